@@ -1,0 +1,111 @@
+// swift-tools-version: 6.2
+//
+// Targets stand in reading order: what leans on nothing first, entry points last.
+// Targets, dependencies and settings are one item a line, so that a change is one line.
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .strictMemorySafety(),
+]
+
+/// Tests keep the language mode and the imports, and are spared the unsafe markers.
+let testing: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "imgd",
+  products: [
+    .executable(name: "imgd", targets: ["imgd"]),
+    .executable(name: "imgctl", targets: ["imgctl"]),
+    .executable(name: "imgd-bench", targets: ["imgd-bench"]),
+  ],
+  targets: [
+    // C: only what Swift cannot import as it is.
+    .target(name: "CLinux"),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "CBench", path: "Sources/CBench"),
+
+    // The control language.
+    .target(name: "ImgdWire", swiftSettings: strict),
+
+    // Safe Linux.
+    .target(name: "ImgdSystem", dependencies: ["CLinux"], swiftSettings: strict),
+
+    // Three trades that do not know each other.
+    .target(
+      name: "ImgdTransfer",
+      dependencies: ["CCurl", "ImgdSystem"],
+      swiftSettings: strict),
+    .target(
+      name: "ImgdCache",
+      dependencies: ["CCurl", "ImgdSystem"],
+      swiftSettings: strict),
+    .target(name: "ImgdPicture", swiftSettings: strict),
+
+    // Policy and composition.
+    .target(
+      name: "ImgdDaemon",
+      dependencies: ["ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture"],
+      swiftSettings: strict),
+
+    // The other end of the socket.
+    .target(name: "ImgdClient", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
+
+    // Entry points.
+    .executableTarget(
+      name: "imgd",
+      dependencies: ["ImgdDaemon"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "imgctl",
+      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "imgd-bench",
+      dependencies: ["CBench", "ImgdWire", "ImgdSystem"],
+      swiftSettings: strict),
+
+    // Tests.
+    .target(
+      name: "ImgdTestSupport",
+      dependencies: ["ImgdWire", "ImgdSystem"],
+      path: "Tests/ImgdTestSupport",
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdWireTests",
+      dependencies: ["ImgdWire", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdSystemTests",
+      dependencies: ["ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdTransferTests",
+      dependencies: ["ImgdTransfer", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdCacheTests",
+      dependencies: ["ImgdCache", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdPictureTests",
+      dependencies: ["ImgdPicture", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdDaemonTests",
+      dependencies: ["ImgdDaemon", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "BlackBoxTests",
+      dependencies: ["ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+  ]
+)

@@ -1,0 +1,1 @@
+// The peers that a measurement needs in plain C.

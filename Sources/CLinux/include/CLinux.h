@@ -1,0 +1,55 @@
+// What Glibc's Swift map lacks (GNU extensions) or cannot express (macros, control messages).
+// Each function is a thin door to one call; failure is -1 and errno, as in the call itself.
+#ifndef IMGD_CLINUX_H
+#define IMGD_CLINUX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// epoll, with the token as one 64-bit number.
+struct linux_ready {
+  uint64_t token;
+  uint32_t events;
+};
+enum { LINUX_READ = 1, LINUX_WRITE = 2, LINUX_HANGUP = 4, LINUX_HALF_CLOSED = 8, LINUX_PRIORITY = 16 };
+int linux_epoll_create(void);
+int linux_epoll_add(int epoll, int fd, uint32_t interest, uint64_t token);
+int linux_epoll_modify(int epoll, int fd, uint32_t interest, uint64_t token);
+int linux_epoll_remove(int epoll, int fd);
+// Waits at most timeout_ns (negative: for ever) and fills ready with at most capacity items.
+int linux_epoll_wait(int epoll, struct linux_ready *ready, int capacity, int64_t timeout_ns);
+
+int linux_eventfd(void);
+int linux_memfd(const char *name);
+int linux_seal(int fd);         // SEAL, SHRINK, GROW, WRITE
+int linux_is_sealed(int fd);    // 1 yes, 0 no
+int linux_reopen_read_only(int fd);
+int linux_accept(int listener); // non-blocking, close-on-exec
+int linux_peer(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
+int linux_unix_socket(void);    // stream, non-blocking, close-on-exec
+int linux_bind_unix(int fd, const char *path);
+int linux_connect_unix(int fd, const char *path);
+int linux_lock_exclusive(int fd); // flock, never waits
+int linux_random(void *bytes, size_t count);
+int linux_gettid(void);
+void linux_name_thread(const char *name);
+void linux_trim_heap(void);
+int linux_set_nonblocking(int fd);
+
+// Sends bytes, with one descriptor on the first of them when fd >= 0. Never raises SIGPIPE.
+ssize_t linux_send(int socket, const void *bytes, size_t count, int fd);
+// Receives bytes; descriptors the peer may have attached are never accepted.
+ssize_t linux_receive(int socket, void *bytes, size_t capacity);
+// Receives bytes and at most one descriptor (-1: none came); for clients.
+ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);
+
+// Signals as a descriptor. The set is a bit mask: bit N for signal N.
+int linux_block_signals(uint64_t mask);
+int linux_signal_fd(uint64_t mask);
+int linux_next_signal(int fd);  // the signal's number, 0 when none waits
+
+int64_t linux_monotonic_ns(void);
+int64_t linux_realtime_ns(void);
+
+#endif
