@@ -1,0 +1,37 @@
+/// Sizes as people write them in configuration files: bytes, or a number with K, M, G or T.
+package enum SizeText {
+  private static let units: [(letter: UInt8, shift: Int)] = [
+    (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20),
+    (UInt8(ascii: "K"), 10),
+  ]
+
+  /// The bytes a text stands for; nil when it is no size, or more than fits.
+  package static func bytes(_ text: String) -> Int? {
+    let unit = text.utf8.last.flatMap { last in units.first { $0.letter == last } }
+    let digits = text.utf8.dropLast(unit == nil ? 0 : 1)
+    guard let number = decimalNumber(digits) else { return nil }
+    let (bytes, tooLarge) = number.multipliedReportingOverflow(by: 1 << (unit?.shift ?? 0))
+    return tooLarge ? nil : bytes
+  }
+
+  /// The shortest text that is exactly so many bytes.
+  package static func text(_ bytes: Int) -> String {
+    let unit = units.first { bytes != 0 && bytes % (1 << $0.shift) == 0 }
+    guard let unit else { return String(bytes) }
+    return String(bytes >> unit.shift) + String(UnicodeScalar(unit.letter))
+  }
+}
+
+/// A number written in decimal digits alone; nil when something else is in it or it does not fit.
+package func decimalNumber(_ digits: some Collection<UInt8>) -> Int? {
+  guard !digits.isEmpty else { return nil }
+  var number = 0
+  for digit in digits {
+    guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+    let (tenfold, overflow) = number.multipliedReportingOverflow(by: 10)
+    let (sum, carry) = tenfold.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
+    if overflow || carry { return nil }
+    number = sum
+  }
+  return number
+}
