@@ -1,0 +1,152 @@
+import Glibc
+import ImgdSystem
+
+extension ValueFormat
+where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
+  /// One word of a fixed few.
+  static var word: Self {
+    Self { text throws(WrongValue) in
+      if let value = Value(rawValue: text) { return value }
+      throw WrongValue("is not possible: write \(alternatives(Value.allCases.map(\.rawValue)))")
+    } text: {
+      $0.rawValue
+    }
+  }
+
+  /// Several such words, each once, with blanks or commas between them.
+  static var words: ValueFormat<[Value]> {
+    ValueFormat<[Value]> { text throws(WrongValue) in
+      var values: [Value] = []
+      for item in items(of: text) {
+        guard let value = Value(rawValue: item) else {
+          let all = Value.allCases.map(\.rawValue)
+          throw WrongValue("has '\(shown(item))' in it: \(suggestion(for: item, among: all))")
+        }
+        if !values.contains(where: { $0.rawValue == item }) { values.append(value) }
+      }
+      return values
+    } text: {
+      $0.map(\.rawValue).joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// A file name from the root down, no longer than the place it is for can take.
+  static func path(longest: Int) -> Self {
+    Self { text throws(WrongValue) in
+      guard text.hasPrefix("/") else {
+        throw WrongValue("is not an absolute path: begin with /")
+      }
+      return try plain(text, longest: longest)
+    } text: {
+      $0
+    }
+  }
+
+  /// The value of a header: printable ASCII.
+  static var headerValue: Self {
+    Self { text throws(WrongValue) in
+      guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+        throw WrongValue("cannot stand in a header: write printable ASCII characters alone")
+      }
+      return try plain(text, longest: 256)
+    } text: {
+      $0
+    }
+  }
+
+  private static func plain(_ text: String, longest: Int) throws(WrongValue) -> String {
+    guard text.utf8.count <= longest else {
+      throw WrongValue("is too long: write at most \(longest) bytes")
+    }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      throw WrongValue("has a control character in it: leave it out")
+    }
+    // In a file that would continue the line.
+    guard !text.hasSuffix("\\") else {
+      throw WrongValue("ends in a backslash: leave it out")
+    }
+    return text
+  }
+}
+
+extension ValueFormat where Value == [String] {
+  /// Networks as address and prefix length, with blanks or commas between them.
+  static var networks: Self {
+    Self { text throws(WrongValue) in
+      let networks = items(of: text)
+      for network in networks where !isNetwork(network) {
+        let subject = networks.count == 1 ? "is" : "has '\(shown(network))' in it, which is"
+        throw WrongValue(
+          "\(subject) not a network: write address/prefix, such as 10.0.0.0/8 or fd00::/8")
+      }
+      return networks
+    } text: {
+      $0.joined(separator: " ")
+    }
+  }
+}
+
+extension ValueFormat where Value == String? {
+  /// `none`, or a proxy as `http://host:port`.
+  static var proxy: Self {
+    Self { text throws(WrongValue) in
+      if text == "none" { return nil }
+      guard isProxy(text) else {
+        throw WrongValue("is not a proxy: write none, or http://host:port")
+      }
+      return text
+    } text: {
+      $0 ?? "none"
+    }
+  }
+}
+
+/// The words of a list, whatever stands between them.
+private func items(of text: String) -> [String] {
+  text.split { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init)
+}
+
+/// Whether a text is an IPv4 or IPv6 address, a slash, and a prefix length it can have.
+private func isNetwork(_ text: String) -> Bool {
+  let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+  guard parts.count == 2, let prefix = decimalNumber(parts[1].utf8) else { return false }
+  let address = String(parts[0])
+  return isAddress(address, AF_INET) && prefix <= 32
+    || isAddress(address, AF_INET6) && prefix <= 128
+}
+
+private func isAddress(_ text: String, _ family: Int32) -> Bool {
+  // Large enough for both families; only the answer counts.
+  var address = in6_addr()
+  // The call reads a C string that lives as long as the call, and fills what it is given.
+  return unsafe inet_pton(family, text, &address) == 1
+}
+
+private func isProxy(_ text: String) -> Bool {
+  let scheme = "http://"
+  guard text.hasPrefix(scheme), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
+    return false
+  }
+  let start = text.utf8.index(text.startIndex, offsetBy: scheme.utf8.count)
+  guard start < colon,
+    let port = decimalNumber(text.utf8[text.utf8.index(after: colon)...]),
+    (1...65_535).contains(port)
+  else { return false }
+  return isHost(String(text[start..<colon]))
+}
+
+private func isHost(_ text: String) -> Bool {
+  if text.hasPrefix("["), text.hasSuffix("]") {
+    return isAddress(String(text.dropFirst().dropLast()), AF_INET6)
+  }
+  return text.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Testing
+
+@testable import ImgdDaemon
+
+@Suite struct ConfigurationFileTests {
+  private func read(_ text: String) -> ConfigurationFile {
+    ConfigurationFile(path: "f", bytes: Array(text.utf8))
+  }
+
+  private func assignment(
+    _ line: Int, _ section: ConfigurationSection, _ key: String, _ value: String
+  ) -> ConfigurationAssignment {
+    ConfigurationAssignment(origin: "f:\(line)", section: section, key: key, value: value)
+  }
+
+  @Test(arguments: [
+    "[Memory]\nCapacity=1M", "[Memory]\nCapacity=1M\n", "  [Memory]  \r\n  Capacity \t=  1M  \r\n",
+    "# a\n[Memory]\n;b\nCapacity=1M", "[Memory]\nCapacity=\\\n1M",
+  ])
+  func blanksDoNotMatter(text: String) {
+    let file = read(text)
+    #expect(file.problems == [])
+    #expect(file.assignments.map(\.key) == ["Capacity"])
+    #expect(file.assignments.map(\.value) == ["1M"])
+  }
+
+  @Test func commentsAndEmptyLinesSayNothing() {
+    let file = read("\n# Capacity=1\n;[Nonsense]\n\n   # x = y\n")
+    #expect(file.assignments == [])
+    #expect(file.problems == [])
+  }
+
+  @Test func aValueMayHoldEqualsSignsAndCommentSigns() {
+    let file = read("[Downloads]\nUserAgent=a=b # c ; d")
+    #expect(file.assignments == [assignment(2, .downloads, "UserAgent", "a=b # c ; d")])
+  }
+
+  @Test func aBackslashContinuesTheLineAcrossComments() {
+    let file = read("[Network]\nAllow=10.0.0.0/8 \\\n# why\n  fd00::/8 \\\n;\n::1/128\nDeny=\n")
+    #expect(
+      file.assignments == [
+        assignment(2, .network, "Allow", "10.0.0.0/8  fd00::/8  ::1/128"),
+        assignment(7, .network, "Deny", ""),
+      ])
+  }
+
+  @Test func aContinuationMayEndWithTheFile() {
+    #expect(
+      read("[Memory]\nCapacity=1M \\").assignments == [assignment(2, .memory, "Capacity", "1M")])
+    #expect(read("\\").assignments == [])
+  }
+
+  @Test func sectionsMayComeBack() {
+    let file = read("[Memory]\nA=1\n[HTTP]\nB=2\n[Memory]\nC=3")
+    #expect(
+      file.assignments == [
+        assignment(2, .memory, "A", "1"), assignment(4, .http, "B", "2"),
+        assignment(6, .memory, "C", "3"),
+      ])
+  }
+
+  @Test(arguments: [
+    ("Capacity=1", "f:1: 'Capacity=1' stands before any section: write [Memory] first"),
+    ("[Memory]\nCapacity", "f:2: 'Capacity' is no assignment: write Key=Value"),
+    ("[Memry]\nCapacity=1", "f:1: [Memry] is not a section: did you mean [Memory]?"),
+    ("[memory]", "f:1: [memory] is not a section: did you mean [Memory]?"),
+    (
+      "[Sundry]",
+      "f:1: [Sundry] is not a section: there is [Control], [Memory], [Downloads], [HTTP] or [Network]"
+    ),
+    ("[Memory", "f:1: '[Memory' is no section: write one as [Memory]"),
+    ("[]", "f:1: '[]' is no section: write one as [Memory]"),
+    ("\n\n[a\u{1B}]b", "f:3: '[a?]b' is no section: write one as [Memory]"),
+  ])
+  func mistakesNameTheLine(text: String, problem: String) {
+    #expect(read(text).problems == [problem])
+    #expect(read(text).assignments == [])
+  }
+
+  @Test func textThatIsNotUTF8IsRefusedByTheLine() {
+    let bytes = Array("[Memory]\nA=1\nB=".utf8) + [0xFF, 10] + Array("C=\u{FFFD}".utf8)
+    let file = ConfigurationFile(path: "f", bytes: bytes)
+    #expect(file.problems == ["f:3: the line is not UTF-8"])
+    #expect(file.assignments.map(\.key) == ["A", "C"])
+  }
+
+  @Test func everyMistakeIsReported() {
+    let file = read("x\n[Nope]\nA=1\n[HTTP]\ny\nA=1")
+    #expect(file.problems.map { $0.prefix(4) } == ["f:1:", "f:2:", "f:5:"])
+    #expect(file.assignments == [assignment(6, .http, "A", "1")])
+  }
+
+  @Test func aFileCutAnywhereIsRead() {
+    let whole = Array(
+      (Configuration().printed() + "[Network]\r\nAllow=10.0.0.0/8 \\\n;x\n ::1/128\nProxy=ü\n").utf8
+    )
+    for length in 0...whole.count {
+      let file = ConfigurationFile(path: "f", bytes: Array(whole[..<length]))
+      var draft = ConfigurationDraft(defaults: Configuration())
+      draft.apply(file)
+      _ = try? draft.finished()
+      #expect(file.assignments.count <= ConfigurationKey.all.count + 2)
+    }
+  }
+
+  @Test func anyByteInAnyPlaceIsRead() {
+    let whole = Array("[HTTP]\nHeuristic=10% \\\n#\n [;]\\".utf8)
+    for place in whole.indices {
+      for byte in UInt8.min...UInt8.max {
+        var bytes = whole
+        bytes[place] = byte
+        let file = ConfigurationFile(path: "f", bytes: bytes)
+        var draft = ConfigurationDraft(defaults: Configuration())
+        draft.apply(file)
+        _ = try? draft.finished()
+        #expect(file.assignments.count <= 1)
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Testing
+
+@testable import ImgdDaemon
+
+@Suite struct ConfigurationKeyTests {
+  /// The contract: every key with its default as a file writes it.
+  private static let defaults: [(key: String, value: String)] = [
+    ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),
+    ("Control.MaxLine", "64K"), ("Control.MaxInline", "256K"),
+    ("Memory.Capacity", "100M"), ("Memory.Preferred", "60M"), ("Memory.MaxEntry", "25%"),
+    ("Downloads.MaxActive", "4"), ("Downloads.MaxPerHost", "6"), ("Downloads.Order", "fifo"),
+    ("Downloads.Orphans", "cancel"), ("Downloads.ConnectTimeout", "10s"),
+    ("Downloads.IdleTimeout", "20s"), ("Downloads.Timeout", "1min"), ("Downloads.MaxBytes", "64M"),
+    ("Downloads.MaxRedirects", "5"), ("Downloads.Retries", "2"),
+    ("Downloads.UserAgent", "imgd/0.1.0"),
+    ("Downloads.AcceptTypes", "jpeg png gif webp avif heic tiff bmp ico jxl jp2"),
+    ("HTTP.DefaultFreshness", "1h"), ("HTTP.Heuristic", "10%"),
+    ("Network.Private", "direct"), ("Network.Allow", ""), ("Network.Deny", ""),
+    ("Network.Proxy", "none"), ("Network.CAFile", "/etc/ssl/certs/ca-certificates.crt"),
+  ]
+
+  /// One other value for each of them.
+  private static let others: [String: String] = [
+    "Control.Socket": "/tmp/x y.sock", "Control.MaxClients": "1", "Control.MaxLine": "1025",
+    "Control.MaxInline": "0", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
+    "Memory.MaxEntry": "3M", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
+    "Downloads.Order": "lifo", "Downloads.Orphans": "finish", "Downloads.ConnectTimeout": "1500ms",
+    "Downloads.IdleTimeout": "1h30min", "Downloads.Timeout": "5", "Downloads.MaxBytes": "123",
+    "Downloads.MaxRedirects": "0", "Downloads.Retries": "0", "Downloads.UserAgent": "a; b #c",
+    "Downloads.AcceptTypes": "png", "HTTP.DefaultFreshness": "0s", "HTTP.Heuristic": "0%",
+    "Network.Private": "deny", "Network.Allow": "10.0.0.0/8, fd00::/8", "Network.Deny": "::/0",
+    "Network.Proxy": "http://proxy:3128", "Network.CAFile": "/etc/ca.pem",
+  ]
+
+  private func read(_ text: String) throws -> Configuration {
+    var draft = ConfigurationDraft(defaults: Configuration())
+    draft.apply(ConfigurationFile(path: "f", bytes: Array(text.utf8)))
+    return try draft.finished()
+  }
+
+  private func configuration(_ key: String, _ value: String) throws -> Configuration {
+    let parts = key.split(separator: ".")
+    return try read("[\(parts[0])]\n\(parts[1])=\(value)\n")
+  }
+
+  @Test func theTableIsTheContract() {
+    let entries = Configuration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
+    #expect(entries == Self.defaults.map { "\($0.key)=\($0.value)" })
+  }
+
+  @Test func whatIsPrintedIsReadEqual() throws {
+    #expect(try read(Configuration().printed()) == Configuration())
+  }
+
+  @Test(arguments: ConfigurationKey.all.map(\.fullName))
+  func everyKeyIsReadPrintedAndReadEqual(key: String) throws {
+    let value = try #require(Self.others[key])
+    let changed = try configuration(key, value)
+    #expect(changed != Configuration())
+    #expect(Configuration().changes(to: changed).map(\.key) == [key])
+    #expect(try read(changed.printed()) == changed)
+  }
+
+  @Test(arguments: ConfigurationKey.all.map(\.fullName))
+  func anEmptyValueIsTheDefault(key: String) throws {
+    let value = try #require(Self.others[key])
+    let name = try #require(key.split(separator: ".").last)
+    #expect(try configuration(key, "\(value)\n\(name)=") == Configuration())
+  }
+
+  @Test func aLaterValueWins() throws {
+    let configuration = try read("[Memory]\nCapacity=200M\n[HTTP]\n[Memory]\nCapacity=300M\n")
+    #expect(configuration.memory.capacity == 300 << 20)
+    #expect(configuration.memory.maxEntryBytes == 75 << 20)
+  }
+
+  @Test func onlyTheSocketNeedsARestart() {
+    #expect(ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName) == ["Control.Socket"])
+    var other = Configuration()
+    other.control.socket = "/tmp/s"
+    other.downloads.order = .lifo
+    #expect(
+      Configuration().changes(to: other) == [
+        ConfigurationChange(key: "Control.Socket", isLive: false),
+        ConfigurationChange(key: "Downloads.Order", isLive: true),
+      ])
+    #expect(other.changes(to: other) == [])
+  }
+
+  @Test func everyKeyIsExplainedInASentence() {
+    for key in ConfigurationKey.all {
+      #expect(key.help.hasSuffix("."), "\(key.fullName)")
+      #expect(key.help.utf8.count <= 96, "\(key.fullName)")
+    }
+    #expect(Set(ConfigurationKey.all.map(\.fullName)).count == ConfigurationKey.all.count)
+  }
+
+  @Test func thePrintedFileExplainsItself() {
+    let beginning = """
+      [Control]
+      # Where clients connect. A new value needs a restart.
+      Socket=/run/imgd/imgd.sock
+      # How many clients may be connected; one more is told so and closed.
+      MaxClients=1024
+
+      """
+    #expect(Configuration().printed().hasPrefix(beginning))
+  }
+}

@@ -1,0 +1,261 @@
+import Glibc
+import Testing
+
+@testable import ImgdDaemon
+
+/// A directory with a few files, gone with its owner.
+private final class Files {
+  let path: String
+  private var made: [String] = []
+
+  init(_ files: [String: String] = [:]) throws {
+    var template = Array("/tmp/imgd-configuration-XXXXXX".utf8CString)
+    path = String(cString: try #require(mkdtemp(&template)))
+    for (name, text) in files { try write(name, Array(text.utf8)) }
+  }
+
+  deinit {
+    for made in made.reversed() { remove(made) }
+    remove(path)
+  }
+
+  func write(_ name: String, _ bytes: [UInt8]) throws {
+    let whole = "\(path)/\(name)"
+    for (index, byte) in whole.utf8.enumerated() where byte == UInt8(ascii: "/") && index > 0 {
+      let directory = String(decoding: whole.utf8.prefix(index), as: UTF8.self)
+      if mkdir(directory, 0o700) == 0 { made.append(directory) }
+    }
+    made.append(whole)
+    let file = try #require(fopen(whole, "w"))
+    #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+    fclose(file)
+  }
+}
+
+@Suite struct ConfigurationLoaderTests {
+  private func load(
+    _ arguments: [String] = [], environment: [String: String] = [:], uid: UInt32 = 0,
+    systemFile: String = "/nonexistent/imgd.conf"
+  ) throws -> Configuration {
+    try ConfigurationLoader.load(
+      CommandLineOptions.parse(arguments), environment: environment, uid: uid,
+      systemFile: systemFile)
+  }
+
+  private func problems(
+    _ arguments: [String] = [], environment: [String: String] = [:],
+    systemFile: String = "/nonexistent/imgd.conf"
+  ) -> [String] {
+    do {
+      _ = try load(arguments, environment: environment, systemFile: systemFile)
+      return []
+    } catch {
+      return (error as? ConfigurationProblems)?.lines ?? ["\(error)"]
+    }
+  }
+
+  @Test func withoutAnyWordTheDefaultsHold() throws {
+    #expect(try load() == Configuration())
+  }
+
+  @Test func theCommandLineWinsOverTheEnvironmentAndThatOverFiles() throws {
+    let files = try Files(["imgd.conf": "[Downloads]\nMaxActive=7\nMaxPerHost=7\nRetries=7\n"])
+    let configuration = try load(
+      ["--set", "Downloads.Retries=9"],
+      environment: ["IMGD_DOWNLOADS_RETRIES": "8", "IMGD_DOWNLOADS_MAXPERHOST": "8"],
+      systemFile: files.path + "/imgd.conf")
+    #expect(configuration.downloads.maxActive == 7)
+    #expect(configuration.downloads.maxPerHost == 8)
+    #expect(configuration.downloads.retries == 9)
+  }
+
+  @Test func dropInsFollowTheFileInTheOrderOfTheirNames() throws {
+    let files = try Files([
+      "imgd.conf": "[Downloads]\nMaxActive=1\nMaxPerHost=1\nRetries=1\n",
+      "imgd.conf.d/20-b.conf": "[Downloads]\nMaxActive=3\n",
+      "imgd.conf.d/10-a.conf": "[Downloads]\nMaxActive=2\nMaxPerHost=2\n",
+      "imgd.conf.d/Z.conf": "[Downloads]\nMaxRedirects=1\n",
+      "imgd.conf.d/a.conf": "[Downloads]\nMaxRedirects=2\n",
+      "imgd.conf.d/30-c.conf~": "nonsense", "imgd.conf.d/.40.conf": "nonsense",
+    ])
+    let downloads = try load(systemFile: files.path + "/imgd.conf").downloads
+    #expect(downloads.maxActive == 3)
+    #expect(downloads.maxPerHost == 2)
+    #expect(downloads.retries == 1)
+    #expect(downloads.maxRedirects == 2)
+  }
+
+  @Test func dropInsNeedNoMainFile() throws {
+    let files = try Files(["imgd.conf.d/a.conf": "[Memory]\nCapacity=1G\n"])
+    #expect(try load(systemFile: files.path + "/imgd.conf").memory.capacity == 1 << 30)
+  }
+
+  @Test func aNamedFileReplacesTheUsualOne() throws {
+    let files = try Files([
+      "imgd.conf": "[Downloads]\nRetries=7\n", "own": "[Downloads]\nMaxActive=7\n",
+      "own.d/a.conf": "[Downloads]\nMaxPerHost=7\n",
+    ])
+    let downloads = try load(
+      ["--config", files.path + "/own"], systemFile: files.path + "/imgd.conf"
+    ).downloads
+    #expect(downloads.retries == 2)
+    #expect(downloads.maxActive == 7)
+    #expect(downloads.maxPerHost == 7)
+  }
+
+  @Test func aNamedFileMustBeThere() throws {
+    #expect(problems(["--config", "/nonexistent/x"]) == ["/nonexistent/x: there is no such file"])
+    let files = try Files()
+    #expect(problems(["--config", files.path]) == ["read \(files.path): Is a directory"])
+  }
+
+  @Test func aFileHasAnEnd() throws {
+    let files = try Files()
+    try files.write("fits", [UInt8](repeating: 10, count: 1 << 20))
+    try files.write("long", [UInt8](repeating: 10, count: 1 << 20 | 1))
+    #expect(problems(["--config", files.path + "/fits"]) == [])
+    #expect(
+      problems(["--config", files.path + "/long"]) == ["read \(files.path)/long: File too large"])
+    #expect(problems(["--config", "/dev/zero"]) == ["read /dev/zero: File too large"])
+  }
+
+  @Test func aUserHasAFileAndASocketOfTheirOwn() throws {
+    let files = try Files([
+      "config/imgd/imgd.conf": "[Downloads]\nRetries=7\n",
+      "home/.config/imgd/imgd.conf": "[Downloads]\nRetries=8\n",
+      "imgd.conf": "[Downloads]\nRetries=9\n",
+    ])
+    let home = files.path + "/home"
+    let system = files.path + "/imgd.conf"
+    func retries(_ environment: [String: String], uid: UInt32) throws -> Int {
+      try load(environment: environment, uid: uid, systemFile: system).downloads.retries
+    }
+    let both = ["HOME": home, "XDG_CONFIG_HOME": files.path + "/config"]
+    #expect(try retries(both, uid: 1000) == 7)
+    #expect(try retries(["HOME": home], uid: 1000) == 8)
+    #expect(try retries(["HOME": home, "XDG_CONFIG_HOME": "relative"], uid: 1000) == 8)
+    #expect(try retries([:], uid: 1000) == 2)
+    #expect(try retries(both, uid: 0) == 9)
+  }
+
+  @Test(
+    arguments: [
+      (0, ["XDG_RUNTIME_DIR": "/run/user/0"], "/run/imgd/imgd.sock"),
+      (1000, ["XDG_RUNTIME_DIR": "/tmp/r"], "/tmp/r/imgd/imgd.sock"),
+      (1000, ["XDG_RUNTIME_DIR": "r"], "/run/user/1000/imgd/imgd.sock"),
+      (1000, [:], "/run/user/1000/imgd/imgd.sock"),
+      (1000, ["IMGD_SOCKET": "/tmp/s"], "/tmp/s"),
+      (0, ["IMGD_SOCKET": "/tmp/s", "IMGD_CONTROL_SOCKET": "/tmp/t"], "/tmp/t"),
+      (0, ["IMGD_SOCKET": ""], "/run/imgd/imgd.sock"),
+    ] as [(UInt32, [String: String], String)])
+  func theSocketIsWhereClientsLook(uid: UInt32, environment: [String: String], socket: String)
+    throws
+  {
+    #expect(try load(environment: environment, uid: uid).control.socket == socket)
+  }
+
+  @Test func theSocketOptionIsASetting() throws {
+    let arguments = ["--socket", "/tmp/a", "--set", "Control.Socket=/tmp/b"]
+    #expect(try load(arguments).control.socket == "/tmp/b")
+    #expect(
+      try load(arguments + ["--socket=/tmp/c"]).control.socket == "/tmp/c")
+  }
+
+  @Test func variablesOfOthersAreLeftAlone() throws {
+    let environment = [
+      "IMGD": "x", "IMGD_": "x", "IMGD_LOG": "x", "IMGD_DISKS_X": "x", "IMGD_MEMORY": "x",
+      "MEMORY_CAPACITY": "x", "imgd_memory_capacity": "x",
+    ]
+    #expect(try load(environment: environment) == Configuration())
+  }
+
+  @Test(arguments: [
+    (
+      "IMGD_MEMORY_CAPACITY", "lots",
+      "IMGD_MEMORY_CAPACITY: Memory.Capacity=lots is not a size: "
+        + "write bytes or a number with K, M or G, such as 100M"
+    ),
+    (
+      "IMGD_MEMORY_CAPCITY", "1M",
+      "IMGD_MEMORY_CAPCITY: Memory.CAPCITY is not a key: did you mean Memory.Capacity?"
+    ),
+    (
+      "IMGD_HTTP_", "", "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, Heuristic"
+    ),
+  ])
+  func wrongVariablesAreNamed(variable: String, value: String, problem: String) {
+    #expect(problems(environment: [variable: value]) == [problem])
+  }
+
+  @Test(arguments: [
+    (
+      "[Memory]\nCapacity=lots",
+      "2: Memory.Capacity=lots is not a size: write bytes or a number with K, M or G, such as 100M"
+    ),
+    ("[Memory]\nCapcity=1M", "2: Memory.Capcity is not a key: did you mean Memory.Capacity?"),
+    (
+      "[Memory]\nMaxActive=1", "2: Memory.MaxActive is not a key: did you mean Downloads.MaxActive?"
+    ),
+    (
+      "[Memory]\nColour=red",
+      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry"
+    ),
+    ("[Memory]\n=1", "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry"),
+    (
+      "[Memory]\nCapacity=50M",
+      "2: Memory.Preferred=60M is more than Memory.Capacity=50M: "
+        + "set Memory.Preferred to at most 50M"
+    ),
+    (
+      "[Memory]\nPreferred=101M",
+      "2: Memory.Preferred=101M is more than Memory.Capacity=100M: "
+        + "set Memory.Preferred to at most 100M"
+    ),
+    (
+      "[Downloads]\nMaxPerHost=0",
+      "2: Downloads.MaxPerHost=0 is out of range: write a number from 1 to 10000"
+    ),
+    (
+      "[Control]\nMaxClients=0",
+      "2: Control.MaxClients=0 is out of range: write a number from 1 to 1000000"
+    ),
+    (
+      "[Control]\nMaxLine=17M",
+      "2: Control.MaxLine=17M is out of range: write a size from 1K to 16M"
+    ),
+    (
+      "[Disk]\nEnabled=no",
+      "1: [Disk] is not a section: there is [Control], [Memory], "
+        + "[Downloads], [HTTP] or [Network]"
+    ),
+  ])
+  func wrongFilesAreNamedByTheLine(text: String, problem: String) throws {
+    let files = try Files(["f": text])
+    #expect(problems(["--config", files.path + "/f"]) == ["\(files.path)/f:\(problem)"])
+  }
+
+  @Test func allProblemsOfAllPlacesAreReportedTogether() throws {
+    let files = try Files([
+      "f": "[Memory]\nCapacity=x\nfoo\n", "f.d/a.conf": "[Nope]\n", "f.d/b.conf": "[HTTP]\nA=1\n",
+    ])
+    let all = problems(
+      ["--config", files.path + "/f", "--set", "Nope.A=1", "--set", "Memory.MaxEntry=x"],
+      environment: ["IMGD_HTTP_HEURISTIC": "x"])
+    let places = all.map { problem in problem.prefix { $0 != " " } }
+    let directory = files.path
+    #expect(
+      places
+        == [
+          "\(directory)/f:3:", "\(directory)/f:2:", "\(directory)/f.d/a.conf:1:",
+          "\(directory)/f.d/b.conf:2:", "IMGD_HTTP_HEURISTIC:", "--set:", "--set:",
+        ].map { $0[...] })
+  }
+
+  @Test func strangeValuesAreShownHarmless() {
+    let long = String(repeating: "x", count: 200)
+    let shownOnce = problems(["--set", "Memory.Capacity=\u{1B}[2J" + long])
+    #expect(shownOnce.count == 1)
+    #expect(shownOnce[0].hasPrefix("--set: Memory.Capacity=?[2Jxxx"))
+    #expect(shownOnce[0].contains("x… is not a size"))
+  }
+}

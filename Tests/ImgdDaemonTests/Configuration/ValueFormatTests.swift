@@ -1,0 +1,143 @@
+import Testing
+
+@testable import ImgdDaemon
+
+/// Reads with a format, and gives the complaint where it refuses.
+private func read<Value>(_ format: ValueFormat<Value>, _ text: String) -> Result<Value, WrongValue>
+{
+  Result { () throws(WrongValue) in try format.parse(text) }
+}
+
+private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> String? {
+  guard case .failure(let wrong) = read(format, text) else { return nil }
+  return wrong.complaint
+}
+
+@Suite struct ValueFormatTests {
+  @Test(arguments: [
+    ("yes", true), ("true", true), ("on", true), ("1", true), ("YES", true), ("On", true),
+    ("no", false), ("false", false), ("off", false), ("0", false), ("No", false),
+  ])
+  func booleansHaveManyWords(text: String, value: Bool) throws {
+    #expect(try read(ValueFormat<Bool>.boolean, text).get() == value)
+    let printed = ValueFormat<Bool>.boolean.text(value)
+    #expect(try read(ValueFormat<Bool>.boolean, printed).get() == value)
+  }
+
+  @Test(arguments: ["", "y", "2", "maybe", "yes ", "ye", "10"])
+  func whatIsNeitherYesNorNoIsRefused(text: String) {
+    #expect(complaint(.boolean, text) == "is neither yes nor no")
+  }
+
+  @Test(arguments: [("1%", 1), ("25%", 25), ("100%", 100)])
+  func percentagesCarryTheirSign(text: String, percent: Int) throws {
+    #expect(try read(ValueFormat<Int>.percentage(1...100), text).get() == percent)
+    #expect(try read(.share, text).get() == .percent(percent))
+    #expect(ValueFormat<Share>.share.text(.percent(percent)) == text)
+  }
+
+  @Test(arguments: ["%", "25", "-1%", "2 5%", "25%%", "1.5%", "many%"])
+  func whatIsNoPercentageIsRefused(text: String) {
+    #expect(
+      complaint(.percentage(1...100), text)
+        == "is not a percentage: write a number with %, such as 10%")
+  }
+
+  @Test func limitsAreNamed() {
+    #expect(
+      complaint(.percentage(1...100), "101%")
+        == "is out of range: write a percentage from 1% to 100%")
+    #expect(
+      complaint(.size(1024...16 << 20), "12") == "is out of range: write a size from 1K to 16M")
+    #expect(complaint(.count(1...9), "0") == "is out of range: write a number from 1 to 9")
+    #expect(complaint(.count(1...9), "-1") == "is not a number: write 1 to 9")
+    #expect(
+      complaint(.duration(.milliseconds(1)...(.seconds(60))), "2min")
+        == "is out of range: write a duration from 1ms to 1min")
+  }
+
+  @Test(arguments: [
+    (Share.bytes(7), 100, 7), (.percent(25), 100 << 20, 25 << 20), (.percent(25), 7, 1),
+    (.percent(100), Int.max, Int.max), (.percent(50), 0, 0), (.percent(33), 1000, 330),
+  ])
+  func sharesAreOfTheWhole(share: Share, whole: Int, bytes: Int) {
+    #expect(share.bytes(of: whole) == bytes)
+  }
+
+  @Test(arguments: [
+    "10.0.0.0/8", "0.0.0.0/0", "192.168.1.1/32", "fd00::/8", "::/0", "::1/128",
+    "::ffff:10.0.0.1/96",
+  ])
+  func networksHaveAnAddressAndAPrefix(text: String) throws {
+    #expect(try read(ValueFormat<[String]>.networks, text).get() == [text])
+  }
+
+  @Test(arguments: [
+    "10.0.0.0", "10.0.0.0/", "/8", "10.0.0.0/33", "10.0.0/8", "10.0.0.0/8/8", "10.0.0.256/8",
+    "fd00::/129", "fd00::/-1", "example.org/8", "fd00::%eth0/8", "10.0.0.0/ 8", "[::1]/128",
+    "10.0.0.0/99999999999999999999",
+  ])
+  func whatIsNoNetworkIsRefused(text: String) {
+    #expect(complaint(.networks, text)?.contains("not a network: write address/prefix") == true)
+  }
+
+  @Test func listsTakeBlanksAndCommas() throws {
+    let networks = try read(ValueFormat<[String]>.networks, "10.0.0.0/8, fd00::/8\t::1/128").get()
+    #expect(networks == ["10.0.0.0/8", "fd00::/8", "::1/128"])
+    let words = try read(ValueFormat<AcceptedType>.words, "png,jpeg png").get()
+    #expect(words == [.png, .jpeg])
+  }
+
+  @Test func theWrongWordOfAListIsNamed() {
+    #expect(
+      complaint(ValueFormat<AcceptedType>.words, "png jpge")
+        == "has 'jpge' in it: did you mean jpeg?")
+    #expect(
+      complaint(.networks, "::1/128 lan")
+        == "has 'lan' in it, which is not a network: write address/prefix, "
+        + "such as 10.0.0.0/8 or fd00::/8")
+  }
+
+  @Test(arguments: [
+    ("none", nil), ("http://proxy:3128", "http://proxy:3128"),
+    ("http://10.0.0.1:80", "http://10.0.0.1:80"), ("http://[::1]:8080", "http://[::1]:8080"),
+  ])
+  func proxiesNameHostAndPort(text: String, proxy: String?) throws {
+    #expect(try read(ValueFormat<String?>.proxy, text).get() == proxy)
+    #expect(ValueFormat<String?>.proxy.text(proxy) == text)
+  }
+
+  @Test(arguments: [
+    "proxy:3128", "http://proxy", "http://:80", "http://proxy:", "http://proxy:0",
+    "http://proxy:65536", "https://proxy:1", "http://user@proxy:80", "http://proxy:80/", "http://",
+    "http:", "http://[::1:80", "http://[]:80", "http://pro xy:80", "None",
+  ])
+  func whatIsNoProxyIsRefused(text: String) {
+    #expect(complaint(.proxy, text) == "is not a proxy: write none, or http://host:port")
+  }
+
+  @Test(arguments: [
+    ("run/x", "is not an absolute path: begin with /"),
+    ("", "is not an absolute path: begin with /"),
+    ("/a\u{7}b", "has a control character in it: leave it out"),
+    ("/a\\", "ends in a backslash: leave it out"),
+    ("/aaaaaaaaaa", "is too long: write at most 10 bytes"),
+  ])
+  func badPathsAreRefused(text: String, sentence: String) {
+    #expect(complaint(.path(longest: 10), text) == sentence)
+  }
+
+  @Test func headerValuesArePrintableASCII() throws {
+    #expect(try read(.headerValue, "imgd/0.1 (+https://example.org)").get().isEmpty == false)
+    #expect(complaint(.headerValue, "a\r\nHost: b")?.hasPrefix("cannot stand in a header") == true)
+    #expect(complaint(.headerValue, "ü")?.hasPrefix("cannot stand in a header") == true)
+    #expect(complaint(.headerValue, String(repeating: "a", count: 257))?.contains("256") == true)
+  }
+
+  @Test func aWordOutsideTheChoiceIsToldTheChoice() {
+    #expect(complaint(ValueFormat<Order>.word, "Fifo") == "is not possible: write fifo or lifo")
+    #expect(
+      complaint(ValueFormat<PrivateAddresses>.word, "")
+        == "is not possible: write direct, deny or allow")
+  }
+}
