@@ -111,8 +111,9 @@ private final class Files {
 
   @Test func aFileHasAnEnd() throws {
     let files = try Files()
-    try files.write("fits", [UInt8](repeating: 10, count: 1 << 20))
-    try files.write("long", [UInt8](repeating: 10, count: 1 << 20 | 1))
+    let comment = [UInt8](repeating: UInt8(ascii: "#"), count: 1 << 20)
+    try files.write("fits", comment)
+    try files.write("long", comment + comment)
     #expect(problems(["--config", files.path + "/fits"]) == [])
     #expect(
       problems(["--config", files.path + "/long"]) == ["read \(files.path)/long: File too large"])
