@@ -30,7 +30,8 @@ let package = Package(
   targets: [
     // C: only what Swift cannot import as it is.
     .target(name: "CLinux"),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CBench", path: "Sources/CBench"),
 
     // The control language.

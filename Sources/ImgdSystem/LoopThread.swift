@@ -1,0 +1,36 @@
+import Glibc
+
+/// A thread that turns one loop.
+///
+/// `build` runs on the new thread, makes everything that lives there, and returns the door through
+/// which other threads reach it; nothing else leaves. The caller goes on when the door is there.
+package final class LoopThread: Sendable {
+  private let thread: Thread
+
+  private init(_ thread: Thread) {
+    self.thread = thread
+  }
+
+  package static func start<Door: Sendable>(
+    name: String, _ build: @escaping @Sendable (EventLoop) throws(SystemFailure) -> Door
+  ) throws(SystemFailure) -> (LoopThread, Door) {
+    let outcome = Locked<Result<Door, SystemFailure>?>(nil)
+    let thread = try Thread(name: name) {
+      do throws(SystemFailure) {
+        let loop = try EventLoop()
+        let door = try build(loop)
+        outcome.broadcast { $0 = .success(door) }
+        loop.run()
+      } catch {
+        outcome.broadcast { $0 = .failure(error) }
+      }
+    }
+    let door = try outcome.wait { $0 }.get()
+    return (LoopThread(thread), door)
+  }
+
+  /// Waits until the thread has ended; somebody must have stopped its loop.
+  package func join() {
+    thread.join()
+  }
+}

@@ -1,0 +1,105 @@
+// The currency of the house: the bytes of a body, complete, and never changed again.
+//
+// A small body lives as plain bytes on the heap, a large one in a memfd that is sealed, so that it
+// can be handed to another process as it is. Descriptors are a budget like memory: a hundred
+// thousand icons must not cost a hundred thousand descriptors, and a picture of 28 kB must not be
+// copied through a socket. Where the line runs is `Payload.heapLimit`; a small payload becomes
+// shareable when somebody asks for a descriptor (`shareable()`).
+
+internal import CLinux
+import Glibc
+
+/// Bytes that are whole and never change, on the heap or in a sealed memfd.
+package final class Payload: Sendable {
+  /// Bodies up to here stay on the heap. A memfd costs an inode, a descriptor and on average half
+  /// a page, which is about a kilobyte and a half: from 16 KiB on that is under a tenth.
+  package static let heapLimit = 16 * 1024
+
+  package let count: Int
+  private let heap: [UInt8]
+  private let memory: SealedMemory?
+
+  package init(_ bytes: [UInt8]) {
+    count = bytes.count
+    heap = bytes
+    memory = nil
+  }
+
+  init(sealed memory: SealedMemory) {
+    count = memory.count
+    heap = []
+    self.memory = memory
+  }
+
+  /// True when the bytes are in a memfd already.
+  package var isShareable: Bool { memory != nil }
+
+  /// The memory it holds: whole pages and the kernel's part for a memfd, else its bytes.
+  package var cost: Int { memory?.cost ?? count }
+
+  /// Lends the bytes for the time of the call.
+  package func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    if let memory { return try memory.withBytes(body) }
+    let heap = self.heap
+    return try body(heap.span)
+  }
+
+  /// This payload, or a copy of it in a sealed memfd when it is not in one yet.
+  package func shareable() throws(SystemFailure) -> Payload {
+    guard memory == nil else { return self }
+    var writer = try MemoryWriter()
+    try writer.append(heap)
+    return Payload(sealed: try writer.seal())
+  }
+
+  /// A new read-only description of the memfd, with an offset of its own.
+  ///
+  /// Every receiver gets one: two that share a description share its offset too.
+  package func openReadOnly() throws(SystemFailure) -> FileDescriptor {
+    guard let memory else { return try shareable().openReadOnly() }
+    return try memory.reopen()
+  }
+}
+
+/// Collects a body as it arrives: on the heap at first, in a memfd from `Payload.heapLimit` on.
+package struct PayloadWriter: ~Copyable {
+  private var heap: [UInt8] = []
+  private var memory: MemoryWriter?
+
+  /// How many bytes have been appended.
+  package private(set) var count = 0
+
+  package init() {}
+
+  package mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
+    if memory == nil, count + bytes.count > Payload.heapLimit { try moveToMemory() }
+    if memory == nil {
+      unsafe heap.append(contentsOf: bytes)
+    } else {
+      try unsafe memory?.append(bytes)
+    }
+    count += bytes.count
+  }
+
+  /// Forgets everything, for a transfer that starts again.
+  package mutating func reset() {
+    heap.removeAll()
+    memory = nil
+    count = 0
+  }
+
+  /// Seals what was collected; the writer is empty afterwards.
+  package mutating func finish() throws(SystemFailure) -> Payload {
+    defer { reset() }
+    guard let memory = memory.take() else { return Payload(heap) }
+    return Payload(sealed: try memory.seal())
+  }
+
+  /// Out of descriptors the bytes stay on the heap: a picture that costs a copy beats none.
+  private mutating func moveToMemory() throws(SystemFailure) {
+    guard var writer = try? MemoryWriter() else { return }
+    try writer.append(heap)
+    memory = consume writer
+    heap = []
+  }
+}

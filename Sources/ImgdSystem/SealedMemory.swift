@@ -1,0 +1,92 @@
+internal import CLinux
+import Glibc
+
+/// A memfd whose content can no longer change, mapped when its bytes are wanted.
+final class SealedMemory: Sendable {
+  /// What the kernel keeps for a memfd besides its pages: inode, dentry, file (measured).
+  private static let kernelShare = 1_024
+  private static let page = 4_096
+
+  let count: Int
+  private let descriptor: FileDescriptor
+
+  init(_ descriptor: consuming FileDescriptor, count: Int) {
+    self.count = count
+    self.descriptor = descriptor
+  }
+
+  var cost: Int { (count + Self.page - 1) / Self.page * Self.page + Self.kernelShare }
+
+  func reopen() throws(SystemFailure) -> FileDescriptor {
+    let number = linux_reopen_read_only(descriptor.number)
+    guard number >= 0 else { throw SystemFailure("open", "a sealed memfd") }
+    return FileDescriptor(owning: number)
+  }
+
+  func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    guard count > 0 else { return try body([UInt8]().span) }
+    // A mapping of a sealed file cannot fault: nobody can shrink it.
+    guard
+      let start = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, descriptor.number, 0),
+      unsafe start != MAP_FAILED
+    else { return try withCopy(body) }
+    defer { unsafe munmap(start, count) }
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+    return try unsafe body(bytes.bindMemory(to: UInt8.self).span)
+  }
+
+  /// Out of address space or mappings: read instead.
+  private func withCopy<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let got = unsafe bytes.withUnsafeMutableBytes { room in
+        unsafe pread(
+          descriptor.number, room.baseAddress.map { unsafe $0 + filled }, count - filled,
+          off_t(filled))
+      }
+      precondition(got > 0, "a sealed memfd gives the bytes it holds")
+      filled += got
+    }
+    return try body(bytes.span)
+  }
+}
+
+/// A memfd on its way to being sealed.
+struct MemoryWriter: ~Copyable {
+  private let descriptor: FileDescriptor
+  private var count = 0
+
+  init() throws(SystemFailure) {
+    let number = unsafe linux_memfd("imgd")
+    guard number >= 0 else { throw SystemFailure("memfd_create") }
+    descriptor = FileDescriptor(owning: number)
+  }
+
+  mutating func append(_ bytes: [UInt8]) throws(SystemFailure) {
+    let failure = unsafe bytes.withUnsafeBytes { unsafe write(all: $0) }
+    if let failure { throw failure }
+    count += bytes.count
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
+    if let failure = unsafe write(all: bytes) { throw failure }
+    count += bytes.count
+  }
+
+  private func write(all bytes: UnsafeRawBufferPointer) -> SystemFailure? {
+    var rest = unsafe bytes
+    while unsafe !rest.isEmpty {
+      let written = unsafe Glibc.write(descriptor.number, rest.baseAddress, rest.count)
+      guard written >= 0 || errno == EINTR else { return SystemFailure("write", "a memfd") }
+      if written > 0 { unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...]) }
+    }
+    return nil
+  }
+
+  consuming func seal() throws(SystemFailure) -> SealedMemory {
+    guard linux_seal(descriptor.number) == 0 else { throw SystemFailure("seal", "a memfd") }
+    let count = self.count
+    return SealedMemory(descriptor, count: count)
+  }
+}

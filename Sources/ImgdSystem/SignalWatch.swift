@@ -1,0 +1,31 @@
+internal import CLinux
+import Glibc
+
+/// Signals as events of a loop.
+///
+/// They must be blocked (`block`) before anything starts a thread: a thread that does not block
+/// them would take them by their default action.
+package final class SignalWatch {
+  private let descriptor: FileDescriptor
+  private var watch: Watch?
+
+  /// Keeps the signals from interrupting any thread that starts from here on.
+  package static func block(_ signals: [CInt]) {
+    _ = linux_block_signals(mask(signals))
+  }
+
+  package init(
+    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping (CInt) -> Void
+  ) throws(SystemFailure) {
+    let number = linux_signal_fd(Self.mask(signals))
+    guard number >= 0 else { throw SystemFailure("signalfd") }
+    descriptor = FileDescriptor(owning: number)
+    watch = try loop.watch(number, for: .read) { _ in
+      while case let signal = linux_next_signal(number), signal != 0 { handler(signal) }
+    }
+  }
+
+  private static func mask(_ signals: [CInt]) -> UInt64 {
+    signals.reduce(0) { $0 | 1 << UInt64($1) }
+  }
+}

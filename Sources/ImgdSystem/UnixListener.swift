@@ -1,0 +1,144 @@
+// A socket in the file system that this process alone serves.
+//
+// A socket file outlives the process that bound it, and says nothing of whether anybody still
+// listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases with
+// its holder: who has it may remove a stale socket, and nobody else may. A live daemon that does
+// not know of the lock is found by connecting to it.
+
+internal import CLinux
+import Glibc
+
+/// Why a path cannot be served.
+package enum ListenProblem: Error, CustomStringConvertible {
+  case taken(path: String)
+  case notASocket(path: String)
+  case pathTooLong(path: String, limit: Int)
+  case system(SystemFailure)
+
+  package var description: String {
+    switch self {
+    case .taken(let path): "\(path) is served by another daemon that is running"
+    case .notASocket(let path): "\(path) exists and is not a socket; it is left as it is"
+    case .pathTooLong(let path, let limit):
+      "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
+    case .system(let failure): failure.description
+    }
+  }
+}
+
+package final class UnixListener {
+  /// `sun_path` holds 108 bytes, one of them the end.
+  private static let longestPath = 107
+
+  package let path: String
+  private let descriptor: FileDescriptor
+  private let lock: FileDescriptor
+  private var reserve: FileDescriptor?
+
+  /// Binds `path`, readable and writable by owner and group, and listens.
+  package init(path: String) throws(ListenProblem) {
+    guard path.utf8.count <= Self.longestPath else {
+      throw .pathTooLong(path: path, limit: Self.longestPath)
+    }
+    self.path = path
+    do throws(SystemFailure) {
+      try Self.makeDirectory(of: path)
+      lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC)
+    } catch { throw .system(error) }
+    guard linux_lock_exclusive(lock.number) == 0 else { throw .taken(path: path) }
+    try Self.removeStale(path)
+    do throws(SystemFailure) {
+      descriptor = try Self.bind(path)
+      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    } catch { throw .system(error) }
+  }
+
+  /// Stops listening and removes the socket.
+  package func close() {
+    unsafe unlink(path)
+    _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
+  }
+
+  package var number: CInt { descriptor.number }
+
+  // MARK: Accepting
+
+  /// What an attempt to accept brought.
+  package enum Arrival: ~Copyable {
+    case client(StreamSocket)
+    /// Accepted with the descriptor held in reserve: say so and let it go.
+    case beyondDescriptors(StreamSocket)
+    case nobody
+    /// The kernel is short of memory; try again in a while.
+    case exhausted
+  }
+
+  package func accept() -> Arrival {
+    let number = linux_accept(descriptor.number)
+    if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
+    switch errno {
+    case EAGAIN: return .nobody
+    case EMFILE, ENFILE: return acceptWithReserve()
+    case ENOMEM, ENOBUFS: return .exhausted
+    default: return accept()  // ECONNABORTED, EINTR: that one is gone, there may be others
+    }
+  }
+
+  /// Without this a connection that cannot be accepted would stay ready for ever, and the loop
+  /// would turn without rest.
+  private func acceptWithReserve() -> Arrival {
+    guard reserve.take() != nil else { return .exhausted }
+    let number = linux_accept(descriptor.number)
+    guard number >= 0 else {
+      restoreReserve()
+      return .nobody
+    }
+    return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
+  }
+
+  /// Takes a descriptor into reserve again, after a client beyond the limit was let go.
+  package func restoreReserve() {
+    guard reserve == nil else { return }
+    reserve = try? Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  // MARK: Binding
+
+  private static func makeDirectory(of path: String) throws(SystemFailure) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else {
+      return
+    }
+    let directory = String(path[..<slash])
+    guard unsafe mkdir(directory, 0o755) != 0, errno != EEXIST else { return }
+    throw SystemFailure("mkdir", directory)
+  }
+
+  private static func open(_ path: String, _ flags: CInt) throws(SystemFailure) -> FileDescriptor {
+    let number = unsafe Glibc.open(path, flags, 0o600)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    return FileDescriptor(owning: number)
+  }
+
+  private static func removeStale(_ path: String) throws(ListenProblem) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+    let probe = FileDescriptor(owning: linux_unix_socket())
+    let answered = unsafe linux_connect_unix(probe.number, path) == 0 || errno == EAGAIN
+    guard !answered else { throw .taken(path: path) }
+    unsafe unlink(path)
+  }
+
+  private static func bind(_ path: String) throws(SystemFailure) -> FileDescriptor {
+    let number = linux_unix_socket()
+    guard number >= 0 else { throw SystemFailure("socket") }
+    let socket = FileDescriptor(owning: number)
+    // The mode of a socket is what the umask leaves when it is bound; later it cannot be made less.
+    let mask = umask(0o117)
+    let bound = unsafe linux_bind_unix(socket.number, path)
+    umask(mask)
+    guard bound == 0 else { throw SystemFailure("bind", path) }
+    guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemFailure("listen", path) }
+    return socket
+  }
+}
