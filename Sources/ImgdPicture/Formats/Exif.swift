@@ -2,11 +2,10 @@
 enum Exif {
   private static let nameLength = 6
 
-  /// Nil when there is none, or when it is no orientation.
+  /// EXIF's number out of the first directory, nil when there is none from 1 to 8.
   ///
-  /// - Parameters:
-  ///   - payload: All of the segment or chunk. `Exif` and two zeros in front are passed over.
-  ///   - isNamed: Without that name in front it is something else, as in a JPEG's APP1 with XMP.
+  /// The payload is all of a segment or chunk; `Exif` and two zeros in front are passed over.
+  /// Where it must be named, as in a JPEG, what lacks that name is something else, such as XMP.
   static func orientation(in payload: Span<UInt8>, isNamed: Bool) -> Int? {
     let hasName = startsWithName(payload)
     guard hasName || !isNamed else { return nil }
