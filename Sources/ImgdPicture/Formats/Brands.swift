@@ -26,7 +26,7 @@ struct Brands {
 
   /// Whether the track counts and not only the cover.
   var isSequence: Bool {
-    [.avis, .msf1, .hevc, .hevx].contains(major)
+    major == .avis || major == .msf1 || major == .hevc || major == .hevx
   }
 
   /// Why a file without a picture's brand is none.

@@ -23,6 +23,7 @@ struct HEIFItem {
 
   private static func boxes(in container: Range<Int>, of bytes: Span<UInt8>) -> [Box] {
     var boxes: [Box] = []
+    boxes.reserveCapacity(16)
     var walk = BoxWalk(container)
     while let box = walk.next(in: bytes) { boxes.append(box) }
     return boxes
@@ -34,10 +35,26 @@ struct HEIFItem {
     case .ispe:
       width = width ?? bytes.big32(at: start + 4)
       height = height ?? bytes.big32(at: start + 8)
+    case .clap: crop(to: start, of: bytes)
     case .irot: orientation.rotate(quarters: bytes.byte(at: start) ?? 0)
     case .imir: orientation.mirror(leftToRight: bytes.byte(at: start).map { $0 & 1 == 1 } ?? false)
     default: break
     }
+  }
+
+  /// Encoders that want even sides pad the picture and say with two fractions what to cut out.
+  private mutating func crop(to place: Int, of bytes: Span<UInt8>) {
+    width = Self.side(width, croppedBy: place, of: bytes)
+    height = Self.side(height, croppedBy: place + 8, of: bytes)
+  }
+
+  private static func side(
+    _ side: Int?, croppedBy fraction: Int, of bytes: Span<UInt8>
+  ) -> Int? {
+    guard let side, let dividend = bytes.big32(at: fraction),
+      let divisor = bytes.big32(at: fraction + 4), divisor > 0
+    else { return side }
+    return min(side, dividend / divisor)
   }
 
   private static func primary(in boxes: Range<Int>, of bytes: Span<UInt8>) -> Int? {
@@ -88,6 +105,7 @@ extension FourCC {
   fileprivate static let iprp = FourCC("i", "p", "r", "p")
   fileprivate static let ipco = FourCC("i", "p", "c", "o")
   fileprivate static let ispe = FourCC("i", "s", "p", "e")
+  fileprivate static let clap = FourCC("c", "l", "a", "p")
   fileprivate static let irot = FourCC("i", "r", "o", "t")
   fileprivate static let imir = FourCC("i", "m", "i", "r")
   fileprivate static let av01 = FourCC("a", "v", "0", "1")

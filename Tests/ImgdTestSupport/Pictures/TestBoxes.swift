@@ -1,37 +1,40 @@
 extension TestPicture {
-  /// A turn or mirror among the properties of a HEIF item.
-  package enum Turn: Sendable, Equatable {
+  /// What the properties do to the picture of a HEIF item.
+  package enum Property: Sendable, Equatable {
     /// Quarters against the clock.
     case rotate(Int)
     /// 0 exchanges top and bottom, 1 left and right.
     case mirror(Int)
+    /// The sides that are to be cut out of the middle.
+    case crop(Int, Int)
   }
 
   /// The structure of an AVIF with one item, and a track where there are frames.
   package static func avif(
-    width: Int, height: Int, turns: [Turn] = [], frames: Int = 0, brand: String? = nil
+    width: Int, height: Int, changes: [Property] = [], frames: Int = 0, brand: String? = nil
   ) -> [UInt8] {
     heif(
       brands: [brand ?? (frames > 0 ? "avis" : "avif"), "mif1", "avif"], codec: "av01",
-      width: width, height: height, turns: turns, frames: frames)
+      width: width, height: height, changes: changes, frames: frames)
   }
 
   /// The structure of a HEIC with one item, and a track where there are frames.
   package static func heic(
-    width: Int, height: Int, turns: [Turn] = [], frames: Int = 0, brand: String? = nil
+    width: Int, height: Int, changes: [Property] = [], frames: Int = 0, brand: String? = nil
   ) -> [UInt8] {
     heif(
       brands: [brand ?? (frames > 0 ? "hevc" : "heic"), "mif1", "heic"], codec: "hvc1",
-      width: width, height: height, turns: turns, frames: frames)
+      width: width, height: height, changes: changes, frames: frames)
   }
 
   /// Item 2 is the primary one; the first property and item 1 belong to a thumbnail.
   package static func heif(
-    brands: [String], codec: String, width: Int, height: Int, turns: [Turn] = [], frames: Int = 0
+    brands: [String], codec: String, width: Int, height: Int, changes: [Property] = [],
+    frames: Int = 0
   ) -> [UInt8] {
     let sizes = [sizeProperty(16, 16), sizeProperty(width, height)]
-    let properties = (sizes + turns.map(property)).joined()
-    let indices = (0..<(turns.count + 1)).map { UInt8($0 + 2) | 0x80 }
+    let properties = (sizes + changes.map(property)).joined()
+    let indices = (0..<(changes.count + 1)).map { UInt8($0 + 2) | 0x80 }
     let ties: [UInt8] = [0, 0, 0, 2, 0, 1, 1, 1, 0, 2, UInt8(indices.count)] + indices
     let meta =
       fullBox("hdlr", [0, 0, 0, 0] + Array("pict".utf8) + [UInt8](repeating: 0, count: 13))
@@ -62,10 +65,12 @@ extension TestPicture {
     fullBox("ispe", big32(width) + big32(height))
   }
 
-  private static func property(_ turn: Turn) -> [UInt8] {
-    switch turn {
+  private static func property(_ change: Property) -> [UInt8] {
+    switch change {
     case .rotate(let quarters): box("irot", [UInt8(quarters)])
     case .mirror(let axis): box("imir", [UInt8(axis)])
+    case .crop(let width, let height):
+      box("clap", [width * 2, 2, height, 1, 0, 1, 0, 1].flatMap(big32))
     }
   }
 
