@@ -12,10 +12,10 @@ import Testing
     }
   }
 
-  @Test("200,000 mutations are answered")
-  func mutations() {
-    var noise = Noise(seed: 20)
-    for round in 0..<200_000 {
+  @Test("25,000 mutations are answered", arguments: 0..<8 as Range<UInt64>)
+  func mutations(_ seed: UInt64) {
+    var noise = Noise(seed: seed)
+    for round in 0..<25_000 {
       var bytes = Gallery.all[round % Gallery.all.count].bytes
       for _ in 0..<Int.random(in: 1...6, using: &noise) { mutate(&bytes, &noise) }
       let answer = try? PictureProbe.recognise(bytes.span)
