@@ -92,6 +92,11 @@ extension OriginAnswer {
   package static func gzip(_ bytes: [UInt8], headers: [(String, String)] = []) -> OriginAnswer {
     body(Gzip.stored(bytes), headers: [("Content-Encoding", "gzip")] + headers)
   }
+
+  /// Packed, without a length.
+  package static func chunkedGzip(_ bytes: [UInt8]) -> OriginAnswer {
+    chunked([Gzip.stored(bytes)], headers: [("Content-Encoding", "gzip")])
+  }
 }
 
 // MARK: Slowly
@@ -137,6 +142,13 @@ extension OriginAnswer {
   package static func endless(length: Int? = nil, status: Int = 200) -> OriginAnswer {
     OriginAnswer(
       .send(head(status, [], length: length)), .repeating([UInt8](repeating: 0x2e, count: 65_536)))
+  }
+
+  /// Redirects, and goes on talking.
+  package static func endlessRedirect(to location: String) -> OriginAnswer {
+    OriginAnswer(
+      .send(head(302, [("Location", location)], length: nil)),
+      .repeating([UInt8](repeating: 0x2e, count: 65_536)))
   }
 
   /// Closes before the last chunk.

@@ -98,11 +98,13 @@ struct FailureTests {
     origin.plan("/reset", .reset)
     origin.plan("/half", .raw("HTTP/1.1 200 OK\r\nContent-"))
     for path in ["/closed", "/reset", "/half"] {
-      #expect(try bench.failure(origin.url(path)).kind == .connect)
+      let failure = try bench.failure(origin.url(path))
+      #expect(failure.kind == .connect, "\(path): \(failure)")
     }
   }
 
-  @Test("says that the origin does not speak HTTP", arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
+  @Test(
+    "says that the origin does not speak HTTP", arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
   func otherProtocol(text: String) throws {
     origin.plan("/a", .raw(text))
     #expect(try bench.failure(origin.url("/a")).kind == .connect)
@@ -174,14 +176,6 @@ struct LimitTests {
     origin.plan("/a", .chunked([sample(count)]))
     #expect(try bench.fetch(origin.url("/a"), maxBytes: count).payload.count == count)
     #expect(try bench.failure(origin.url("/a"), maxBytes: count - 1).kind == .tooLarge)
-  }
-
-  @Test("count what a packed body unpacks to")
-  func bomb() throws {
-    let bench = try TransferBench()
-    origin.plan("/a", .gzip(sample(200_000)))
-    // The packed body is longer than the limit as well; without a length only the count can tell.
-    #expect(try bench.failure(origin.url("/a"), maxBytes: 100_000).kind == .tooLarge)
   }
 
   @Test("can be raised on the way")

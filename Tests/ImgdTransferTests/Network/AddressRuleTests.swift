@@ -103,7 +103,8 @@ struct AddressRangeTests {
     #expect(AddressRange(text) == nil)
   }
 
-  @Test("are written as people write them", arguments: ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4"])
+  @Test(
+    "are written as people write them", arguments: ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4"])
   func writing(text: String) throws {
     #expect(try #require(IPAddress(text)).description == text)
   }
