@@ -1,0 +1,39 @@
+import Glibc
+
+/// How many descriptors this process has open; meaningful in an exit test, where nobody else runs.
+func openDescriptors() -> Int {
+  (0..<4_096).count { fcntl($0, F_GETFD) >= 0 }
+}
+
+/// Lets this process open no descriptor beyond those it has; for exit tests only.
+///
+/// A lower limit than the highest open number would do too, so the gaps below it are filled.
+func forbidNewDescriptors() {
+  var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  while dup(0) >= 0 {}
+}
+
+/// A directory of its own for one test, gone with it.
+final class TemporaryDirectory {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/imgd-test-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    guard let entries = opendir(path) else { return }
+    while let entry = readdir(entries) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      unlink(path + "/" + name)
+      rmdir(path + "/" + name)
+    }
+    closedir(entries)
+    rmdir(path)
+  }
+}
