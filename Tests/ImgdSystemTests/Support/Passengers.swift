@@ -12,7 +12,7 @@ func receiveWithDescriptors(from socket: CInt, limit: Int) -> (bytes: [UInt8], n
       return count
     }
   }
-  let total = controlled > 16 ? (Int(control[0]) - 16) / 4 : 0
+  let total = count > 0 && controlled > 16 ? (Int(control[0]) - 16) / 4 : 0
   let numbers = control.withUnsafeBytes { held in
     (0..<total).map { held.loadUnaligned(fromByteOffset: 16 + 4 * $0, as: CInt.self) }
   }
