@@ -16,11 +16,13 @@ import Testing
     var outcomes = [Int?](repeating: nil, count: 5_000)
     var strangers = 0
     for number in outcomes.indices {
-      pool.submit({ number * 2 }) { outcome in
-        outcomes[number] = outcome
-        if pthread_equal(pthread_self(), home) == 0 { strangers += 1 }
-        if pool.pending == 0 { loop.stop() }
-      }
+      pool.submit(
+        { number * 2 },
+        then: { outcome in
+          outcomes[number] = outcome
+          if pthread_equal(pthread_self(), home) == 0 { strangers += 1 }
+          if pool.pending == 0 { loop.stop() }
+        })
     }
     #expect(pool.pending == 5_000)
     loop.run()
@@ -34,14 +36,18 @@ import Testing
     let pool = try WorkerPool(name: "worker", threads: 2, home: loop)
     let gate = Locked(false)
     var order: [String] = []
-    pool.submit({ gate.wait { $0 ? () : nil } }) { _ in
-      order.append("first")
-      loop.stop()
-    }
-    pool.submit({}) { _ in
-      order.append("second")
-      gate.signal { $0 = true }
-    }
+    pool.submit(
+      { gate.wait { $0 ? () : nil } },
+      then: { _ in
+        order.append("first")
+        loop.stop()
+      })
+    pool.submit(
+      {},
+      then: { _ in
+        order.append("second")
+        gate.signal { $0 = true }
+      })
     loop.run()
     #expect(order == ["second", "first"])
     pool.stop()
@@ -50,13 +56,16 @@ import Testing
   @Test func anOutcomeMayBeNothingOrAFunction() throws {
     let pool = try WorkerPool(name: "worker", threads: 1, home: loop)
     var seen: [String] = []
-    pool.submit({ () -> Int? in nil }) { seen.append($0 == nil ? "nil" : "value") }
-    pool.submit({ () -> Int?? in .some(nil) }) { seen.append($0 == .some(nil) ? "some nil" : "?") }
-    pool.submit({ () -> (@Sendable () -> Int) in { 7 } }) { seen.append("\($0())") }
-    pool.submit({ () -> Result<Int, SystemFailure> in .success(8) }) {
-      seen.append("\((try? $0.get()) ?? 0)")
-      loop.stop()
-    }
+    pool.submit({ () -> Int? in nil }, then: { seen.append($0 == nil ? "nil" : "value") })
+    pool.submit(
+      { () -> Int?? in .some(nil) }, then: { seen.append($0 == .some(nil) ? "some nil" : "?") })
+    pool.submit({ () -> (@Sendable () -> Int) in { 7 } }, then: { seen.append("\($0())") })
+    pool.submit(
+      { () -> Result<Int, SystemFailure> in .success(8) },
+      then: {
+        seen.append("\((try? $0.get()) ?? 0)")
+        loop.stop()
+      })
     loop.run()
     #expect(seen == ["nil", "some nil", "7", "8"])
     pool.stop()
@@ -66,10 +75,12 @@ import Testing
     let pool = try WorkerPool(name: "worker", threads: 2, home: loop)
     var rounds = 0
     func again() {
-      pool.submit({ 1 }) {
-        rounds += $0
-        rounds < 100 ? again() : loop.stop()
-      }
+      pool.submit(
+        { 1 },
+        then: {
+          rounds += $0
+          rounds < 100 ? again() : loop.stop()
+        })
     }
     again()
     loop.run()
@@ -81,12 +92,13 @@ import Testing
     let pool = try WorkerPool(name: "worker", threads: 1, home: loop)
     let done = Locked(0)
     for _ in 0..<100 {
-      pool.submit({ done.withLock { $0 += 1 } }) { _ in Issue.record("came home after stop") }
+      pool.submit(
+        { done.withLock { $0 += 1 } }, then: { _ in Issue.record("came home after stop") })
     }
     pool.stop()
     #expect(done.withLock { $0 } == 100)
     #expect(pool.pending == 0)
-    pool.submit({}) { _ in Issue.record("ran after stop") }
+    pool.submit({}, then: { _ in Issue.record("ran after stop") })
     #expect(pool.pending == 0)
     loop.settle()
     pool.stop()
@@ -97,7 +109,7 @@ import Testing
     do {
       let pool = try WorkerPool(name: "worker", threads: 2, home: loop)
       for _ in 0..<50 {
-        pool.submit({ done.signal { $0 += 1 } }) { _ in Issue.record("its pool has gone") }
+        pool.submit({ done.signal { $0 += 1 } }, then: { _ in Issue.record("its pool has gone") })
       }
     }
     done.wait { $0 == 50 ? () : nil }
@@ -111,9 +123,9 @@ import Testing
     do {
       let body = Body()
       held = body
-      pool.submit({ _ = body }) { _ in }
+      pool.submit({ _ = body }, then: { _ in })
     }
-    pool.submit({}) { _ in loop.stop() }
+    pool.submit({}, then: { _ in loop.stop() })
     loop.run()
     #expect(held == nil)
     pool.stop()
