@@ -76,7 +76,7 @@ package final class UnixListener {
     /// Accepted with the descriptor held in reserve: say so and let it go.
     case beyondDescriptors(StreamSocket)
     case nobody
-    /// The kernel is short of memory; try again in a while.
+    /// Short of memory, or of descriptors even for the reserve; try again in a while.
     case exhausted
   }
 
@@ -100,8 +100,9 @@ package final class UnixListener {
     guard reserve.take() != nil else { return .exhausted }
     let number = linux_accept(descriptor.number)
     guard number >= 0 else {
+      let isAlone = errno == EAGAIN
       restoreReserve()
-      return .nobody
+      return isAlone ? .nobody : .exhausted
     }
     return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
   }

@@ -166,7 +166,7 @@ import Testing
 
   @Test func staysOnTheHeapWhenThereAreNoDescriptors() async {
     await #expect(processExitsWith: .success) {
-      forbidNewDescriptors()
+      limitDescriptors(to: 3)
       var writer = PayloadWriter()
       let piece = [UInt8](repeating: 7, count: 10_000)
       for _ in 0..<5 { try piece.withUnsafeBytes { try writer.append($0) } }
@@ -181,11 +181,11 @@ import Testing
   /// Descriptors came free while the body arrived: the whole of it goes to shared memory.
   @Test func movesOverAsSoonAsThereIsADescriptor() async {
     await #expect(processExitsWith: .success) {
-      forbidNewDescriptors()
+      limitDescriptors(to: 3)
       var writer = PayloadWriter()
       let piece = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
       for _ in 0..<3 { try piece.withUnsafeBytes { try writer.append($0) } }
-      close(255)
+      limitDescriptors(to: 256)
       try piece.withUnsafeBytes { try writer.append($0) }
       let payload = try writer.finish()
       try #require(payload.isShareable)

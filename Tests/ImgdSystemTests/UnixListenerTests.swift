@@ -174,7 +174,9 @@ import Testing
       let directory = TemporaryDirectory()
       let listener = try UnixListener(path: directory.path + "/s")
       let clients = [Client(connected(to: listener.path)), Client(connected(to: listener.path))]
-      forbidNewDescriptors()
+      limitDescriptors(to: 3)
+      try #require(outcome(of: listener) == .exhausted, "no room even without the reserve")
+      close(0)
       for _ in clients {
         guard case .beyondDescriptors(let socket) = listener.accept() else { exit(1) }
         try #require(socket.send([1], in: 0..<1, with: nil) == 1)
@@ -195,7 +197,9 @@ import Testing
       let directory = TemporaryDirectory()
       let listener = try UnixListener(path: directory.path + "/s")
       let clients = (0..<3).map { _ in Client(connected(to: listener.path)) }
-      forbidNewDescriptors()
+      limitDescriptors(to: 3)
+      try #require(outcome(of: listener) == .exhausted, "no room even without the reserve")
+      close(0)
       for _ in clients { try #require(outcome(of: listener) == .beyondDescriptors) }
       try #require(outcome(of: listener) == .nobody)
     }
@@ -209,8 +213,8 @@ import Testing
       let daemon = FileDescriptor(owning: socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0))
       try #require(withAddress(of: path) { bind(daemon.number, $0, $1) } == 0)
       listen(daemon.number, 1)
-      forbidNewDescriptors()
-      close(255)  // for the lock
+      limitDescriptors(to: 3)
+      close(0)  // for the lock
       let problem = #expect(throws: ListenProblem.self) { try UnixListener(path: path) }
       try #require(problem?.description == "socket: Too many open files")
       try #require(access(path, F_OK) == 0)
