@@ -12,7 +12,7 @@ struct Command {
 
   func run() throws(Failure) -> ExitCode {
     switch action {
-    case .version: try show("imgctl \(Program.version)")
+    case .version: try show("imgctl \(Release.version)")
     case .help(let verb): try show(Help.text(verb))
     case .fetch(let arguments): return try fetch(arguments)
     case .cancel(let target): try show(Report.cancelled(ask(Requests.cancel(target)).reply))

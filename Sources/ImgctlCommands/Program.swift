@@ -4,8 +4,6 @@ import ImgdSystem
 
 /// The whole of imgctl, from its arguments to its exit code.
 package enum Program {
-  package static let version = "0.1.0"
-
   /// Does what the arguments say, and says how it went.
   package static func run(
     _ arguments: [String], environment: [String: String], console: Console = .standard

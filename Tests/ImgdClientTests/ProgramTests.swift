@@ -161,7 +161,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.messages == "imgctl: unknown command 'fecth': did you mean fetch?\n")
     #expect(run.output == "")
     #expect(run.exitCode == .wrongUsage)
-    #expect(imgctl(["--version"]).output == "imgctl \(Program.version)\n")
+    #expect(imgctl(["--version"]).output == "imgctl \(Release.version)\n")
     #expect(imgctl(["--help"]).output.hasPrefix("Usage: imgctl"))
   }
 
