@@ -41,7 +41,8 @@ package struct ClientSocket: ~Copyable {
       filled = max(count, 0)
     }
     if count > 0 { return .bytes(bytes, passenger < 0 ? nil : FileDescriptor(owning: passenger)) }
-    if count == 0 { return .end }
+    // A daemon that closes with requests unread resets the connection; its answers came before.
+    if count == 0 || errno == ECONNRESET { return .end }
     guard errno == EAGAIN || errno == EINTR else { throw SystemFailure("receive") }
     return .nothing
   }
