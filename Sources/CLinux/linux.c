@@ -145,8 +145,6 @@ int linux_random(void *bytes, size_t count) {
 
 int linux_gettid(void) { return gettid(); }
 
-char **linux_environment(void) { return environ; }
-
 void linux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
 void linux_trim_heap(void) { malloc_trim(0); }

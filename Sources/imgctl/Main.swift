@@ -7,7 +7,7 @@ struct Main {
   static func main() {
     endOnInterrupt()
     let outcome = Program.run(
-      Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.variables)
+      Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.all)
     exit(outcome.rawValue)
   }
 

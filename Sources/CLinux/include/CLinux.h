@@ -33,7 +33,6 @@ int linux_connect_unix(int fd, const char *path);
 int linux_lock_exclusive(int fd); // flock, never waits
 int linux_random(void *bytes, size_t count);
 int linux_gettid(void);
-char **linux_environment(void); // NAME=value strings, then NULL
 void linux_name_thread(const char *name);
 void linux_trim_heap(void);
 int linux_set_nonblocking(int fd);

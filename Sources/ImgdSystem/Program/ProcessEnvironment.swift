@@ -1,23 +1,18 @@
-internal import CLinux
+import Glibc
 
-/// The variables that a program was started with.
+/// The environment that the process was started with.
 package enum ProcessEnvironment {
-  /// All of them by name; of a name that comes twice the first holds, as with getenv(3).
-  package static var variables: [String: String] {
+  /// Every variable by name; what has no `=` is left out.
+  package static var all: [String: String] {
     var variables: [String: String] = [:]
-    // Strings that live as long as the process, up to a null pointer; nothing here changes them.
-    var next = unsafe linux_environment()
-    while let entry = unsafe next?.pointee {
-      add(unsafe String(cString: entry), to: &variables)
-      unsafe next = next?.successor()
+    var entry = unsafe environ
+    while let text = unsafe entry.pointee {
+      let line = unsafe String(cString: text)
+      if let equals = line.firstIndex(of: "=") {
+        variables[String(line[..<equals])] = String(line[line.index(after: equals)...])
+      }
+      unsafe entry += 1
     }
     return variables
-  }
-
-  private static func add(_ entry: String, to variables: inout [String: String]) {
-    guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { return }
-    let name = String(entry[..<equals])
-    guard variables[name] == nil else { return }
-    variables[name] = String(entry[entry.utf8.index(after: equals)...])
   }
 }

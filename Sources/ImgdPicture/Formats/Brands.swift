@@ -1,0 +1,69 @@
+/// What a file of the ISO family claims to be: one major brand, and others it is compatible with.
+struct Brands {
+  /// Brands looked at; files have up to a dozen.
+  private static let mostBrands = 64
+
+  private let major: FourCC
+  /// The codec that the first telling brand stands for, nil when only the items can tell.
+  let format: PictureFormat?
+  /// Whether any brand stands for pictures.
+  let isPicture: Bool
+
+  init(_ bytes: Span<UInt8>) {
+    let body = BoxWalk.first(.ftyp, in: 0..<bytes.count, of: bytes) ?? 0..<0
+    major = bytes.fourCC(at: body.lowerBound) ?? FourCC(code: 0)
+    var format = Self.format(of: major)
+    var isPicture = format != nil || Self.isNeutral(major)
+    let others = body.dropping(8).prefix(Self.mostBrands * 4)
+    for place in stride(from: others.startIndex, to: others.endIndex, by: 4) {
+      guard let brand = bytes.fourCC(at: place) else { break }
+      format = format ?? Self.format(of: brand)
+      isPicture = isPicture || format != nil || Self.isNeutral(brand)
+    }
+    self.format = format
+    self.isPicture = isPicture
+  }
+
+  /// Whether the track counts and not only the cover.
+  var isSequence: Bool {
+    major == .avis || major == .msf1 || major == .hevc || major == .hevx
+  }
+
+  /// Why a file without a picture's brand is none.
+  var refusal: String {
+    switch major {
+    case .quickTime: "a QuickTime video"
+    case .audio: "an MPEG-4 audio file"
+    default: "an MP4 video (brand '\(major.text)')"
+    }
+  }
+
+  private static func format(of brand: FourCC) -> PictureFormat? {
+    switch brand {
+    case .avif, .avis: .avif
+    case .heic, .heix, .heim, .heis, .hevc, .hevx: .heic
+    default: nil
+    }
+  }
+
+  /// Brands of HEIF as such, whatever the codec.
+  private static func isNeutral(_ brand: FourCC) -> Bool {
+    brand == .mif1 || brand == .msf1
+  }
+}
+
+extension FourCC {
+  fileprivate static let ftyp = FourCC("f", "t", "y", "p")
+  fileprivate static let avif = FourCC("a", "v", "i", "f")
+  fileprivate static let avis = FourCC("a", "v", "i", "s")
+  fileprivate static let heic = FourCC("h", "e", "i", "c")
+  fileprivate static let heix = FourCC("h", "e", "i", "x")
+  fileprivate static let heim = FourCC("h", "e", "i", "m")
+  fileprivate static let heis = FourCC("h", "e", "i", "s")
+  fileprivate static let hevc = FourCC("h", "e", "v", "c")
+  fileprivate static let hevx = FourCC("h", "e", "v", "x")
+  fileprivate static let mif1 = FourCC("m", "i", "f", "1")
+  fileprivate static let msf1 = FourCC("m", "s", "f", "1")
+  fileprivate static let quickTime = FourCC("q", "t", " ", " ")
+  fileprivate static let audio = FourCC("M", "4", "A", " ")
+}

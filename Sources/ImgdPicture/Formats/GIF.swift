@@ -1,0 +1,69 @@
+/// Blocks of sub-blocks; only walking them all tells how many frames there are.
+enum GIF {
+  private static let screenEnd = 13
+
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+    let version = bytes.big16(at: 4)
+    guard version == 0x3761 || version == 0x3961 else {
+      throw NotAPicture(reason: "GIF of a version that is neither 87a nor 89a")
+    }
+    guard let width = bytes.little16(at: 6), let height = bytes.little16(at: 8),
+      let flags = bytes.byte(at: 10), bytes.count >= screenEnd
+    else { throw NotAPicture(reason: "GIF that ends inside its header") }
+    var walk = BlockWalk(offset: screenEnd + colourTableSize(flags))
+    walk.run(over: bytes)
+    guard walk.frames > 0 || !walk.isComplete else {
+      throw NotAPicture(reason: "GIF without a frame")
+    }
+    return Picture(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
+  }
+
+  /// Bytes of the colour table that the flags of a screen or an image announce.
+  fileprivate static func colourTableSize(_ flags: Int) -> Int {
+    flags & 0x80 == 0 ? 0 : 3 << ((flags & 7) + 1)
+  }
+}
+
+/// Goes from block to block and counts the images.
+private struct BlockWalk {
+  private static let extensionBlock = 0x21
+  private static let imageBlock = 0x2C
+  private static let trailer = 0x3B
+
+  private(set) var frames = 0
+  /// Whether the trailer was met, so nothing is missing.
+  private(set) var isComplete = false
+  private var offset: Int
+  private var stepsLeft = PictureProbe.mostSteps
+
+  init(offset: Int) {
+    self.offset = offset
+  }
+
+  /// Until the trailer, the end, the limit, or a byte that begins no block.
+  mutating func run(over bytes: Span<UInt8>) {
+    while let kind = bytes.byte(at: offset) {
+      switch kind {
+      case Self.extensionBlock: offset += 2
+      case Self.imageBlock:
+        guard let flags = bytes.byte(at: offset + 9) else { return }
+        frames += 1
+        offset += 11 + GIF.colourTableSize(flags)
+      default:
+        isComplete = kind == Self.trailer
+        return
+      }
+      guard skipSubBlocks(in: bytes) else { return }
+    }
+  }
+
+  /// False when they have no end, or none within the limit.
+  private mutating func skipSubBlocks(in bytes: Span<UInt8>) -> Bool {
+    while stepsLeft > 0, let length = bytes.byte(at: offset) {
+      stepsLeft -= 1
+      offset += length + 1
+      if length == 0 { return true }
+    }
+    return false
+  }
+}

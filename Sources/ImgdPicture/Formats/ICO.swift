@@ -1,0 +1,29 @@
+/// A table of alternatives, the same picture at several sizes; the widest one counts.
+enum ICO {
+  private static let table = 6
+  private static let entrySize = 16
+
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+    guard let count = bytes.little16(at: 4), bytes.count >= table + count * entrySize else {
+      throw NotAPicture(reason: "ICO that ends inside its table")
+    }
+    let end = table + count * entrySize
+    var largest = (width: 0, height: 0)
+    for entry in stride(from: table, to: end, by: entrySize) {
+      if let sides = sides(of: entry, tableEnd: end, in: bytes), sides > largest { largest = sides }
+    }
+    guard largest.width > 0 else { throw NotAPicture(reason: "ICO without an entry") }
+    return Picture(format: .ico, width: largest.width, height: largest.height)
+  }
+
+  /// Nil for an entry whose picture would lie in the table. A PNG speaks for itself; otherwise the
+  /// byte that cannot say 256 says 0.
+  private static func sides(
+    of entry: Int, tableEnd: Int, in bytes: Span<UInt8>
+  ) -> (width: Int, height: Int)? {
+    guard let width = bytes.byte(at: entry), let height = bytes.byte(at: entry + 1),
+      let start = bytes.little32(at: entry + 12), start >= tableEnd
+    else { return nil }
+    return PNG.size(at: start, in: bytes) ?? (width == 0 ? 256 : width, height == 0 ? 256 : height)
+  }
+}

@@ -1,0 +1,63 @@
+/// Chunks up to the pixels; what an animation or a camera adds stands before them.
+enum PNG {
+  /// Where the first chunk begins: behind the signature.
+  private static let firstChunk = 8
+  /// Length, name and checksum around what a chunk holds.
+  private static let chunkOverhead = 12
+
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+    guard let size = size(at: 0, in: bytes) else {
+      throw NotAPicture(reason: "PNG without IHDR")
+    }
+    var extras = Extras()
+    var offset = firstChunk
+    for _ in 0..<PictureProbe.mostSteps {
+      guard let length = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4),
+        name != .imageEnd
+      else { break }
+      if name == .imageData {
+        return Picture(
+          format: .png, width: size.width, height: size.height,
+          frames: extras.frames, orientation: extras.orientation)
+      }
+      extras.note(name, at: offset + 8, length: length, in: bytes)
+      offset += length + chunkOverhead
+    }
+    throw NotAPicture(reason: "PNG that ends before its pixels")
+  }
+
+  /// The size in the header of a PNG that begins at `start`, nil when there is no such thing.
+  static func size(at start: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
+    let chunk = start + firstChunk
+    guard bytes.big32(at: start) == 0x8950_4E47, bytes.big32(at: start + 4) == 0x0D0A_1A0A,
+      bytes.big32(at: chunk) == 13, bytes.fourCC(at: chunk + 4) == .imageHeader,
+      let width = bytes.big32(at: chunk + 8), let height = bytes.big32(at: chunk + 12)
+    else { return nil }
+    return (width, height)
+  }
+
+  /// What the chunks between header and pixels say.
+  private struct Extras {
+    var frames = 1
+    var orientation = 1
+
+    mutating func note(_ name: FourCC, at offset: Int, length: Int, in bytes: Span<UInt8>) {
+      switch name {
+      case .animationControl:
+        frames = max(bytes.big32(at: offset) ?? 1, 1)
+      case .exif where length <= bytes.count - offset:
+        let payload = bytes.extracting(offset..<(offset + length))
+        orientation = Exif.orientation(in: payload, isNamed: false) ?? orientation
+      default: break
+      }
+    }
+  }
+}
+
+extension FourCC {
+  fileprivate static let imageHeader = FourCC("I", "H", "D", "R")
+  fileprivate static let imageData = FourCC("I", "D", "A", "T")
+  fileprivate static let imageEnd = FourCC("I", "E", "N", "D")
+  fileprivate static let animationControl = FourCC("a", "c", "T", "L")
+  fileprivate static let exif = FourCC("e", "X", "I", "f")
+}

@@ -1,0 +1,95 @@
+/// A RIFF of chunks: a bare lossy or lossless picture, or a canvas with frames and metadata.
+enum WebP {
+  private static let firstChunk = 12
+  private static let chunkHeader = 8
+  private static let firstPayload = firstChunk + chunkHeader
+
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+    guard let kind = bytes.fourCC(at: 8), let size = bytes.little32(at: 4) else {
+      throw NotAPicture(reason: "RIFF that ends inside its header")
+    }
+    guard kind == .webp else {
+      throw NotAPicture(reason: "RIFF of kind '\(kind.text)', not WebP")
+    }
+    guard size <= bytes.count - chunkHeader else {
+      throw NotAPicture(reason: "WebP cut off: \(bytes.count) of \(size + chunkHeader) bytes")
+    }
+    let whole = bytes.extracting(0..<(size + chunkHeader))
+    guard let picture = picture(in: whole) else {
+      throw NotAPicture(reason: "WebP whose first chunk states no size")
+    }
+    return picture
+  }
+
+  private static func picture(in bytes: Span<UInt8>) -> Picture? {
+    switch bytes.fourCC(at: firstChunk) {
+    case .lossy?: lossy(in: bytes)
+    case .lossless?: lossless(in: bytes)
+    case .canvas?: canvas(in: bytes)
+    default: nil
+    }
+  }
+
+  /// The start code and two sides of 14 bits behind the frame tag.
+  private static func lossy(in bytes: Span<UInt8>) -> Picture? {
+    guard bytes.little24(at: firstPayload + 3) == 0x2A_019D,
+      let width = bytes.little16(at: firstPayload + 6),
+      let height = bytes.little16(at: firstPayload + 8)
+    else { return nil }
+    return Picture(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF)
+  }
+
+  /// Two sides of 14 bits, less one, and a version that must be 0 in the top three bits.
+  private static func lossless(in bytes: Span<UInt8>) -> Picture? {
+    guard bytes.byte(at: firstPayload) == 0x2F, let bits = bytes.little32(at: firstPayload + 1),
+      bits >> 29 == 0
+    else { return nil }
+    return Picture(format: .webp, width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
+  }
+
+  private static func canvas(in bytes: Span<UInt8>) -> Picture? {
+    guard let flags = bytes.byte(at: firstPayload),
+      let width = bytes.little24(at: firstPayload + 4),
+      let height = bytes.little24(at: firstPayload + 7)
+    else { return nil }
+    let isAnimated = flags & 0x02 != 0
+    let hasExif = flags & 0x08 != 0
+    let extras = isAnimated || hasExif ? extras(in: bytes) : Extras()
+    return Picture(
+      format: .webp, width: width + 1, height: height + 1,
+      frames: isAnimated ? max(extras.frames, 1) : 1,
+      orientation: hasExif ? extras.orientation : 1)
+  }
+
+  private struct Extras {
+    var frames = 0
+    var orientation = 1
+  }
+
+  private static func extras(in bytes: Span<UInt8>) -> Extras {
+    var extras = Extras()
+    var offset = firstChunk
+    for _ in 0..<PictureProbe.mostSteps {
+      guard let name = bytes.fourCC(at: offset), let length = bytes.little32(at: offset + 4)
+      else { break }
+      let payload = offset + chunkHeader
+      if name == .frame { extras.frames += 1 }
+      if name == .exif, length <= bytes.count - payload {
+        let exif = bytes.extracting(payload..<(payload + length))
+        extras.orientation = Exif.orientation(in: exif, isNamed: false) ?? 1
+      }
+      // Chunks begin at even places.
+      offset = payload + length + length % 2
+    }
+    return extras
+  }
+}
+
+extension FourCC {
+  fileprivate static let webp = FourCC("W", "E", "B", "P")
+  fileprivate static let lossy = FourCC("V", "P", "8", " ")
+  fileprivate static let lossless = FourCC("V", "P", "8", "L")
+  fileprivate static let canvas = FourCC("V", "P", "8", "X")
+  fileprivate static let frame = FourCC("A", "N", "M", "F")
+  fileprivate static let exif = FourCC("E", "X", "I", "F")
+}

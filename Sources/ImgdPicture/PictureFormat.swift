@@ -1,0 +1,52 @@
+/// The kinds of picture that the daemon takes in; every other kind of file is refused.
+///
+/// An animated PNG is a `png` with more than one frame, a cursor is an `ico`: their readers are the
+/// same, and so are the media types that servers send them with.
+package enum PictureFormat: UInt8, Sendable, CaseIterable {
+  case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
+
+  /// The word that stands for the format in answers and in settings.
+  package var name: String {
+    switch self {
+    case .jpeg: "jpeg"
+    case .png: "png"
+    case .gif: "gif"
+    case .webp: "webp"
+    case .avif: "avif"
+    case .heic: "heic"
+    case .tiff: "tiff"
+    case .bmp: "bmp"
+    case .ico: "ico"
+    case .jxl: "jxl"
+    case .jp2: "jp2"
+    }
+  }
+
+  /// The registered media type, whatever type the server claimed.
+  package var mediaType: String {
+    switch self {
+    case .jpeg: "image/jpeg"
+    case .png: "image/png"
+    case .gif: "image/gif"
+    case .webp: "image/webp"
+    case .avif: "image/avif"
+    case .heic: "image/heic"
+    case .tiff: "image/tiff"
+    case .bmp: "image/bmp"
+    case .ico: "image/vnd.microsoft.icon"
+    case .jxl: "image/jxl"
+    case .jp2: "image/jp2"
+    }
+  }
+
+  /// The usual ending of a file's name, without the dot.
+  package var fileExtension: String {
+    self == .jpeg ? "jpg" : name
+  }
+
+  /// The format that has this `name`, nil when there is none.
+  package init?(name: String) {
+    guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = format
+  }
+}
