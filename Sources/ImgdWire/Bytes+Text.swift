@@ -19,7 +19,7 @@ extension [UInt8] {
       guard unsafe utf8.contains(where: mustBeEscaped) else {
         return unsafe append(contentsOf: utf8)
       }
-      for unsafebyte in unsafe utf8 { appendEscaped(byte) }
+      unsafe utf8.forEach { appendEscaped($0) }
     }
   }
 
