@@ -1,4 +1,5 @@
 import ImgdClient
+import ImgdWire
 
 /// How imgctl ends; scripts rely on the numbers.
 package enum ExitCode: Int32, Sendable {
@@ -15,12 +16,12 @@ package enum ExitCode: Int32, Sendable {
 
   /// What an error of the daemon amounts to.
   init(errorCode: String) {
-    switch errorCode {
-    case "forbidden": self = .notPermitted
-    case "timeout": self = .timedOut
-    case "not_cached": self = .notCached
-    case "blocked_address", "blocked_scheme": self = .blocked
-    case "not_an_image", "unsupported_format", "too_many_pixels", "decode_failed", "decode_crashed":
+    switch ReplyCode(rawValue: errorCode) {
+    case .forbidden: self = .notPermitted
+    case .timeout: self = .timedOut
+    case .notCached: self = .notCached
+    case .blockedAddress, .blockedScheme: self = .blocked
+    case .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed:
       self = .noPicture
     default: self = .failed
     }

@@ -1,11 +1,7 @@
 import ImgdSystem
+import ImgdWire
 
 extension FetchArguments {
-  static let cacheModes = [
-    "default", "reload", "no-cache", "force-cache", "only-if-cached", "no-store",
-  ]
-  static let priorities = ["low", "normal", "high"]
-
   init(_ arguments: VerbArguments) throws(UsageProblem) {
     urls = arguments.operands
     guard !urls.isEmpty else {
@@ -22,8 +18,8 @@ extension FetchArguments {
     case "json": json = true
     case "progress": progress = true
     case "output": output = try nonEmpty(value, "-o needs a file, a directory or -")
-    case "cache": cache = try choice(value, "--cache", Self.cacheModes)
-    case "priority": priority = try choice(value, "--priority", Self.priorities)
+    case "cache": cache = try choice(value, "--cache", CacheMode.allCases.map(\.rawValue))
+    case "priority": priority = try choice(value, "--priority", Priority.allCases.map(\.wireName))
     case "identifier": identifier = value
     case "tag": tags.append(value)
     case "timeout": timeout = try positiveDuration(value, "--timeout")
@@ -78,7 +74,9 @@ extension PurgeFilters {
     case "all": everything = true
     case "tier":
       texts.append(
-        Text(field: name, value: try choice(value, "--tier", ["all", "memory", "disk"])))
+        Text(
+          field: name,
+          value: try choice(value, "--tier", PurgeRequest.Tier.allCases.map(\.rawValue))))
     default: texts.append(Text(field: name, value: value))
     }
   }

@@ -7,6 +7,7 @@
 // line that says it carries one. So they wait in a queue until such a line asks.
 
 package import ImgdSystem
+import ImgdWire
 
 /// One connection to the daemon: lines go out, lines and descriptors come in.
 package final class ControlConnection {
@@ -17,7 +18,7 @@ package final class ControlConnection {
   package let path: String
   private let socket: ClientSocket
   private var outbox = Outbox()
-  private var arrived = LineBuffer()
+  private var arrived = LineFramer(longestLine: longestLine)
   private var descriptors: [ReceivedDescriptor] = []
 
   /// Connects to the daemon that listens on a path.
@@ -45,10 +46,7 @@ package final class ControlConnection {
   /// The next line, without its end; nil when the daemon has closed the connection.
   package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
     while true {
-      if let line = arrived.nextLine() { return line }
-      guard arrived.count <= Self.longestLine else {
-        throw .strange(path: path, what: "it sent \(arrived.count) bytes without a line end")
-      }
+      if let line = arrived.next() { return try content(of: line) }
       do throws(SystemFailure) {
         sendWaiting()
         guard try socket.wait(forRoom: outbox.unsent > 0, until: deadline) else { break }
@@ -63,6 +61,16 @@ package final class ControlConnection {
     descriptors.isEmpty ? nil : descriptors.removeFirst().take()
   }
 
+  private func content(of line: LineFramer.Line) throws(ConnectionProblem) -> [UInt8] {
+    guard case .text(let place) = line else {
+      throw .strange(path: path, what: "it sent a line of more than \(Self.longestLine) bytes")
+    }
+    // The bytes are copied before the framer takes in more.
+    return arrived.withBytes(place) { bytes in
+      unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+  }
+
   private func sendWaiting() {
     guard outbox.unsent > 0, !socket.send(&outbox) else { return }
     // Who closes a connection may have said why; that is read before the end is met.
@@ -75,7 +83,7 @@ package final class ControlConnection {
     case .nothing: return true
     case .end: return false
     case .bytes(let bytes, let descriptor):
-      arrived.append(bytes)
+      arrived.append(bytes.span)
       if let descriptor { descriptors.append(ReceivedDescriptor(descriptor)) }
       return true
     }

@@ -1,28 +1,28 @@
+import ImgdWire
+
 /// One line of the daemon's, read: the answer to a command, or an event on the way.
 package struct Reply {
-  private let members: [(name: String, value: AnswerValue)]
+  private let content: JSONValue
 
   /// Reads a line; what is no object does not come from imgd.
   package init(_ line: [UInt8], from path: String) throws(ConnectionProblem) {
-    do throws(AnswerReader.Malformed) {
-      members = try AnswerReader.object(line)
+    do throws(JSONProblem) {
+      content = try JSONValue(parsing: line)
     } catch {
-      throw .strange(path: path, what: "its answer is not JSON at byte \(error.position)")
+      throw .strange(path: path, what: "its answer is not JSON at byte \(error.offset)")
     }
+    if content.members == nil { throw .strange(path: path, what: "its answer is no JSON object") }
   }
 
-  private init(members: [(name: String, value: AnswerValue)]) {
-    self.members = members
+  private init(content: JSONValue) {
+    self.content = content
   }
 
   /// The names of the fields, in the order in which they came.
-  package var fields: [String] { members.map(\.name) }
+  package var fields: [String] { content.members.map { $0.map(\.key) } ?? [] }
 
   /// Whether the command went well; nil in an event, which ends nothing.
-  package var succeeded: Bool? {
-    guard case .boolean(let succeeded) = self["ok"] else { return nil }
-    return succeeded
-  }
+  package var succeeded: Bool? { content["ok"]?.bool }
 
   /// The number that the request carried.
   package var id: Int? { number("id") }
@@ -38,59 +38,45 @@ package struct Reply {
 
   /// A field that is a text.
   package func text(_ field: String) -> String? {
-    guard case .text(let text) = self[field] else { return nil }
-    return text
+    content[field]?.string
   }
 
   /// A field that is a whole number.
   package func number(_ field: String) -> Int? {
-    guard case .number(let digits) = self[field] else { return nil }
-    return Int(digits)
+    content[field]?.integer.map(Int.init)
   }
 
   /// A field that is an object.
   package func object(_ field: String) -> Reply? {
-    guard case .object(let members) = self[field] else { return nil }
-    return Reply(members: members)
+    content[field].flatMap(Self.object)
   }
 
   /// A field that is a list, with the objects in it.
   package func objects(_ field: String) -> [Reply]? {
-    guard case .list(let items) = self[field] else { return nil }
-    return items.compactMap { item in
-      guard case .object(let members) = item else { return nil }
-      return Reply(members: members)
-    }
+    content[field]?.array?.compactMap(Self.object)
   }
 
   /// A field as people read it; a dash where there is nothing.
   package func display(_ field: String) -> String {
-    self[field]?.display ?? "-"
+    content[field]?.display ?? "-"
   }
 
-  private subscript(field: String) -> AnswerValue? {
-    members.first { $0.name == field }?.value
+  private static func object(_ value: JSONValue) -> Reply? {
+    value.members == nil ? nil : Reply(content: value)
   }
 }
 
-/// One value in an answer. A number stays as it was written: most are only shown.
-enum AnswerValue {
-  case null
-  case boolean(Bool)
-  case number(String)
-  case text(String)
-  case list([AnswerValue])
-  case object([(name: String, value: AnswerValue)])
-
-  var display: String {
+extension JSONValue {
+  fileprivate var display: String {
     switch self {
     case .null: "-"
-    case .boolean(let value): value ? "yes" : "no"
-    case .number(let digits): digits
-    case .text(let text): text
-    case .list(let items): items.map(\.display).joined(separator: " ")
+    case .bool(let value): value ? "yes" : "no"
+    case .integer(let value): String(value)
+    case .number(let value): String(value)
+    case .string(let text): text
+    case .array(let items): items.map(\.display).joined(separator: " ")
     case .object(let members):
-      members.map { "\($0.name)=\($0.value.display)" }.joined(separator: " ")
+      members.map { "\($0.key)=\($0.value.display)" }.joined(separator: " ")
     }
   }
 }

@@ -146,7 +146,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
   @Test func whatIsNotImgdIsToldApart() throws {
     let daemon = try ScriptedDaemon { _ in [.line("-ERR unknown command")] }
     let run = imgctl(["ping"], daemon)
-    #expect(run.messages.contains("is not imgd: its answer is not JSON at byte 0"))
+    #expect(run.messages.contains("is not imgd: its answer is not JSON at byte 1"))
     #expect(run.exitCode == .unreachable)
   }
 

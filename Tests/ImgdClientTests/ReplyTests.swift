@@ -37,9 +37,7 @@ import Testing
 
   @Test(arguments: [
     (#"a\"b\\c\/d"#, "a\"b\\c/d"), (#"\b\f\n\r\t"#, "\u{8}\u{C}\n\r\t"), (#"\u00e4"#, "ä"),
-    (#"\ud83d\ude00"#, "😀"), (#"\ud83d"#, "\u{FFFD}"), (#"\ude00x"#, "\u{FFFD}x"),
-    (#"\ud83dA"#, "\u{FFFD}A"), (#"\ud83d\u0041"#, "\u{FFFD}A"), ("日本", "日本"),
-    (#"\u0000"#, "\u{0}"),
+    (#"\ud83d\ude00"#, "😀"), ("日本", "日本"),
   ])
   func escapesAreUndone(written: String, meant: String) throws {
     #expect(try reply("{\"x\":\"\(written)\"}").text("x") == meant)
@@ -49,7 +47,8 @@ import Testing
     "", " ", "[]", "1", "\"x\"", "null", "{", "}", "{}x", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
     "{a:1}", "{\"a\":tru}", "{\"a\":truex}", "{\"a\":1.2.3}", "{\"a\":-}", "{\"a\":[1,]}",
     "{\"a\":[1 2]}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":\"\n\"}", "{\"a\":\"",
-    "{\"a\":\"\\", "{\"a\":\"\\ud83d\\u\"}", "HTTP/1.1 400 Bad Request",
+    "{\"a\":\"\\", "{\"a\":\"\\ud83d\\u\"}", "HTTP/1.1 400 Bad Request", #"{"a":"\ud83d"}"#,
+    #"{"a":"\ude00x"}"#, #"{"a":"\ud83d\u0041"}"#,
   ])
   func whatIsNoAnswerIsRefused(line: String) {
     #expect(throws: ConnectionProblem.self) { try reply(line) }
