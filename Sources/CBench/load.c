@@ -105,8 +105,12 @@ static int batch_ended(struct run *run, struct connection *connection) {
   return 0;
 }
 
+static int is_paced(const struct run *run) {
+  return run->load.interval_ns > 0 && run->due < run->deadline;
+}
+
 static int start_due_batches(struct run *run) {
-  while (run->due <= run->now && run->due < run->deadline && run->idle_count > 0) {
+  while (is_paced(run) && run->due <= run->now && run->idle_count > 0) {
     struct connection *connection = &run->connections[run->idle[--run->idle_count]];
     if (start_batch(run, connection, run->due) < 0) return -1;
     run->due += run->load.interval_ns;
@@ -199,7 +203,7 @@ static int receive(struct run *run, struct connection *connection) {
 // MARK: The loop
 
 static int turn(struct run *run) {
-  int paced = run->load.interval_ns > 0 && run->due < run->deadline && run->idle_count > 0;
+  int paced = is_paced(run) && run->idle_count > 0;
   uint64_t wait = paced ? (run->due > run->now ? run->due - run->now : 0) : patience_ns;
   struct timespec limit = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};
   struct epoll_event events[EVENTS];
@@ -240,7 +244,7 @@ static int drive(struct run *run, const char *socket) {
   if (connect_all(run, socket) < 0) return -1;
   uint64_t before = processor_ns(), start = bench_now_ns();
   if (start_all(run) < 0) return -1;
-  while (run->busy > 0 || (run->load.interval_ns > 0 && run->due < run->deadline))
+  while (run->busy > 0 || is_paced(run))
     if (turn(run) < 0) return -1;
   run->result->elapsed_ns = run->now - start;
   run->result->busy_ns = processor_ns() - before;
