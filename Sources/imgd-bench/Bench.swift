@@ -7,6 +7,7 @@ final class Bench {
   let report: Report
   let workplace: String
   private var serial = 0
+  private var servers: [Child] = []
 
   init(_ options: Options) throws(BenchFailure) {
     self.options = options
@@ -29,6 +30,20 @@ final class Bench {
     let path = path(name)
     try File.makeDirectory(path)
     return path
+  }
+
+  /// Starts a server that runs until the measurement ends, whoever still holds it.
+  func serve(
+    _ words: [String], _ name: String, place: Place = .server, setting: String? = nil
+  ) throws(BenchFailure) -> Child {
+    let child = try Child(words, log: path(name + ".log"), place: place, setting: setting)
+    servers.append(child)
+    return child
+  }
+
+  func endServers() {
+    for server in servers { server.end() }
+    servers = []
   }
 
   /// One number for the full run, another for the smoke run.

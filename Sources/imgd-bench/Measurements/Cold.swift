@@ -54,6 +54,7 @@ enum Cold {
         "Downloads.MaxActive=16", "Downloads.MaxPerHost=16", "Memory.Capacity=200M",
         "Memory.Preferred=150M",
       ])
+    defer { imgd.child.end() }
     return try imgd.fetchAll(urls)?.seconds ?? 0
   }
 

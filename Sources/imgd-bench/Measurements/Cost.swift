@@ -39,9 +39,9 @@ enum Cost {
     let seconds = bench.scaled(0.5, quick: 0.1)
     let costs = try bench.rounds(subjects) { subject throws(BenchFailure) in
       let facts = ProcessFacts(subject.child)
-      let before = facts.processorTime
+      let before = try facts.processorTime
       let replies = try subject.contender.ask(shape, for: seconds).replies
-      return (facts.processorTime - before) / Double(replies)
+      return (try facts.processorTime - before) / Double(replies)
     }
     tell(bench, "CPU a hit \(shape.name)", "s", subjects, costs)
   }

@@ -15,8 +15,6 @@ enum Hits {
   /// Everybody who can be asked here, the daemon first and the floor last.
   private struct Field {
     let contenders: [Contender]
-    /// They run as long as they are held.
-    private let children: [Child]
 
     init(_ bench: Bench) throws(BenchFailure) {
       let origin = bench.start("nginx") { () throws(BenchFailure) in try Nginx(bench) }
@@ -34,7 +32,6 @@ enum Hits {
           imgd?.hit(url, deliver: "path"), imgd?.hit(url, deliver: "none"), redis?.get("picture"),
           floor.contender(request: Array((line + "\n").utf8)),
         ].compactMap { $0 }
-      children = [origin?.child, imgd?.child, redis?.child, floor.child].compactMap { $0 }
     }
   }
 

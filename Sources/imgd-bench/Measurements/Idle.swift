@@ -8,9 +8,10 @@ enum Idle {
     let children = [imgd?.child, redis?.child].compactMap { $0 }
     let seconds = bench.scaled(10, quick: 2)
     sleep(1)
-    let before = children.map { ProcessFacts($0).sleeps }
+    let before = try children.map { child throws(BenchFailure) in try ProcessFacts(child).sleeps }
     sleep(UInt32(seconds))
-    let wakes = zip(children, before).map { Double(ProcessFacts($0).sleeps - $1) / Double(seconds) }
+    let after = try children.map { child throws(BenchFailure) in try ProcessFacts(child).sleeps }
+    let wakes = zip(after, before).map { Double($0 - $1) / Double(seconds) }
     if imgd != nil, let own = wakes.first {
       bench.report.add(
         Row(

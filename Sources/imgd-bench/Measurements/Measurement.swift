@@ -24,6 +24,7 @@ struct Measurement: Sendable {
     } catch {
       bench.report.miss(name, error.reason)
     }
+    bench.endServers()
     pinLoad(false)
   }
 }

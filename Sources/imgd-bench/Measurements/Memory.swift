@@ -34,7 +34,9 @@ enum Memory {
   }
 
   private static func idle(_ bench: Bench) throws(BenchFailure) {
-    let resident = Double(ProcessFacts(try Imgd(bench).child).residentBytes)
+    let imgd = try Imgd(bench)
+    defer { imgd.child.end() }
+    let resident = Double(try ProcessFacts(imgd.child).residentBytes)
     bench.report.add(
       Row(
         what: "imgd idle, resident", figure: Figure(resident, "B"), peer: "12 MB",
@@ -42,7 +44,8 @@ enum Memory {
     guard let redis = bench.start("redis", { () throws(BenchFailure) in try Redis(bench) }) else {
       return
     }
-    let peer = Double(ProcessFacts(redis.child).residentBytes)
+    defer { redis.child.end() }
+    let peer = Double(try ProcessFacts(redis.child).residentBytes)
     bench.report.add(
       Row(
         what: "imgd idle, resident", figure: Figure(resident, "B"), peer: "redis idle",
@@ -68,9 +71,10 @@ enum Memory {
         "Memory.Capacity=800M", "Memory.Preferred=700M", "Downloads.MaxActive=16",
         "Downloads.MaxPerHost=16",
       ])
+    defer { imgd.child.end() }
     let facts = ProcessFacts(imgd.child)
     try imgd.expect(Imgd.fetch(origin.url("\(cargo.bytes).png"), deliver: "none"))
-    let before = facts.anonymousBytes + facts.memfdBytes
+    let before = try facts.anonymousBytes + facts.memfdBytes
     try imgd.fetchAll((0..<cargo.count).map { origin.url("\(cargo.bytes).png?n=\($0)") })
     let entries = try imgd.stat("memory", "entries")
     guard entries > cargo.count else {
@@ -78,14 +82,15 @@ enum Memory {
     }
     let charged = Double(try imgd.stat("memory", "bytes")) / Double(entries * cargo.bytes)
     bench.report.note("stats charge \(decimal(charged)) × the payload")
-    return Double(facts.anonymousBytes + facts.memfdBytes - before)
+    return Double(try facts.anonymousBytes + facts.memfdBytes - before)
   }
 
   private static func heldByRedis(_ bench: Bench, _ cargo: Cargo) throws(BenchFailure) -> Double {
     let redis = try Redis(bench)
+    defer { redis.child.end() }
     let facts = ProcessFacts(redis.child)
     let value = PNGFile.make(bytes: cargo.bytes, seed: 1)
-    let before = facts.anonymousBytes
+    let before = try facts.anonymousBytes
     for start in stride(from: 0, to: cargo.count, by: 1_000) {
       let some = start..<min(start + 1_000, cargo.count)
       let commands = some.map {
@@ -94,6 +99,6 @@ enum Memory {
       _ = try Load(replies: some.count, batches: 1).run(
         on: redis.socket, batch: Array(commands.joined()))
     }
-    return Double(facts.anonymousBytes - before)
+    return Double(try facts.anonymousBytes - before)
   }
 }

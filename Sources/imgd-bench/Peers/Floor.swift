@@ -5,9 +5,9 @@ struct Floor {
 
   init(_ bench: Bench, replyBytes: Int) throws(BenchFailure) {
     socket = bench.path("floor")
-    child = try Child(
+    child = try bench.serve(
       [Options.beside("imgd-bench"), "floor", socket, "\(replyBytes)"],
-      log: bench.path("floor.log"), place: .server)
+      "floor", place: .server)
     try child.awaitReady("the floor") { [socket] in File.exists(socket) }
   }
 

@@ -15,8 +15,8 @@ struct Imgd {
       bench.options.imgd, "--config", "/dev/null", "--socket", socket,
       "--cache-directory", try bench.directory("cache"),
     ]
-    child = try Child(
-      words + settings.flatMap { ["--set", $0] }, log: bench.path("imgd.log"), place: place,
+    child = try bench.serve(
+      words + settings.flatMap { ["--set", $0] }, "imgd", place: place,
       setting: environment)
     try child.awaitReady("imgd") { [socket] in ask(socket, #"{"cmd":"ping"}"#) != nil }
   }

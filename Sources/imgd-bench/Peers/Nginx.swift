@@ -31,9 +31,9 @@ struct Nginx {
           home: home, directory: directory, log: log, socket: socket, port: port,
           tlsPort: tlsPort
         ).utf8), to: configuration)
-    child = try Child(
+    child = try bench.serve(
       ["nginx", "-c", configuration, "-p", home, "-e", home + "/error.log"],
-      log: bench.path("nginx.log"), place: place)
+      "nginx", place: place)
     try child.awaitReady("nginx") { [socket] in File.exists(socket) }
   }
 

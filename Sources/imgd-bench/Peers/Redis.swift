@@ -7,11 +7,11 @@ struct Redis {
   init(_ bench: Bench) throws(BenchFailure) {
     guard Child.exists(Self.program) else { throw .unavailable("redis-server is missing") }
     socket = bench.path("redis")
-    child = try Child(
+    child = try bench.serve(
       [
         Self.program, "--unixsocket", socket, "--port", "0", "--save", "", "--appendonly", "no",
         "--dir", bench.workplace,
-      ], log: bench.path("redis.log"), place: .server)
+      ], "redis", place: .server)
     try child.awaitReady("redis") { [socket] in File.exists(socket) }
   }
 
