@@ -20,7 +20,7 @@ enum Cold {
     }
     let own = Way(
       name: "imgd", run: { () throws(BenchFailure) in try imgd(bench, urls) }, budget: nil)
-    let times = try bench.rounds([own] + ways, bench.scaled(3, quick: 1)) {
+    let times = try bench.rounds([own] + ways, min(3, bench.options.rounds)) {
       way throws(BenchFailure) in try way.run()
     }
     tell(bench, [own] + ways, times)
