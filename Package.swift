@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "CLinux"),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .target(name: "CBench", path: "Sources/CBench"),
+    .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
     .target(name: "ImgdWire", swiftSettings: strict),
