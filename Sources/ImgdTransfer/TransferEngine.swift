@@ -1,3 +1,18 @@
+// Fetches URLs on a thread of its own.
+//
+// Connecting, TLS and certificates burn milliseconds, which must not delay anybody who asks for a
+// picture that is there already. So everything about the network lives on one thread, around one
+// loop, and only values cross its line: orders go in, events come out. On the inside
+//
+//   TransferDesk   knows the transfers by their serials,
+//   Transfer       goes one order's way: hops, retries, the deadline,
+//   Exchange       is one request with its response,
+//   CurlMulti      lets libcurl wait in our loop.
+//
+// No thread but that one touches any of them, and the compiler sees to it: they are not Sendable.
+
+internal import CCurl
+import Glibc
 package import ImgdSystem
 
 /// The door to the transfer thread: every call leaves a message and returns at once.
@@ -10,15 +25,18 @@ package final class TransferEngine: Sendable {
     self.mailbox = mailbox
   }
 
+  /// curl is made ready once for the process; it is never taken down.
+  private static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
   /// Starts the thread; `report` is called on it, in order, and must not wait.
   package static func start(
     settings: TransferSettings, report: @escaping @Sendable (TransferEvent) -> Void
   ) throws(SystemFailure) -> TransferEngine {
+    guard isCurlReady else { throw SystemFailure("curl_global_init", errno: ENOMEM) }
     let (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<TransferMessage> in
-      try loop.makeMailbox { message in
-        if case .stop = message { loop.stop() }
-      }
+      let desk = try TransferDesk(loop: loop, settings: settings, report: report)
+      return try loop.makeMailbox { message in desk.receive(message) }
     }
     return TransferEngine(thread: thread, mailbox: mailbox)
   }

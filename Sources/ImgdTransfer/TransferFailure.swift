@@ -34,6 +34,8 @@ package struct TransferFailure: Error, Sendable {
   package var head: ResponseHead?
   /// How many attempts were made after the first.
   package var retries = 0
+  /// Whether the same request may succeed when it is made again soon.
+  var isTransient = false
 
   package init(_ kind: Kind, _ message: String) {
     self.kind = kind
