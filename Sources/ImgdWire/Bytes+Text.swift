@@ -16,10 +16,11 @@ extension [UInt8] {
   mutating func appendEscaped(_ text: String) {
     var text = text
     text.withUTF8 { utf8 in
-      guard unsafe utf8.contains(where: mustBeEscaped) else {
-        return unsafe append(contentsOf: utf8)
-      }
-      for unsafebyte in unsafe utf8 { appendEscaped(byte) }
+      let bytes = unsafe utf8.span
+      var isPlain = true
+      for index in bytes.indices where mustBeEscaped(bytes[index]) { isPlain = false }
+      guard !isPlain else { return unsafe append(contentsOf: utf8) }
+      for index in bytes.indices { appendEscaped(bytes[index]) }
     }
   }
 

@@ -69,8 +69,8 @@ package enum OutputFormat: String, Sendable, CaseIterable {
   case webp
 }
 
-/// A field of an HTTP request or answer.
-package struct HeaderField: Hashable, Sendable {
+/// A header that a client sends along to the origin.
+package struct RequestHeader: Hashable, Sendable {
   package let name: String
   package let value: String
 
@@ -116,7 +116,7 @@ package struct FetchRequest: Sendable {
 
   package var receipt: ReceiptID? { extras?.receipt }
   package var slot: String? { extras?.slot }
-  package var headers: [HeaderField] { extras?.headers ?? [] }
+  package var headers: [RequestHeader] { extras?.headers ?? [] }
   package var resize: ResizeRequest? { extras?.resize }
   package var timeout: Duration? { extras?.timeout }
   package var maxBytes: Int? { extras?.maxBytes }
@@ -135,7 +135,7 @@ package struct FetchRequest: Sendable {
 final class FetchExtras: Sendable {
   let receipt: ReceiptID?
   let slot: String?
-  let headers: [HeaderField]
+  let headers: [RequestHeader]
   let resize: ResizeRequest?
   let timeout: Duration?
   let maxBytes: Int?
@@ -158,7 +158,7 @@ final class FetchExtras: Sendable {
 struct FetchExtrasFields: Equatable {
   var receipt: ReceiptID?
   var slot: String?
-  var headers: [HeaderField] = []
+  var headers: [RequestHeader] = []
   var resize: ResizeRequest?
   var timeout: Duration?
   var maxBytes: Int?

@@ -152,8 +152,8 @@ package final class RequestParser {
 
   private func readHeaders(
     _ field: Field, _ line: Span<UInt8>
-  ) throws(WireError) -> [HeaderField] {
-    var headers: [HeaderField] = []
+  ) throws(WireError) -> [RequestHeader] {
+    var headers: [RequestHeader] = []
     for member in try field.members(line) {
       let name = member.name
       guard HeaderRules.isToken(name) else { throw .badHeader(name, "is not a header's name") }
@@ -165,7 +165,7 @@ package final class RequestParser {
       guard HeaderRules.isValue(value) else {
         throw .badHeader(name, "has a control character in its value")
       }
-      headers.append(HeaderField(name, value))
+      headers.append(RequestHeader(name, value))
     }
     guard headers.count <= limits.headers else {
       throw field.refused(line, "at most \(limits.headers) headers")
