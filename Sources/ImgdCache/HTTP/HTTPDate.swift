@@ -22,13 +22,14 @@ package enum HTTPDate {
     let hasDashes = scanner.take(UInt8(ascii: "-"))
     guard hasDashes || scanner.takeBlank(), let month = month(&scanner),
       hasDashes ? scanner.take(UInt8(ascii: "-")) : scanner.takeBlank(),
-      let year = scanner.takeNumber(digits: hasDashes ? 2...4 : 4...4), year != 3,
+      let year = scanner.takeNumber(digits: hasDashes ? 2...4 : 4...4),
+      year < 100 || year >= 1000,
       scanner.takeBlank(), let time = time(&scanner), scanner.takeBlank(),
       let zone = scanner.takeLetters(), zone == Array("gmt".utf8) || zone == Array("utc".utf8),
       scanner.isAtEnd
     else { return nil }
     guard year < 100 else { return seconds(year: year, month: month, day: day, time: time) }
-    return (seconds(year: 2000 + year, month: month, day: day, time: time))
+    return seconds(year: 2000 + year, month: month, day: day, time: time)
       .flatMap { $0 <= now + 50 * 31_556_952 ? $0 : nil }
       ?? seconds(year: 1900 + year, month: month, day: day, time: time)
   }

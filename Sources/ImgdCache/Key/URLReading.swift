@@ -19,9 +19,8 @@ struct URLReading {
     let authority = try authority(from: scheme.utf8.count + 3)
     let parts = try CurlURL(String(decoding: bytes[..<pathEnd(from: authority)], as: UTF8.self))
     let host = try checked(host: parts.host)
-    let port = parts.port.flatMap { $0 == (scheme == "https" ? "443" : "80") ? nil : ":" + $0 }
-    let url =
-      "\(scheme)://\(host)\(port ?? "")\(encoded(parts.path))\(encoded(query(from: authority)))"
+    let port = try port(parts, isSecure: scheme == "https")
+    let url = scheme + "://" + host + port + encoded(parts.path) + encoded(query(from: authority))
     guard url.utf8.count <= CanonicalURL.longest else { throw tooLong(url.utf8.count) }
     return CanonicalURL(canonical: url)
   }
@@ -91,6 +90,13 @@ struct URLReading {
       throw .bad(reason: "the host '\(host.prefix(100))' has characters that no host name has")
     }
     return host
+  }
+
+  /// The port behind its colon, or nothing for the scheme's own.
+  private func port(_ parts: CurlURL, isSecure: Bool) throws(URLProblem) -> String {
+    guard let port = parts.port, port != (isSecure ? "443" : "80") else { return "" }
+    guard port != "0" else { throw .bad(reason: "the URL's port is 0: nothing listens there") }
+    return ":" + port
   }
 
   // MARK: Path and query

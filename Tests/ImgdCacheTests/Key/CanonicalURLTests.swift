@@ -36,7 +36,7 @@ struct CanonicalURLTests {
       ("http://example.org/../../a", "http://example.org/a"),
       ("http://example.org/a/..", "http://example.org/"),
       ("http://example.org/.well-known/a", "http://example.org/.well-known/a"),
-      ("http://example.org/a?x=/../b", "http://example.org/a?x=/../b"),
+      ("http://example.org/./a?x=/../b", "http://example.org/a?x=/../b"),
       ("http://127.1/a", "http://127.0.0.1/a"),
       ("http://0x7f.0.0.1/", "http://127.0.0.1/"),
       ("http://2130706433/", "http://127.0.0.1/"),
