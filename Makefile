@@ -1,0 +1,66 @@
+# What one does with this tree. Each target installs what it needs and does not find (Debian
+# packages, by apt-get); only Swift itself must be there. `make` alone lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test run build check check-slow bench fuzz install-deps clean
+
+# Words for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
+ARGS ?=
+# The socket of `make run`; without it imgd takes its usual one.
+SOCKET ?=
+# How long each fuzzer of `make fuzz` runs.
+FUZZ_SECONDS ?= 60
+
+help:
+	@echo 'make demo          build imgd, and show what it does'
+	@echo 'make test          run every test'
+	@echo 'make run           run imgd in the foreground [SOCKET=PATH] [ARGS=...]'
+	@echo 'make build         build imgd, imgctl and imgd-bench into .build/release'
+	@echo 'make check         layout, warnings, documentation: what a change must pass'
+	@echo 'make check-slow    every test under the thread and the address sanitizer'
+	@echo 'make bench         compare imgd with its peers [ARGS=--quick]'
+	@echo 'make fuzz          feed the parsers noise [FUZZ_SECONDS=60]'
+	@echo 'make install-deps  install the Debian packages that all of this needs'
+	@echo 'make clean         remove what was built'
+
+demo:
+	@.ci/install-packages build demo
+	@swift build -c release
+	@docs/demo.sh .build/release
+
+test:
+	@.ci/install-packages build test
+	@swift build --build-tests
+	@swift test --skip-build --disable-xctest
+
+run: build
+	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') $(ARGS)
+
+build:
+	@.ci/install-packages build
+	@swift build -c release
+
+check:
+	@.ci/install-packages build check
+	@.ci/check
+
+check-slow:
+	@.ci/install-packages build test
+	@.ci/check-slow
+
+bench:
+	@.ci/install-packages build bench
+	@swift build -c release
+	@.build/release/imgd-bench $(ARGS)
+
+fuzz:
+	@.ci/install-packages build
+	@.ci/fuzz '$(FUZZ_SECONDS)'
+
+install-deps:
+	@.ci/install-packages build demo test check bench
+
+clean:
+	@rm -rf .build

@@ -1,0 +1,125 @@
+import Glibc
+import ImgdSystem
+import ImgdWire
+
+/// One connection to a daemon, as a script would hold it: lines out, lines in.
+package final class TestClient: @unchecked Sendable {
+  // Unchecked: used by one test at a time.
+  private let socket: ClientSocket
+  private var buffer: [UInt8] = []
+  private var received: [CInt] = []
+
+  /// How long an answer may take before the test has failed.
+  package var patience = Duration.seconds(20)
+
+  package init(socket path: String) throws {
+    socket = try ClientSocket(path: path)
+  }
+
+  deinit {
+    for descriptor in received { close(descriptor) }
+  }
+
+  /// Sends lines, each with its newline.
+  package func send(_ lines: String...) throws {
+    try sendRaw(Array((lines.joined(separator: "\n") + "\n").utf8))
+  }
+
+  /// Sends bytes as they are; what the daemon answers meanwhile is kept.
+  package func sendRaw(_ bytes: [UInt8]) throws {
+    var outbox = Outbox()
+    outbox.bytes = bytes
+    while outbox.unsent > 0 {
+      guard socket.send(&outbox) else { throw TestFailure("the daemon closed the connection") }
+      guard outbox.unsent > 0 else { return }
+      guard try socket.wait(forRoom: true, until: .current + patience) else {
+        throw TestFailure("the daemon takes nothing")
+      }
+      _ = try take()
+    }
+  }
+
+  /// Sends one request and receives the next line.
+  package func ask(_ line: String) throws -> JSONValue {
+    try send(line)
+    return try receive()
+  }
+
+  /// The next line, as JSON.
+  package func receive() throws -> JSONValue {
+    let line = try receiveLine()
+    guard let value = try? JSONValue(parsing: line) else {
+      throw TestFailure("not JSON: \(String(decoding: line, as: UTF8.self))")
+    }
+    return value
+  }
+
+  /// As many lines as wanted.
+  package func receive(_ count: Int) throws -> [JSONValue] {
+    try (0..<count).map { _ in try receive() }
+  }
+
+  /// The next line's bytes, without its newline and the white space before it.
+  package func receiveLine() throws -> [UInt8] {
+    var start = 0
+    while true {
+      if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
+        let line = Array(buffer[..<end])
+        buffer.removeFirst(end + 1)
+        return Array(line.drop { $0 == UInt8(ascii: " ") })
+      }
+      start = buffer.count
+      guard try readMore() else { throw TestFailure("the daemon closed the connection") }
+    }
+  }
+
+  /// The bytes that are here or come next, white space and all; empty at the end.
+  package func receiveRaw() throws -> [UInt8] {
+    if buffer.isEmpty { _ = try readMore() }
+    defer { buffer = [] }
+    return buffer
+  }
+
+  /// Whether the daemon closes the connection without a further line.
+  package func isClosedByDaemon() throws -> Bool {
+    while try readMore() {}
+    return !buffer.contains(UInt8(ascii: "\n"))
+  }
+
+  /// A descriptor that came with a line, oldest first.
+  package func takeDescriptor() -> CInt? {
+    received.isEmpty ? nil : received.removeFirst()
+  }
+
+  /// Says "no more requests".
+  package func halfClose() {
+    socket.endSending()
+  }
+
+  /// Waits for bytes; false when the daemon has closed the connection.
+  private func readMore() throws -> Bool {
+    while true {
+      guard try socket.wait(forRoom: false, until: .current + patience) else {
+        let soFar = String(decoding: buffer.prefix(2_000), as: UTF8.self)
+        throw TestFailure("no answer within \(patience); so far: \(soFar)")
+      }
+      switch try take() {
+      case .some(true): return true
+      case .some(false): return false
+      case .none: continue
+      }
+    }
+  }
+
+  /// What has arrived; false at the end, nil when nothing is there.
+  private func take() throws -> Bool? {
+    switch try socket.receive() {
+    case .bytes(let bytes, let descriptor):
+      buffer += bytes
+      if let descriptor = consume descriptor { received.append(descriptor.release()) }
+      return true
+    case .end: return false
+    case .nothing: return nil
+    }
+  }
+}
