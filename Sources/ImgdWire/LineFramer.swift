@@ -34,37 +34,41 @@ package struct LineFramer: Sendable {
   /// Bytes that outlive their chunk; those before `head` are done with.
   private var kept: [UInt8] = []
   private var head = 0
-  /// Up to here the kept bytes hold no newline beyond `head`.
-  private var searched = 0
   /// The bytes up to the next newline belong to a line that was too long.
   private var isSkipping = false
+  /// Bytes are waiting since a pause: `resume` before reading more.
+  package private(set) var isPaused = false
 
   package init(longestLine: Int = WireLimits.standard.line) {
     self.longestLine = longestLine
   }
 
-  /// Lines may be waiting since a pause: `resume` before reading more.
-  package var isPaused: Bool { searched < kept.count }
-
   /// Takes the lines that end in `chunk`; a line without end is kept for the next chunk.
   package mutating func feed(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
     if isPaused { resume(take) }
-    guard !isPaused else { return keep(chunk) }
-    guard head < kept.count else { return cut(chunk, take) }
+    guard !isPaused else { return kept.appendBytes(chunk) }
+    guard !kept.isEmpty else { return cutChunk(chunk, take) }
     guard let end = Self.newline(in: chunk, from: 0) else { return lengthen(by: chunk, take) }
-    keep(chunk.extracting(0..<end))
+    kept.appendBytes(chunk.extracting(0..<end))
     let flow = endKeptLine(take)
     let rest = chunk.extracting(end + 1..<chunk.count)
-    if flow == .pause { keep(rest) } else { cut(rest, take) }
+    if flow == .pause { pause(before: rest) } else { cutChunk(rest, take) }
   }
 
   /// Goes on with the lines that were left waiting by a pause.
   package mutating func resume(_ take: (borrowing Finding) -> Flow) {
     guard isPaused else { return }
+    isPaused = false
     let waiting = kept
-    let start = head
-    forget()
-    cut(waiting.span.extracting(start..<waiting.count), take)
+    kept = []
+    let (end, flow) = cut(waiting.span, from: head, take)
+    if flow == .pause, end < waiting.count {
+      // The bytes stay where they are: many pauses over one chunk must not copy it each time.
+      (kept, head, isPaused) = (waiting, end, true)
+    } else {
+      head = 0
+      lengthen(by: waiting.span.extracting(end..<waiting.count), take)
+    }
   }
 
   /// Takes the last line, which has no newline, at the end of the stream; false where a pause
@@ -72,44 +76,56 @@ package struct LineFramer: Sendable {
   package mutating func finish(_ take: (borrowing Finding) -> Flow) -> Bool {
     resume(take)
     guard !isPaused else { return false }
-    if head < kept.count { _ = endKeptLine(take) }
-    isSkipping = false
+    _ = endKeptLine(take)
     return true
   }
 }
 
 extension LineFramer {
   /// Takes the lines of a chunk while nothing is kept.
-  private mutating func cut(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
-    var start = 0
-    while let end = Self.newline(in: chunk, from: start) {
-      let flow = hand(chunk.extracting(start..<end), take)
+  private mutating func cutChunk(
+    _ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow
+  ) {
+    let (end, flow) = cut(chunk, from: 0, take)
+    let rest = chunk.extracting(end..<chunk.count)
+    if flow == .pause { pause(before: rest) } else { lengthen(by: rest, take) }
+  }
+
+  /// Hands out lines until a pause or until none is left; tells where the rest begins.
+  private mutating func cut(
+    _ bytes: Span<UInt8>, from start: Int, _ take: (borrowing Finding) -> Flow
+  ) -> (end: Int, flow: Flow) {
+    var start = start
+    while let end = Self.newline(in: bytes, from: start) {
+      let flow = hand(bytes.extracting(start..<end), take)
       start = end + 1
-      if flow == .pause { return keep(chunk.extracting(start..<chunk.count)) }
+      if flow == .pause { return (start, .pause) }
     }
-    lengthen(by: chunk.extracting(start..<chunk.count), take)
+    return (start, .next)
+  }
+
+  private mutating func pause(before rest: Span<UInt8>) {
+    kept.appendBytes(rest)
+    isPaused = !kept.isEmpty
   }
 
   /// Adds bytes without a newline to the line that is being kept.
   private mutating func lengthen(by piece: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
-    guard !isSkipping else { return }
-    guard kept.count - head + piece.count <= longestLine else {
-      let first = head < kept.count ? kept[head] : piece[0]
-      forget()
-      isSkipping = true
-      // There is nothing left to wait with: the next line begins in a later chunk.
-      if first != UInt8(ascii: "#") { _ = take(.tooLong) }
-      return
-    }
-    keep(piece)
-    searched = kept.count
+    guard !isSkipping, !piece.isEmpty else { return }
+    guard kept.count + piece.count > longestLine else { return kept.appendBytes(piece) }
+    let first = kept.first ?? piece[0]
+    // The buffer is given back: most sessions are idle most of the time.
+    kept = []
+    isSkipping = true
+    // A pause has nothing to hold back here: the next line begins in a later chunk.
+    if first != UInt8(ascii: "#") { _ = take(.tooLong) }
   }
 
+  /// Hands out the kept bytes as a line; its buffer is given back with them.
   private mutating func endKeptLine(_ take: (borrowing Finding) -> Flow) -> Flow {
     let line = kept
-    let start = head
-    forget()
-    return hand(line.span.extracting(start..<line.count), take)
+    kept = []
+    return hand(line.span, take)
   }
 
   /// Hands out one whole line, if it is one to be handed out.
@@ -125,17 +141,6 @@ extension LineFramer {
     guard !Self.isBlank(line) else { return .next }
     let endsInReturn = line[line.count - 1] == UInt8(ascii: "\r")
     return take(.line(line.extracting(0..<line.count - (endsInReturn ? 1 : 0))))
-  }
-
-  private mutating func keep(_ bytes: Span<UInt8>) {
-    kept.appendBytes(bytes)
-  }
-
-  /// Gives the buffer back too, for most sessions are idle most of the time.
-  private mutating func forget() {
-    kept = []
-    head = 0
-    searched = 0
   }
 
   private static func isBlank(_ line: Span<UInt8>) -> Bool {
