@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "CLinux"),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .target(name: "CBench", path: "Sources/CBench"),
+    .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
     .target(name: "ImgdWire", swiftSettings: strict),
@@ -60,6 +60,11 @@ let package = Package(
     // The other end of the socket.
     .target(name: "ImgdClient", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
 
+    .target(
+      name: "ImgctlCommands",
+      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem"],
+      swiftSettings: strict),
+
     // Entry points.
     .executableTarget(
       name: "imgd",
@@ -67,7 +72,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "imgctl",
-      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem"],
+      dependencies: ["ImgctlCommands", "ImgdSystem"],
       swiftSettings: strict),
     .executableTarget(
       name: "imgd-bench",
@@ -103,6 +108,10 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: ["ImgdDaemon", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdClientTests",
+      dependencies: ["ImgctlCommands", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
@@ -67,7 +68,8 @@ int linux_epoll_wait(int epoll, struct linux_ready *ready, int capacity, int64_t
     struct timespec limit = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
     count = epoll_pwait2(epoll, events, capacity, timeout_ns < 0 ? NULL : &limit, NULL);
     if (count < 0 && errno == ENOSYS) {
-      int milliseconds = timeout_ns < 0 ? -1 : (int)((timeout_ns + 999999) / 1000000);
+      int64_t up = timeout_ns / 1000000 + (timeout_ns % 1000000 != 0);
+      int milliseconds = timeout_ns < 0 ? -1 : up > INT_MAX ? INT_MAX : (int)up;
       count = epoll_wait(epoll, events, capacity, milliseconds);
     }
   }
@@ -118,6 +120,11 @@ static int unix_address(const char *path, struct sockaddr_un *address) {
     errno = ENAMETOOLONG;
     return -1;
   }
+  // An empty name would be a name in the kernel's own name space, open to everybody.
+  if (length == 0) {
+    errno = ENOENT;
+    return -1;
+  }
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;
   memcpy(address->sun_path, path, length + 1);
@@ -155,7 +162,7 @@ int linux_set_nonblocking(int fd) {
 }
 
 ssize_t linux_send(int socket, const void *bytes, size_t count, int fd) {
-  if (fd < 0) return send(socket, bytes, count, MSG_NOSIGNAL);
+  if (fd < 0) return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
   struct iovec piece = {.iov_base = (void *)bytes, .iov_len = count};
   union {
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -169,12 +176,12 @@ ssize_t linux_send(int socket, const void *bytes, size_t count, int fd) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  return sendmsg(socket, &message, MSG_NOSIGNAL);
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 ssize_t linux_receive(int socket, void *bytes, size_t capacity) {
   // Without a control buffer the kernel closes whatever descriptors were attached.
-  return recv(socket, bytes, capacity, 0);
+  return recv(socket, bytes, capacity, MSG_DONTWAIT);
 }
 
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd) {
@@ -185,6 +192,8 @@ ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd)
   } room;
   struct msghdr message = {
       .msg_iov = &piece, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
+  // CMSG_SPACE has room for a second descriptor, which would come in and never be closed.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
   *fd = -1;
   ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   if (count < 0) return count;

@@ -1,4 +1,6 @@
-/// The release that this program is.
+import ImgdSystem
+
+/// The release that this daemon is.
 package enum Version {
-  package static let string = "0.1.0"
+  package static let string = Release.version
 }

@@ -2,6 +2,7 @@
 package struct Picture: Sendable, Equatable {
   package let format: PictureFormat
   /// Pixels in a stored row: `orientation` is not applied, so a phone's upright photo may be wide.
+  /// Rows and columns that a HEIC was padded with, and says to cut off, are not counted.
   package let width: Int
   /// Stored rows, again before `orientation`.
   package let height: Int

@@ -9,9 +9,12 @@
 // its watches are Sendable, and the compiler refuses to hand them to another thread. What other
 // threads have to say comes through a `Mailbox`.
 //
-// A descriptor is known to the kernel by slot and generation. A batch of events may hold one for a
-// descriptor that an earlier event of the same batch has closed, and whose number already names
-// something new: its generation no longer fits, and the event is dropped.
+// A watch is known to the kernel by its descriptor and a generation. A batch of events may hold one
+// for a descriptor that an earlier event of the same batch has closed, and whose number already
+// names something new: its generation no longer fits, and the event is dropped.
+//
+// A tick ends whatever its handlers do: actions put off to the next tick and timers set by timers
+// wait for the next one. Only what is put off to the tick's end may put off more to the same end.
 
 internal import CLinux
 import Glibc
@@ -46,8 +49,8 @@ package typealias Interest = Readiness
   private let ready: UnsafeMutableBufferPointer<linux_ready>
   private var watches = WatchTable()
   private var timers = TimerQueue()
-  private var deferred: [() -> Void] = []
-  private var upcoming: [() -> Void] = []
+  private let deferred = Agenda()
+  private let upcoming = Agenda()
   private var isStopped = false
   private var kept: [AnyObject] = []
 
@@ -61,6 +64,8 @@ package typealias Interest = Readiness
   }
 
   deinit {
+    watches.forEach { $0.disown() }
+    timers.forEach { $0.disown() }
     unsafe ready.deallocate()
   }
 
@@ -72,33 +77,32 @@ package typealias Interest = Readiness
   package func watch(
     _ descriptor: CInt, for interest: Interest, _ handler: @escaping (Readiness) -> Void
   ) throws(SystemFailure) -> Watch {
-    let watch = Watch(descriptor: descriptor, interest: interest, loop: self, handler: handler)
-    watch.token = watches.insert(watch)
-    let added = linux_epoll_add(epoll.number, descriptor, interest.rawValue, watch.token)
-    guard added == 0 else {
-      let failure = SystemFailure("epoll_ctl add")
-      watches.remove(watch.token)
-      throw failure
+    let token = watches.nextToken(for: descriptor)
+    guard linux_epoll_add(epoll.number, descriptor, interest.rawValue, token) == 0 else {
+      throw SystemFailure("epoll_ctl add", "descriptor \(descriptor)")
     }
+    let watch = Watch(
+      descriptor: descriptor, interest: interest, token: token, loop: self, handler: handler)
+    watches.insert(watch)?.disown()
     return watch
   }
 
-  /// Runs `action` once, when `delay` has passed.
+  /// Runs `action` once, when `delay` has passed from this very moment, never before.
   @discardableResult
   package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
-    let timer = Timer(deadline: now + max(delay, .zero), loop: self, action: action)
+    let timer = Timer(deadline: clock.now + max(delay, .zero), loop: self, action: action)
     timers.insert(timer)
     return timer
   }
 
   /// Runs `action` at the end of this tick, after all events and timers.
   package func atTickEnd(_ action: @escaping () -> Void) {
-    deferred.append(action)
+    deferred.add(action)
   }
 
   /// Runs `action` in the next tick, which then does not wait.
   package func nextTick(_ action: @escaping () -> Void) {
-    upcoming.append(action)
+    upcoming.add(action)
   }
 
   // MARK: Turning
@@ -121,47 +125,39 @@ package typealias Interest = Readiness
   /// Turns once; answers whether anything happened.
   @discardableResult
   package func tick(waiting: Bool) -> Bool {
-    let count = waitForEvents(timeout: waiting ? timeout() : .zero)
+    let count = waitForEvents(atMost: waiting ? patience : 0)
     now = clock.now
-    let resumed = runUpcoming()
+    let resumed = upcoming.runRound()
     for index in 0..<count { unsafe dispatch(ready[index]) }
     let fired = runDueTimers()
     let ended = runDeferred()
     return count > 0 || resumed || fired || ended
   }
 
-  private func timeout() -> Duration? {
-    if !upcoming.isEmpty || !deferred.isEmpty { return .zero }
-    guard let deadline = timers.earliest else { return nil }
-    return max(deadline - clock.now, .zero)
+  /// How long a tick may sleep, in nanoseconds; below zero it is for ever.
+  private var patience: Int64 {
+    guard upcoming.isEmpty, deferred.isEmpty else { return 0 }
+    guard let deadline = timers.earliest else { return -1 }
+    return max(deadline.nanoseconds(since: clock.now), 0)
   }
 
   /// The one place where the thread sleeps; profiles find it by this name.
   @inline(never)
-  private func waitForEvents(timeout: Duration?) -> Int {
-    let limit = timeout?.nanoseconds ?? -1
+  private func waitForEvents(atMost patience: Int64) -> Int {
     let count = unsafe linux_epoll_wait(
-      epoll.number, ready.baseAddress, CInt(ready.count), limit)
+      epoll.number, ready.baseAddress, CInt(ready.count), patience)
     precondition(count >= 0 || errno == EINTR, "a loop's own epoll descriptor can be waited on")
     return max(Int(count), 0)
   }
 
   private func dispatch(_ event: linux_ready) {
-    guard let watch = watches[event.token] else { return }
-    watch.handler(Readiness(rawValue: event.events))
-  }
-
-  private func runUpcoming() -> Bool {
-    guard !upcoming.isEmpty else { return false }
-    var actions: [() -> Void] = []
-    swap(&actions, &upcoming)
-    for action in actions { action() }
-    return true
+    watches[event.token]?.hear(Readiness(rawValue: event.events))
   }
 
   private func runDueTimers() -> Bool {
+    let newest = timers.newest
     var fired = false
-    while let timer = timers.removeDue(at: now) {
+    while let timer = timers.removeDue(at: now, upTo: newest) {
       timer.fire()
       fired = true
     }
@@ -170,13 +166,8 @@ package typealias Interest = Readiness
 
   /// What a deferred action defers runs in the same tick: a flush may close a session.
   private func runDeferred() -> Bool {
-    guard !deferred.isEmpty else { return false }
-    var index = 0
-    while index < deferred.count {
-      deferred[index]()
-      index += 1
-    }
-    deferred.removeAll(keepingCapacity: true)
+    guard deferred.runRound() else { return false }
+    while deferred.runRound() {}
     return true
   }
 
@@ -188,9 +179,10 @@ package typealias Interest = Readiness
   }
 
   /// A descriptor that is closed already has left epoll by itself; that is not an error.
+  /// (One that was closed and watched anew does not come here: its old watch is disowned.)
   func remove(_ watch: Watch) {
     _ = linux_epoll_remove(epoll.number, watch.descriptor)
-    watches.remove(watch.token)
+    watches.remove(watch)
   }
 
   func remove(_ timer: Timer) {

@@ -20,7 +20,14 @@ package struct Instant: Comparable, Hashable, Sendable {
   }
 
   package static func - (left: Instant, right: Instant) -> Duration {
-    .nanoseconds(left.nanoseconds - right.nanoseconds)
+    .nanoseconds(left.nanoseconds(since: right))
+  }
+
+  /// How far this moment is from `start`, held at the ends of the range.
+  func nanoseconds(since start: Instant) -> Int64 {
+    let (difference, overflow) = nanoseconds.subtractingReportingOverflow(start.nanoseconds)
+    guard overflow else { return difference }
+    return start.nanoseconds < 0 ? .max : .min
   }
 }
 

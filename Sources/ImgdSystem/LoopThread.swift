@@ -25,8 +25,12 @@ package final class LoopThread: Sendable {
         outcome.broadcast { $0 = .failure(error) }
       }
     }
-    let door = try outcome.wait { $0 }.get()
-    return (LoopThread(thread), door)
+    do throws(SystemFailure) {
+      return (LoopThread(thread), try outcome.wait { $0 }.get())
+    } catch {
+      thread.join()
+      throw error
+    }
   }
 
   /// Waits until the thread has ended; somebody must have stopped its loop.

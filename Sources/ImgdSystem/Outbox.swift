@@ -15,13 +15,16 @@ package struct Outbox: ~Copyable {
     }
   }
 
-  /// A buffer that grew beyond this is given back when it runs empty.
+  /// A buffer that grew beyond this is given back when it runs empty, and as much that is sent may
+  /// stay in front of the rest while it does not.
   private static let keptCapacity = 64 * 1024
 
   /// Everything not yet sent, after `head` bytes that are.
   package var bytes: [UInt8] = []
   private var head = 0
-  private var passengers: [Passenger] = []
+  /// Bytes that have left `bytes` for good; a passenger's position counts them too.
+  private var gone = 0
+  private var passengers = Fifo<Passenger>()
 
   package init() {}
 
@@ -31,9 +34,12 @@ package struct Outbox: ~Copyable {
   /// How many descriptors wait to be sent.
   package var descriptors: Int { passengers.count }
 
-  /// Lets `descriptor` ride on the byte that is appended next.
+  /// Lets `descriptor` ride on the byte that is appended next; a byte carries one at most.
   package mutating func attach(_ descriptor: consuming FileDescriptor) {
-    passengers.append(Passenger(descriptor, at: bytes.count))
+    let position = gone + bytes.count
+    let last = passengers.last?.position ?? -1
+    precondition(last < position, "the next byte carries a descriptor already")
+    passengers.append(Passenger(descriptor, at: position))
   }
 
   /// What came of an attempt to send.
@@ -48,11 +54,11 @@ package struct Outbox: ~Copyable {
   /// Sends as much as the peer takes, without waiting.
   package mutating func send(to socket: borrowing StreamSocket) -> Progress {
     while head < bytes.count {
-      let passenger = passengers.first.flatMap { $0.position == head ? $0 : nil }
+      let passenger = passengers[0].flatMap { $0.position == gone + head ? $0 : nil }
       let sent = socket.send(
         bytes, in: head..<end(of: passenger), with: passenger?.descriptor.number)
-      guard sent >= 0 else { return errno == EAGAIN ? .blocked : .broken }
-      if passenger != nil { passengers.removeFirst() }
+      guard sent >= 0 else { return stop(errno) }
+      if passenger != nil { _ = passengers.popFirst() }
       head += sent
     }
     recycle()
@@ -60,11 +66,25 @@ package struct Outbox: ~Copyable {
   }
 
   private func end(of passenger: Passenger?) -> Int {
-    let next = passenger == nil ? passengers.first : passengers.dropFirst().first
-    return next?.position ?? bytes.count
+    let next = passengers[passenger == nil ? 0 : 1]
+    return next.map { $0.position - gone } ?? bytes.count
+  }
+
+  private mutating func stop(_ reason: CInt) -> Progress {
+    compact()
+    return reason == EAGAIN ? .blocked : .broken
+  }
+
+  /// A slow reader may leave a rest for ever; what it has taken must not pile up in front of it.
+  private mutating func compact() {
+    guard head > Self.keptCapacity, head >= unsent else { return }
+    bytes.removeFirst(head)
+    gone += head
+    head = 0
   }
 
   private mutating func recycle() {
+    gone += bytes.count
     bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
     head = 0
   }

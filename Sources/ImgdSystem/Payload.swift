@@ -16,12 +16,12 @@ package final class Payload: Sendable {
   package static let heapLimit = 16 * 1024
 
   package let count: Int
-  private let heap: [UInt8]
+  let heap: [UInt8]
   private let memory: SealedMemory?
 
   package init(_ bytes: [UInt8]) {
     count = bytes.count
-    heap = bytes
+    heap = bytes.trimmed
     memory = nil
   }
 
@@ -101,5 +101,16 @@ package struct PayloadWriter: ~Copyable {
     try writer.append(heap)
     memory = consume writer
     heap = []
+  }
+}
+
+extension [UInt8] {
+  /// The same bytes without the room that an array keeps for growing, which is up to half of it.
+  fileprivate var trimmed: [UInt8] {
+    guard capacity - count > count / 8 + 16 else { return self }
+    var exact: [UInt8] = []
+    exact.reserveCapacity(count)
+    exact.append(contentsOf: self)
+    return exact
   }
 }

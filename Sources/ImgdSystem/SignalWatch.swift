@@ -7,7 +7,7 @@ import Glibc
 /// them would take them by their default action.
 package final class SignalWatch {
   private let descriptor: FileDescriptor
-  private var watch: Watch?
+  private let watch: Watch
 
   /// Keeps the signals from interrupting any thread that starts from here on.
   package static func block(_ signals: [CInt]) {
@@ -23,6 +23,10 @@ package final class SignalWatch {
     watch = try loop.watch(number, for: .read) { _ in
       while case let signal = linux_next_signal(number), signal != 0 { handler(signal) }
     }
+  }
+
+  deinit {
+    watch.cancel()
   }
 
   private static func mask(_ signals: [CInt]) -> UInt64 {

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-/// A plain thread with a name, joined once.
+/// A plain thread with a name, joined once, or left to itself when its owner goes.
 package final class Thread: Sendable {
   private let handle: Locked<pthread_t?>
 
@@ -15,6 +15,10 @@ package final class Thread: Sendable {
       throw SystemFailure("pthread_create", name, errno: code)
     }
     handle = Locked(thread)
+  }
+
+  deinit {
+    if let thread = handle.withLock({ $0.take() }) { pthread_detach(thread) }
   }
 
   /// Waits until the thread has ended.

@@ -1,9 +1,11 @@
 /// Something that a loop does once, at a deadline.
 package final class Timer {
   package let deadline: Instant
+  fileprivate var sequence: UInt64 = 0
   fileprivate var place = Timer.nowhere
   private var action: (() -> Void)?
-  private weak var loop: EventLoop?
+  // Never dangles: the loop calls `disown` on every timer in its queue before it goes.
+  private unowned var loop: EventLoop?
 
   fileprivate static let nowhere = -1
 
@@ -16,26 +18,41 @@ package final class Timer {
   /// Takes the timer back; one that has fired is not touched.
   package func cancel() {
     loop?.remove(self)
-    action = nil
+    loop = nil
+    _ = action.take()
   }
 
   func fire() {
-    let action = self.action
-    self.action = nil
-    action?()
+    loop = nil
+    action.take()?()
+  }
+
+  /// Cuts the tie to a loop that no longer knows this timer.
+  func disown() {
+    loop = nil
+  }
+
+  fileprivate func precedes(_ other: Timer) -> Bool {
+    deadline == other.deadline ? sequence < other.sequence : deadline < other.deadline
   }
 }
 
-/// Deadlines in a binary heap; each timer knows its place, so that taking one back costs O(log n).
+/// Timers by deadline, and those of one deadline in the order they came, in a binary heap.
+///
+/// Each timer knows its place, so that taking one back costs O(log n).
 struct TimerQueue {
   private var heap: [Timer] = []
+  /// The number of the timer that came last.
+  private(set) var newest: UInt64 = 0
 
   var earliest: Instant? { heap.first?.deadline }
 
   mutating func insert(_ timer: Timer) {
+    newest += 1
+    timer.sequence = newest
+    timer.place = heap.count
     heap.append(timer)
-    timer.place = heap.count - 1
-    rise(from: heap.count - 1)
+    rise(from: timer.place)
   }
 
   mutating func remove(_ timer: Timer) {
@@ -43,10 +60,17 @@ struct TimerQueue {
     take(at: timer.place)
   }
 
-  mutating func removeDue(at now: Instant) -> Timer? {
-    guard let first = heap.first, first.deadline <= now else { return nil }
+  /// Takes the first timer that is due and came no later than number `newest`.
+  mutating func removeDue(at now: Instant, upTo newest: UInt64) -> Timer? {
+    guard let first = heap.first, first.deadline <= now, first.sequence <= newest else {
+      return nil
+    }
     take(at: 0)
     return first
+  }
+
+  func forEach(_ body: (Timer) -> Void) {
+    heap.forEach(body)
   }
 
   private mutating func take(at place: Int) {
@@ -62,7 +86,7 @@ struct TimerQueue {
     var place = start
     while place > 0 {
       let parent = (place - 1) / 2
-      guard heap[place].deadline < heap[parent].deadline else { return }
+      guard heap[place].precedes(heap[parent]) else { return }
       exchange(place, parent)
       place = parent
     }
@@ -70,7 +94,7 @@ struct TimerQueue {
 
   private mutating func sink(from start: Int) {
     var place = start
-    while let child = earlierChild(of: place), heap[child].deadline < heap[place].deadline {
+    while let child = earlierChild(of: place), heap[child].precedes(heap[place]) {
       exchange(place, child)
       place = child
     }
@@ -80,7 +104,7 @@ struct TimerQueue {
     let left = 2 * place + 1
     guard left < heap.count else { return nil }
     let right = left + 1
-    return right < heap.count && heap[right].deadline < heap[left].deadline ? right : left
+    return right < heap.count && heap[right].precedes(heap[left]) ? right : left
   }
 
   private mutating func exchange(_ one: Int, _ other: Int) {

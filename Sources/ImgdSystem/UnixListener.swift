@@ -3,7 +3,9 @@
 // A socket file outlives the process that bound it, and says nothing of whether anybody still
 // listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases with
 // its holder: who has it may remove a stale socket, and nobody else may. A live daemon that does
-// not know of the lock is found by connecting to it.
+// not know of the lock is found by connecting to it: a socket is stale when it refuses, and any
+// other answer leaves it alone. The lock's file stays behind for good: to remove it would let two
+// processes hold the lock of two files of one name.
 
 internal import CLinux
 import Glibc
@@ -33,9 +35,11 @@ package final class UnixListener {
   package let path: String
   private let descriptor: FileDescriptor
   private let lock: FileDescriptor
+  private let identity: FileIdentity?
   private var reserve: FileDescriptor?
 
-  /// Binds `path`, readable and writable by owner and group, and listens.
+  /// Makes the directory of `path` if it is missing, binds `path`, readable and writable by owner
+  /// and group, and listens.
   package init(path: String) throws(ListenProblem) {
     guard path.utf8.count <= Self.longestPath else {
       throw .pathTooLong(path: path, limit: Self.longestPath)
@@ -43,19 +47,22 @@ package final class UnixListener {
     self.path = path
     do throws(SystemFailure) {
       try Self.makeDirectory(of: path)
-      lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC)
+      lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
     } catch { throw .system(error) }
-    guard linux_lock_exclusive(lock.number) == 0 else { throw .taken(path: path) }
+    guard linux_lock_exclusive(lock.number) == 0 else {
+      throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
+    }
     try Self.removeStale(path)
     do throws(SystemFailure) {
       descriptor = try Self.bind(path)
+      identity = FileIdentity(of: path)
       reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
     } catch { throw .system(error) }
   }
 
-  /// Stops listening and removes the socket.
+  /// Stops listening and removes the socket, unless another has taken its name meanwhile.
   package func close() {
-    unsafe unlink(path)
+    if let identity, identity == FileIdentity(of: path) { unsafe unlink(path) }
     _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
   }
 
@@ -69,18 +76,21 @@ package final class UnixListener {
     /// Accepted with the descriptor held in reserve: say so and let it go.
     case beyondDescriptors(StreamSocket)
     case nobody
-    /// The kernel is short of memory; try again in a while.
+    /// Short of memory, or of descriptors even for the reserve; try again in a while.
     case exhausted
   }
 
   package func accept() -> Arrival {
-    let number = linux_accept(descriptor.number)
-    if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
-    switch errno {
-    case EAGAIN: return .nobody
-    case EMFILE, ENFILE: return acceptWithReserve()
-    case ENOMEM, ENOBUFS: return .exhausted
-    default: return accept()  // ECONNABORTED, EINTR: that one is gone, there may be others
+    restoreReserve()
+    while true {
+      let number = linux_accept(descriptor.number)
+      if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
+      switch errno {
+      case ECONNABORTED, EINTR: continue  // that one is gone, there may be others
+      case EAGAIN, EINVAL: return .nobody  // invalid since `close`
+      case EMFILE, ENFILE: return acceptWithReserve()
+      default: return .exhausted
+      }
     }
   }
 
@@ -90,13 +100,15 @@ package final class UnixListener {
     guard reserve.take() != nil else { return .exhausted }
     let number = linux_accept(descriptor.number)
     guard number >= 0 else {
+      let isAlone = errno == EAGAIN
       restoreReserve()
-      return .nobody
+      return isAlone ? .nobody : .exhausted
     }
     return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
   }
 
-  /// Takes a descriptor into reserve again, after a client beyond the limit was let go.
+  /// Takes a descriptor into reserve again, after a client beyond the limit was let go; `accept`
+  /// does so too, in case it was impossible then.
   package func restoreReserve() {
     guard reserve == nil else { return }
     reserve = try? Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -123,22 +135,44 @@ package final class UnixListener {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
-    let probe = FileDescriptor(owning: linux_unix_socket())
-    let answered = unsafe linux_connect_unix(probe.number, path) == 0 || errno == EAGAIN
-    guard !answered else { throw .taken(path: path) }
-    unsafe unlink(path)
+    switch try answer(of: path) {
+    case 0, EAGAIN: throw .taken(path: path)
+    case ECONNREFUSED: unsafe unlink(path)
+    case let code: throw .system(SystemFailure("connect", path, errno: code))
+    }
+  }
+
+  /// What a client would get that connected to `path`: 0 or the error.
+  private static func answer(of path: String) throws(ListenProblem) -> CInt {
+    let number = linux_unix_socket()
+    guard number >= 0 else { throw .system(SystemFailure("socket")) }
+    let probe = FileDescriptor(owning: number)
+    return unsafe linux_connect_unix(probe.number, path) == 0 ? 0 : errno
   }
 
   private static func bind(_ path: String) throws(SystemFailure) -> FileDescriptor {
     let number = linux_unix_socket()
     guard number >= 0 else { throw SystemFailure("socket") }
     let socket = FileDescriptor(owning: number)
-    // The mode of a socket is what the umask leaves when it is bound; later it cannot be made less.
-    let mask = umask(0o117)
-    let bound = unsafe linux_bind_unix(socket.number, path)
-    umask(mask)
-    guard bound == 0 else { throw SystemFailure("bind", path) }
+    guard unsafe linux_bind_unix(socket.number, path) == 0 else {
+      throw SystemFailure("bind", path)
+    }
+    // Nobody can connect before it listens, so the umask that bind has followed harms nobody.
+    guard unsafe chmod(path, 0o660) == 0 else { throw SystemFailure("chmod", path) }
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemFailure("listen", path) }
     return socket
+  }
+}
+
+/// Which file a name stands for, whatever it is called later.
+private struct FileIdentity: Equatable {
+  let device: UInt
+  let inode: UInt
+
+  init?(of path: String) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    device = status.st_dev
+    inode = status.st_ino
   }
 }

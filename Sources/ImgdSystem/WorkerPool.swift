@@ -1,39 +1,40 @@
 /// A few threads for work that may wait or weigh: files, checksums, decoding.
 ///
 /// A job and its outcome are values that cross threads; what is done with the outcome is not, and
-/// never leaves home: the loop keeps it under a ticket until the outcome comes back.
+/// never leaves home: the loop keeps it under a ticket until the job has left its outcome in the
+/// slot that the two share.
 package final class WorkerPool {
+  private typealias Job = @Sendable () -> Void
+
   private struct Queue: Sendable {
-    var jobs: [@Sendable () -> Void] = []
-    var head = 0
+    var jobs = Fifo<Job>()
     var isClosed = false
 
-    mutating func next() -> (@Sendable () -> Void)?? {
-      guard head < jobs.count else { return isClosed ? .some(nil) : nil }
-      let job = jobs[head]
-      head += 1
-      if head == jobs.count {
-        jobs.removeAll(keepingCapacity: true)
-        head = 0
-      }
-      return job
+    /// The next job; `.some(nil)` when there will be none, nil when there is none yet.
+    mutating func next() -> Job?? {
+      if let job = jobs.popFirst() { return job }
+      return isClosed ? .some(nil) : nil
     }
   }
 
-  private struct Returned: Sendable {
-    let ticket: UInt64
-    let outcome: any Sendable
+  /// What waits for outcomes; the loop's mailbox holds on to it, whether the pool lives or not.
+  private final class Continuations {
+    var waiting: [UInt64: () -> Void] = [:]
+
+    func resume(_ ticket: UInt64) {
+      waiting.removeValue(forKey: ticket)?()
+    }
   }
 
   private let queue = Locked(Queue())
+  private let continuations = Continuations()
+  private let home: Mailbox<UInt64>
   private var threads: [Thread] = []
-  private var home: Mailbox<Returned>?
-  private var continuations: [UInt64: (any Sendable) -> Void] = [:]
-  private var nextTicket: UInt64 = 0
+  private var lastTicket: UInt64 = 0
 
   /// A pool whose outcomes come home to `loop`.
   package init(name: String, threads count: Int, home loop: EventLoop) throws(SystemFailure) {
-    home = try loop.makeMailbox { [unowned self] in receive($0) }
+    home = try loop.makeMailbox { [continuations] in continuations.resume($0) }
     for number in 1...count {
       let queue = self.queue
       threads.append(
@@ -43,33 +44,47 @@ package final class WorkerPool {
     }
   }
 
+  /// A pool that goes lets its threads end by themselves; no outcome comes home any more.
+  deinit {
+    close()
+  }
+
   /// Jobs that have not come home yet.
-  package var pending: Int { continuations.count }
+  package var pending: Int { continuations.waiting.count }
 
   /// Runs `job` on a worker and then `then` on the loop, with the job's outcome.
+  ///
+  /// A pool that has been stopped takes nothing: neither of the two will run.
   package func submit<Outcome: Sendable>(
     _ job: @escaping @Sendable () -> Outcome, then: @escaping (Outcome) -> Void
   ) {
-    guard let home else { return }
-    nextTicket += 1
-    let ticket = nextTicket
-    continuations[ticket] = { outcome in
-      if let outcome = outcome as? Outcome { then(outcome) }
+    guard !threads.isEmpty else { return }
+    lastTicket += 1
+    let (ticket, home, slot) = (lastTicket, home, Locked<Outcome?>(nil))
+    continuations.waiting[ticket] = {
+      if let outcome = slot.withLock({ $0.take() }) { then(outcome) }
     }
     queue.signal {
-      $0.jobs.append { home.post(Returned(ticket: ticket, outcome: job())) }
+      $0.jobs.append {
+        let outcome = job()
+        slot.withLock { $0 = .some(outcome) }
+        home.post(ticket)
+      }
     }
   }
 
-  /// Ends the threads when the jobs they have are done; outcomes not yet home are dropped.
+  /// Waits until all jobs that were submitted are done, and ends the threads; outcomes that are not
+  /// home yet are dropped.
   package func stop() {
-    queue.broadcast { $0.isClosed = true }
+    close()
     for thread in threads { thread.join() }
     threads = []
-    continuations = [:]
   }
 
-  private func receive(_ returned: Returned) {
-    continuations.removeValue(forKey: returned.ticket)?(returned.outcome)
+  private func close() {
+    queue.broadcast { $0.isClosed = true }
+    // Taken out before they are let go: what they held may use the pool as it goes.
+    var dropped: [UInt64: () -> Void] = [:]
+    swap(&dropped, &continuations.waiting)
   }
 }

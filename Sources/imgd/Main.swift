@@ -1,4 +1,11 @@
+import Glibc
+import ImgdDaemon
+
 @main
-struct Main {
-  static func main() {}
+struct Imgd {
+  /// Synchronous on purpose: an async main leaves the main thread's signals unblocked, and the
+  /// first SIGHUP would end the daemon.
+  static func main() {
+    exit(Program.run(arguments: Array(CommandLine.arguments.dropFirst())))
+  }
 }

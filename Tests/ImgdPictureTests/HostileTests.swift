@@ -12,10 +12,10 @@ import Testing
     }
   }
 
-  @Test("200,000 mutations are answered")
-  func mutations() {
-    var noise = Noise(seed: 20)
-    for round in 0..<200_000 {
+  @Test("25,000 mutations are answered", arguments: 0..<8 as Range<UInt64>)
+  func mutations(_ seed: UInt64) {
+    var noise = Noise(seed: seed)
+    for round in 0..<25_000 {
       var bytes = Gallery.all[round % Gallery.all.count].bytes
       for _ in 0..<Int.random(in: 1...6, using: &noise) { mutate(&bytes, &noise) }
       let answer = try? PictureProbe.recognise(bytes.span)
@@ -59,10 +59,20 @@ import Testing
     ] as [[UInt8]])
   func lyingBoxes(_ size: [UInt8]) {
     let type = TestPicture.fileType(["avif"])
-    for tail in [[], [UInt8](repeating: 0xFF, count: 8), [UInt8](repeating: 0, count: 8)] {
+    let lengths: [[UInt8]] = [[], [0xFF, 0xFF], [0x7F, 0xFF], [0, 0]]
+    for tail in lengths.map({ $0 + [UInt8](repeating: $0.last ?? 0, count: 6) }) {
       let box = size + Array("meta".utf8) + tail
       #expect(verdict(type + box) == "HEIF that states no size for its primary item")
     }
+  }
+
+  @Test("a long length that would lie behind its parent is not read")
+  func lengthBehindParent() {
+    let child = [0, 0, 0, 1] + Array("free".utf8)
+    let heif =
+      TestPicture.fileType(["avif"]) + TestPicture.fullBox("meta", child)
+      + TestPicture.box("mdat", [UInt8](repeating: 0, count: 8))
+    #expect(verdict(heif) == "HEIF that states no size for its primary item")
   }
 
   @Test("boxes nested a thousand deep are not entered")
@@ -85,6 +95,22 @@ import Testing
       let heif = TestPicture.fileType(["avif"]) + TestPicture.fullBox("meta", meta)
       #expect(!verdict(heif).isEmpty)
     }
+  }
+
+  @Test("nothing behind the stated count, or behind the box, ties an item to a property")
+  func beyondTheTable() {
+    let size = TestPicture.box("ipco", TestPicture.fullBox("ispe", [0, 0, 0, 9, 0, 0, 0, 8]))
+    let tie: [UInt8] = [0, 1, 1, 1]
+    func answer(count: UInt8, inside: [UInt8], behind: [UInt8]) -> String {
+      let table = TestPicture.fullBox("ipma", [0, 0, 0, count] + inside)
+      let properties = TestPicture.box("iprp", size + table + behind)
+      let meta = TestPicture.fullBox("meta", TestPicture.fullBox("pitm", [0, 1]) + properties)
+      return verdict(TestPicture.fileType(["avif"]) + meta)
+    }
+    let reason = "HEIF that states no size for its primary item"
+    #expect(answer(count: 1, inside: tie, behind: []) == line(.avif, 9, 8))
+    #expect(answer(count: 0, inside: tie, behind: []) == reason)
+    #expect(answer(count: 9, inside: [0, 2, 0], behind: tie) == reason)
   }
 
   @Test("a hundred thousand properties tied to one item are read once")

@@ -37,9 +37,10 @@ void linux_name_thread(const char *name);
 void linux_trim_heap(void);
 int linux_set_nonblocking(int fd);
 
-// Sends bytes, with one descriptor on the first of them when fd >= 0. Never raises SIGPIPE.
+// Sends bytes, with one descriptor on the first of them when fd >= 0. Never waits, never raises
+// SIGPIPE.
 ssize_t linux_send(int socket, const void *bytes, size_t count, int fd);
-// Receives bytes; descriptors the peer may have attached are never accepted.
+// Receives bytes without waiting; descriptors the peer may have attached are never accepted.
 ssize_t linux_receive(int socket, void *bytes, size_t capacity);
 // Receives bytes and at most one descriptor (-1: none came); for clients.
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);

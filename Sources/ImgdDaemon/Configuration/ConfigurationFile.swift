@@ -41,7 +41,7 @@ struct ConfigurationFile {
   private mutating func readLine(_ line: ArraySlice<UInt8>, number: Int) {
     if line.first == UInt8(ascii: "#") || line.first == UInt8(ascii: ";") { return }
     let goesOn = line.last == UInt8(ascii: "\\")
-    var statement = continued ?? (number, [])
+    var statement = continued.take() ?? (number, [])
     statement.bytes += goesOn ? line.dropLast() : line
     if goesOn { statement.bytes.append(UInt8(ascii: " ")) }
     continued = statement

@@ -1,0 +1,20 @@
+// Where the head of one reply ends, and how many bytes of body follow it.
+#ifndef IMGD_CBENCH_FRAMING_H
+#define IMGD_CBENCH_FRAMING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct reply {
+  size_t head;     // 0: the head is not all here
+  uint64_t body;
+  int failed;
+};
+
+typedef struct reply (*framing)(const char *bytes, size_t count);
+
+struct reply frame_line(const char *bytes, size_t count);
+struct reply frame_bulk(const char *bytes, size_t count);
+struct reply frame_page(const char *bytes, size_t count);
+
+#endif

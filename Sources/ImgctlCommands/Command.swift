@@ -1,0 +1,102 @@
+import ImgdClient
+import ImgdSystem
+
+/// One invocation on its way: connects where the action needs the daemon, asks, and shows.
+struct Command {
+  /// What answers from memory and does not in this time will not.
+  private static let patience = Duration.seconds(10)
+
+  let action: Invocation.Action
+  let socket: String
+  let console: Console
+
+  func run() throws(Failure) -> ExitCode {
+    switch action {
+    case .version: try show("imgctl \(Release.version)")
+    case .help(let verb): try show(Help.text(verb))
+    case .fetch(let arguments): return try fetch(arguments)
+    case .cancel(let target): try show(Report.cancelled(ask(Requests.cancel(target)).reply))
+    case .purge(let filters):
+      try show(Report.purged(ask(Requests.purge(filters)).reply, soft: filters.soft))
+    case .stats(let json):
+      let answer = try ask(Requests.plain("stats"))
+      try show(json ? answer.line : Report.statistics(answer.reply))
+    case .list(let json):
+      let answer = try ask(Requests.plain("list"))
+      try show(json ? answer.line : Report.downloads(answer.reply))
+    case .ping: try ping()
+    }
+    return .done
+  }
+
+  private func fetch(_ arguments: FetchArguments) throws(Failure) -> ExitCode {
+    let urls = try urls(of: arguments)
+    let destination = try Destination(arguments.output, urls: urls)
+    let run = FetchRun(
+      arguments: arguments, urls: urls, destination: destination, connection: try connect(),
+      console: console)
+    return try run.finish()
+  }
+
+  private func urls(of arguments: FetchArguments) throws(Failure) -> [String] {
+    var urls: [String] = []
+    for url in arguments.urls {
+      if url == "-" { urls += try urlsFromInput() } else { urls.append(url) }
+    }
+    return urls
+  }
+
+  /// A URL a line; blank lines and lines that begin with # say nothing.
+  private func urlsFromInput() throws(Failure) -> [String] {
+    let bytes: [UInt8]
+    do throws(SystemFailure) { bytes = try console.input() } catch { throw Failure(error) }
+    let blanks: [UInt8] = Array(" \t\r".utf8)
+    return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      let start = line.drop { blanks.contains($0) }
+      guard let end = start.lastIndex(where: { !blanks.contains($0) }),
+        start.first != UInt8(ascii: "#")
+      else { return nil }
+      return String(decoding: start[...end], as: UTF8.self)
+    }
+  }
+
+  private func ping() throws(Failure) {
+    let start = Instant.current
+    _ = try ask(Requests.plain("ping"))
+    let microseconds = (Instant.current - start).nanoseconds / 1000
+    try show("imgd at \(socket) answers after \(microseconds) µs")
+  }
+
+  private func connect() throws(Failure) -> ControlConnection {
+    do throws(ConnectionProblem) {
+      return try ControlConnection(path: socket)
+    } catch { throw Failure(error) }
+  }
+
+  /// Sends one request and waits for the line that ends it; a refusal is a failure.
+  private func ask(_ request: [UInt8]) throws(Failure) -> (line: String, reply: Reply) {
+    let connection = try connect()
+    connection.send(request)
+    let answer: (line: String, reply: Reply)
+    do throws(ConnectionProblem) {
+      answer = try lastLine(from: connection)
+    } catch { throw Failure(error) }
+    guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
+    return answer
+  }
+
+  private func lastLine(
+    from connection: ControlConnection
+  ) throws(ConnectionProblem) -> (line: String, reply: Reply) {
+    let deadline = Instant.current + Self.patience
+    while let line = try connection.receive(until: deadline) {
+      let reply = try Reply(line, from: socket)
+      if reply.succeeded != nil { return (String(decoding: line, as: UTF8.self), reply) }
+    }
+    throw .closed(path: socket)
+  }
+
+  private func show(_ text: String) throws(Failure) {
+    do throws(SystemFailure) { try console.write(text) } catch { throw Failure(error) }
+  }
+}

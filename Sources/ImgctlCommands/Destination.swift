@@ -1,0 +1,49 @@
+import Glibc
+
+/// Where the pictures of one invocation go.
+enum Destination: Equatable {
+  /// They stay with the daemon; what is known of them is printed.
+  case daemon
+  case standardOutput
+  case file(String)
+  case directory(String, stems: [String])
+
+  init(_ output: String?, urls: [String]) throws(Failure) {
+    guard let output else {
+      self = .daemon
+      return
+    }
+    if output != "-", Self.isDirectory(output) {
+      self = .directory(output, stems: PictureName.stems(of: urls))
+      return
+    }
+    guard urls.count <= 1 else {
+      throw Failure(
+        .wrongUsage, "-o \(output) takes one picture: for \(urls.count) URLs name a directory")
+    }
+    guard !output.hasSuffix("/") else {
+      throw Failure(.wrongUsage, "-o \(output) is not a directory")
+    }
+    self = output == "-" ? .standardOutput : .file(output)
+  }
+
+  /// Whether the pictures' bytes are wanted.
+  var takesBytes: Bool { self != .daemon }
+
+  /// The file for the picture of one URL; nil when it goes into none.
+  func path(index: Int, format: String) -> String? {
+    switch self {
+    case .daemon, .standardOutput: return nil
+    case .file(let path): return path
+    case .directory(let directory, let stems):
+      let slash = directory.hasSuffix("/") ? "" : "/"
+      return directory + slash + stems[index] + "." + PictureName.pathExtension(format: format)
+    }
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    // The path is a C string for the length of the call, and the status lives on this stack.
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+}

@@ -1,0 +1,123 @@
+// All URLs go over one connection, so many at a time that the daemon always has work and few enough
+// that its limit for one client is never met. Answers come in any order; the number of a URL is the
+// `id` of its request.
+
+import ImgdClient
+import ImgdSystem
+
+/// A fetch of any number of URLs, from the first request to the last answer.
+final class FetchRun {
+  private static let mostAtOnce = 256
+  /// How much longer than the daemon's deadline is waited for the daemon to say that it is over.
+  private static let grace = Duration.seconds(5)
+
+  private let arguments: FetchArguments
+  private let urls: [String]
+  private let destination: Destination
+  private let connection: ControlConnection
+  private let console: Console
+  private var progress: ProgressLine
+  private var sent = 0
+  /// The URLs that were asked and are not answered, by their number.
+  private var open: Set<Int> = []
+  private var outcome = ExitCode.done
+
+  init(
+    arguments: FetchArguments, urls: [String], destination: Destination,
+    connection: ControlConnection, console: Console
+  ) {
+    self.arguments = arguments
+    self.urls = urls
+    self.destination = destination
+    self.connection = connection
+    self.console = console
+    progress = ProgressLine(console, isWanted: arguments.progress && !arguments.json)
+  }
+
+  /// Fetches everything, and says how it went on the whole.
+  func finish() throws(Failure) -> ExitCode {
+    sendMore()
+    while !open.isEmpty {
+      try take(try nextLine())
+      sendMore()
+    }
+    progress.clear()
+    return outcome
+  }
+
+  private func sendMore() {
+    while sent < urls.count, open.count < Self.mostAtOnce {
+      connection.send(
+        Requests.fetch(
+          urls[sent], id: sent, arguments, withBytes: destination.takesBytes,
+          withProgress: arguments.progress && (arguments.json || progress.isShown)))
+      open.insert(sent)
+      sent += 1
+    }
+  }
+
+  private func nextLine() throws(Failure) -> [UInt8] {
+    let deadline = arguments.timeout.map { Instant.current + $0 + Self.grace }
+    do throws(ConnectionProblem) {
+      guard let line = try connection.receive(until: deadline) else {
+        throw ConnectionProblem.closed(path: connection.path)
+      }
+      return line
+    } catch {
+      progress.clear()
+      throw Failure(error)
+    }
+  }
+
+  private func take(_ line: [UInt8]) throws(Failure) {
+    let reply = try reply(line)
+    guard let id = reply.id, open.contains(id) else {
+      // The daemon refuses the connection as a whole before it has read any request.
+      if reply.succeeded == false { throw Failure(refusal: reply) }
+      return
+    }
+    if arguments.json { try write(String(decoding: line, as: UTF8.self)) }
+    guard let succeeded = reply.succeeded else { return progress.show(reply, urls[id]) }
+    open.remove(id)
+    progress.clear()
+    if succeeded { try deliver(reply, id) } else { fail(id, reply.complaint, reply.exitCode) }
+  }
+
+  private func reply(_ line: [UInt8]) throws(Failure) -> Reply {
+    do throws(ConnectionProblem) {
+      return try Reply(line, from: connection.path)
+    } catch { throw Failure(error) }
+  }
+
+  private func deliver(_ reply: Reply, _ id: Int) throws(Failure) {
+    guard destination.takesBytes else {
+      if !arguments.json { try write(Report.fetched(urls[id], reply)) }
+      return
+    }
+    guard let picture = connection.takeDescriptor() else {
+      return fail(id, "the daemon sent no picture with its answer", .failed)
+    }
+    do throws(SystemFailure) {
+      try store(picture, id, format: reply.text("format") ?? "")
+    } catch { fail(id, error.description, .failed) }
+  }
+
+  private func store(
+    _ picture: borrowing FileDescriptor, _ id: Int, format: String
+  ) throws(SystemFailure) {
+    guard let path = destination.path(index: id, format: format) else {
+      return try console.write(picture)
+    }
+    try OutputFile.write(picture, to: path)
+    if !arguments.json { try console.write(path) }
+  }
+
+  private func fail(_ id: Int, _ sentence: String, _ exitCode: ExitCode) {
+    console.complain("\(urls[id]): \(sentence)")
+    outcome = outcome.joined(exitCode)
+  }
+
+  private func write(_ line: String) throws(Failure) {
+    do throws(SystemFailure) { try console.write(line) } catch { throw Failure(error) }
+  }
+}

@@ -1,0 +1,100 @@
+// A picture appears under its name whole or not at all: it is written beside it and then renamed.
+// Ctrl-C ends imgctl at once, so it is held back for as long as there is a temporary file.
+
+import Glibc
+import ImgdSystem
+
+/// Copies pictures from descriptors to where they were asked for.
+enum OutputFile {
+  /// Writes a picture to a file, in place of what had that name.
+  static func write(
+    _ picture: borrowing FileDescriptor, to path: String
+  ) throws(SystemFailure) {
+    let interrupt = HeldInterrupt()
+    defer { interrupt.release() }
+    let temporary = temporaryName(beside: path)
+    // The paths are C strings for the length of each call.
+    let number = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard number >= 0 else { throw SystemFailure("create", path) }
+    let file = FileDescriptor(owning: number)
+    do throws(SystemFailure) {
+      let target = file.number
+      try read(picture) { bytes throws(SystemFailure) in
+        try writeAll(bytes, to: target, named: path)
+      }
+      guard unsafe rename(temporary, path) == 0 else { throw SystemFailure("write", path) }
+    } catch {
+      unsafe unlink(temporary)
+      throw error
+    }
+  }
+
+  /// Reads a picture from its beginning to its end, whatever its descriptor's position is.
+  static func read(
+    _ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void
+  ) throws(SystemFailure) {
+    var position: off_t = 0
+    while true {
+      let bytes = try read(picture, at: position)
+      if bytes.isEmpty { return }
+      try body(bytes)
+      position += off_t(bytes.count)
+    }
+  }
+
+  /// Writes all bytes to a descriptor, however little it takes at a time.
+  static func writeAll(
+    _ bytes: [UInt8], to number: CInt, named name: String
+  ) throws(SystemFailure) {
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: all[written...])
+        return unsafe Glibc.write(number, rest.baseAddress, rest.count)
+      }
+      guard count >= 0 || errno == EINTR else { throw SystemFailure("write", name) }
+      written += max(count, 0)
+    }
+  }
+
+  private static func read(
+    _ picture: borrowing FileDescriptor, at position: off_t
+  ) throws(SystemFailure) -> [UInt8] {
+    let number = picture.number
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 18) { room, filled in
+      repeat {
+        // Fills no more than the room's own size.
+        count = unsafe pread(number, room.baseAddress, room.count, position)
+      } while count < 0 && errno == EINTR
+      filled = max(count, 0)
+    }
+    guard count >= 0 else { throw SystemFailure("read", "the picture") }
+    return bytes
+  }
+
+  private static func temporaryName(beside path: String) -> String {
+    let cut = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+    return path[..<cut] + ".imgctl-" + suffix + ".part"
+  }
+}
+
+/// Ctrl-C and termination wait while this is held.
+private struct HeldInterrupt {
+  private var before = sigset_t()
+
+  init() {
+    var held = sigset_t()
+    // Fills and reads sets that live on this stack.
+    unsafe sigemptyset(&held)
+    unsafe sigaddset(&held, SIGINT)
+    unsafe sigaddset(&held, SIGTERM)
+    unsafe pthread_sigmask(SIG_BLOCK, &held, &before)
+  }
+
+  func release() {
+    var restored = before
+    unsafe pthread_sigmask(SIG_SETMASK, &restored, nil)
+  }
+}

@@ -1,0 +1,110 @@
+// A URL is somebody else's text, and a file name made from it is written to disk: so only its last
+// part is taken, what is in it is decoded once, and every byte that a shell, a terminal or a file
+// system could take for something else becomes an underscore. What is left has no slash, begins
+// with neither dot nor dash, and is short enough to take a number and an extension.
+
+/// File names for pictures, made from their URLs.
+enum PictureName {
+  /// File systems take 255 bytes; the rest is for a number, an extension and a temporary suffix.
+  private static let longest = 180
+
+  private static let extensions: Set<String> = [
+    "jpg", "jpeg", "jpe", "jfif", "png", "apng", "gif", "webp", "avif", "heic", "heif", "tif",
+    "tiff", "bmp", "ico", "jxl", "jp2", "jpx",
+  ]
+
+  /// Names without extension for URLs, each once: the second `a` becomes `a-2`.
+  static func stems(of urls: [String]) -> [String] {
+    var taken: Set<String> = []
+    var numbers: [String: Int] = [:]
+    return urls.map { url in
+      let wanted = stem(of: url)
+      var name = wanted
+      while !taken.insert(name).inserted {
+        // Counting goes on where it stopped: a thousand equal names are not tried a million times.
+        numbers[wanted, default: 1] += 1
+        name = "\(wanted)-\(numbers[wanted, default: 1])"
+      }
+      return name
+    }
+  }
+
+  /// The extension that goes with a format's name.
+  static func pathExtension(format: String) -> String {
+    if format == "jpeg" { return "jpg" }
+    return extensions.contains(format) ? format : "img"
+  }
+
+  /// The name one URL suggests, without extension.
+  static func stem(of url: String) -> String {
+    let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    let parts = withoutScheme(location).split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let last = parts.count > 1 ? parts.last : nil
+    let name = withoutExtension(harmless(decoded(last ?? [])))
+    if !name.isEmpty { return name }
+    let host = harmless(Array(parts.first ?? []))
+    return host.isEmpty ? "picture" : host
+  }
+
+  private static func withoutScheme(_ location: Substring.UTF8View) -> ArraySlice<UInt8> {
+    let bytes = Array(location)
+    let slashes = [UInt8](repeating: UInt8(ascii: "/"), count: 2)
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      bytes[(colon + 1)...].starts(with: slashes)
+    else { return bytes[...] }
+    return bytes[(colon + 3)...]
+  }
+
+  private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = part
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2)
+      if byte == UInt8(ascii: "%"), let value = hexadecimal(digits) {
+        result.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        result.append(byte)
+      }
+    }
+    return result
+  }
+
+  private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
+    // The check keeps out a sign, which the conversion would take.
+    guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
+      return nil
+    }
+    return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+
+  private static func harmless(_ bytes: [UInt8]) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      return harmless(bytes.map { $0 < 0x80 ? $0 : UInt8(ascii: "_") })
+    }
+    var name = ""
+    for scalar in text.unicodeScalars {
+      let next = isHarmless(scalar) ? Character(scalar) : "_"
+      guard name.utf8.count + next.utf8.count <= longest else { break }
+      name.append(next)
+    }
+    if name.hasPrefix(".") || name.hasPrefix("-") { name = "_" + name.dropFirst() }
+    return name
+  }
+
+  /// Letters and digits of every script, and few signs; marks that turn text around are none.
+  private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_", "+", "=", "@", ",", "~": true
+    default: scalar.value >= 0xA0 && scalar.properties.isAlphabetic
+    }
+  }
+
+  private static func withoutExtension(_ name: String) -> String {
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex,
+      extensions.contains(name[name.index(after: dot)...].lowercased())
+    else { return name }
+    return String(name[..<dot])
+  }
+}

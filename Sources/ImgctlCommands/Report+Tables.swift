@@ -1,0 +1,62 @@
+import ImgdClient
+import ImgdSystem
+
+extension Report {
+  /// Counters that are bytes, and read better with a unit.
+  private static let sizes: Set<String> = [
+    "bytes", "capacity", "preferred", "evicted_bytes", "lent_bytes", "bytes_received",
+    "removed_bytes", "rss_bytes",
+  ]
+
+  /// The counters of every part of the daemon, a part after the other.
+  static func statistics(_ reply: Reply) -> String {
+    let parts = reply.fields.compactMap { field in
+      reply.object(field).map { part in
+        field + "\n" + columns(rows(of: part, named: ""), indent: "  ")
+      }
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  private static func rows(of part: Reply, named prefix: String) -> [[String]] {
+    part.fields.flatMap { field -> [[String]] in
+      if let inner = part.object(field) { return rows(of: inner, named: prefix + field + ".") }
+      var value = printable(part.display(field))
+      if sizes.contains(field), let bytes = part.number(field), bytes >= 1024 {
+        value += "  (\(roughly(bytes)))"
+      }
+      return [[prefix + field, value]]
+    }
+  }
+
+  /// What runs and what waits, a line each.
+  static func downloads(_ reply: Reply) -> String {
+    let names = [
+      "receipt", "state", "priority", "received", "expected", "waiters", "age_ms", "url",
+    ]
+    // The list is the one array in the answer.
+    let items = reply.fields.lazy.compactMap { reply.objects($0) }.first ?? []
+    let rows = items.map { item in names.map { printable(item.display($0)) } }
+    return columns([names.map { $0.uppercased() }] + rows, indent: "")
+  }
+
+  /// Rows with their columns under each other; the last column is as wide as it is.
+  private static func columns(_ rows: [[String]], indent: String) -> String {
+    let count = rows.first?.count ?? 0
+    let widths = (0..<count).map { column in
+      rows.reduce(0) { max($0, $1[column].unicodeScalars.count) }
+    }
+    let lines = rows.map { row in
+      let padded = row.enumerated().map { column, text in
+        column == count - 1
+          ? text : text + spaces(widths[column] - text.unicodeScalars.count)
+      }
+      return indent + padded.joined(separator: "  ")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func spaces(_ count: Int) -> String {
+    String(repeating: " ", count: count)
+  }
+}

@@ -1,0 +1,56 @@
+import ImgdClient
+import ImgdSystem
+
+/// Answers of the daemon as people read them.
+enum Report {
+  /// The file of a picture; what is known of the picture where it is in no file.
+  static func fetched(_ url: String, _ reply: Reply) -> String {
+    if let path = reply.text("path") { return path }
+    let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0)"
+    let bytes = reply.number("bytes") ?? 0
+    return printable(
+      "\(url): \(reply.text("format") ?? "?") \(size) \(bytes) bytes (\(reply.text("source") ?? "?"))"
+    )
+  }
+
+  /// How many fetches a cancel met, or in which state the one was.
+  static func cancelled(_ reply: Reply) -> String {
+    if let count = reply.number("cancelled") { return "cancelled \(count)" }
+    return printable(reply.text("state") ?? "unknown")
+  }
+
+  /// How much a purge took from each tier.
+  static func purged(_ reply: Reply, soft: Bool) -> String {
+    let tiers = ["memory", "disk"].compactMap { tier in
+      reply.object(tier).map { counts in
+        let entries = counts.number("entries") ?? 0
+        let word = entries == 1 ? "entry" : "entries"
+        return "\(tier): \(entries) \(word), \(roughly(counts.number("bytes") ?? 0))"
+      }
+    }
+    return (soft ? "marked stale in " : "removed from ") + tiers.joined(separator: "; ")
+  }
+
+  /// A size to the eye: three digits and a unit.
+  static func roughly(_ bytes: Int) -> String {
+    guard bytes >= 1024 else { return "\(bytes) bytes" }
+    var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
+    var units = ["K", "M", "G", "T", "P", "E"][...]
+    while tenths >= 10_240, units.count > 1 {
+      tenths /= 1024
+      units.removeFirst()
+    }
+    let unit = units.first ?? ""
+    return tenths < 100 ? "\(tenths / 10).\(tenths % 10)\(unit)" : "\(tenths / 10)\(unit)"
+  }
+}
+
+extension Reply {
+  /// The error's sentence and its code, for people who look the code up.
+  var complaint: String {
+    let code = errorCode ?? "no code"
+    return errorMessage.map { "\($0) (\(code))" } ?? code
+  }
+
+  var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "") }
+}

@@ -1,0 +1,100 @@
+import ImgdCache
+import ImgdPicture
+import ImgdSystem
+import ImgdWire
+
+extension Commands {
+  /// What runs and what waits.
+  func list(id: RequestID, for session: ClientSession) {
+    session.reply(id: id) { line in
+      line.array("jobs") { line in
+        for job in pipeline.jobs.all.sorted(by: { $0.startedAt < $1.startedAt }) {
+          line.object { describe(job, in: &$0) }
+        }
+      }
+    }
+  }
+
+  private func describe(_ job: FetchJob, in line: inout JSONWriter) {
+    line.field("receipt", job.receipt)
+    line.field("url", job.url.text)
+    line.field("state", job.state.rawValue)
+    line.field("priority", job.priority.wireName)
+    line.field("received", job.download?.received ?? 0)
+    line.field("expected", job.download?.expected)
+    line.field("waiters", job.download?.waiterCount ?? 0)
+    line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
+    line.field("slot", job.slot)
+    line.array("tags") { line in for tag in job.request.tags { line.element(tag) } }
+    line.field("uid", Int(job.uid))
+  }
+
+  /// The connection's own slots.
+  func slots(id: RequestID, of session: ClientSession) {
+    session.reply(id: id) { line in
+      line.array("slots") { line in
+        for (name, slot) in session.slots.all.sorted(by: { $0.key < $1.key }) {
+          line.object { line in
+            line.field("slot", name)
+            line.field("url", slot.url)
+            line.field("state", slot.state.rawValue)
+            line.field("receipt", slot.receipt)
+          }
+        }
+      }
+    }
+  }
+
+  /// Which tier has an image, without counting as a use of it.
+  func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
+    do throws(URLProblem) {
+      let url = try CanonicalURL.parse(query.url)
+      let key = CacheKey(url: url, identifier: query.identifier, scope: nil)
+      let image = pipeline.memory.peek(key)
+      session.reply(id: id) { line in
+        line.field("tier", image == nil ? "none" : "memory")
+        line.field("url", url.text)
+        if let image { describe(image, in: &line) }
+      }
+    } catch {
+      session.refuse(id: id, receipt: nil, .of(error))
+    }
+  }
+
+  /// The entries of a tier, a page at a time.
+  func entries(_ entries: EntriesRequest, id: RequestID, for session: ClientSession) {
+    guard entries.tier == .memory else {
+      return session.refuse(id: id, receipt: nil, .noDiskTier)
+    }
+    let cursor = entries.cursor.map { UInt64($0) } ?? 0
+    guard let cursor else {
+      return session.refuse(id: id, receipt: nil, .badCursor(entries.cursor ?? ""))
+    }
+    let page = pipeline.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
+    session.reply(id: id) { line in
+      line.array("entries") { line in
+        for image in page.images {
+          line.object { line in
+            line.field("url", image.key.url)
+            line.field("identifier", image.key.identifier)
+            describe(image, in: &line)
+          }
+        }
+      }
+      line.field("cursor", page.next.map(String.init))
+    }
+  }
+
+  private func describe(_ image: CachedImage, in line: inout JSONWriter) {
+    line.field("format", image.format.name)
+    line.field("type", image.format.mediaType)
+    line.field("width", image.facts.width)
+    line.field("height", image.facts.height)
+    line.field("frames", image.facts.frames)
+    line.field("bytes", image.payload.count)
+    line.field("age", image.age(at: loop.now))
+    line.field("fresh_for", image.freshFor(at: loop.now))
+    line.field("stored", Timestamp.rfc3339(image.storedAt))
+    line.array("tags") { line in for tag in image.tags { line.element(tag) } }
+  }
+}

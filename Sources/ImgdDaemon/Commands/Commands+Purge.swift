@@ -1,0 +1,45 @@
+import ImgdCache
+import ImgdWire
+
+extension Commands {
+  /// Removes what matches, and keeps what is on its way from being stored.
+  func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
+    do throws(WireError) {
+      let filter = try PurgeFilter(purge)
+      let removed: MemoryTier.Removal =
+        purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
+      session.reply(id: id) { line in
+        line.field("removed", !purge.soft && removed.entries > 0)
+        line.object("memory") { $0.removal(removed) }
+        line.object("disk") { $0.removal(.none) }
+      }
+    } catch {
+      session.refuse(id: id, receipt: nil, error)
+    }
+  }
+}
+
+extension PurgeFilter {
+  fileprivate init(_ purge: PurgeRequest) throws(WireError) {
+    self.init()
+    do throws(URLProblem) {
+      url = try purge.url.map { text throws(URLProblem) in try CanonicalURL.parse(text) }
+    } catch {
+      throw .of(error)
+    }
+    identifier = purge.identifier
+    prefix = purge.prefix
+    host = purge.host?.lowercased()
+    tag = purge.tag
+    olderThan = purge.olderThan.map { .seconds($0) }
+    unusedFor = purge.unusedFor.map { .seconds($0) }
+    expired = purge.expired
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func removal(_ removal: MemoryTier.Removal) {
+    field("entries", removal.entries)
+    field("bytes", removal.bytes)
+  }
+}

@@ -1,0 +1,119 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+extension Commands {
+  /// Who answers here, and within which limits.
+  func hello(id: RequestID, for session: ClientSession) {
+    session.reply(id: id) { line in
+      line.field("protocol", 1)
+      line.field("server", "imgd")
+      line.field("version", Version.string)
+      line.array("features") { line in for name in Features.all { line.element(name) } }
+      line.object("limits") { $0.limits(session.limits, of: pipeline.settings) }
+      line.field("instance", instance)
+    }
+  }
+
+  /// The configuration in force.
+  func config(id: RequestID, for session: ClientSession) {
+    let configuration = pipeline.settings
+    session.reply(id: id) { line in
+      line.object("config") { line in
+        for section in ConfigurationSection.allCases {
+          line.object(section.rawValue) { line in
+            for key in ConfigurationKey.keys(of: section) {
+              line.field(key.name, key.text(configuration))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Reads the configuration again; the answer says what has changed.
+  func reload(id: RequestID, for session: ClientSession) {
+    session.collecting += 1
+    reloader.reload { [weak session] answer in
+      guard let session, session.isOpen else { return }
+      session.collecting -= 1
+      session.reply(answer, id: id)
+      session.workEnded()
+    }
+  }
+
+  func subscribe(to topics: Set<Topic>, id: RequestID, for session: ClientSession) {
+    hub.subscribe(session, to: topics)
+    session.reply(id: id) { line in
+      line.array("events") { line in
+        for topic in Topic.allCases where topics.contains(topic) { line.element(topic.rawValue) }
+      }
+      line.object("snapshot") { snapshot(in: &$0) }
+    }
+  }
+
+  private func snapshot(in line: inout JSONWriter) {
+    line.object("downloads") { line in
+      line.field("active", pipeline.downloader.activeCount)
+      line.field("queued", pipeline.downloader.queuedCount)
+    }
+    line.object("memory") { line in
+      line.field("entries", pipeline.memory.count)
+      line.field("bytes", pipeline.memory.usage)
+    }
+    line.array("jobs") { line in
+      for job in pipeline.jobs.all {
+        line.object { line in
+          line.field("receipt", job.receipt)
+          line.field("url", job.url.text)
+          line.field("state", job.state.rawValue)
+        }
+      }
+    }
+  }
+}
+
+/// What a client may rely on, by name.
+enum Features {
+  static let all = [
+    "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress",
+  ]
+}
+
+extension ClientSession {
+  fileprivate func reply(_ answer: Reloader.Answer, id: RequestID) {
+    switch answer {
+    case .refused(let reason): refuse(id: id, receipt: nil, .badConfiguration(reason))
+    case .changed(let keys): reply(id: id, changed: keys, waiting: [])
+    case .changedButFor(let keys, let waiting): reply(id: id, changed: keys, waiting: waiting)
+    }
+  }
+
+  private func reply(id: RequestID, changed: [String], waiting: [String]) {
+    reply(id: id) { line in
+      line.array("changed") { line in for key in changed { line.element(key) } }
+      if !waiting.isEmpty {
+        line.array("needs_restart") { line in for key in waiting { line.element(key) } }
+      }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func limits(_ limits: WireLimits, of settings: Configuration) {
+    field("line", limits.line)
+    field("url", limits.url)
+    field("inline", settings.control.maxInline)
+    field("identifier", limits.identifier)
+    field("slot", limits.slot)
+    field("tags", limits.tags)
+    field("tag", limits.tag)
+    field("clients", limits.clients)
+    field("receipts_per_connection", limits.receiptsPerConnection)
+    field("queued", limits.queued)
+    field("unsent_bytes", limits.unsentBytes)
+    field("unsent_descriptors", limits.unsentDescriptors)
+    field("max_bytes", settings.downloads.maxBytes)
+    field("max_active", settings.downloads.maxActive)
+  }
+}

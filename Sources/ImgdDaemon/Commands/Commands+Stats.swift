@@ -1,0 +1,97 @@
+import Glibc
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+extension Commands {
+  /// Everything that is counted, under names that do not change.
+  func stats(id: RequestID, for session: ClientSession) {
+    session.reply(id: id) { line in
+      line.object("memory") { memory(in: &$0) }
+      line.object("disk") { line in line.field("state", "off") }
+      line.object("downloads") { downloads(in: &$0) }
+      line.object("decode") { line in
+        line.field("workers", 0)
+        line.field("sandbox", "off")
+      }
+      line.object("clients") { clients(in: &$0) }
+      line.object("latency_us") { line in
+        line.object("hit") { $0.latency(pipeline.hitLatency) }
+        line.object("fetch") { $0.latency(pipeline.fetchLatency) }
+      }
+      line.object("pressure") { pressure(in: &$0) }
+      line.object("process") { process(in: &$0) }
+    }
+  }
+
+  private func memory(in line: inout JSONWriter) {
+    let memory = pipeline.memory
+    line.field("bytes", memory.usage)
+    line.field("capacity", memory.limits.capacity)
+    line.field("preferred", memory.limits.preferred)
+    line.field("entries", memory.count)
+    line.field("hits", memory.counts.hits)
+    line.field("misses", memory.counts.misses)
+    line.field("insertions", memory.counts.insertions)
+    line.field("replacements", memory.counts.replacements)
+    line.field("evictions", memory.counts.evictions)
+    line.field("evicted_bytes", memory.counts.evictedBytes)
+    line.field("purges", memory.counts.purges)
+    line.field("lent_bytes", memory.lentBytes)
+  }
+
+  private func downloads(in line: inout JSONWriter) {
+    let downloader = pipeline.downloader
+    line.field("active", downloader.activeCount)
+    line.field("queued", downloader.queuedCount)
+    line.field("max_active", downloader.maxActive)
+    line.field("peak_active", downloader.peakActive)
+    line.field("started", downloader.counts.started)
+    line.field("completed", downloader.counts.completed)
+    line.field("failed", downloader.counts.failed)
+    line.field("cancelled", downloader.counts.cancelled)
+    line.field("coalesced", downloader.counts.coalesced)
+    line.field("retries", downloader.counts.retries)
+    line.field("revalidated", downloader.counts.revalidated)
+    line.field("bytes_received", downloader.counts.bytesReceived)
+  }
+
+  private func clients(in line: inout JSONWriter) {
+    let counts = server?.counts ?? Statistics.Clients()
+    line.field("connected", server?.connected ?? 0)
+    line.field("accepted", counts.accepted)
+    line.field("rejected", counts.rejected)
+    line.field("commands", counts.commands)
+    line.field("errors", counts.errors)
+    line.field("slow_closed", counts.slowClosed)
+  }
+
+  private func pressure(in line: inout JSONWriter) {
+    line.field("source", "signal")
+    line.field("events", hub.pressure.events)
+    line.field("last", hub.pressure.last.map(Timestamp.rfc3339))
+    line.field("removed_bytes", hub.pressure.removedBytes)
+  }
+
+  private func process(in line: inout JSONWriter) {
+    line.field("version", Version.string)
+    line.field("pid", Int(getpid()))
+    line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
+    line.field("rss_bytes", ProcessFacts.residentBytes)
+    line.field("open_fds", ProcessFacts.openDescriptors)
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func latency(_ histogram: LatencyHistogram) {
+    field("count", Int(histogram.count))
+    microseconds("p50", histogram.percentile(0.5))
+    microseconds("p90", histogram.percentile(0.9))
+    microseconds("p99", histogram.percentile(0.99))
+    microseconds("max", histogram.longest)
+  }
+
+  private mutating func microseconds(_ name: String, _ nanoseconds: Int64) {
+    tenths(name, Int(nanoseconds / 100))
+  }
+}

@@ -1,0 +1,58 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// What a client can ask for: one method a command, the larger ones in files of their own.
+final class Commands {
+  let pipeline: FetchPipeline
+  let hub: EventHub
+  let reloader: Reloader
+  let loop: EventLoop
+  let startedAt: Instant
+  let instance: ReceiptID
+  /// Set once by the composition: the server needs the commands, and `stats` the server.
+  weak var server: ControlServer?
+
+  init(pipeline: FetchPipeline, hub: EventHub, reloader: Reloader, loop: EventLoop) {
+    self.pipeline = pipeline
+    self.hub = hub
+    self.reloader = reloader
+    self.loop = loop
+    startedAt = loop.now
+    var receipts = ReceiptSource()
+    instance = receipts.next()
+  }
+
+  func execute(_ line: ParsedLine, from session: ClientSession) {
+    server?.countCommand()
+    switch line.content {
+    case .request(let request): execute(request, id: line.id, from: session)
+    case .refused(let error): session.refuse(id: line.id, receipt: nil, error)
+    }
+  }
+
+  private func execute(_ request: Request, id: RequestID, from session: ClientSession) {
+    switch request {
+    case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: session)
+    case .cancel(let target): cancel(target, id: id, from: session)
+    case .wait(let wait): self.wait(wait, id: id, from: session)
+    case .list: list(id: id, for: session)
+    case .slots: slots(id: id, of: session)
+    case .purge(let purge): self.purge(purge, id: id, from: session)
+    case .stats: stats(id: id, for: session)
+    case .query(let query): self.query(query, id: id, for: session)
+    case .entries(let entries): self.entries(entries, id: id, for: session)
+    case .subscribe(let topics): subscribe(to: topics, id: id, for: session)
+    case .hello: hello(id: id, for: session)
+    case .ping: session.reply(id: id) { _ in }
+    case .config: config(id: id, for: session)
+    case .reload: reload(id: id, for: session)
+    }
+  }
+
+  /// A connection is gone: what it owned and had not detached is cancelled.
+  func forget(_ session: ClientSession) {
+    hub.unsubscribe(session)
+    pipeline.abandon(session)
+  }
+}

@@ -1,0 +1,256 @@
+// One client: its lines in, its answers out.
+//
+// Input is read in pieces of a shared scratch buffer, cut into lines and executed; answers collect
+// in the outbox and leave once at the end of the tick. A client that does not take its answers is
+// not read from any more once its outbox is full, so what it can pin in memory is bounded; one that
+// takes nothing at all for half a minute is closed.
+//
+// A client that shuts its writing side says "no more requests": what it asked for goes on and is
+// answered, then the session closes. While it waits like that it is sent a space four times a
+// second: white space before a line of JSON means nothing, and keeps alive those readers that give
+// up when the line is silent for half a second.
+
+import ImgdSystem
+import ImgdWire
+
+final class ClientSession {
+  let peer: PeerCredentials
+  let number: UInt64
+  let limits: WireLimits
+  private let socket: StreamSocket
+  private let loop: EventLoop
+  private unowned let server: ControlServer
+  private var watch: Watch?
+  private var framer: LineFramer
+  private var outbox = Outbox()
+
+  private(set) var isOpen = true
+  private var inputHasEnded = false
+  private var isPaused = false
+  private var willFlush = false
+  private var stall: Timer?
+  private var unsentAtStall = 0
+  private var heartbeat: Timer?
+
+  /// What runs for this connection and ends with it.
+  var jobs: [ReceiptID: FetchJob] = [:]
+  var slots = Slots()
+  /// `wait` commands that stand by.
+  var collecting = 0
+  var subscription: Subscription?
+  private var pendingProgress: [ReceiptID: FetchJob] = [:]
+
+  init(
+    _ socket: consuming StreamSocket, number: UInt64, server: ControlServer, loop: EventLoop,
+    limits: WireLimits
+  ) throws(SystemFailure) {
+    peer = try PeerCredentials(of: socket)
+    self.socket = socket
+    self.number = number
+    self.server = server
+    self.loop = loop
+    self.limits = limits
+    framer = LineFramer(longestLine: limits.line)
+    watch = try loop.watch(self.socket.descriptor.number, for: .read) { [unowned self] in
+      ready($0)
+    }
+  }
+
+  // MARK: In
+
+  private func ready(_ readiness: Readiness) {
+    if readiness.contains(.write) { flush() }
+    guard isOpen else { return }
+    if readiness.contains(.read), !inputHasEnded, !isPaused {
+      receive(isGone: readiness.contains(.hangup))
+    } else if readiness.contains(.hangup) {
+      close()
+    }
+  }
+
+  private func receive(isGone: Bool) {
+    switch socket.read(into: server.scratch) {
+    case .bytes(let count):
+      server.scratch.withBytes(count) { framer.append($0) }
+      executeLines()
+    case .nothing: break
+    case .end where isGone: endInput(thenClose: true)
+    case .end: endInput(thenClose: false)
+    case .broken: close()
+    }
+  }
+
+  private func executeLines() {
+    while isOpen, !isPaused, let line = framer.next() {
+      execute(line)
+      if isFull { pause() }
+    }
+  }
+
+  private func execute(_ line: LineFramer.Line) {
+    switch line {
+    case .text(let range):
+      let parsed = framer.withBytes(range) { server.parser.parse($0) }
+      server.commands.execute(parsed, from: self)
+    case .tooLong:
+      refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
+    }
+  }
+
+  /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
+  private func endInput(thenClose: Bool) {
+    inputHasEnded = true
+    framer.finish()
+    executeLines()
+    guard isOpen else { return }
+    if thenClose { return close() }
+    updateInterest()
+    beat()
+    workEnded()
+  }
+
+  // MARK: Out
+
+  /// Appends to what is sent at the end of the tick.
+  func write(_ body: (inout JSONWriter) -> Void) {
+    guard isOpen else { return }
+    // The outbox's buffer is lent to the writer, and not copied.
+    var writer = JSONWriter()
+    swap(&writer.bytes, &outbox.bytes)
+    body(&writer)
+    swap(&writer.bytes, &outbox.bytes)
+    flushAtTickEnd()
+  }
+
+  /// Lets a descriptor ride on the line that is written next.
+  func attach(_ descriptor: consuming FileDescriptor) {
+    outbox.attach(descriptor)
+  }
+
+  private func flushAtTickEnd() {
+    guard !willFlush else { return }
+    willFlush = true
+    loop.atTickEnd { [weak self] in self?.flush() }
+  }
+
+  /// Sends what the client takes, and lets what waited for that go on.
+  func flush() {
+    willFlush = false
+    guard isOpen else { return }
+    switch outbox.send(to: socket) {
+    case .emptied: emptied()
+    case .blocked: blocked()
+    case .broken: close()
+    }
+  }
+
+  private func emptied() {
+    stall?.cancel()
+    stall = nil
+    writePending()
+    if isPaused { resume() }
+    updateInterest()
+    closeWhenDone()
+  }
+
+  private func blocked() {
+    if isFull { pause() }
+    updateInterest()
+    guard stall == nil else { return }
+    watchForStall()
+  }
+
+  private var isFull: Bool {
+    outbox.unsent > limits.unsentBytes || outbox.descriptors >= limits.unsentDescriptors
+  }
+
+  private func pause() {
+    isPaused = true
+    flushAtTickEnd()
+  }
+
+  /// Goes on with the lines that had arrived before the client's outbox was full.
+  private func resume() {
+    isPaused = false
+    loop.nextTick { [weak self] in self?.executeLines() }
+  }
+
+  private func updateInterest() {
+    var interest: Interest = []
+    if !inputHasEnded, !isPaused { interest.insert(.read) }
+    if outbox.unsent > 0 { interest.insert(.write) }
+    watch?.interest = interest
+  }
+
+  private func watchForStall() {
+    unsentAtStall = outbox.unsent
+    stall = loop.schedule(after: limits.stall) { [unowned self] in
+      stall = nil
+      guard outbox.unsent >= unsentAtStall else { return watchForStall() }
+      server.closedSlowClient(self)
+      close()
+    }
+  }
+
+  // MARK: News that may be replaced or lost
+
+  /// Tells a job's progress, or, where the client is behind, keeps only that there is some.
+  func tellProgress(of job: FetchJob) {
+    guard outbox.unsent == 0 || willFlush else { return pendingProgress[job.receipt] = job }
+    writeProgress(of: job)
+  }
+
+  private func writeProgress(of job: FetchJob) {
+    guard let download = job.download else { return }
+    writeProgress(of: job, received: download.received, expected: download.expected)
+  }
+
+  /// Sends an event with the subscription's next number; beyond the limit it is counted as lost.
+  func tell(_ event: [UInt8]) {
+    guard var subscription, isOpen else { return }
+    defer { self.subscription = subscription }
+    guard !isFull else { return subscription.lost += 1 }
+    write { subscription.append(event, to: &$0.bytes) }
+  }
+
+  private func writePending() {
+    for job in pendingProgress.values { writeProgress(of: job) }
+    pendingProgress.removeAll()
+    if let lost = subscription?.takeLost() { tell(EventHub.overflow(lost: lost)) }
+  }
+
+  // MARK: The end
+
+  func countError() {
+    server.countError()
+  }
+
+  /// Whether something will still be written without being asked for.
+  private var hasWork: Bool { !jobs.isEmpty || collecting > 0 || subscription != nil }
+
+  /// Something the client waited for has ended.
+  func workEnded() {
+    if inputHasEnded, !hasWork { flushAtTickEnd() }
+  }
+
+  private func closeWhenDone() {
+    if inputHasEnded, !hasWork, !isPaused, outbox.unsent == 0 { close() }
+  }
+
+  private func beat() {
+    heartbeat = loop.schedule(after: limits.spaceInterval) { [unowned self] in
+      if hasWork, outbox.unsent == 0 { write { $0.bytes.append(UInt8(ascii: " ")) } }
+      beat()
+    }
+  }
+
+  /// Ends the connection; what it owns and has not detached is cancelled.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    watch?.cancel()
+    stall?.cancel()
+    heartbeat?.cancel()
+    server.closed(self)
+  }
+}

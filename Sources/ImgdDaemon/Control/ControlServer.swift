@@ -1,0 +1,108 @@
+import ImgdSystem
+import ImgdWire
+
+/// Takes clients in, and knows them all.
+final class ControlServer {
+  /// Clients taken in before others get their turn.
+  private static let acceptedPerTick = 64
+
+  let scratch = ReadScratch()
+  let parser = RequestParser()
+  let commands: Commands
+  private let loop: EventLoop
+  private let listener: UnixListener
+  private var watch: Watch?
+  private var sessions: [UInt64: ClientSession] = [:]
+  private var lastNumber: UInt64 = 0
+  private(set) var counts = Statistics.Clients()
+  var limits: WireLimits
+
+  init(
+    listener: UnixListener, commands: Commands, limits: WireLimits, loop: EventLoop
+  ) throws(SystemFailure) {
+    self.listener = listener
+    self.commands = commands
+    self.limits = limits
+    self.loop = loop
+    watch = try loop.watch(listener.number, for: .read) { [unowned self] _ in acceptClients() }
+  }
+
+  var connected: Int { sessions.count }
+  var all: some Sequence<ClientSession> { sessions.values }
+
+  // MARK: Accepting
+
+  private func acceptClients() {
+    for _ in 0..<Self.acceptedPerTick {
+      switch listener.accept() {
+      case .client(let socket): takeIn(socket)
+      case .beyondDescriptors(let socket):
+        turnAway(socket, .tooManyClients(limit: sessions.count, of: "descriptors"))
+        listener.restoreReserve()
+      case .nobody: return
+      case .exhausted: return rest()
+      }
+    }
+  }
+
+  private func takeIn(_ socket: consuming StreamSocket) {
+    guard sessions.count < limits.clients else {
+      return turnAway(socket, .tooManyClients(limit: limits.clients, of: "connections"))
+    }
+    lastNumber += 1
+    do throws(SystemFailure) {
+      let session = try ClientSession(
+        socket, number: lastNumber, server: self, loop: loop, limits: limits)
+      sessions[session.number] = session
+      counts.accepted += 1
+    } catch {
+      counts.rejected += 1
+    }
+  }
+
+  /// Says why, as far as an empty socket buffer takes it, and lets go.
+  private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
+    counts.rejected += 1
+    var writer = JSONWriter()
+    writer.failure(id: .none, receipt: nil, error)
+    var outbox = Outbox()
+    outbox.bytes = writer.bytes
+    _ = outbox.send(to: socket)
+  }
+
+  /// The kernel is short of memory: asking again at once would only turn the loop.
+  private func rest() {
+    watch?.interest = []
+    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
+  }
+
+  // MARK: Ending
+
+  func closed(_ session: ClientSession) {
+    sessions[session.number] = nil
+    commands.forget(session)
+  }
+
+  func closedSlowClient(_ session: ClientSession) {
+    counts.slowClosed += 1
+    Log.notice(
+      "closed the connection of uid \(session.peer.uid), pid \(session.peer.pid): "
+        + "it took nothing for \(limits.stall.nanoseconds / 1_000_000_000) s")
+  }
+
+  func countCommand() { counts.commands += 1 }
+  func countError() { counts.errors += 1 }
+
+  /// Takes nobody in any more; those who are here stay.
+  func stopListening() {
+    watch?.cancel()
+    listener.close()
+  }
+
+  func closeAll() {
+    for session in sessions.values {
+      session.flush()
+      session.close()
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// The composition: what there is one of, built in order and taken down in reverse.
+//
+// Everything here lives on the control loop, which is the thread that calls `run`. The transfer
+// engine has a loop and a thread of its own; it hears orders and answers with reports, both of them
+// values in mailboxes.
+
+import Glibc
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+final class Daemon {
+  static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
+
+  /// How long what runs may go on when the daemon is told to stop.
+  private static let drainLimit = Duration.seconds(10)
+
+  private let loop: EventLoop
+  private let engine: TransferEngine
+  private let pipeline: FetchPipeline
+  private let hub: EventHub
+  private let server: ControlServer
+  private let commands: Commands
+  private let reloader: Reloader
+  private var signalWatch: SignalWatch?
+  private var isStopping = false
+
+  init(
+    _ configuration: Configuration, reloadingFrom source: ConfigurationSource
+  ) throws(StartProblem) {
+    let listener: UnixListener
+    do throws(ListenProblem) {
+      listener = try UnixListener(path: configuration.control.socket)
+    } catch { throw .listening(error) }
+    do throws(SystemFailure) {
+      loop = try EventLoop()
+      let parts = try Self.build(configuration, on: loop)
+      engine = parts.engine
+      pipeline = parts.pipeline
+      hub = parts.hub
+      reloader = try Reloader(source: source, current: configuration, loop: loop)
+      commands = Commands(pipeline: pipeline, hub: hub, reloader: reloader, loop: loop)
+      server = try ControlServer(
+        listener: listener, commands: commands, limits: WireLimits(configuration.control),
+        loop: loop)
+    } catch { throw .system(error) }
+    commands.server = server
+    reloader.onReload = { [unowned self] in apply($0) }
+  }
+
+  private struct Parts {
+    let engine: TransferEngine
+    let pipeline: FetchPipeline
+    let hub: EventHub
+  }
+
+  private static func build(
+    _ configuration: Configuration, on loop: EventLoop
+  ) throws(SystemFailure) -> Parts {
+    let hub = EventHub()
+    let arrivals = Arrivals()
+    let mailbox = try loop.makeMailbox { (report: TransferReport) in arrivals.take(report) }
+    let engine = try TransferEngine.start(settings: TransferSettings(configuration)) { event in
+      mailbox.post(TransferReport(event))
+    }
+    let downloader = Downloader(engine: engine, loop: loop, settings: configuration.downloads)
+    arrivals.take = { [unowned downloader] in downloader.receive($0) }
+    let pipeline = FetchPipeline(
+      memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)) { [unowned loop] in loop.now },
+      downloader: downloader, hub: hub, loop: loop, settings: configuration)
+    return Parts(engine: engine, pipeline: pipeline, hub: hub)
+  }
+
+  /// The mailbox has to exist before the engine, and the engine before the downloader.
+  private final class Arrivals {
+    var take: (TransferReport) -> Void = { _ in }
+  }
+
+  // MARK: Life
+
+  /// Serves until told to stop.
+  func run() throws(StartProblem) {
+    do throws(SystemFailure) {
+      signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
+    } catch { throw .system(error) }
+    loop.run()
+    server.closeAll()
+    engine.stop()
+    reloader.stop()
+  }
+
+  private func take(signal: CInt) {
+    switch signal {
+    case SIGHUP: reloader.reload()
+    case SIGUSR1: giveMemoryBack()
+    default: isStopping ? loop.stop() : drain()
+    }
+  }
+
+  /// What memory pressure will do, by hand: the memory tier is emptied and the heap given back.
+  private func giveMemoryBack() {
+    let removed = pipeline.removeAll()
+    hub.pressure(source: "signal", removed: removed)
+    Heap.giveBack()
+    Log.notice("gave back \(removed.bytes) bytes of \(removed.entries) pictures on SIGUSR1")
+  }
+
+  private func apply(_ configuration: Configuration) {
+    engine.apply(TransferSettings(configuration))
+    pipeline.apply(configuration)
+    server.limits = WireLimits(configuration.control)
+  }
+
+  // MARK: Stopping
+
+  /// Takes nothing new and lets what runs come to its end, for a while; a second signal ends it.
+  private func drain() {
+    isStopping = true
+    server.stopListening()
+    pipeline.drain { [unowned self] in loop.stop() }
+    loop.schedule(after: Self.drainLimit) { [unowned self] in
+      pipeline.endAll(.shuttingDown)
+      loop.atTickEnd { [unowned self] in loop.stop() }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// Who waits for which transfer, and which transfer may run.
+//
+// A request joins a transfer that is under way for the same thing, or begins one. Each waiter has
+// its own receipt and leaves by itself; when the last one has left, the transfer is aborted and its
+// place is free at once, or, where orphans may finish, it fills the cache for the next who asks.
+//
+// The table is touched by the control loop alone, and "closed for joining" is the same step as
+// taking the waiters out: nobody can join a transfer whose outcome is being handed out.
+
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+final class Downloader {
+  /// How long an item may wait in the queue before it is taken ahead of all younger ones.
+  static let ageBound = Duration.seconds(10)
+
+  private let engine: TransferEngine
+  private let loop: EventLoop
+  private var scheduler: DownloadScheduler
+  private var orphans: Orphans
+  private var downloads: [UInt64: MergedDownload] = [:]
+  private var byKey: [MergeKey: [MergedDownload]] = [:]
+  private var lastSerial: UInt64 = 0
+  private(set) var counts = Statistics.Downloads()
+
+  /// What news of a download is told to; set once by the composition.
+  var onNews: (MergedDownload, DownloadNews) -> Void = { _, _ in }
+
+  init(engine: TransferEngine, loop: EventLoop, settings: Configuration.Downloads) {
+    self.engine = engine
+    self.loop = loop
+    scheduler = DownloadScheduler(settings: Self.schedule(settings))
+    orphans = settings.orphans
+  }
+
+  func apply(_ settings: Configuration.Downloads) {
+    scheduler.apply(Self.schedule(settings))
+    orphans = settings.orphans
+    startReady()
+  }
+
+  private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
+    DownloadScheduler.Settings(
+      maxActive: settings.maxActive, maxPerHost: settings.maxPerHost,
+      order: settings.order == .fifo ? .fifo : .lifo, ageBound: ageBound)
+  }
+
+  // MARK: Joining and leaving
+
+  /// Shares a transfer that is under way, or begins one; the job waits for it afterwards.
+  func join(_ job: FetchJob, revalidating image: CachedImage?) {
+    let download = shared(for: job) ?? begin(for: job, revalidating: image)
+    let before = download.priority
+    download.add(job)
+    widen(download, for: job)
+    if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
+    startReady()
+  }
+
+  private func shared(for job: FetchJob) -> MergedDownload? {
+    let shared = byKey[job.mergeKey]?.last { $0.admits(job.request.cache) }
+    if shared != nil {
+      job.isCoalesced = true
+      counts.coalesced += 1
+    }
+    return shared
+  }
+
+  private func begin(for job: FetchJob, revalidating image: CachedImage?) -> MergedDownload {
+    lastSerial += 1
+    let download = MergedDownload(
+      serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
+      revalidated: image, allowance: job.allowance, createdAt: loop.now)
+    downloads[download.serial] = download
+    byKey[download.mergeKey, default: []].append(download)
+    scheduler.enqueue(
+      download.serial, host: job.url.host, priority: job.priority, at: loop.now)
+    return download
+  }
+
+  private func widen(_ download: MergedDownload, for job: FetchJob) {
+    var allowance = download.allowance
+    allowance.widen(to: job.allowance)
+    guard allowance != download.allowance else { return }
+    download.allowance = allowance
+    guard download.state == .running else { return }
+    engine.adjust(
+      serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
+  }
+
+  /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends.
+  func leave(_ job: FetchJob) {
+    guard let download = job.download else { return }
+    let before = download.priority
+    download.remove(job)
+    if download.waiterCount > 0 {
+      if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
+    } else if orphans == .cancel || download.state == .queued {
+      abort(download)
+    }
+  }
+
+  private func abort(_ download: MergedDownload) {
+    let wasRunning = download.state == .running
+    close(download)
+    counts.cancelled += 1
+    if wasRunning { engine.abort(serial: download.serial) }
+    startReady()
+  }
+
+  /// Marks what a purge matches, so that it is delivered and not stored.
+  func purge(matching matches: (MergedDownload) -> Bool) {
+    for download in downloads.values where matches(download) { download.isPurged = true }
+  }
+
+  // MARK: Running
+
+  private func startReady() {
+    for serial in scheduler.startable(at: loop.now) {
+      guard let download = downloads[serial] else { continue }
+      download.state = .running
+      counts.started += 1
+      engine.begin(order(for: download))
+      onNews(download, .started)
+    }
+  }
+
+  private func order(for download: MergedDownload) -> TransferOrder {
+    var headers = download.mergeKey.headers
+    headers += Conditions.headers(toConfirm: download.revalidated)
+    return TransferOrder(
+      serial: download.serial, url: download.url.text, headers: headers,
+      maxBytes: download.allowance.bytes, deadline: download.allowance.time)
+  }
+
+  /// Takes in what the transfer loop reports; news of a transfer that is closed finds nobody.
+  func receive(_ report: TransferReport) {
+    guard let download = downloads[report.serial] else { return }
+    switch report.news {
+    case .headers(let expected):
+      download.hasHeaders = true
+      download.expected = expected
+    case .progress(let received, let expected):
+      download.received = received
+      download.expected = expected
+    case .finished(let outcome):
+      close(download)
+      count(outcome)
+    case .started: break
+    }
+    onNews(download, report.news)
+    startReady()
+  }
+
+  private func count(_ outcome: DownloadOutcome) {
+    switch outcome {
+    case .picture(let result, _):
+      counts.completed += 1
+      counts.retries += result.retries
+      counts.bytesReceived += result.payload.count
+    case .confirmed(let result):
+      counts.completed += 1
+      counts.revalidated += 1
+      counts.retries += result.retries
+    case .notAPicture(let result, _):
+      counts.failed += 1
+      counts.retries += result.retries
+      counts.bytesReceived += result.payload.count
+    case .failed(let failure):
+      counts.failed += 1
+      counts.retries += failure.retries
+    }
+  }
+
+  private func close(_ download: MergedDownload) {
+    download.state = .closed
+    downloads[download.serial] = nil
+    byKey[download.mergeKey]?.removeAll { $0 === download }
+    if byKey[download.mergeKey]?.isEmpty == true { byKey[download.mergeKey] = nil }
+    scheduler.remove(download.serial)
+  }
+
+  // MARK: Looking in
+
+  var activeCount: Int { scheduler.activeCount }
+  var queuedCount: Int { scheduler.queuedCount }
+  var peakActive: Int { scheduler.peakActive }
+  var maxActive: Int { scheduler.settings.maxActive }
+  var isIdle: Bool { downloads.isEmpty }
+}

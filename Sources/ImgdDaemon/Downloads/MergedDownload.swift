@@ -1,0 +1,123 @@
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+/// What has to be equal for two requests to share one transfer, besides a policy that allows it.
+struct MergeKey: Hashable {
+  let key: CacheKey
+  /// Extra request headers, by lower-case name: an origin may answer differently to each set.
+  let headers: [HeaderField]
+}
+
+/// One transfer and everybody who waits for it.
+///
+/// It is known by its serial number, never by its URL: a URL that was cancelled and asked for again
+/// is another download, and what still arrives for the first one finds nobody.
+final class MergedDownload {
+  enum State {
+    case queued
+    case running
+    /// Over, one way or the other; nobody joins and nothing more arrives.
+    case closed
+  }
+
+  let serial: UInt64
+  let mergeKey: MergeKey
+  let url: CanonicalURL
+  let policy: CacheMode
+  /// The image that the transfer asks the origin to confirm, when there is one.
+  let revalidated: CachedImage?
+  let createdAt: Instant
+
+  var state = State.queued
+  /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
+  var isPurged = false
+  var received = 0
+  var expected: Int?
+  var hasHeaders = false
+  /// What the transfer may bring and how long it may take: the most that any waiter grants.
+  var allowance: Allowance
+
+  private var waiting: [FetchJob?] = []
+  private var present = 0
+  private var priorities = [0, 0, 0]
+
+  struct Allowance: Equatable {
+    var bytes: Int
+    var time: Duration
+
+    mutating func widen(to other: Allowance) {
+      bytes = max(bytes, other.bytes)
+      time = max(time, other.time)
+    }
+  }
+
+  init(
+    serial: UInt64, mergeKey: MergeKey, url: CanonicalURL, policy: CacheMode,
+    revalidated: CachedImage?, allowance: Allowance, createdAt: Instant
+  ) {
+    self.serial = serial
+    self.mergeKey = mergeKey
+    self.url = url
+    self.policy = policy
+    self.revalidated = revalidated
+    self.allowance = allowance
+    self.createdAt = createdAt
+  }
+
+  /// Everybody who waits, in the order in which they joined.
+  var waiters: [FetchJob] { waiting.compactMap { $0 } }
+
+  var waiterCount: Int { present }
+
+  /// The tags of everybody who waits, each once.
+  var tags: [String] {
+    waiters.reduce(into: []) { tags, job in
+      tags += job.request.tags.filter { !tags.contains($0) }
+    }
+  }
+
+  /// The highest priority of those who wait; an orphan has the lowest.
+  var priority: Priority {
+    Priority.allCases.last { priorities[Int($0.rawValue)] > 0 } ?? .low
+  }
+
+  func add(_ job: FetchJob) {
+    job.place = waiting.count
+    job.download = self
+    waiting.append(job)
+    present += 1
+    priorities[Int(job.priority.rawValue)] += 1
+  }
+
+  /// Leaves a gap, which is closed when half of the places are gaps: ten thousand waiters that go
+  /// one by one must not cost ten thousand moves each.
+  func remove(_ job: FetchJob) {
+    guard job.download === self else { return }
+    waiting[job.place] = nil
+    job.download = nil
+    present -= 1
+    priorities[Int(job.priority.rawValue)] -= 1
+    if waiting.count > 2 * present + 8 { closeGaps() }
+  }
+
+  private func closeGaps() {
+    waiting = waiting.filter { $0 != nil }
+    for (place, job) in waiting.enumerated() { job?.place = place }
+  }
+
+  /// Whether a request under `mode` may share this transfer.
+  ///
+  /// Who asks for a fresh answer shares only transfers that were begun to get one; the others take
+  /// whatever comes from the network.
+  func admits(_ mode: CacheMode) -> Bool {
+    guard state != .closed, !isPurged else { return false }
+    switch mode {
+    case .reload: return policy == .reload
+    case .noCache: return policy == .noCache || policy == .reload
+    case .noStore: return policy == .noStore || policy == .reload
+    case .default, .forceCache, .onlyIfCached: return true
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+// The only door from a failed transfer to the wire.
+
+extension FetchFailure {
+  init(_ failure: TransferFailure) {
+    self.init(
+      error: WireError(
+        failure.kind.code, failure.message, details: failure.details,
+        isRetryable: failure.isRetryable),
+      head: failure.head)
+  }
+}
+
+extension TransferFailure.Kind {
+  fileprivate var code: ReplyCode {
+    switch self {
+    case .badURL: .badURL
+    case .blockedScheme: .blockedScheme
+    case .blockedAddress: .blockedAddress
+    case .dns: .dns
+    case .connect: .connect
+    case .tls: .tls
+    case .timeout: .timeout
+    case .httpStatus: .httpStatus
+    case .tooLarge: .tooLarge
+    case .tooManyRedirects: .tooManyRedirects
+    case .emptyBody: .emptyBody
+    case .truncated: .truncated
+    case .cancelled: .cancelled
+    case .unavailable: .unavailable
+    case .internal: .internal
+    }
+  }
+}
+
+extension TransferFailure {
+  private static let passingStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+  /// Nil leaves it to the code; for a status it depends on which.
+  fileprivate var isRetryable: Bool? {
+    kind == .httpStatus ? Self.passingStatuses.contains(status ?? 0) : nil
+  }
+
+  fileprivate var details: [(String, JSONValue)] {
+    var details: [(String, JSONValue)] = []
+    if let status { details.append(("status", .integer(Int64(status)))) }
+    if case .timeout(let phase) = kind { details.append(("phase", .string(phase.rawValue))) }
+    if let address { details.append(("address", .string(address))) }
+    if let limit { details.append(("limit", .integer(Int64(limit)))) }
+    if let expected { details.append(("expected", .integer(Int64(expected)))) }
+    if let received { details.append(("received", .integer(Int64(received)))) }
+    if let retryAfter {
+      details.append(("retry_after_ms", .integer(retryAfter.milliseconds)))
+    }
+    if retries > 0 { details.append(("retries", .integer(Int64(retries)))) }
+    return details
+  }
+}

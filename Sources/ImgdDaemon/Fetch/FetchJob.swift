@@ -1,0 +1,69 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// One receipt: who asked for what, and where the answer has to go.
+///
+/// It exists from the moment a fetch is accepted that memory cannot answer, until its one terminal
+/// line has been written; `FetchPipeline.end` is the only way out.
+final class FetchJob {
+  enum State: String {
+    case queued
+    case running
+    case done
+    case failed
+    case cancelled
+  }
+
+  /// A `wait` command that stands by for the outcome.
+  struct Collector {
+    weak var session: ClientSession?
+    let id: RequestID
+    /// Instead of the form that the fetch asked for.
+    let delivery: Delivery?
+  }
+
+  let receipt: ReceiptID
+  let id: RequestID
+  let request: FetchRequest
+  let url: CanonicalURL
+  let mergeKey: MergeKey
+  let uid: UInt32
+  let slot: String?
+  let startedAt: Instant
+  let allowance: MergedDownload.Allowance
+
+  /// The connection that gets the terminal line; nil for a job that goes on detached.
+  weak var session: ClientSession?
+  var collectors: [Collector] = []
+  var isCoalesced = false
+  var deadline: Timer?
+
+  /// The transfer that the job waits for, and its place among those who wait.
+  var download: MergedDownload?
+  var place = 0
+  /// Whether it has not been told that its transfer runs.
+  var isQueued = true
+
+  /// How much the last `progress` event told, so that the final count comes exactly once.
+  var lastProgress: Int?
+
+  init(
+    receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL,
+    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: MergedDownload.Allowance
+  ) {
+    self.receipt = receipt
+    self.id = id
+    self.request = request
+    self.url = url
+    self.mergeKey = mergeKey
+    self.uid = uid
+    self.slot = request.slot
+    self.startedAt = startedAt
+    self.allowance = allowance
+  }
+
+  var priority: Priority { request.priority }
+
+  var state: State { download?.state == .running ? .running : .queued }
+}

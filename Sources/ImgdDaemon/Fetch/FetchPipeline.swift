@@ -1,0 +1,293 @@
+// The one way through: request → key → memory → network → store → reply.
+//
+// `fetch` takes a request as far as it goes at once. A hit ends there, in the same call, without a
+// job and without leaving the loop. What has to wait becomes a `FetchJob` in the downloader's hands,
+// and the way goes on in `landed`, when its transfer has ended. Nothing here calls back up: a stage
+// either answers, or leaves a place that a later stage fills.
+//
+// However a job ends, it ends in `end`, once: that takes it out of every table and writes its line.
+
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+final class FetchPipeline {
+  let memory: MemoryTier
+  let downloader: Downloader
+  let hub: EventHub
+  let loop: EventLoop
+  private(set) var settings: Configuration
+  private(set) var jobs = JobRegistry()
+  private(set) var outcomes: Outcomes
+  private var receipts = ReceiptSource()
+  private(set) var hitLatency = LatencyHistogram()
+  private(set) var fetchLatency = LatencyHistogram()
+  private var whenDrained: (() -> Void)?
+
+  init(
+    memory: MemoryTier, downloader: Downloader, hub: EventHub, loop: EventLoop,
+    settings: Configuration
+  ) {
+    self.memory = memory
+    self.downloader = downloader
+    self.hub = hub
+    self.loop = loop
+    self.settings = settings
+    outcomes = Outcomes(mostBytes: settings.memory.capacity / 4)
+    downloader.onNews = { [unowned self] download, news in take(news, of: download) }
+  }
+
+  func apply(_ settings: Configuration) {
+    self.settings = settings
+    downloader.apply(settings.downloads)
+    hub.cache(.evicted, memory.apply(MemoryTier.Limits(settings.memory)))
+  }
+
+  // MARK: In
+
+  /// Answers a fetch, or accepts it and answers later.
+  func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
+    if answerPlainHit(request, id: id, to: session) { return }
+    do throws(WireError) {
+      try accept(request, id: id, from: session)
+    } catch {
+      session.refuse(id: id, receipt: request.receipt, error)
+    }
+  }
+
+  /// The whole way of a hit for the usual request, which names nothing but a URL.
+  ///
+  /// No job and no allocation that lasts; everything unusual goes the long way.
+  private func answerPlainHit(
+    _ request: FetchRequest, id: RequestID, to session: ClientSession
+  ) -> Bool {
+    guard request.isPlain, CanonicalURL.isCanonical(request.url), !isDraining,
+      let image = memory.peek(canonical: request.url, identifier: request.identifier),
+      image.isFresh(at: loop.now)
+    else { return false }
+    memory.noteUse(of: image)
+    let receipt = receipts.next()
+    let delivered = DeliveredImage(image: image, source: .memory)
+    let elapsed = Instant.current - loop.now
+    hitLatency.record(elapsed.nanoseconds)
+    deliver(
+      FetchReply(
+        delivered: delivered, id: id, receipt: receipt, delivery: request.delivery,
+        showsHTTP: request.http, url: request.url, elapsed: elapsed, now: loop.now),
+      to: session)
+    hub.job(receipt, url: request.url, .done)
+    return true
+  }
+
+  private func accept(
+    _ request: FetchRequest, id: RequestID, from session: ClientSession
+  ) throws(WireError) {
+    guard !isDraining else { throw .shuttingDown }
+    let url: CanonicalURL
+    do throws(URLProblem) {
+      url = try CanonicalURL.parse(request.url)
+    } catch {
+      if let slot = request.slot { supersede(slot, of: session, by: request.receipt) }
+      throw .of(error)
+    }
+    try check(request, from: session)
+    let receipt = request.receipt ?? receipts.next()
+    let job = makeJob(request, id: id, receipt: receipt, url: url, session: session)
+    enterSlot(job, of: session)
+    jobs.add(job)
+    session.jobs[receipt] = job
+    proceed(job)
+  }
+
+  /// Everything that refuses a request before it has any effect.
+  private func check(_ request: FetchRequest, from session: ClientSession) throws(WireError) {
+    let limits = session.limits
+    if let feature = request.decoderFeature { throw .needsDecoder(feature) }
+    if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
+    guard session.jobs.count < limits.receiptsPerConnection,
+      session.slots.hasRoom(for: request.slot, limit: limits.receiptsPerConnection)
+    else { throw .tooManyReceipts(limit: limits.receiptsPerConnection) }
+    guard jobs.count < limits.queued else { throw .queueFull(limit: limits.queued) }
+  }
+
+  private func makeJob(
+    _ request: FetchRequest, id: RequestID, receipt: ReceiptID, url: CanonicalURL,
+    session: ClientSession
+  ) -> FetchJob {
+    let headers = RequestHeaders(request.headers, uid: session.peer.uid)
+    let key = CacheKey(url: url, identifier: request.identifier, scope: headers.scope)
+    let job = FetchJob(
+      receipt: receipt, id: id, request: request, url: url,
+      mergeKey: MergeKey(key: key, headers: headers.sorted), uid: session.peer.uid,
+      startedAt: loop.now, allowance: allowance(for: request))
+    job.session = session
+    return job
+  }
+
+  private func allowance(for request: FetchRequest) -> MergedDownload.Allowance {
+    let limit = settings.downloads.maxBytes
+    return MergedDownload.Allowance(
+      bytes: min(request.maxBytes ?? limit, limit),
+      time: request.timeout ?? settings.downloads.timeout)
+  }
+
+  // MARK: Memory, then network
+
+  private func proceed(_ job: FetchJob) {
+    let found = job.request.cache.reads ? memory.peek(job.mergeKey.key) : nil
+    let image = found.flatMap { $0.varies(withSent: job.mergeKey.headers) ? nil : $0 }
+    if let image, job.request.cache.accepts(image, at: loop.now) { return hit(image, for: job) }
+    memory.noteMiss()
+    guard job.request.cache != .onlyIfCached else {
+      return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
+    }
+    download(job, revalidating: image.flatMap { $0.canBeConfirmed ? $0 : nil })
+  }
+
+  private func hit(_ image: CachedImage, for job: FetchJob) {
+    memory.noteUse(of: image)
+    hitLatency.record((Instant.current - loop.now).nanoseconds)
+    let isStale = !image.isFresh(at: loop.now)
+    endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
+  }
+
+  /// Ends a job that never had to wait.
+  private func endAtOnce(_ job: FetchJob, _ outcome: FetchOutcome) {
+    if !job.request.wait { acknowledge(job, as: outcome.state) }
+    end(job, outcome)
+  }
+
+  private func download(_ job: FetchJob, revalidating image: CachedImage?) {
+    downloader.join(job, revalidating: image)
+    if job.request.events {
+      tell(job, "queued")
+      if job.state == .running { tell(job, "started") }
+    }
+    hub.job(job.receipt, url: job.url.text, job.state)
+    if job.download?.hasHeaders == true { tellProgress(of: job) }
+    if !job.request.wait { acknowledge(job, as: job.state) }
+    guard let limit = job.request.timeout else { return }
+    job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
+      end(job, .failure(FetchFailure(error: .timedOut(after: limit))))
+    }
+  }
+
+  /// The line of a request that does not wait: from here on the job has no connection.
+  private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+    job.session?.reply(id: job.id) { line in
+      line.field("receipt", job.receipt)
+      line.field("url", job.request.url)
+      line.field("state", state.rawValue)
+    }
+    detach(job)
+  }
+
+  private func detach(_ job: FetchJob) {
+    job.session?.jobs[job.receipt] = nil
+    job.session = nil
+  }
+
+  // MARK: News from the transfers
+
+  private func take(_ news: DownloadNews, of download: MergedDownload) {
+    switch news {
+    case .started:
+      for job in download.waiters where job.isQueued { tellStarted(job) }
+    case .headers(let expected):
+      endThoseBelow(expected ?? 0, of: download)
+      for job in download.waiters { tellProgress(of: job) }
+    case .progress(let received, _):
+      endThoseBelow(received, of: download)
+      for job in download.waiters { tellProgress(of: job) }
+    case .finished(let outcome):
+      landed(outcome, of: download)
+    }
+  }
+
+  private func tellStarted(_ job: FetchJob) {
+    job.isQueued = false
+    if job.request.events { tell(job, "started") }
+    hub.job(job.receipt, url: job.url.text, .running)
+  }
+
+  /// A body that is too large for one may be right for another who waits for it.
+  private func endThoseBelow(_ bytes: Int, of download: MergedDownload) {
+    for job in download.waiters where job.allowance.bytes < bytes {
+      end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
+    }
+  }
+
+  /// The end of a transfer: store once, then answer everybody, so that whoever has the answer finds
+  /// the image in the cache.
+  private func landed(_ outcome: DownloadOutcome, of download: MergedDownload) {
+    let result = settle(outcome, of: download)
+    for job in download.waiters {
+      download.remove(job)
+      end(job, result.own(of: job))
+    }
+  }
+
+  // MARK: Out
+
+  /// The only way out for a job: off every table, its line written, its collectors served.
+  func end(_ job: FetchJob, _ outcome: FetchOutcome) {
+    downloader.leave(job)
+    job.deadline?.cancel()
+    jobs.remove(job)
+    if case .image(let delivered) = outcome, delivered.source != .memory {
+      fetchLatency.record((loop.now - job.startedAt).nanoseconds)
+    }
+    let session = job.session
+    session?.jobs[job.receipt] = nil
+    if let slot = job.slot { session?.slots.end(job, as: outcome.state, in: slot) }
+    if let session { answer(outcome, of: job, to: session, id: job.id) }
+    serveCollectors(of: job, with: outcome)
+    hub.job(job.receipt, url: job.url.text, outcome.state)
+    session?.workEnded()
+    if jobs.count == 0 { whenDrained?() }
+  }
+
+  private func serveCollectors(of job: FetchJob, with outcome: FetchOutcome) {
+    for collector in job.collectors {
+      guard let session = collector.session, session.isOpen else { continue }
+      session.collecting -= 1
+      answer(outcome, of: job, to: session, id: collector.id, as: collector.delivery)
+      session.workEnded()
+    }
+    if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
+  }
+
+  /// Whether a fetch of that receipt is known to be over.
+  func hasEnded(_ receipt: ReceiptID) -> Bool {
+    jobs.hasEnded(receipt) || outcome(of: receipt) != nil
+  }
+
+  /// What is kept of a fetch that has ended, for `wait`.
+  func outcome(of receipt: ReceiptID) -> Outcomes.Kept? {
+    outcomes.find(receipt, at: loop.now)
+  }
+
+  /// The connection is gone: what it had not detached ends with it.
+  func abandon(_ session: ClientSession) {
+    for job in Array(session.jobs.values) {
+      job.session = nil
+      if !job.request.detach { end(job, .failure(FetchFailure(error: .cancelled()))) }
+    }
+    session.jobs = [:]
+  }
+
+  // MARK: The end of service
+
+  var isDraining: Bool { whenDrained != nil }
+
+  /// Accepts nothing more, and says when nothing is under way.
+  func drain(_ drained: @escaping () -> Void) {
+    whenDrained = drained
+    if jobs.count == 0 { drained() }
+  }
+
+  func endAll(_ error: WireError) {
+    for job in Array(jobs.all) { end(job, .failure(FetchFailure(error: error))) }
+  }
+}

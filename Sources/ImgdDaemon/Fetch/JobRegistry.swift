@@ -1,0 +1,39 @@
+import ImgdSystem
+import ImgdWire
+
+/// Every live receipt, and what is still known of those that have ended.
+struct JobRegistry {
+  /// Receipts remembered as finished after their line was written, so that a late `cancel` can say
+  /// so; older ones are `unknown`.
+  private static let rememberedEnds = 1_000
+
+  private var live: [ReceiptID: FetchJob] = [:]
+  private var ended: Set<ReceiptID> = []
+  private var endedInOrder: [ReceiptID] = []
+  private var oldestEnd = 0
+
+  var count: Int { live.count }
+  var all: some Sequence<FetchJob> { live.values }
+
+  subscript(receipt: ReceiptID) -> FetchJob? { live[receipt] }
+
+  func hasEnded(_ receipt: ReceiptID) -> Bool { ended.contains(receipt) }
+
+  mutating func add(_ job: FetchJob) {
+    live[job.receipt] = job
+  }
+
+  mutating func remove(_ job: FetchJob) {
+    guard live.removeValue(forKey: job.receipt) != nil else { return }
+    rememberEnd(of: job.receipt)
+  }
+
+  /// Keeps the newest ends in a ring.
+  mutating func rememberEnd(of receipt: ReceiptID) {
+    guard ended.insert(receipt).inserted else { return }
+    guard endedInOrder.count == Self.rememberedEnds else { return endedInOrder.append(receipt) }
+    ended.remove(endedInOrder[oldestEnd])
+    endedInOrder[oldestEnd] = receipt
+    oldestEnd = (oldestEnd + 1) % Self.rememberedEnds
+  }
+}

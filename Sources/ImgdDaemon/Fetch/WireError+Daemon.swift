@@ -1,0 +1,130 @@
+import ImgdCache
+import ImgdPicture
+import ImgdSystem
+import ImgdWire
+
+// Every refusal of the daemon's own, with the value that was wrong and what would be right.
+
+extension WireError {
+  static let shuttingDown = WireError(
+    .shuttingDown, "the daemon is stopping and takes no new work; connect again in a moment")
+
+  static let noDiskTier = WireError(
+    .unavailable, "this daemon keeps no files: \"tier\":\"memory\" is the one there is")
+
+  static func of(_ problem: URLProblem) -> WireError {
+    switch problem {
+    case .bad(let reason): WireError(.badURL, reason)
+    case .blockedScheme(let scheme):
+      WireError(.blockedScheme, "the scheme \(scheme) is not fetched: write http:// or https://")
+    }
+  }
+
+  static func needsDecoder(_ feature: String) -> WireError {
+    WireError(
+      .unavailable,
+      "\(feature) needs a decoder, which this daemon does not have: "
+        + "ask for the original with deliver path, inline, fd or none")
+  }
+
+  static func duplicate(_ receipt: ReceiptID) -> WireError {
+    WireError(
+      .duplicateReceipt,
+      "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
+  }
+
+  static func unknown(_ receipt: ReceiptID) -> WireError {
+    WireError(
+      .unknownReceipt,
+      "nothing is known of the receipt \(receipt): outcomes are kept for ten minutes, "
+        + "and only of fetches with \"wait\":false or \"detach\":true")
+  }
+
+  static func notYours(_ receipt: ReceiptID, owner: UInt32) -> WireError {
+    WireError(
+      .forbidden,
+      "the fetch \(receipt) was begun by uid \(owner): only that user, root and the daemon's own "
+        + "user may touch it")
+  }
+
+  static func tooManyReceipts(limit: Int) -> WireError {
+    WireError(
+      .tooManyRequests,
+      "this connection has \(limit) fetches under way, the most there may be: wait for answers",
+      details: [("limit", .integer(Int64(limit)))])
+  }
+
+  static func queueFull(limit: Int) -> WireError {
+    WireError(
+      .queueFull, "\(limit) fetches are under way, the most there may be: try again later",
+      details: [("limit", .integer(Int64(limit)))])
+  }
+
+  static func tooManyClients(limit: Int, of what: String) -> WireError {
+    WireError(
+      .tooManyRequests, "the daemon has no \(what) left (\(limit) are in use): try again later",
+      details: [("limit", .integer(Int64(limit)))])
+  }
+
+  static func lineTooLong(limit: Int) -> WireError {
+    WireError(
+      .lineTooLong, "a line has more than \(limit) bytes; it was skipped to its end",
+      details: [("limit", .integer(Int64(limit)))])
+  }
+
+  static func notCached(_ url: String) -> WireError {
+    WireError(.notCached, "\(url) is not in the cache, and only-if-cached asks for nothing else")
+  }
+
+  static func timedOut(after limit: Duration) -> WireError {
+    WireError(
+      .timeout, "no answer within timeout_ms = \(limit.milliseconds)",
+      details: [("phase", .string("total")), ("limit_ms", .integer(limit.milliseconds))])
+  }
+
+  static func tooLarge(limit: Int) -> WireError {
+    WireError(
+      .tooLarge, "the body is larger than the \(limit) bytes that the request allows",
+      details: [("limit", .integer(Int64(limit)))])
+  }
+
+  static func tooLargeInline(_ bytes: Int, limit: Int) -> WireError {
+    WireError(
+      .tooLargeInline,
+      "the picture has \(bytes) bytes, and inline carries at most \(limit): "
+        + "ask again with deliver fd",
+      details: [("bytes", .integer(Int64(bytes))), ("limit", .integer(Int64(limit)))])
+  }
+
+  static func cancelled(supersededBy receipt: ReceiptID? = nil) -> WireError {
+    guard let receipt else { return WireError(.cancelled, "the fetch was cancelled") }
+    return WireError(
+      .cancelled, "a newer fetch took the slot",
+      details: [("superseded_by", .string("\(receipt)"))])
+  }
+
+  static func notAnImage(_ reason: NotAPicture) -> WireError {
+    WireError(.notAnImage, "the body is not a picture: \(reason.reason)")
+  }
+
+  static func unsupported(_ picture: Picture, accepted: [AcceptedType]) -> WireError {
+    let names = accepted.map(\.rawValue).joined(separator: " ")
+    return WireError(
+      .unsupportedFormat,
+      "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
+  }
+
+  static func badConfiguration(_ problems: String) -> WireError {
+    WireError(.badRequest, "nothing was changed: \(problems)")
+  }
+
+  static func badCursor(_ cursor: String) -> WireError {
+    WireError(
+      .badRequest, "\"cursor\" is \"\(cursor)\"; it should be one that entries has answered",
+      details: [("field", .string("cursor"))])
+  }
+
+  static func noDescriptor(_ failure: SystemFailure) -> WireError {
+    WireError(.unavailable, "no descriptor can be handed out now: \(failure.description)")
+  }
+}

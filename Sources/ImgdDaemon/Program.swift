@@ -1,0 +1,113 @@
+import Glibc
+import ImgdSystem
+
+/// The daemon as a process: arguments in, exit code out.
+package enum Program {
+  /// Does what the arguments ask for and answers the exit code, one of sysexits.
+  package static func run(arguments: [String]) -> CInt {
+    do {
+      let options = try CommandLineOptions.parse(arguments)
+      return perform(options)
+    } catch {
+      return fail(error.description + "\nimgd --help lists the options", EX_USAGE)
+    }
+  }
+
+  private static func perform(_ options: CommandLineOptions) -> CInt {
+    switch options.action {
+    case .help: return say(CommandLineOptions.help)
+    case .version: return say("imgd \(Version.string)\n")
+    case .run, .checkConfiguration, .printConfiguration: break
+    }
+    do {
+      let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
+      let configuration = try source.load()
+      switch options.action {
+      case .checkConfiguration: return say("the configuration is good\n")
+      case .printConfiguration: return say(configuration.printed())
+      default: return serve(configuration, reloadingFrom: source)
+      }
+    } catch {
+      return fail(error.description, EX_CONFIG)
+    }
+  }
+
+  private static func serve(
+    _ configuration: Configuration, reloadingFrom source: ConfigurationSource
+  ) -> CInt {
+    // Before anything starts a thread, so that every thread inherits it.
+    SignalWatch.block(Daemon.signals)
+    signal(SIGPIPE, SIG_IGN)
+    OpenFiles.raiseLimit()
+    do throws(StartProblem) {
+      try Daemon(configuration, reloadingFrom: source).run()
+      return EX_OK
+    } catch {
+      return fail(error.description, error.exitCode)
+    }
+  }
+
+  private static func say(_ text: String) -> CInt {
+    var output = StandardStream(STDOUT_FILENO)
+    print(text, terminator: "", to: &output)
+    return EX_OK
+  }
+
+  private static func fail(_ text: String, _ code: CInt) -> CInt {
+    for line in text.split(separator: "\n") { Log.error(String(line)) }
+    return code
+  }
+}
+
+/// Where the configuration comes from, the first time and at each reload.
+struct ConfigurationSource: Sendable {
+  let options: CommandLineOptions
+  let environment: [String: String]
+
+  func load() throws(ConfigurationProblems) -> Configuration {
+    try ConfigurationLoader.load(options, environment: environment)
+  }
+}
+
+/// Why the daemon could not start.
+enum StartProblem: Error, CustomStringConvertible {
+  case listening(ListenProblem)
+  case system(SystemFailure)
+
+  var description: String {
+    switch self {
+    case .listening(let problem): problem.description
+    case .system(let failure): failure.description
+    }
+  }
+
+  var exitCode: CInt {
+    switch self {
+    case .listening(.taken): EX_UNAVAILABLE
+    case .listening(.pathTooLong): EX_CONFIG
+    case .listening(.notASocket): EX_CANTCREAT
+    case .listening(.system): EX_CANTCREAT
+    case .system: EX_OSERR
+    }
+  }
+}
+
+/// Text on its way to a descriptor of the process.
+struct StandardStream: TextOutputStream {
+  private let descriptor: CInt
+
+  init(_ descriptor: CInt) {
+    self.descriptor = descriptor
+  }
+
+  mutating func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let written = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      guard written > 0 else { return }
+      rest = rest.dropFirst(written)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/// How long things took: counts in buckets that are at most a sixteenth wide.
+struct LatencyHistogram {
+  private static let finestBits = 4
+  private static let finest = 1 << finestBits
+
+  private var buckets = [UInt32](repeating: 0, count: 61 * finest)
+  private(set) var count: UInt64 = 0
+  private(set) var longest: Int64 = 0
+
+  /// Counts `times` things that took `nanoseconds` each.
+  mutating func record(_ nanoseconds: Int64, times: Int = 1) {
+    let value = max(nanoseconds, 0)
+    buckets[Self.bucket(of: value)] &+= UInt32(truncatingIfNeeded: times)
+    count += UInt64(times)
+    longest = max(longest, value)
+  }
+
+  /// The time that `share` of all things took at most, in nanoseconds.
+  func percentile(_ share: Double) -> Int64 {
+    guard count > 0 else { return 0 }
+    let wanted = max(UInt64((Double(count) * share).rounded(.up)), 1)
+    var seen: UInt64 = 0
+    for (index, number) in buckets.enumerated() where number > 0 {
+      seen += UInt64(number)
+      if seen >= wanted { return min(Self.upperEnd(of: index), longest) }
+    }
+    return longest
+  }
+
+  private static func bucket(of value: Int64) -> Int {
+    guard value >= finest else { return Int(value) }
+    let exponent = 63 - value.leadingZeroBitCount
+    let fraction = Int(value >> (exponent - finestBits)) & (finest - 1)
+    return (exponent - finestBits + 1) * finest + fraction
+  }
+
+  private static func upperEnd(of bucket: Int) -> Int64 {
+    guard bucket >= finest else { return Int64(bucket) }
+    let shift = bucket / finest - 1
+    return (Int64(finest + bucket % finest) << shift) + (1 << shift) - 1
+  }
+}

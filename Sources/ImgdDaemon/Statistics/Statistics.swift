@@ -1,0 +1,33 @@
+/// What has happened since the start, as `stats` tells it; the tiers count for themselves.
+struct Statistics {
+  struct Downloads {
+    var started = 0
+    var completed = 0
+    var failed = 0
+    var cancelled = 0
+    var coalesced = 0
+    var retries = 0
+    var revalidated = 0
+    var bytesReceived = 0
+  }
+
+  struct Clients {
+    var accepted = 0
+    var rejected = 0
+    var commands = 0
+    var errors = 0
+    var slowClosed = 0
+  }
+
+  struct Pressure {
+    var events = 0
+    var removedBytes = 0
+    var last: Int64?
+  }
+
+  var downloads = Downloads()
+  var clients = Clients()
+  var pressure = Pressure()
+  var hitLatency = LatencyHistogram()
+  var fetchLatency = LatencyHistogram()
+}

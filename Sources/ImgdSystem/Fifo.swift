@@ -1,0 +1,33 @@
+/// First in, first out, at constant cost a step, and no larger than about twice what waits in it.
+struct Fifo<Element> {
+  private var items: [Element?] = []
+  private var head = 0
+
+  var count: Int { items.count - head }
+
+  /// The element that waits `index` places behind the first; nil beyond the last.
+  subscript(index: Int) -> Element? {
+    head + index < items.count ? items[head + index] : nil
+  }
+
+  /// The element that came last.
+  var last: Element? { items.last ?? nil }
+
+  mutating func append(_ element: Element) {
+    items.append(element)
+  }
+
+  mutating func popFirst() -> Element? {
+    guard head < items.count else { return nil }
+    let first = items[head].take()
+    head += 1
+    // What moves here is at most what has left since the last time.
+    if 2 * head >= items.count {
+      items.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+}
+
+extension Fifo: Sendable where Element: Sendable {}

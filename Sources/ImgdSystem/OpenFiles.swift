@@ -1,0 +1,12 @@
+import Glibc
+
+/// How many descriptors the process may have.
+package enum OpenFiles {
+  /// Raises the soft limit to the hard one: clients and pictures are descriptors.
+  package static func raiseLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

@@ -1,0 +1,76 @@
+internal import CCurl
+internal import ImgdSystem
+
+/// The inside of the engine: everything that lives on the transfer thread.
+final class TransferDesk {
+  /// Handles hold buffers: a burst of transfers must not leave its memory behind.
+  private static let mostIdleHandles = 16
+
+  // The loop is the thread's, and holds the mailbox that holds this desk.
+  unowned let loop: EventLoop
+  let multi: CurlMulti
+  let report: (TransferEvent) -> Void
+  private var settings: TransferSettings
+  private var transfers: [UInt64: Transfer] = [:]
+  private var idleHandles: [EasyHandle] = []
+
+  init(
+    loop: EventLoop, settings: TransferSettings, report: @escaping (TransferEvent) -> Void
+  ) throws(SystemFailure) {
+    self.loop = loop
+    self.settings = settings
+    self.report = report
+    multi = try CurlMulti(loop: loop)
+    apply(settings)
+  }
+
+  func receive(_ message: TransferMessage) {
+    switch message {
+    case .begin(let order): begin(order)
+    case .adjust(let serial, let maxBytes, let deadline):
+      transfers[serial]?.adjust(maxBytes: maxBytes, deadline: deadline)
+    case .abort(let serial): transfers.removeValue(forKey: serial)?.close()
+    case .apply(let settings): apply(settings)
+    case .stop: stop()
+    }
+  }
+
+  private func begin(_ order: TransferOrder) {
+    precondition(transfers[order.serial] == nil, "a serial names one transfer")
+    let transfer = Transfer(order, settings: settings, desk: self)
+    transfers[order.serial] = transfer
+    transfer.begin()
+  }
+
+  private func apply(_ settings: TransferSettings) {
+    self.settings = settings
+    multi.keepConnections(settings.maxConnections)
+  }
+
+  private func stop() {
+    for transfer in transfers.values { transfer.close() }
+    transfers.removeAll()
+    idleHandles.removeAll()
+    multi.close()
+    loop.stop()
+  }
+
+  /// The last word on a transfer.
+  func ended(_ transfer: Transfer, _ outcome: TransferOutcome) {
+    transfers[transfer.order.serial] = nil
+    report(.finished(serial: transfer.order.serial, outcome))
+  }
+
+  // MARK: Handles
+
+  func takeHandle() throws(TransferFailure) -> EasyHandle {
+    guard let handle = idleHandles.popLast() ?? EasyHandle() else {
+      throw TransferFailure(.unavailable, "out of memory")
+    }
+    return handle
+  }
+
+  func giveBack(_ handle: EasyHandle) {
+    if idleHandles.count < Self.mostIdleHandles { idleHandles.append(handle) }
+  }
+}

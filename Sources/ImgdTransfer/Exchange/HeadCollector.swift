@@ -1,0 +1,92 @@
+/// Puts a response's head together from its lines.
+///
+/// A connection may carry several heads before a body (100 Continue, 103 Early Hints): a new status
+/// line begins anew. Lines behind the head are trailers, and none of our business.
+struct HeadCollector {
+  /// Enough for every honest origin; what comes beyond is left out.
+  static let mostBytes = 64 * 1024
+  static let mostFields = 200
+
+  private(set) var status = 0
+  private(set) var isComplete = false
+  private var fields: [HeaderField] = []
+  private var bytes = 0
+
+  /// Takes one line, with or without its line end; true when it ends the final head.
+  mutating func take(_ line: Span<UInt8>) -> Bool {
+    guard !isComplete else { return false }
+    let end = Self.end(of: line)
+    if end == 0 {
+      isComplete = status >= 200
+      return isComplete
+    }
+    if let status = Self.status(line) {
+      self = HeadCollector()
+      self.status = status
+    } else {
+      takeField(line.extracting(0..<end))
+    }
+    return false
+  }
+
+  /// What the origin said, with the values of repeated fields joined.
+  func head(finalURL: String?) -> ResponseHead {
+    var order: [String] = []
+    var values: [String: String] = [:]
+    for field in fields {
+      if let before = values[field.name] {
+        values[field.name] = "\(before), \(field.value)"
+      } else {
+        order.append(field.name)
+        values[field.name] = field.value
+      }
+    }
+    let headers = order.map { HeaderField($0, values[$0] ?? "") }
+    return ResponseHead(status: status, headers: headers, finalURL: finalURL)
+  }
+
+  /// The first value of a field; of two locations or lengths a joined one would be neither.
+  func first(_ name: String) -> String? {
+    fields.first { $0.name == name }?.value
+  }
+
+  private mutating func takeField(_ line: Span<UInt8>) {
+    bytes += line.count
+    guard bytes <= Self.mostBytes, fields.count < Self.mostFields,
+      let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") })
+    else { return }
+    let name = Self.text(line.extracting(0..<colon)).lowercased()
+    guard !name.isEmpty else { return }
+    fields.append(HeaderField(name, Self.text(line.extracting(colon + 1..<line.count))))
+  }
+
+  /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
+  private static func status(_ line: Span<UInt8>) -> Int? {
+    guard line.count >= 10, text(line.extracting(0..<5)) == "HTTP/",
+      let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }),
+      blank + 4 <= line.count
+    else { return nil }
+    return Int(text(line.extracting(blank + 1..<blank + 4)))
+  }
+
+  private static func end(of line: Span<UInt8>) -> Int {
+    var end = line.count
+    while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") {
+      end -= 1
+    }
+    return end
+  }
+
+  /// Without the blanks around it.
+  private static func text(_ bytes: Span<UInt8>) -> String {
+    var start = 0
+    var end = bytes.count
+    while start < end, isBlank(bytes[start]) { start += 1 }
+    while end > start, isBlank(bytes[end - 1]) { end -= 1 }
+    return String(decoding: (start..<end).map { bytes[$0] }, as: UTF8.self)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+  }
+}

@@ -1,0 +1,10 @@
+/// One HTTP header field, of a request or of a response.
+package struct HeaderField: Hashable, Sendable {
+  package let name: String
+  package let value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+}

@@ -1,0 +1,88 @@
+internal import CCurl
+
+/// A URL that may be asked: http or https, without user, password and fragment.
+///
+/// Read by the parser that also connects, so that the two cannot disagree about the host.
+struct TransferURL: Equatable, Sendable {
+  let text: String
+  /// As the URL has it: an IPv6 address stands in brackets.
+  let host: String
+  /// Scheme, host and port: who gets to see credentials.
+  let origin: String
+  let isEncrypted: Bool
+
+  /// Reads the URL of an order; one with a user or password is refused.
+  init(_ text: String) throws(TransferFailure) {
+    try self.init(text, from: nil)
+  }
+
+  /// Where a redirect leads; a user or password in it is dropped.
+  func following(_ location: String) throws(TransferFailure) -> TransferURL {
+    try TransferURL(location, from: self)
+  }
+
+  private init(_ text: String, from base: TransferURL?) throws(TransferFailure) {
+    // A zero byte would end the text early for the parser alone.
+    guard !text.utf8.contains(0), let parts = URLParts() else { throw Self.unreadable(text, base) }
+    if let base { parts.set(CURLUPART_URL, base.text, flags: 0) }
+    let flags = CURLU_NON_SUPPORT_SCHEME | (base == nil ? CURLU_DISALLOW_USER : CURLU_URLENCODE)
+    guard parts.set(CURLUPART_URL, text, flags: flags), let scheme = parts[CURLUPART_SCHEME] else {
+      throw Self.unreadable(text, base)
+    }
+    guard scheme == "http" || scheme == "https" else { throw Self.blocked(scheme, base) }
+    for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
+      parts.set(part, nil, flags: 0)
+    }
+    guard let host = parts[CURLUPART_HOST]?.lowercased(), let port = parts[CURLUPART_PORT],
+      let whole = parts[CURLUPART_URL], !host.isEmpty
+    else { throw Self.unreadable(text, base) }
+    self.text = whole
+    self.host = host
+    origin = "\(scheme)://\(host):\(port)"
+    isEncrypted = scheme == "https"
+  }
+
+  private static func unreadable(_ text: String, _ base: TransferURL?) -> TransferFailure {
+    guard let base else {
+      return TransferFailure(.badURL, "the URL cannot be read; http://host/path is wanted")
+    }
+    return TransferFailure(.badURL, "\(base.host) redirects to something that is no URL")
+  }
+
+  private static func blocked(_ scheme: String, _ base: TransferURL?) -> TransferFailure {
+    let who = base.map { "\($0.host) redirects to the scheme" } ?? "the scheme is"
+    return TransferFailure(
+      .blockedScheme, "\(who) \"\(scheme.prefix(32))\"; only http and https are fetched")
+  }
+}
+
+/// curl's URL handle, for as long as a URL is being read.
+@safe private struct URLParts: ~Copyable {
+  private let handle: OpaquePointer
+
+  init?() {
+    guard let handle = unsafe curl_url() else { return nil }
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit {
+    unsafe curl_url_cleanup(handle)
+  }
+
+  @discardableResult
+  func set(_ part: CURLUPart, _ text: String?, flags: CInt) -> Bool {
+    guard let text else {
+      return unsafe curl_url_set(handle, part, nil, CUnsignedInt(flags)) == CURLUE_OK
+    }
+    return unsafe curl_url_set(handle, part, text, CUnsignedInt(flags)) == CURLUE_OK
+  }
+
+  subscript(part: CURLUPart) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    let flags = CUnsignedInt(part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0)
+    guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text
+    else { return nil }
+    defer { unsafe curl_free(text) }
+    return unsafe String(cString: text)
+  }
+}

@@ -1,0 +1,46 @@
+/// Why a transfer brought nothing.
+package struct TransferFailure: Error, Sendable {
+  package enum Kind: Sendable, Hashable {
+    case badURL, blockedScheme, blockedAddress
+    case dns, connect, tls
+    case timeout(Phase)
+    case httpStatus
+    case tooLarge, tooManyRedirects, emptyBody, truncated
+    case cancelled
+    /// Out of descriptors or memory.
+    case unavailable
+    case `internal`
+  }
+
+  /// What was being waited for when the time was up.
+  package enum Phase: String, Sendable {
+    case connect, idle, total
+  }
+
+  package let kind: Kind
+  /// For people: names the host, the limit, what was wrong. Never a query string.
+  package let message: String
+  /// The address that was refused.
+  package var address: String?
+  /// The limit that was passed: bytes of `maxBytes`, or redirects.
+  package var limit: Int?
+  /// What the origin had promised, in bytes.
+  package var expected: Int?
+  /// What arrived, in bytes.
+  package var received: Int?
+  /// When the origin wants to be asked again.
+  package var retryAfter: Duration?
+  /// The final response, when `kind` is `httpStatus` or `emptyBody`.
+  package var head: ResponseHead?
+  /// How many attempts were made after the first.
+  package var retries = 0
+  /// Whether the same request may succeed when it is made again soon.
+  var isTransient = false
+
+  package init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  package var status: Int? { head?.status }
+}

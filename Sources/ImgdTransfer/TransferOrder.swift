@@ -1,0 +1,34 @@
+/// What the engine is asked to fetch, and how much it may take and how long.
+package struct TransferOrder: Sendable {
+  /// The name by which everything else speaks of this transfer; never used twice.
+  package let serial: UInt64
+  package let url: String
+  /// Sent beside the engine's own; a field of the same name replaces the engine's.
+  package var headers: [HeaderField]
+  /// Lower-case names of headers that no other origin may see. `authorization`, `cookie` and
+  /// `proxy-authorization` always belong to them.
+  package var credentialNames: Set<String>
+  /// The most bytes that the body may have, after decoding.
+  package var maxBytes: Int
+  /// For everything together: redirects, retries and the waiting between them.
+  package var deadline: Duration
+
+  package init(
+    serial: UInt64, url: String, headers: [HeaderField] = [], credentialNames: Set<String> = [],
+    maxBytes: Int, deadline: Duration
+  ) {
+    self.serial = serial
+    self.url = url
+    self.headers = headers
+    self.credentialNames = credentialNames
+    self.maxBytes = maxBytes
+    self.deadline = deadline
+  }
+
+  /// Whether the order asks for the picture only if it has changed, so that 304 is an answer.
+  var isConditional: Bool {
+    headers.contains { Self.conditions.contains($0.name.lowercased()) }
+  }
+
+  private static let conditions: Set<String> = ["if-none-match", "if-modified-since"]
+}

@@ -1,0 +1,100 @@
+private import CBench
+import Glibc
+
+/// What every measurement is given: where to work, for how long, and whom to tell.
+final class Bench {
+  let options: Options
+  let report: Report
+  let workplace: String
+  private var serial = 0
+  private var servers: [Child] = []
+
+  init(_ options: Options) throws(BenchFailure) {
+    self.options = options
+    workplace = try Self.makeWorkplace()
+    report = Report(Machine.describe(options))
+    _ = bench_raise_descriptor_limit()
+  }
+
+  deinit {
+    try? Child.finish(["rm", "-rf", workplace], log: "/dev/null")
+  }
+
+  /// A path in the workplace that nobody had before.
+  func path(_ name: String) -> String {
+    serial += 1
+    return "\(workplace)/\(serial)-\(name)"
+  }
+
+  func directory(_ name: String) throws(BenchFailure) -> String {
+    let path = path(name)
+    try File.makeDirectory(path)
+    return path
+  }
+
+  /// Starts a server that runs until the measurement ends, whoever still holds it.
+  func serve(
+    _ words: [String], _ name: String, place: Place = .server, setting: String? = nil
+  ) throws(BenchFailure) -> Child {
+    let child = try Child(words, log: path(name + ".log"), place: place, setting: setting)
+    servers.append(child)
+    return child
+  }
+
+  func endServers() {
+    for server in servers { server.end() }
+    servers = []
+  }
+
+  /// One number for the full run, another for the smoke run.
+  func scaled<Value>(_ full: Value, quick: Value) -> Value {
+    options.isQuick ? quick : full
+  }
+
+  var hasImgd: Bool { File.isProgram(options.imgd) }
+
+  /// Short, because a socket's path may have 107 bytes.
+  private static func makeWorkplace() throws(BenchFailure) -> String {
+    var template = Array("/tmp/imgd-bench.XXXXXX".utf8CString)
+    // mkdtemp writes over the six letters at the end of what it is given.
+    guard unsafe mkdtemp(&template) != nil else { throw .system("mkdtemp", "/tmp") }
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// Where a process runs: servers on one processor, the load on another, if there are two.
+enum Place {
+  case anywhere, server, load
+
+  var processor: CInt {
+    guard bench_processors() > 1 || self == .load, self != .anywhere else { return -1 }
+    return self == .server ? 1 : 0
+  }
+}
+
+extension Bench {
+  /// A peer, or nil and a line in the report when it cannot be had here.
+  func start<Peer>(
+    _ name: String, _ make: () throws(BenchFailure) -> Peer
+  ) -> Peer? {
+    do throws(BenchFailure) {
+      return try make()
+    } catch {
+      report.miss(name, error.reason)
+      return nil
+    }
+  }
+
+  /// Runs something once for each contender in every round; the figures of one stand together.
+  func rounds<Item>(
+    _ items: [Item], _ count: Int? = nil, _ body: (Item) throws(BenchFailure) -> Double
+  ) throws(BenchFailure) -> [[Double]] {
+    var figures = items.map { _ in [Double]() }
+    for _ in 0..<(count ?? options.rounds) {
+      for (index, item) in items.enumerated() {
+        figures[index].append(try body(item))
+      }
+    }
+    return figures
+  }
+}

@@ -1,0 +1,86 @@
+private import CBench
+import Glibc
+
+/// How the replies of a server end.
+enum Framing {
+  case lines, bulks, pages, descriptors, touchedDescriptors
+
+  fileprivate var code: CInt {
+    switch self {
+    case .lines: CInt(BENCH_LINES)
+    case .bulks: CInt(BENCH_BULKS)
+    case .pages: CInt(BENCH_PAGES)
+    case .descriptors: CInt(BENCH_FDS)
+    case .touchedDescriptors: CInt(BENCH_FDS_TOUCHED)
+    }
+  }
+}
+
+/// So many connections, each of which sends a batch and waits for its replies.
+struct Load {
+  var connections = 1
+  var replies = 1
+  /// Batches of each connection; 0: as many as fit into the duration.
+  var batches = 0
+  var duration = 0.0
+  /// Seconds between the starts of batches over all connections; 0: as fast as replies come.
+  var interval = 0.0
+  var framing = Framing.lines
+
+  func run(on socket: String, batch: [UInt8]) throws(BenchFailure) -> LoadResult {
+    var load = bench_load()
+    load.framing = framing.code
+    load.connections = CInt(connections)
+    load.replies = CInt(replies)
+    load.batches = UInt64(batches)
+    load.duration_ns = UInt64(duration * 1e9)
+    load.interval_ns = UInt64(interval * 1e9)
+    var result = bench_result()
+    // The batch outlives the call, and the call keeps nothing of it.
+    guard unsafe bench_run(&load, socket, batch, batch.count, &result) == 0 else {
+      throw .system("load", socket)
+    }
+    return LoadResult(result)
+  }
+}
+
+/// What a load saw.
+struct LoadResult {
+  let replies: Int
+  let failures: Int
+  let descriptors: Int
+  let seconds: Double
+  /// The share of the time that the load itself was computing: near 1, the load was the limit.
+  let loadShare: Double
+  let p50: Double
+  let p99: Double
+
+  fileprivate init(_ result: bench_result) {
+    replies = Int(result.replies)
+    failures = Int(result.failures)
+    descriptors = Int(result.descriptors)
+    seconds = Double(result.elapsed_ns) / 1e9
+    loadShare = Double(result.busy_ns) / Double(max(result.elapsed_ns, 1))
+    p50 = Double(result.p50_ns) / 1e9
+    p99 = Double(result.p99_ns) / 1e9
+  }
+
+  var perSecond: Double { Double(replies) / seconds }
+}
+
+/// Sends one line to a socket and gives back the one that answers it; nil when none did.
+func ask(_ socket: String, _ line: String) -> String? {
+  var reply = [CChar](repeating: 0, count: 1 << 16)
+  // bench_ask writes at most the capacity and tells how much.
+  let count = unsafe bench_ask(socket, line, &reply, reply.count)
+  guard count >= 0 else { return nil }
+  return String(decoding: reply[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Seconds on a clock that only goes forward.
+func now() -> Double { Double(bench_now_ns()) / 1e9 }
+
+/// Runs the rest of the bench's own work away from the servers.
+func pinLoad(_ isPinned: Bool) {
+  bench_pin(isPinned && bench_processors() > 1 ? Place.load.processor : -1)
+}

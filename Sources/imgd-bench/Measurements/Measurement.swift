@@ -1,0 +1,30 @@
+/// One thing that can be measured: a word on the command line, a part of the report.
+///
+/// A new one is a file beside this with a `run` of its own, and a line in `all`.
+struct Measurement: Sendable {
+  let name: String
+  private let about: String
+  private let body: @Sendable (Bench) throws(BenchFailure) -> Void
+
+  static let all = [
+    Measurement(name: "hits", about: "a fetch of what the cache holds", body: Hits.run),
+    Measurement(name: "pictures", about: "a picture into the client's hands", body: Pictures.run),
+    Measurement(name: "cold", about: "pictures from a loopback nginx, 16 active", body: Cold.run),
+    Measurement(name: "crowd", about: "many clients ask one cold URL", body: Crowd.run),
+    Measurement(name: "cost", about: "what a hit costs the server", body: Cost.run),
+    Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),
+    Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
+    Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),
+  ]
+
+  func run(_ bench: Bench) throws(BenchFailure) {
+    bench.report.begin(name, about)
+    do throws(BenchFailure) {
+      try body(bench)
+    } catch {
+      bench.report.miss(name, error.reason)
+    }
+    bench.endServers()
+    pinLoad(false)
+  }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+/// What the command line asks for.
+struct Options {
+  static let usage = """
+    usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
+      --imgd PATH          the daemon to measure (default: beside imgd-bench)
+      --package-path PATH  where Sources/ is (default: the current directory)
+      --rounds N           rounds of each comparison (default: 5)
+      --quick              a smoke run: one short round, smaller crowds
+      --json FILE          also write one JSON record
+    """
+
+  private(set) var measurements: [Measurement] = []
+  private(set) var imgd = Options.beside("imgd")
+  private(set) var packagePath = "."
+  private(set) var rounds = 5
+  private(set) var isQuick = false
+  private(set) var wantsHelp = false
+  private(set) var json: String?
+
+  init(_ words: [String]) throws(BenchFailure) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      try take(word, from: &rest)
+    }
+    if measurements.isEmpty { measurements = Measurement.all }
+    if isQuick { rounds = 1 }
+  }
+
+  private mutating func take(
+    _ word: String, from rest: inout ArraySlice<String>
+  ) throws(BenchFailure) {
+    switch word {
+    case "--help", "-h": wantsHelp = true
+    case "--quick": isQuick = true
+    case "--imgd": imgd = try Self.value(of: word, from: &rest)
+    case "--package-path": packagePath = try Self.value(of: word, from: &rest)
+    case "--json": json = try Self.value(of: word, from: &rest)
+    case "--rounds": rounds = try Self.count(Self.value(of: word, from: &rest))
+    case "all": measurements = Measurement.all
+    default: measurements.append(try Self.measurement(word))
+    }
+  }
+
+  private static func value(
+    of option: String, from rest: inout ArraySlice<String>
+  ) throws(BenchFailure) -> String {
+    guard let value = rest.popFirst() else { throw .usage("\(option) wants a value") }
+    return value
+  }
+
+  private static func count(_ word: String) throws(BenchFailure) -> Int {
+    guard let count = Int(word), (1...100).contains(count) else {
+      throw .usage("--rounds \(word): wants a number from 1 to 100")
+    }
+    return count
+  }
+
+  private static func measurement(_ word: String) throws(BenchFailure) -> Measurement {
+    guard let found = Measurement.all.first(where: { $0.name == word }) else {
+      throw .usage("unknown word '\(word)'\n\(usage)")
+    }
+    return found
+  }
+
+  /// A program that was built together with this one.
+  static func beside(_ name: String) -> String {
+    let own = File.target(ofLink: "/proc/self/exe") ?? "imgd-bench"
+    guard let slash = own.lastIndex(of: "/") else { return name }
+    return own[...slash] + name
+  }
+}

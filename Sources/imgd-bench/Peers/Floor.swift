@@ -1,0 +1,17 @@
+/// The C echo that no server gets under: this program's own hidden verb.
+struct Floor {
+  let child: Child
+  let socket: String
+
+  init(_ bench: Bench, replyBytes: Int) throws(BenchFailure) {
+    socket = bench.path("floor")
+    child = try bench.serve(
+      [Options.beside("imgd-bench"), "floor", socket, "\(replyBytes)"],
+      "floor", place: .server)
+    try child.awaitReady("the floor") { [socket] in File.exists(socket) }
+  }
+
+  func contender(request: [UInt8]) -> Contender {
+    Contender(name: "floor", socket: socket, request: request, framing: .lines)
+  }
+}

@@ -1,0 +1,80 @@
+import Glibc
+
+/// A private instance of the daemon under measurement.
+struct Imgd {
+  let child: Child
+  let socket: String
+
+  /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE.
+  init(
+    _ bench: Bench, place: Place = .server, settings: [String] = [], environment: String? = nil
+  ) throws(BenchFailure) {
+    guard bench.hasImgd else { throw .unavailable("imgd is missing at \(bench.options.imgd)") }
+    socket = bench.path("imgd")
+    let words = [
+      bench.options.imgd, "--config", "/dev/null", "--socket", socket,
+      "--cache-directory", try bench.directory("cache"),
+    ]
+    child = try bench.serve(
+      words + settings.flatMap { ["--set", $0] }, "imgd", place: place,
+      setting: environment)
+    try child.awaitReady("imgd") { [socket] in ask(socket, #"{"cmd":"ping"}"#) != nil }
+  }
+
+  /// The one-line reply to a command; a refusal is a failure that quotes it.
+  @discardableResult
+  func expect(_ line: String) throws(BenchFailure) -> String {
+    guard let reply = ask(socket, line) else { throw .unavailable("imgd did not answer \(line)") }
+    guard reply.contains(#""ok":true"#) else { throw .unavailable("imgd refused: \(reply)") }
+    return reply
+  }
+
+  static func fetch(_ url: String, deliver: String, more: String = "") -> String {
+    #"{"cmd":"fetch","url":"\#(url)","deliver":"\#(deliver)"\#(more)}"#
+  }
+
+  func hit(_ url: String, deliver: String, framing: Framing = .lines) -> Contender {
+    Contender(
+      name: "imgd \(deliver)", socket: socket,
+      request: Array((Self.fetch(url, deliver: deliver) + "\n").utf8), framing: framing)
+  }
+
+  /// Fetches every URL once, at most 5,000 on their way at a time, delivering nothing.
+  @discardableResult
+  func fetchAll(_ urls: [String]) throws(BenchFailure) -> LoadResult? {
+    var last: LoadResult?
+    for start in stride(from: 0, to: urls.count, by: 5_000) {
+      let some = urls[start..<min(start + 5_000, urls.count)]
+      let lines = some.map { Self.fetch($0, deliver: "none") + "\n" }.joined()
+      let result = try Load(replies: some.count, batches: 1).run(
+        on: socket, batch: Array(lines.utf8))
+      guard result.failures == 0 else {
+        throw .unavailable("imgd failed \(result.failures) of \(some.count) fetches")
+      }
+      last = result
+    }
+    return last
+  }
+
+  /// A number of `stats`, by section and name.
+  func stat(_ section: String, _ name: String) throws(BenchFailure) -> Int {
+    let stats = try expect(#"{"cmd":"stats"}"#)
+    guard let part = stats.after(#""\#(section)":{"#), let rest = part.after(#""\#(name)":"#),
+      let number = Int(rest.prefix { $0.isNumber })
+    else { throw .unavailable("stats have no \(section).\(name): \(stats)") }
+    return number
+  }
+}
+
+extension StringProtocol where SubSequence == Substring {
+  /// What stands behind the first occurrence of a mark.
+  func after(_ mark: String) -> Substring? {
+    let bytes = Array(mark.utf8)
+    var rest = self[...]
+    while !rest.isEmpty {
+      if rest.utf8.starts(with: bytes) { return rest.dropFirst(mark.count) }
+      rest = rest.dropFirst()
+    }
+    return nil
+  }
+}

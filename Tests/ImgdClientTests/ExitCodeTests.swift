@@ -1,0 +1,37 @@
+import ImgdClient
+import Testing
+
+@testable import ImgctlCommands
+
+@Suite struct ExitCodeTests {
+  @Test(
+    arguments: [
+      ("forbidden", 4), ("timeout", 5), ("not_cached", 6), ("blocked_address", 7),
+      ("blocked_scheme", 7), ("not_an_image", 8), ("unsupported_format", 8), ("too_many_pixels", 8),
+      ("decode_failed", 8), ("decode_crashed", 8), ("http_status", 1), ("dns", 1), ("connect", 1),
+      ("tls", 1), ("too_large", 1), ("cancelled", 1), ("internal", 1), ("bad_url", 1), ("", 1),
+      ("of the future", 1),
+    ] as [(String, Int32)])
+  func everyErrorHasItsNumber(code: String, number: Int32) {
+    #expect(ExitCode(errorCode: code).rawValue == number)
+  }
+
+  @Test(
+    arguments: [
+      (ConnectionProblem.noSocket(path: "s"), 3), (.notListening(path: "s"), 3),
+      (.notPermitted(path: "s"), 4), (.closed(path: "s"), 3), (.silent(path: "s"), 5),
+      (.strange(path: "s", what: ""), 3), (.failed(path: "s", reason: ""), 3),
+    ] as [(ConnectionProblem, Int32)])
+  func everyConnectionProblemHasItsNumber(problem: ConnectionProblem, number: Int32) {
+    #expect(ExitCode(problem).rawValue == number)
+  }
+
+  @Test(arguments: [
+    (ExitCode.done, ExitCode.done, ExitCode.done), (.done, .notCached, .notCached),
+    (.notCached, .done, .notCached), (.notCached, .notCached, .notCached),
+    (.notCached, .timedOut, .failed), (.failed, .blocked, .failed), (.failed, .done, .failed),
+  ])
+  func differentFailuresAreAFailure(first: ExitCode, second: ExitCode, both: ExitCode) {
+    #expect(first.joined(second) == both)
+  }
+}

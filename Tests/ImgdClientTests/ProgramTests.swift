@@ -1,0 +1,238 @@
+@testable import ImgdSystem
+import Testing
+
+@testable import ImgctlCommands
+
+private func picture(_ request: String) -> ScriptedDaemon.Answer {
+  .line(
+    #"{"id":\#(id(request)),"ok":true,"path":null,"format":"jpeg","width":640,"height":480,"#
+      + #""bytes":48211,"source":"network"}"#)
+}
+
+private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer {
+  .line(
+    #"{"id":\#(id(request)),"ok":false,"error":{"code":"\#(code)","message":"it did not work"}}"#)
+}
+
+@Suite struct ProgramTests {
+  @Test func aPictureInNoFileIsDescribed() throws {
+    let daemon = try ScriptedDaemon { [picture($0)] }
+    let run = imgctl(["fetch", "http://h/a"], daemon)
+    #expect(run.output == "http://h/a: jpeg 640x480 48211 bytes (network)\n")
+    #expect(run.messages == "")
+    #expect(run.exitCode == .done)
+  }
+
+  @Test func aPictureInAFileIsItsPath() throws {
+    let daemon = try ScriptedDaemon { [.line(#"{"id":\#(id($0)),"ok":true,"path":"/c/a.jpg"}"#)] }
+    #expect(imgctl(["fetch", "http://h/a"], daemon).output == "/c/a.jpg\n")
+  }
+
+  @Test func theRequestSaysWhatWasAsked() throws {
+    let echo = try ScriptedDaemon { request in
+      #expect(
+        request == #"{"cmd":"fetch","id":0,"url":"http://h/\"","progress":true,"cache":"reload","#
+          + #""identifier":"i","priority":"low","timeout_ms":2000,"max_bytes":1024,"tags":["t"],"#
+          + #""headers":{"A":"b"}}"#)
+      return [picture(request)]
+    }
+    let arguments = [
+      "fetch", "http://h/\"", "--json", "--cache", "reload", "--identifier", "i", "--priority",
+      "low", "--tag", "t", "--timeout", "2s", "--max-bytes", "1K", "--header", "A: b", "--progress",
+    ]
+    #expect(imgctl(arguments, echo).exitCode == .done)
+  }
+
+  @Test(arguments: [
+    (["blocked_address"], ExitCode.blocked), (["not_an_image"], .noPicture),
+    (["timeout", "timeout"], .timedOut), (["timeout", "dns"], .failed),
+    (["", "timeout"], .timedOut),
+    (["", ""], .done),
+  ])
+  func failuresMakeTheExitCode(codes: [String], exitCode: ExitCode) throws {
+    let daemon = try ScriptedDaemon { request in
+      let code = codes[Int(id(request)) ?? 0]
+      return [code.isEmpty ? picture(request) : failure(request, code)]
+    }
+    let urls = codes.indices.map { "http://h/\($0)" }
+    let run = imgctl(["fetch"] + urls, daemon)
+    #expect(run.exitCode == exitCode)
+    for (url, code) in zip(urls, codes) where !code.isEmpty {
+      #expect(run.messages.contains("imgctl: \(url): it did not work (\(code))\n"))
+    }
+  }
+
+  @Test func manyURLsFromInputGoOverOneConnection() throws {
+    let waiting = Locked<[String]>([])
+    let daemon = try ScriptedDaemon { request in
+      waiting.withLock { requests in
+        requests.append(request)
+        // Answers come when as many requests have come as may be open at once, and backwards.
+        guard requests.count == 256 || id(request) == "599" else { return [] }
+        defer { requests = [] }
+        return requests.reversed().map(picture)
+      }
+    }
+    let urls = (0..<600).map { "http://h/\($0)" }
+    let run = imgctl(
+      ["fetch", "-", "--timeout", "5s"], daemon,
+      input: "# a list\n\n" + urls.joined(separator: " \r\n\t"))
+    #expect(run.exitCode == .done)
+    let lines = run.output.split(separator: "\n").map { $0.prefix { $0 != " " } }
+    #expect(lines.first == "http://h/255:")
+    #expect(Set(lines) == Set(urls.map { Substring($0 + ":") }))
+  }
+
+  @Test func answersArePrintedAsTheyAre() throws {
+    let daemon = try ScriptedDaemon { request in
+      [
+        .line(#"{"event":"progress","id":\#(id(request)),"received":1,"expected":2}"#),
+        failure(request, "dns"),
+      ]
+    }
+    let run = imgctl(["fetch", "u", "--json"], daemon)
+    #expect(
+      run.output == """
+        {"event":"progress","id":0,"received":1,"expected":2}
+        {"id":0,"ok":false,"error":{"code":"dns","message":"it did not work"}}
+
+        """)
+    #expect(run.exitCode == .failed)
+  }
+
+  @Test func progressIsShownOnATerminalAndWipedAway() throws {
+    let daemon = try ScriptedDaemon { request in
+      [
+        .line(#"{"event":"progress","id":0,"received":0,"expected":null}"#),
+        .line(#"{"event":"progress","id":0,"received":50000,"expected":100000}"#),
+        picture(request),
+      ]
+    }
+    let run = imgctl(["fetch", "u", "--progress"], daemon, onTerminal: true)
+    #expect(
+      run.messages == "\r\u{1B}[K0 bytes u\r\u{1B}[K50% of 97K u\r\u{1B}[K")
+    let quiet = try ScriptedDaemon { request in
+      #expect(!request.contains("progress"))
+      return [picture(request)]
+    }
+    #expect(imgctl(["fetch", "u", "--progress"], quiet).messages == "")
+  }
+
+  @Test func withoutADaemonTheReasonIsGiven() {
+    let run = imgctl(["ping"])
+    #expect(
+      run.messages
+        == "imgctl: there is no socket /nonexistent/s: imgd is not running, or listens elsewhere\n")
+    #expect(run.exitCode == .unreachable)
+    #expect(imgctl(["fetch", "u"]).exitCode == .unreachable)
+  }
+
+  @Test func aDaemonThatGoesAwayIsNoticed() throws {
+    let daemon = try ScriptedDaemon { id($0) == "0" ? [picture($0)] : [.close] }
+    let run = imgctl(["fetch", "http://h/a", "http://h/b"], daemon)
+    #expect(run.exitCode == .unreachable)
+    #expect(run.output.hasPrefix("http://h/a: jpeg"))
+    #expect(run.messages.contains("closed the connection before it had answered"))
+  }
+
+  @Test func aRefusedConnectionSaysWhy() throws {
+    let refusal = #"{"ok":false,"error":{"code":"too_many_requests","message":"1024 clients"}}"#
+    let daemon = try ScriptedDaemon { _ in [.line(refusal), .close] }
+    let run = imgctl(["fetch", "u"], daemon)
+    #expect(run.messages == "imgctl: 1024 clients (too_many_requests)\n")
+    #expect(run.exitCode == .failed)
+  }
+
+  @Test func whatIsNotImgdIsToldApart() throws {
+    let daemon = try ScriptedDaemon { _ in [.line("-ERR unknown command")] }
+    let run = imgctl(["ping"], daemon)
+    #expect(run.messages.contains("is not imgd: its answer is not JSON at byte 1"))
+    #expect(run.exitCode == .unreachable)
+  }
+
+  @Test func nothingSaidByOthersCommandsTheTerminal() throws {
+    let daemon = try ScriptedDaemon { _ in
+      [.line(#"{"id":0,"ok":false,"error":{"code":"dns","message":"\u001b[2J\n"}}"#)]
+    }
+    #expect(imgctl(["fetch", "u\u{7}"], daemon).messages == "imgctl: u?: ?[2J? (dns)\n")
+  }
+
+  @Test func wrongUsageIsASentence() {
+    let run = imgctl(["fecth"])
+    #expect(run.messages == "imgctl: unknown command 'fecth': did you mean fetch?\n")
+    #expect(run.output == "")
+    #expect(run.exitCode == .wrongUsage)
+    #expect(imgctl(["--version"]).output == "imgctl \(Release.version)\n")
+    #expect(imgctl(["--help"]).output.hasPrefix("Usage: imgctl"))
+  }
+
+  @Test(
+    arguments: [
+      (["cancel", "R"], #"{"cmd":"cancel","receipt":"R"}"#, #""state":"running""#, "running\n"),
+      (["cancel", "--all"], #"{"cmd":"cancel","all":true}"#, #""cancelled":3"#, "cancelled 3\n"),
+      (
+        ["cancel", "--slot=s"], #"{"cmd":"cancel","slot":"s"}"#, #""cancelled":0"#, "cancelled 0\n"
+      ),
+      (
+        ["purge", "--host", "h", "--older-than", "1500ms", "--expired"],
+        #"{"cmd":"purge","host":"h","older_than":2,"expired":true}"#,
+        #""memory":{"entries":1,"bytes":2048},"disk":{"entries":0,"bytes":0}"#,
+        "removed from memory: 1 entry, 2.0K; disk: 0 entries, 0 bytes\n"
+      ),
+      (
+        ["purge", "--all", "--soft"], #"{"cmd":"purge","soft":true}"#,
+        #""memory":{"entries":12,"bytes":15728640}"#,
+        "marked stale in memory: 12 entries, 15M\n"
+      ),
+      (
+        ["stats"], #"{"cmd":"stats"}"#,
+        #""memory":{"bytes":2048,"hits":7},"latency_us":{"hit":{"p50":1.5}}"#,
+        "memory\n  bytes  2048  (2.0K)\n  hits   7\nlatency_us\n  hit.p50  1.5\n"
+      ),
+      (["stats", "--json"], #"{"cmd":"stats"}"#, #""memory":{}"#, "{\"ok\":true,\"memory\":{}}\n"),
+      (
+        ["list"], #"{"cmd":"list"}"#,
+        #""list":[{"receipt":"R","url":"u","state":"running","priority":"normal","received":5,"#
+          + #""expected":null,"waiters":2,"age_ms":10}]"#,
+        "RECEIPT  STATE    PRIORITY  RECEIVED  EXPECTED  WAITERS  AGE_MS  URL\n"
+          + "R        running  normal    5         -         2        10      u\n"
+      ),
+      (
+        ["list"], #"{"cmd":"list"}"#, #""list":[]"#,
+        "RECEIPT  STATE  PRIORITY  RECEIVED  EXPECTED  WAITERS  AGE_MS  URL\n"
+      ),
+    ] as [([String], String, String, String)])
+  func commandsAskAndShow(
+    arguments: [String], request: String, answer: String, output: String
+  ) throws {
+    let daemon = try ScriptedDaemon { line in
+      #expect(line == request)
+      return [.line("{\"event\":\"job\"}"), .line("{\"ok\":true,\(answer)}")]
+    }
+    let run = imgctl(arguments, daemon)
+    #expect(run.output == output)
+    #expect(run.exitCode == .done)
+    #expect(run.messages == "")
+  }
+
+  @Test func aRefusedCommandFails() throws {
+    let refusal = #"{"ok":false,"error":{"code":"forbidden","message":"not yours"}}"#
+    let daemon = try ScriptedDaemon { _ in [.line(refusal)] }
+    let run = imgctl(["cancel", "--all"], daemon)
+    #expect(run.messages == "imgctl: not yours (forbidden)\n")
+    #expect(run.exitCode == .notPermitted)
+  }
+
+  @Test func aPingIsTimed() throws {
+    let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true}"#)] }
+    #expect(imgctl(["ping"], daemon).output.hasPrefix("imgd at \(daemon.path) answers after "))
+  }
+
+  @Test(arguments: [
+    (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0K"), (10_239, "9.9K"), (10_240, "10K"),
+    (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),
+  ])
+  func sizesAreRoundedDown(bytes: Int, text: String) {
+    #expect(Report.roughly(bytes) == text)
+  }
+}

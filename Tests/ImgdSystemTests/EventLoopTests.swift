@@ -1,0 +1,142 @@
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct EventLoopTests {
+  let clock = LoopClock.manual()
+  let loop: EventLoop
+
+  init() throws {
+    loop = try EventLoop(clock: clock)
+  }
+
+  @Test func aTickGoesFromLeftOversToEventsToTimersToItsEnd() throws {
+    let pair = try SocketPair()
+    var order: [String] = []
+    let watch = try loop.watch(pair.number, for: .read) { _ in order.append("event") }
+    loop.atTickEnd { order.append("end") }
+    loop.schedule(after: .zero) { order.append("timer") }
+    loop.nextTick { order.append("left over") }
+    pair.poke()
+    #expect(loop.tick(waiting: true))
+    #expect(order == ["left over", "event", "timer", "end"])
+    watch.cancel()
+  }
+
+  @Test func theEndOfATickComesAfterAllThatIsPutOffToIt() {
+    var order: [Int] = []
+    loop.atTickEnd {
+      order.append(1)
+      loop.atTickEnd {
+        order.append(3)
+        loop.atTickEnd { order.append(4) }
+      }
+    }
+    loop.atTickEnd { order.append(2) }
+    loop.tick(waiting: false)
+    #expect(order == [1, 2, 3, 4])
+    #expect(!loop.tick(waiting: false))
+  }
+
+  @Test func theNextTickIsNotThisOne() {
+    var turns = 0
+    func again() {
+      turns += 1
+      loop.nextTick(again)
+    }
+    loop.nextTick(again)
+    for turn in 1...5 {
+      #expect(loop.tick(waiting: true), "it does not wait")
+      #expect(turns == turn)
+    }
+  }
+
+  @Test func settlingFollowsEveryKindOfConsequence() {
+    var order: [String] = []
+    loop.nextTick {
+      order.append("next")
+      loop.schedule(after: .zero) {
+        order.append("timer")
+        loop.atTickEnd {
+          order.append("end")
+          loop.nextTick { order.append("next again") }
+        }
+      }
+    }
+    loop.settle()
+    #expect(order == ["next", "timer", "end", "next again"])
+  }
+
+  @Test func stoppingEndsTheRunAfterItsTick() {
+    var order: [String] = []
+    loop.nextTick {
+      loop.stop()
+      order.append("stopped")
+      loop.atTickEnd { order.append("end") }
+      loop.nextTick { order.append("never") }
+    }
+    loop.run()
+    #expect(order == ["stopped", "end"])
+    loop.run()
+    #expect(order.count == 2, "a loop that was stopped does not turn again")
+  }
+
+  @Test func aHandlerMayStopTheLoop() throws {
+    let pair = try SocketPair()
+    let watch = try loop.watch(pair.number, for: .read) { _ in loop.stop() }
+    pair.poke()
+    loop.run()
+    watch.cancel()
+  }
+
+  @Test func theClockStandsStillWithinATick() {
+    var seen: [Instant] = []
+    clock.advance(by: .seconds(1))
+    loop.nextTick {
+      seen.append(loop.now)
+      clock.advance(by: .seconds(1))
+    }
+    loop.atTickEnd { seen.append(loop.now) }
+    loop.tick(waiting: false)
+    #expect(seen == [Instant(nanoseconds: 1_000_000_000), Instant(nanoseconds: 1_000_000_000)])
+  }
+
+  @Test func aLoopLetsGoOfEverythingWhenItGoes() throws {
+    final class Guest {}
+    weak var gone: Guest?
+    func turn() throws {
+      let pair = try SocketPair()
+      let loop = try EventLoop()
+      let guest = Guest()
+      gone = guest
+      _ = try loop.watch(pair.number, for: .read) { _ in _ = guest }
+      loop.schedule(after: .seconds(9)) { _ = guest }
+      loop.atTickEnd { _ = guest }
+      loop.nextTick { _ = guest }
+      _ = try loop.makeMailbox { (_: Int) in _ = guest }
+    }
+    try turn()
+    #expect(gone == nil)
+  }
+}
+
+@Suite struct InstantTests {
+  @Test func holdsAtTheEndsOfTheRange() {
+    let (first, last) = (Instant(nanoseconds: .min), Instant(nanoseconds: .max))
+    #expect(last + .seconds(1) == last)
+    #expect(first + .seconds(-1) == first)
+    #expect(last - first == .nanoseconds(Int64.max))
+    #expect(first - last == .nanoseconds(Int64.min))
+  }
+
+  @Test(
+    arguments: [
+      (Duration.seconds(2) + .nanoseconds(3), 2_000_000_003), (.milliseconds(-1), -1_000_000),
+      (.seconds(Int64.max), .max), (.seconds(Int64.min), .min), (.zero, 0),
+      (.seconds(9_223_372_036) + .nanoseconds(854_775_807), .max),
+      (.seconds(9_223_372_036) + .nanoseconds(854_775_808), .max),
+    ] as [(Duration, Int64)])
+  func turnsDurationsIntoNanoseconds(duration: Duration, nanoseconds: Int64) {
+    #expect(duration.nanoseconds == nanoseconds)
+  }
+}

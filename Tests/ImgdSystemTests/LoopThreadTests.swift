@@ -1,0 +1,53 @@
+import Glibc
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct LoopThreadTests {
+  private enum Order { case echo(Int), stop }
+
+  @Test func handsOutItsDoorAndTurnsUntilItIsStopped() throws {
+    let echoed = Locked<[Int]>([])
+    let (thread, door) = try LoopThread.start(name: "loop") { loop throws(SystemFailure) in
+      try loop.makeMailbox { (order: Order) in
+        switch order {
+        case .echo(let number): echoed.withLock { $0.append(number) }
+        case .stop: loop.stop()
+        }
+      }
+    }
+    for number in 0..<1_000 { door.post(.echo(number)) }
+    door.post(.stop)
+    thread.join()
+    thread.join()
+    #expect(echoed.withLock { $0 } == Array(0..<1_000))
+  }
+
+  @Test func tellsWhyItCouldNotStart() {
+    let failure = #expect(throws: SystemFailure.self) {
+      _ = try LoopThread.start(name: "loop") { _ throws(SystemFailure) -> Int in
+        throw SystemFailure("open", "/nowhere", errno: ENOENT)
+      }
+    }
+    #expect(failure?.description == "open /nowhere: No such file or directory")
+  }
+
+  @Test func isCalledByItsName() throws {
+    let name = Locked("")
+    let thread = try Thread(name: "imgd-disk") {
+      let file = FileDescriptor(owning: open("/proc/thread-self/comm", O_RDONLY))
+      var letters = [UInt8](repeating: 0, count: 16)
+      letters.removeLast(16 - max(read(file.number, &letters, 16) - 1, 0))
+      name.withLock { $0 = String(decoding: letters, as: UTF8.self) }
+    }
+    thread.join()
+    #expect(name.withLock { $0 } == "imgd-disk")
+  }
+
+  /// A thread that nobody joins must not leave its stack behind.
+  @Test func mayBeLeftToItself() throws {
+    let ended = Locked(0)
+    for _ in 0..<2_000 { _ = try Thread(name: "short") { ended.signal { $0 += 1 } } }
+    ended.wait { $0 == 2_000 ? () : nil }
+  }
+}

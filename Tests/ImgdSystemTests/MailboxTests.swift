@@ -1,0 +1,73 @@
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct MailboxTests {
+  let loop: EventLoop
+
+  init() throws {
+    loop = try EventLoop()
+  }
+
+  @Test func messagesArriveInOrderInATickOfTheLoop() throws {
+    var received: [Int] = []
+    let mailbox = try loop.makeMailbox { received.append($0) }
+    for number in 0..<100 { mailbox.post(number) }
+    #expect(received.isEmpty)
+    #expect(loop.tick(waiting: true))
+    #expect(received == Array(0..<100))
+    #expect(!loop.tick(waiting: false), "one burst is one wake-up")
+  }
+
+  @Test func aMessageToOneselfArrivesInTheNextTick() throws {
+    var received: [Int] = []
+    var mailbox: Mailbox<Int>?
+    mailbox = try loop.makeMailbox {
+      received.append($0)
+      if $0 < 3 { mailbox?.post($0 + 1) }
+    }
+    mailbox?.post(1)
+    loop.tick(waiting: true)
+    #expect(received == [1])
+    loop.settle()
+    #expect(received == [1, 2, 3])
+  }
+
+  @Test func manyThreadsMayPostAtOnce() throws {
+    let (senders, each) = (4, 25_000)
+    var next = [Int](repeating: 0, count: senders)
+    var (received, isOrdered) = (0, true)
+    let mailbox = try loop.makeMailbox { (message: (sender: Int, number: Int)) in
+      isOrdered = isOrdered && message.number == next[message.sender]
+      next[message.sender] += 1
+      received += 1
+      if received == senders * each { loop.stop() }
+    }
+    let threads = try (0..<senders).map { sender in
+      try Thread(name: "sender") {
+        for number in 0..<each { mailbox.post((sender, number)) }
+      }
+    }
+    loop.run()
+    for thread in threads { thread.join() }
+    #expect(isOrdered)
+    #expect(received == 100_000)
+  }
+
+  @Test func theLoopMayGoWhileOthersPost() throws {
+    var loop: EventLoop? = try EventLoop()
+    let mailbox = try #require(try loop?.makeMailbox { (_: Int) in })
+    let progress = Locked(0)
+    let thread = try Thread(name: "sender") {
+      for number in 0..<20_000 {
+        mailbox.post(number)
+        if number % 100 == 0 { progress.signal { $0 = number } }
+      }
+    }
+    progress.wait { $0 > 5_000 ? () : nil }
+    loop?.tick(waiting: false)
+    loop = nil
+    thread.join()
+    mailbox.post(0)
+  }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct PayloadTests {
+  private static let limit = Payload.heapLimit
+
+  private func body(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 8) }
+  }
+
+  /// What the writer makes of `bytes` that arrive in two pieces.
+  private func written(_ bytes: [UInt8], cutAt cut: Int) throws -> Payload {
+    var writer = PayloadWriter()
+    try bytes[..<cut].withUnsafeBytes { try writer.append($0) }
+    try bytes[cut...].withUnsafeBytes { try writer.append($0) }
+    #expect(writer.count == bytes.count)
+    return try writer.finish()
+  }
+
+  private func content(_ payload: Payload) -> [UInt8] {
+    payload.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+  }
+
+  private func content(_ file: borrowing FileDescriptor) -> [UInt8] {
+    var room = [UInt8](repeating: 0, count: 200_000)
+    let count = read(file.number, &room, room.count)
+    return Array(room.prefix(max(count, 0)))
+  }
+
+  @Test(arguments: [0, 1, 1_000, limit - 1, limit, limit + 1, 2 * limit, 100_000])
+  func staysOnTheHeapUpToTheLine(count: Int) throws {
+    let bytes = body(count)
+    let payload = try written(bytes, cutAt: count / 2)
+    #expect(payload.isShareable == (count > Self.limit))
+    #expect(payload.count == count)
+    #expect(content(payload) == bytes)
+    #expect(!Payload(bytes).isShareable)
+    #expect(content(Payload(bytes)) == bytes)
+  }
+
+  @Test func isTheSameWhereverItWasCut() throws {
+    let bytes = body(Self.limit + 40)
+    let cuts = Array(0...50) + Array((Self.limit - 45)...(Self.limit + 40))
+    for cut in cuts {
+      let payload = try written(bytes, cutAt: cut)
+      #expect(payload.isShareable)
+      #expect(content(payload) == bytes, "cut at \(cut)")
+    }
+  }
+
+  @Test func aWriterStartsAgain() throws {
+    var writer = PayloadWriter()
+    for count in [3, Self.limit * 2, 5] {
+      try body(count).withUnsafeBytes { try writer.append($0) }
+      writer.reset()
+      #expect(writer.count == 0)
+      try body(7).withUnsafeBytes { try writer.append($0) }
+      let payload = try writer.finish()
+      #expect(content(payload) == body(7))
+      #expect(!payload.isShareable)
+      #expect(writer.count == 0)
+    }
+    #expect(try writer.finish().count == 0)
+  }
+
+  @Test(arguments: [0, 1, 5_000, limit + 1])
+  func becomesShareableWhenAsked(count: Int) throws {
+    let bytes = body(count)
+    let payload = try written(bytes, cutAt: 0)
+    let shareable = try payload.shareable()
+    #expect(shareable.isShareable)
+    #expect(shareable.count == count)
+    #expect(content(shareable) == bytes)
+    #expect(try shareable.shareable() === shareable)
+    #expect(content(try payload.openReadOnly()) == bytes)
+  }
+
+  @Test func everyReceiverHasAnOffsetOfItsOwn() throws {
+    let bytes = body(50_000)
+    let payload = try written(bytes, cutAt: 9)
+    let first = try payload.openReadOnly()
+    let second = try payload.openReadOnly()
+    #expect(content(first) == bytes)
+    #expect(content(first) == [], "at its end")
+    #expect(content(second) == bytes)
+    lseek(second.number, 10, SEEK_SET)
+    #expect(content(second) == Array(bytes[10...]))
+    #expect(content(payload) == bytes)
+  }
+
+  @Test(arguments: [1, limit + 1])
+  func nobodyCanChangeIt(count: Int) throws {
+    let bytes = body(count)
+    let payload = try written(bytes, cutAt: 0).shareable()
+    let file = try payload.openReadOnly()
+    #expect(write(file.number, [0], 1) == -1 && errno == EBADF)
+    #expect(ftruncate(file.number, 0) == -1)
+    let mapped = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0)
+    #expect(mapped == MAP_FAILED && errno == EACCES)
+    // Who opens it for writing through /proc meets the seals: SEAL, SHRINK, GROW, WRITE.
+    #expect(fcntl(file.number, 1_034) == 0b1111)
+    let writable = FileDescriptor(owning: open("/proc/self/fd/\(file.number)", O_RDWR))
+    #expect(write(writable.number, [0], 1) == -1 && errno == EPERM)
+    #expect(ftruncate(writable.number, 0) == -1 && errno == EPERM)
+    #expect(ftruncate(writable.number, 1 << 20) == -1 && errno == EPERM)
+    let again = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, writable.number, 0)
+    #expect(again == MAP_FAILED && errno == EPERM)
+    #expect(content(payload) == bytes)
+  }
+
+  @Test func anErrorInTheBorrowersHandsPassesThrough() throws {
+    struct Refusal: Error {}
+    for count in [0, 10, Self.limit + 1] {
+      let payload = try written(body(count), cutAt: 0)
+      #expect(throws: Refusal.self) { try payload.withBytes { _ in throw Refusal() } }
+      #expect(content(payload).count == count)
+    }
+  }
+
+  @Test func costsWhatItHolds() throws {
+    #expect(Payload(body(1_000)).cost == 1_000)
+    #expect(Payload([]).cost == 0)
+    let large = try written(body(Self.limit + 1), cutAt: 0)
+    #expect(large.cost == 5 * 4_096 + 1_024)
+  }
+
+  /// Arrays grow by doubling; what a payload keeps for good must not.
+  @Test func keepsNoRoomToGrow() throws {
+    var writer = PayloadWriter()
+    for _ in 0..<110 { try body(100).withUnsafeBytes { try writer.append($0) } }
+    #expect(try writer.finish().heap.capacity < 12_000)
+    var bytes = body(600)
+    bytes.reserveCapacity(10_000)
+    #expect(Payload(bytes).heap.capacity < 700)
+  }
+
+  @Test func aHundredThousandSmallOnesCostNoDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      let before = openDescriptors()
+      var payloads: [Payload] = []
+      for number in 0..<100_000 {
+        var writer = PayloadWriter()
+        let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1_024)
+        try bytes.withUnsafeBytes { try writer.append($0) }
+        payloads.append(try writer.finish())
+      }
+      try #require(openDescriptors() == before)
+      try #require(payloads[99_999].withBytes { $0[1_023] } == UInt8(truncatingIfNeeded: 99_999))
+    }
+  }
+
+  @Test func isClosedWithItsLastHolder() async {
+    await #expect(processExitsWith: .success) {
+      let before = openDescriptors()
+      for _ in 0..<50 {
+        let payload = try Payload([1, 2, 3]).shareable()
+        _ = try payload.openReadOnly()
+        var writer = PayloadWriter()
+        try [UInt8](repeating: 1, count: 20_000).withUnsafeBytes { try writer.append($0) }
+      }
+      try #require(openDescriptors() == before)
+    }
+  }
+
+  @Test func staysOnTheHeapWhenThereAreNoDescriptors() async {
+    await #expect(processExitsWith: .success) {
+      limitDescriptors(to: 3)
+      var writer = PayloadWriter()
+      let piece = [UInt8](repeating: 7, count: 10_000)
+      for _ in 0..<5 { try piece.withUnsafeBytes { try writer.append($0) } }
+      let payload = try writer.finish()
+      try #require(!payload.isShareable && payload.count == 50_000)
+      try #require(payload.withBytes { $0[49_999] } == 7)
+      let failure = #expect(throws: SystemFailure.self) { _ = try payload.openReadOnly() }
+      try #require(failure?.errno == EMFILE)
+    }
+  }
+
+  /// Descriptors came free while the body arrived: the whole of it goes to shared memory.
+  @Test func movesOverAsSoonAsThereIsADescriptor() async {
+    await #expect(processExitsWith: .success) {
+      limitDescriptors(to: 3)
+      var writer = PayloadWriter()
+      let piece = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
+      for _ in 0..<3 { try piece.withUnsafeBytes { try writer.append($0) } }
+      limitDescriptors(to: 256)
+      try piece.withUnsafeBytes { try writer.append($0) }
+      let payload = try writer.finish()
+      try #require(payload.isShareable)
+      try #require(
+        payload.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+          == piece + piece + piece + piece)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Glibc
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct SignalWatchTests {
+  @Test func signalsAreEventsOfTheLoop() async {
+    await #expect(processExitsWith: .success) {
+      SignalWatch.block([SIGUSR1, SIGUSR2])
+      let loop = try EventLoop()
+      var seen: [CInt] = []
+      var signals: SignalWatch? = try SignalWatch([SIGUSR1, SIGUSR2], on: loop) { seen.append($0) }
+      raise(SIGUSR2)
+      raise(SIGUSR1)
+      loop.settle()
+      try #require(seen == [SIGUSR1, SIGUSR2])
+      let home = pthread_self()
+      let thread = try Thread(name: "stranger") { pthread_kill(home, SIGUSR1) }
+      loop.tick(waiting: true)
+      thread.join()
+      try #require(seen == [SIGUSR1, SIGUSR2, SIGUSR1])
+      let before = openDescriptors()
+      signals = nil
+      try #require(openDescriptors() == before - 1)
+      raise(SIGUSR1)
+      loop.settle()
+      try #require(seen.count == 3 && signals == nil)
+    }
+  }
+}

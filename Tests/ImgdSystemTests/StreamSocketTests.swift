@@ -1,0 +1,75 @@
+import Glibc
+import Testing
+
+@testable import ImgdSystem
+
+@Suite struct StreamSocketTests {
+  let scratch = ReadScratch(capacity: 16)
+
+  private func read(_ pair: SocketPair) -> String {
+    switch pair.near.read(into: scratch) {
+    case .bytes(let count): scratch.withBytes(count) { text($0) }
+    case let other: "\(other)"
+    }
+  }
+
+  private func text(_ bytes: Span<UInt8>) -> String {
+    String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+  }
+
+  @Test func readsWhatHasArrivedAndNeverWaits() throws {
+    let pair = try SocketPair()
+    #expect(read(pair) == "nothing")
+    pair.poke("hello")
+    #expect(read(pair) == "hello")
+    pair.poke("sixteen bytes it is, and then the rest")
+    #expect(read(pair) == "sixteen bytes it")
+    #expect(read(pair) == " is, and then th")
+    #expect(read(pair) == "e rest")
+    #expect(read(pair) == "nothing")
+  }
+
+  @Test func readsUpToTheEnd() throws {
+    let pair = try SocketPair()
+    pair.poke("last")
+    shutdown(pair.far, CInt(SHUT_WR))
+    #expect(read(pair) == "last")
+    #expect(read(pair) == "end")
+    #expect(pair.near.send(Array("still open".utf8), in: 0..<5, with: nil) == 5)
+    #expect(pair.drain() == Array("still".utf8))
+  }
+
+  @Test func noticesThatThePeerDidNotReadEverything() throws {
+    let pair = try SocketPair()
+    #expect(pair.near.send([1, 2, 3], in: 0..<3, with: nil) == 3)
+    pair.closeFar()
+    #expect(read(pair) == "broken")
+    #expect(pair.near.send([1], in: 0..<1, with: nil) == -1, "and no SIGPIPE")
+  }
+
+  @Test func descriptorsThatThePeerSendsAreClosed() async {
+    await #expect(processExitsWith: .success) {
+      let pair = try SocketPair()
+      let scratch = ReadScratch()
+      let before = openDescriptors()
+      for _ in 0..<200 {
+        try #require(send([42], with: [0, 1, 2], to: pair.far) == 1)
+        try #require(pair.near.read(into: scratch) == .bytes(1))
+      }
+      try #require(openDescriptors() == before)
+    }
+  }
+
+  @Test func knowsWhoIsAtTheOtherEnd() throws {
+    let peer = try PeerCredentials(of: try SocketPair().near)
+    #expect(peer.pid == getpid())
+    #expect(peer.uid == getuid())
+    #expect(peer.gid == getgid())
+  }
+
+  @Test func aFileHasNoPeer() throws {
+    let file = StreamSocket(FileDescriptor(owning: open("/dev/null", O_RDONLY)))
+    let failure = #expect(throws: SystemFailure.self) { try PeerCredentials(of: file) }
+    #expect(failure?.errno == ENOTSOCK)
+  }
+}

@@ -1,0 +1,47 @@
+import Glibc
+
+/// How many descriptors this process has open; meaningful in an exit test, where nobody else runs.
+///
+/// What the runtime opens for its own event loop, whenever it likes, does not count.
+func openDescriptors() -> Int {
+  (0..<1_024).count { number in
+    var room = [CChar](repeating: 0, count: 64)
+    let length = readlink("/proc/self/fd/\(number)", &room, room.count)
+    let letters = room.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }
+    let name = String(decoding: letters, as: UTF8.self)
+    return length >= 0 && !name.hasPrefix("anon_inode:[event") && name != "anon_inode:[timerfd]"
+  }
+}
+
+/// Lets this process have only so many descriptors; for exit tests alone.
+///
+/// The lowest three are the standard streams and stay open, so a limit of three forbids new ones
+/// whatever the runtime opens and closes meanwhile, and closing one of them makes room for one.
+func limitDescriptors(to count: rlim_t) {
+  var limit = rlimit(rlim_cur: count, rlim_max: 256)
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// A directory of its own for one test, gone with it.
+final class TemporaryDirectory {
+  let path: String
+
+  init() {
+    var template = Array("/tmp/imgd-test-XXXXXX".utf8CString)
+    mkdtemp(&template)
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    guard let entries = opendir(path) else { return }
+    while let entry = readdir(entries) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      unlink(path + "/" + name)
+      rmdir(path + "/" + name)
+    }
+    closedir(entries)
+    rmdir(path)
+  }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// Programs that a test starts and ends by their number.
+package enum ChildProcess {
+  /// Starts a program; its output and errors go to the file, or nowhere.
+  package static func spawn(
+    _ path: String, _ arguments: [String], output: String = "/dev/null",
+    environment: [String]? = nil
+  ) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var pid: pid_t = 0
+    let code = withCStrings([path] + arguments) { argv in
+      guard let environment else { return posix_spawn(&pid, path, &actions, nil, argv, environ) }
+      return withCStrings(environment) { posix_spawn(&pid, path, &actions, nil, argv, $0) }
+    }
+    guard code == 0 else { throw TestFailure("\(path): \(String(cString: strerror(code)))") }
+    return pid
+  }
+
+  /// Starts a program, waits for its end, and answers its exit code and what it wrote.
+  package static func run(
+    _ path: String, _ arguments: [String], environment: [String]? = nil
+  ) throws -> (code: CInt, output: String) {
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let pid = try spawn(path, arguments, output: directory + "/output", environment: environment)
+    let code = wait(pid)
+    return (code, read(directory + "/output") ?? "")
+  }
+
+  /// Waits for the end; the exit code, or minus the signal.
+  package static func wait(_ pid: pid_t) -> CInt {
+    var status: CInt = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    let signal = status & 0x7f
+    return signal == 0 ? (status >> 8) & 0xff : -signal
+  }
+
+  package static func isRunning(_ pid: pid_t) -> Bool {
+    var info = siginfo_t()
+    let flags = WEXITED | WNOHANG | WNOWAIT
+    return waitid(P_PID, id_t(pid), &info, flags) == 0 && info.si_signo == 0
+  }
+
+  private static func withCStrings<R>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R
+  ) -> R {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies + [nil])
+  }
+}
+
+/// Where this build's programs lie: beside the bundle that runs the tests.
+package enum BuiltProduct {
+  package static func path(of name: String) -> String {
+    let program = link("/proc/self/exe")
+    // The runner may be the toolchain's own: then the bundle is among its arguments.
+    let candidates = [program] + CommandLine.arguments
+    for candidate in candidates {
+      guard let slash = candidate.lastIndex(of: "/") else { continue }
+      let path = candidate[..<slash] + "/" + name
+      if access(String(path), X_OK) == 0 { return String(path) }
+    }
+    return ".build/debug/" + name
+  }
+
+  private static func link(_ path: String) -> String {
+    var bytes = [CChar](repeating: 0, count: 4096)
+    let count = readlink(path, &bytes, bytes.count - 1)
+    return count > 0 ? String(cString: bytes) : ""
+  }
+}
