@@ -119,7 +119,16 @@ extension CachedImage {
 }
 
 extension ResponseHead {
-  var pairs: [(name: String, value: String)] { headers.map { ($0.name, $0.value) } }
+  /// What speaks of one connection alone, and means nothing to whom the answer is shown later.
+  private static let hopByHop: Set<String> = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+  ]
+
+  /// The headers that belong to the answer itself.
+  var pairs: [(name: String, value: String)] {
+    headers.filter { !Self.hopByHop.contains($0.name) }.map { ($0.name, $0.value) }
+  }
 }
 
 extension FetchRequest {

@@ -159,12 +159,10 @@ final class FetchPipeline {
   }
 
   private func download(_ job: FetchJob, revalidating image: CachedImage?) {
+    if job.request.events { tell(job, "queued") }
+    hub.job(job.receipt, url: job.url.text, .queued)
     downloader.join(job, revalidating: image)
-    if job.request.events {
-      tell(job, "queued")
-      if job.state == .running { tell(job, "started") }
-    }
-    hub.job(job.receipt, url: job.url.text, job.state)
+    if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
     guard let limit = job.request.timeout else { return }
