@@ -19,7 +19,8 @@ extension Commands {
 
   private func cancel(_ receipt: ReceiptID, id: RequestID, from session: ClientSession) {
     guard let job = pipeline.jobs[receipt] else {
-      return answer(receipt, state: pipeline.hasEnded(receipt) ? "finished" : "unknown", id, session)
+      return answer(
+        receipt, state: pipeline.hasEnded(receipt) ? "finished" : "unknown", id, session)
     }
     guard session.mayEnd(job) else {
       return session.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))

@@ -6,7 +6,8 @@ extension Commands {
   func wait(_ wait: WaitRequest, id: RequestID, from session: ClientSession) {
     if let job = pipeline.jobs[wait.receipt] {
       guard session.mayEnd(job) else {
-        return session.refuse(id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
+        return session.refuse(
+          id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
       session.collecting += 1
       return job.collectors.append(

@@ -12,7 +12,8 @@ extension TransferSettings {
     maxRedirects = downloads.maxRedirects
     retries = downloads.retries
     userAgent = downloads.userAgent
-    accept = downloads.acceptTypes.map { "image/\($0.rawValue)" }.joined(separator: ",") + ",*/*;q=0.1"
+    accept =
+      downloads.acceptTypes.map { "image/\($0.rawValue)" }.joined(separator: ",") + ",*/*;q=0.1"
     proxy = configuration.network.proxy
     caFile = configuration.network.caFile
     addressRule = AddressRule(configuration.network)

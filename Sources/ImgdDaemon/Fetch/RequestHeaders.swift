@@ -15,7 +15,10 @@ struct RequestHeaders {
     sorted = headers.map { HeaderField($0.name.lowercased(), $0.value) }
       .sorted { $0.name < $1.name }
     let secrets = sorted.filter { Self.credentials.contains($0.name) }
-    scope = secrets.isEmpty ? nil : CredentialScope(
-      uid: uid, credentials: secrets.flatMap { [$0.name, $0.value] })
+    scope =
+      secrets.isEmpty
+      ? nil
+      : CredentialScope(
+        uid: uid, credentials: secrets.flatMap { [$0.name, $0.value] })
   }
 }

@@ -52,6 +52,11 @@ package struct ClientSocket: ~Copyable {
     outbox.send(to: stream) != .broken
   }
 
+  /// Says that no more requests will come; the answers still do.
+  package func endSending() {
+    shutdown(stream.descriptor.number, CInt(SHUT_WR))
+  }
+
   /// Waits until there is something to read, or room to write where that is wanted; false when
   /// the time is up first.
   package func wait(forRoom: Bool, until deadline: Instant?) throws(SystemFailure) -> Bool {

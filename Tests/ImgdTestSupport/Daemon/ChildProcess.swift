@@ -71,8 +71,10 @@ package enum BuiltProduct {
   }
 
   private static func link(_ path: String) -> String {
-    var bytes = [CChar](repeating: 0, count: 4096)
-    let count = readlink(path, &bytes, bytes.count - 1)
-    return count > 0 ? String(cString: bytes) : ""
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = bytes.withUnsafeMutableBytes { room in
+      readlink(path, room.assumingMemoryBound(to: CChar.self).baseAddress!, room.count)
+    }
+    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 }

@@ -19,7 +19,8 @@ package final class DaemonProcess: @unchecked Sendable {
       arguments += ["--config", "/dev/null"]
     }
     for setting in settings { arguments += ["--set", setting] }
-    pid = try ChildProcess.spawn(BuiltProduct.path(of: "imgd"), arguments, output: directory + "/log")
+    pid = try ChildProcess.spawn(
+      BuiltProduct.path(of: "imgd"), arguments, output: directory + "/log")
     try waitUntilItAnswers()
   }
 

@@ -4,12 +4,30 @@ import Glibc
 package enum TemporaryDirectory {
   package static func make() throws -> String {
     var template = Array("/tmp/imgd-test-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: errno \(errno)") }
-    return String(cString: template)
+    guard let path = mkdtemp(&template) else { throw TestFailure("mkdtemp: errno \(errno)") }
+    return String(cString: path)
   }
 
+  /// Removes the directory and everything below it.
   package static func remove(_ path: String) {
-    nftw(path, { path, _, _, _ in path.map { Glibc.remove($0) } ?? 0 }, 16, FTW_DEPTH | FTW_PHYS)
+    for name in names(in: path) {
+      let child = path + "/" + name
+      if unlink(child) != 0 { remove(child) }
+    }
+    rmdir(path)
+  }
+
+  private static func names(in path: String) -> [String] {
+    guard let directory = opendir(path) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
   }
 }
 

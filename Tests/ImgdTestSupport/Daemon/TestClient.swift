@@ -5,34 +5,19 @@ import ImgdWire
 /// One connection to a daemon, as a script would hold it: lines out, lines in.
 package final class TestClient: @unchecked Sendable {
   // Unchecked: used by one test at a time.
-  private let descriptor: CInt
+  private let socket: ClientSocket
   private var buffer: [UInt8] = []
   private var received: [CInt] = []
 
   /// How long an answer may take before the test has failed.
-  package var patience: CInt = 20_000
+  package var patience = Duration.seconds(20)
 
   package init(socket path: String) throws {
-    descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { room in
-      room.copyBytes(from: path.utf8.prefix(107))
-    }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
-    }
-    guard connected == 0 else {
-      let code = errno
-      close(descriptor)
-      throw TestFailure("connect \(path): \(String(cString: strerror(code)))")
-    }
+    socket = try ClientSocket(path: path)
   }
 
   deinit {
     for descriptor in received { close(descriptor) }
-    close(descriptor)
   }
 
   /// Sends lines, each with its newline.
@@ -40,14 +25,17 @@ package final class TestClient: @unchecked Sendable {
     try sendRaw(Array((lines.joined(separator: "\n") + "\n").utf8))
   }
 
+  /// Sends bytes as they are; what the daemon answers meanwhile is kept.
   package func sendRaw(_ bytes: [UInt8]) throws {
-    var sent = 0
-    while sent < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+    var outbox = Outbox()
+    outbox.bytes = bytes
+    while outbox.unsent > 0 {
+      guard socket.send(&outbox) else { throw TestFailure("the daemon closed the connection") }
+      guard outbox.unsent > 0 else { return }
+      guard try socket.wait(forRoom: true, until: .current + patience) else {
+        throw TestFailure("the daemon takes nothing")
       }
-      guard count > 0 else { throw TestFailure("send: \(String(cString: strerror(errno)))") }
-      sent += count
+      _ = try take()
     }
   }
 
@@ -105,20 +93,33 @@ package final class TestClient: @unchecked Sendable {
 
   /// Says "no more requests".
   package func halfClose() {
-    shutdown(descriptor, CInt(SHUT_WR))
+    socket.endSending()
   }
 
+  /// Waits for bytes; false when the daemon has closed the connection.
   private func readMore() throws -> Bool {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&waiting, 1, patience) > 0 else {
-      throw TestFailure("no answer within \(patience) ms; so far: \(String(decoding: buffer, as: UTF8.self))")
+    while true {
+      guard try socket.wait(forRoom: false, until: .current + patience) else {
+        let soFar = String(decoding: buffer.prefix(2_000), as: UTF8.self)
+        throw TestFailure("no answer within \(patience); so far: \(soFar)")
+      }
+      switch try take() {
+      case .some(true): return true
+      case .some(false): return false
+      case .none: continue
+      }
     }
-    var part = [UInt8](repeating: 0, count: 65_536)
-    var passenger: CInt = -1
-    let count = ReceivedBytes.read(descriptor, &part, &passenger)
-    if passenger >= 0 { received.append(passenger) }
-    guard count > 0 else { return false }
-    buffer += part[..<count]
-    return true
+  }
+
+  /// What has arrived; false at the end, nil when nothing is there.
+  private func take() throws -> Bool? {
+    switch try socket.receive() {
+    case .bytes(let bytes, let descriptor):
+      buffer += bytes
+      if let descriptor = consume descriptor { received.append(descriptor.release()) }
+      return true
+    case .end: return false
+    case .nothing: return nil
+    }
   }
 }
