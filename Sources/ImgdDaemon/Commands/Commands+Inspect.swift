@@ -66,16 +66,16 @@ extension Commands {
     guard entries.tier == .memory else {
       return session.refuse(id: id, receipt: nil, .noDiskTier)
     }
-    let cursor = entries.cursor.map { UInt64($0) } ?? 0
-    guard let cursor else {
-      return session.refuse(id: id, receipt: nil, .badCursor(entries.cursor ?? ""))
+    let cursor = entries.cursor.flatMap { UInt64($0) }
+    if let text = entries.cursor, cursor == nil {
+      return session.refuse(id: id, receipt: nil, .badCursor(text))
     }
     let page = pipeline.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
     session.reply(id: id) { line in
       line.array("entries") { line in
         for image in page.images {
           line.object { line in
-            line.field("url", image.key.url)
+            line.field("url", image.key.url.text)
             line.field("identifier", image.key.identifier)
             describe(image, in: &line)
           }
@@ -88,13 +88,13 @@ extension Commands {
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
     line.field("format", image.format.name)
     line.field("type", image.format.mediaType)
-    line.field("width", image.facts.width)
-    line.field("height", image.facts.height)
-    line.field("frames", image.facts.frames)
+    line.field("width", Int(image.facts.width))
+    line.field("height", Int(image.facts.height))
+    line.field("frames", Int(image.facts.frames))
     line.field("bytes", image.payload.count)
     line.field("age", image.age(at: loop.now))
     line.field("fresh_for", image.freshFor(at: loop.now))
-    line.field("stored", Timestamp.rfc3339(image.storedAt))
+    line.field("stored", Timestamp.rfc3339(image.storedAtWall))
     line.array("tags") { line in for tag in image.tags { line.element(tag) } }
   }
 }

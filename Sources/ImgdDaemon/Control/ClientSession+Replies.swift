@@ -45,7 +45,7 @@ extension ClientSession {
 
 extension JSONWriter {
   /// What the origin answered, as it is stored.
-  mutating func http(status: Int, headers: [(name: String, value: String)]) {
+  mutating func http(status: Int, headers: HeaderList) {
     object("http") { line in
       line.field("status", status)
       line.object("headers") { line in

@@ -34,17 +34,20 @@ final class EventHub {
     }
   }
 
-  func cache(_ what: CacheChange, _ removal: MemoryTier.Removal) {
-    guard removal.entries > 0 else { return }
+  func cache(_ what: CacheChange, _ removal: Removal) {
+    if removal.entries > 0 { cache(what, entries: removal.entries, bytes: removal.bytes) }
+  }
+
+  func cache(_ what: CacheChange, entries: Int, bytes: Int) {
     tell(.cache, "cache") { event in
       event.field("what", what.rawValue)
       event.field("tier", "memory")
-      event.field("entries", removal.entries)
-      event.field("bytes", removal.bytes)
+      event.field("entries", entries)
+      event.field("bytes", bytes)
     }
   }
 
-  func pressure(source: String, removed: MemoryTier.Removal) {
+  func pressure(source: String, removed: Removal) {
     pressure.events += 1
     pressure.removedBytes += removed.bytes
     pressure.last = WallClock.seconds

@@ -46,7 +46,9 @@ extension FetchPipeline {
 
   private func deliverDescriptor(_ reply: FetchReply, to session: ClientSession) {
     do throws(SystemFailure) {
-      session.attach(try memory.lend(reply.delivered.image))
+      let image = reply.delivered.image
+      hub.cache(.evicted, try memory.makeLendable(image))
+      session.attach(try image.payload.openReadOnly())
       session.write(reply)
     } catch {
       session.refuse(id: reply.id, receipt: reply.receipt, .noDescriptor(error))

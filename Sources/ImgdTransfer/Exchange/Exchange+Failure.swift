@@ -9,6 +9,9 @@ extension Exchange {
     }
     if gate.refused != nil, gate.opened == 0 { return blockedAddress }
     switch code {
+    case CURLE_OK:
+      // curl is content with a head that has no end.
+      return connect(CURLE_GOT_NOTHING, isTransient: true)
     case CURLE_URL_MALFORMAT:
       return TransferFailure(.badURL, "the URL of \(host) cannot be asked: \(reason(code))")
     case CURLE_COULDNT_RESOLVE_HOST:

@@ -1,0 +1,27 @@
+/// A place in an answer at which the origin waits until the test lets it go on.
+package final class Gate: Sendable {
+  private struct State {
+    var isOpen = false
+    var arrivals = 0
+  }
+
+  private let state = Shared(State())
+
+  package init() {}
+
+  /// Lets through whoever waits, and whoever comes.
+  package func open() {
+    state.with { $0.isOpen = true }
+  }
+
+  /// Waits until the origin stands at the gate for the `count`th time; false when it does not come.
+  @discardableResult
+  package func waitUntilReached(_ count: Int = 1) -> Bool {
+    state.wait { $0.arrivals >= count ? true : nil } ?? false
+  }
+
+  func pass() {
+    state.with { $0.arrivals += 1 }
+    _ = state.wait(seconds: 120) { $0.isOpen ? true : nil }
+  }
+}

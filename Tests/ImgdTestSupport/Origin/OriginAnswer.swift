@@ -1,0 +1,192 @@
+/// What an origin does when it is asked.
+package struct OriginAnswer: Sendable {
+  enum Step: Sendable {
+    case send([UInt8])
+    case wait(Gate)
+    /// Sends the bytes again and again, until nobody listens.
+    case repeating([UInt8])
+    /// Closes the connection in good order.
+    case close
+    /// Breaks the connection off, so that the client sees a reset.
+    case reset
+    /// Says nothing until the client goes.
+    case silence
+  }
+
+  let steps: @Sendable (OriginRequest) -> [Step]
+
+  init(_ steps: @escaping @Sendable (OriginRequest) -> [Step]) {
+    self.steps = steps
+  }
+
+  init(_ steps: Step...) {
+    self.steps = { _ in steps }
+  }
+
+}
+
+// MARK: In good order
+
+extension OriginAnswer {
+  package static func picture(
+    _ bytes: [UInt8], type: String = "image/png", headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    body(bytes, headers: [("Content-Type", type)] + headers)
+  }
+
+  package static func body(
+    _ bytes: [UInt8], status: Int = 200, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer(.send(head(status, headers, length: bytes.count) + bytes))
+  }
+
+  package static func status(
+    _ status: Int, headers: [(String, String)] = [], body bytes: [UInt8] = []
+  ) -> OriginAnswer {
+    body(bytes, status: status, headers: headers)
+  }
+
+  package static func redirect(
+    to location: String, status: Int = 302, body bytes: [UInt8] = []
+  ) -> OriginAnswer {
+    body(bytes, status: status, headers: [("Location", location)])
+  }
+
+  /// 304 to who has this tag already, else the body.
+  package static func conditional(
+    _ bytes: [UInt8], tag: String, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer { request in
+      let headers = headers + [("ETag", tag)]
+      let isKnown = request.header("if-none-match") == tag
+      return [
+        .send(isKnown ? head(304, headers, length: nil) : head(200, headers, length: bytes.count)),
+        .send(isKnown ? [] : bytes),
+      ]
+    }
+  }
+
+  /// The request's own head as the body.
+  package static var echo: OriginAnswer {
+    OriginAnswer { request in
+      let bytes = Array(request.text.utf8)
+      return [.send(head(200, [], length: bytes.count) + bytes)]
+    }
+  }
+
+  package static func chunked(
+    _ chunks: [[UInt8]], headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    let start = head(200, headers + [("Transfer-Encoding", "chunked")], length: nil)
+    return OriginAnswer(.send(start + chunks.flatMap(chunk) + Array("0\r\n\r\n".utf8)))
+  }
+
+  /// A body without a length, which ends where the connection ends.
+  package static func untilClosed(
+    _ bytes: [UInt8], headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer(.send(head(200, headers, length: nil) + bytes), .close)
+  }
+
+  /// Packed, and labelled as such.
+  package static func gzip(_ bytes: [UInt8], headers: [(String, String)] = []) -> OriginAnswer {
+    body(Gzip.stored(bytes), headers: [("Content-Encoding", "gzip")] + headers)
+  }
+
+  /// Packed, without a length.
+  package static func chunkedGzip(_ bytes: [UInt8]) -> OriginAnswer {
+    chunked([Gzip.stored(bytes)], headers: [("Content-Encoding", "gzip")])
+  }
+}
+
+// MARK: Slowly
+
+extension OriginAnswer {
+  /// Waits at the gate before it says anything.
+  package static func held(at gate: Gate, then answer: OriginAnswer) -> OriginAnswer {
+    OriginAnswer { request in [.wait(gate)] + answer.steps(request) }
+  }
+
+  /// Sends the head and the first bytes of the body, and the rest behind the gate.
+  package static func body(
+    _ bytes: [UInt8], heldAfter count: Int, at gate: Gate, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer(
+      .send(head(200, headers, length: bytes.count) + bytes.prefix(count)), .wait(gate),
+      .send(Array(bytes.dropFirst(count))))
+  }
+
+  /// Takes the request and never answers.
+  package static var silence: OriginAnswer { OriginAnswer(.silence) }
+
+  /// Sends the head and the first bytes of the body, and then nothing, without closing.
+  package static func stalls(_ bytes: [UInt8], after count: Int) -> OriginAnswer {
+    OriginAnswer(.send(head(200, [], length: bytes.count) + bytes.prefix(count)), .silence)
+  }
+}
+
+// MARK: In disorder
+
+extension OriginAnswer {
+  /// Closes in the middle of the body.
+  package static func cut(_ bytes: [UInt8], after count: Int) -> OriginAnswer {
+    OriginAnswer(.send(head(200, [], length: bytes.count) + bytes.prefix(count)), .close)
+  }
+
+  /// Announces another length than it sends, and closes.
+  package static func misannounced(_ bytes: [UInt8], as length: Int) -> OriginAnswer {
+    OriginAnswer(.send(head(200, [], length: length) + bytes), .close)
+  }
+
+  /// Sends a body without end, announced as `length` or not at all.
+  package static func endless(length: Int? = nil, status: Int = 200) -> OriginAnswer {
+    OriginAnswer(
+      .send(head(status, [], length: length)), .repeating([UInt8](repeating: 0x2e, count: 65_536)))
+  }
+
+  /// Redirects, and goes on talking.
+  package static func endlessRedirect(to location: String) -> OriginAnswer {
+    OriginAnswer(
+      .send(head(302, [("Location", location)], length: nil)),
+      .repeating([UInt8](repeating: 0x2e, count: 65_536)))
+  }
+
+  /// Closes before the last chunk.
+  package static func chunkedCut(_ chunks: [[UInt8]]) -> OriginAnswer {
+    let start = head(200, [("Transfer-Encoding", "chunked")], length: nil)
+    return OriginAnswer(.send(start + chunks.flatMap(chunk)), .close)
+  }
+
+  /// Sends the body as it is and calls it encoded.
+  package static func labelled(_ bytes: [UInt8], as coding: String) -> OriginAnswer {
+    body(bytes, headers: [("Content-Encoding", coding)])
+  }
+
+  /// Closes without a word.
+  package static var closed: OriginAnswer { OriginAnswer(.close) }
+
+  /// Resets the connection without a word.
+  package static var reset: OriginAnswer { OriginAnswer(.reset) }
+
+  /// Exactly these bytes, then closes.
+  package static func raw(_ text: String) -> OriginAnswer {
+    OriginAnswer(.send(Array(text.utf8)), .close)
+  }
+}
+
+// MARK: Bytes
+
+extension OriginAnswer {
+  private static func head(
+    _ status: Int, _ headers: [(String, String)], length: Int?
+  ) -> [UInt8] {
+    var text = "HTTP/1.1 \(status) Status \(status)\r\n"
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    if let length { text += "Content-Length: \(length)\r\n" }
+    return Array((text + "\r\n").utf8)
+  }
+
+  private static func chunk(_ bytes: [UInt8]) -> [UInt8] {
+    Array((String(bytes.count, radix: 16) + "\r\n").utf8) + bytes + Array("\r\n".utf8)
+  }
+}

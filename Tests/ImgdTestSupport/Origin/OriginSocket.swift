@@ -1,0 +1,120 @@
+import Glibc
+
+/// The few socket calls of the origin, all blocking.
+enum OriginSocket {
+  static func listen(ipv6: Bool) throws -> CInt {
+    let listener = socket(
+      ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let bound = ipv6 ? bindIPv6(listener) : bindIPv4(listener)
+    guard bound == 0, Glibc.listen(listener, 1024) == 0 else {
+      throw OriginFailure(description: "no port for the origin: errno \(errno)")
+    }
+    return listener
+  }
+
+  private static func bindIPv4(_ listener: CInt) -> CInt {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return bind(listener, to: &address)
+  }
+
+  static func connectWithoutWaiting(_ port: Int) -> CInt {
+    let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    address.sin_port = UInt16(port).bigEndian
+    _ = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return client
+  }
+
+  private static func bindIPv6(_ listener: CInt) -> CInt {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_addr = in6addr_loopback
+    return bind(listener, to: &address)
+  }
+
+  private static func bind<A>(_ listener: CInt, to address: inout A) -> CInt {
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.bind(listener, $0, socklen_t(MemoryLayout<A>.size))
+      }
+    }
+  }
+
+  /// The port stands at the same place in both kinds of address.
+  static func port(of listener: CInt) -> Int {
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    _ = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
+    }
+    return Int(UInt16(bigEndian: address.sin6_port))
+  }
+
+  static func accept(_ listener: CInt) -> CInt? {
+    let connection = Glibc.accept(listener, nil, nil)
+    guard connection >= 0 else { return nil }
+    var on: CInt = 1
+    setsockopt(
+      connection, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+    return connection
+  }
+
+  /// False when nobody listens any more.
+  static func send(_ bytes: [UInt8], to connection: CInt) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let sent = rest.withUnsafeBytes {
+        Glibc.send(connection, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+      }
+      guard sent > 0 else { return false }
+      rest = rest.dropFirst(sent)
+    }
+    return true
+  }
+
+  static func waitForEnd(of connection: CInt) {
+    var byte: UInt8 = 0
+    while recv(connection, &byte, 1, 0) > 0 {}
+  }
+
+  /// Makes the coming close a reset.
+  static func breakOff(_ connection: CInt) {
+    var now = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+  }
+}
+
+package struct OriginFailure: Error, CustomStringConvertible {
+  package let description: String
+}
+
+/// Starts a thread that nobody waits for.
+func detachThread(_ body: @escaping @Sendable () -> Void) {
+  final class Start: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+  var attributes = pthread_attr_t()
+  pthread_attr_init(&attributes)
+  pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
+  pthread_attr_setstacksize(&attributes, 256 * 1024)
+  var thread = pthread_t()
+  let start = Unmanaged.passRetained(Start(body)).toOpaque()
+  let code = pthread_create(
+    &thread, &attributes,
+    { context in
+      guard let context else { return nil }
+      Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+      return nil
+    }, start)
+  precondition(code == 0, "a test has room for its threads")
+  pthread_attr_destroy(&attributes)
+}

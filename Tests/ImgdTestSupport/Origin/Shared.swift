@@ -1,0 +1,46 @@
+import Glibc
+
+/// A value that the threads of a test share, and wait on.
+package final class Shared<Value>: @unchecked Sendable {
+  // Unchecked, because every access holds the lock.
+  private var value: Value
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  package init(_ value: Value) {
+    self.value = value
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(changed)
+    pthread_mutex_destroy(mutex)
+    changed.deallocate()
+    mutex.deallocate()
+  }
+
+  /// Reads or changes the value; whoever waits looks again.
+  @discardableResult
+  package func with<R>(_ body: (inout Value) -> R) -> R {
+    pthread_mutex_lock(mutex)
+    defer {
+      pthread_cond_broadcast(changed)
+      pthread_mutex_unlock(mutex)
+    }
+    return body(&value)
+  }
+
+  /// Waits until `take` finds what it wants; nil when that has not come after `seconds`.
+  package func wait<R>(seconds: Int = 20, for take: (inout Value) -> R?) -> R? {
+    var deadline = timespec()
+    clock_gettime(CLOCK_REALTIME, &deadline)
+    deadline.tv_sec += seconds
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let found = take(&value) { return found }
+      guard pthread_cond_timedwait(changed, mutex, &deadline) == 0 else { return take(&value) }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("Attempts after a failure")
+struct RetryPolicyTests {
+  private func transient(_ kind: TransferFailure.Kind = .connect) -> TransferFailure {
+    var failure = TransferFailure(kind, "")
+    failure.isTransient = true
+    return failure
+  }
+
+  @Test("wait twice as long each time, up to a bound")
+  func backoff() {
+    var policy = RetryPolicy(most: 100)
+    let pauses = (0..<9).map { _ in
+      policy.pause(after: transient(), rest: .seconds(1_000), jitter: 1)
+    }
+    let expected = [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]
+    #expect(pauses == expected.map { .milliseconds($0) })
+    #expect(policy.made == 9)
+  }
+
+  @Test("are spread by half")
+  func jitter() throws {
+    for _ in 0..<100 {
+      var policy = RetryPolicy(most: 1)
+      let drawn = policy.pause(after: transient(), rest: .seconds(1))
+      let pause = try #require(drawn)
+      #expect((.milliseconds(50)...Duration.milliseconds(150)).contains(pause))
+    }
+  }
+
+  @Test("end when there have been enough")
+  func enough() {
+    var policy = RetryPolicy(most: 2)
+    let pauses = (0..<3).map { _ in policy.pause(after: transient(), rest: .seconds(9)) != nil }
+    #expect(pauses == [true, true, false])
+  }
+
+  @Test("do not follow what would fail again")
+  func final() {
+    var policy = RetryPolicy(most: 2)
+    let pause = policy.pause(after: TransferFailure(.tls, ""), rest: .seconds(9))
+    #expect(pause == nil)
+  }
+
+  @Test("do not begin after the deadline")
+  func deadline() {
+    var policy = RetryPolicy(most: 2)
+    let pause = policy.pause(after: transient(), rest: .milliseconds(100), jitter: 1)
+    #expect(pause == nil)
+    #expect(policy.made == 0)
+  }
+
+  @Test("come when the origin says, if that is before the deadline")
+  func retryAfter() {
+    var failure = transient(.httpStatus)
+    failure.retryAfter = .seconds(3)
+    var policy = RetryPolicy(most: 2)
+    let late = policy.pause(after: failure, rest: .seconds(2))
+    #expect(late == nil)
+    let early = policy.pause(after: failure, rest: .seconds(4))
+    #expect(early == .seconds(3))
+  }
+
+  @Test("fetch a broken body anew once")
+  func truncated() {
+    var policy = RetryPolicy(most: 5)
+    let first = policy.pause(after: transient(.truncated), rest: .seconds(9))
+    #expect(first != nil)
+    let second = policy.pause(after: transient(.truncated), rest: .seconds(9))
+    #expect(second == nil)
+  }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("The way along redirects")
+struct RouteTests {
+  private func order(_ names: String..., credentials: Set<String> = []) -> TransferOrder {
+    TransferOrder(
+      serial: 1, url: "http://a.org/", headers: names.map { HeaderField($0, "x") },
+      credentialNames: credentials, maxBytes: 1, deadline: .seconds(1))
+  }
+
+  @Test("keeps credentials from other origins, also when it leads back")
+  func credentials() throws {
+    let order = order("Authorization", "Cookie", "X-Key", "Referer", credentials: ["x-key"])
+    var route = Route(to: try TransferURL("http://a.org/"))
+    try route.follow("/b", from: nil, atMost: 9)
+    #expect(route.headers(of: order).count == 4)
+    try route.follow("http://b.org/", from: nil, atMost: 9)
+    #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
+    try route.follow("http://a.org/", from: nil, atMost: 9)
+    #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
+  }
+
+  @Test(
+    "counts scheme, host and port as the origin",
+    arguments: [("https://a.org/", 0), ("http://a.org:81/", 0), ("http://A.org:80/", 1)])
+  func origin(location: String, headers: Int) throws {
+    var route = Route(to: try TransferURL("http://a.org/"))
+    try route.follow(location, from: nil, atMost: 9)
+    #expect(route.headers(of: order("Cookie")).count == headers)
+  }
+
+  @Test("remembers that it has been in public")
+  func publicness() throws {
+    var route = Route(to: try TransferURL("http://a.org/"))
+    try route.follow("/1", from: IPAddress("10.0.0.1"), atMost: 9)
+    #expect(!route.afterPublic)
+    try route.follow("/2", from: IPAddress("1.1.1.1"), atMost: 9)
+    #expect(route.afterPublic)
+    try route.follow("/3", from: IPAddress("10.0.0.1"), atMost: 9)
+    #expect(route.afterPublic)
+  }
+
+  @Test("is no longer than allowed, and names the limit")
+  func length() throws {
+    var route = Route(to: try TransferURL("http://a.org/"))
+    try route.follow("/1", from: nil, atMost: 1)
+    #expect { try route.follow("/2", from: nil, atMost: 1) } throws: { error in
+      let failure = error as? TransferFailure
+      return failure?.kind == .tooManyRedirects && failure?.limit == 1
+    }
+  }
+
+  @Test("behind a proxy, looks at addresses that URLs spell out")
+  func proxied() throws {
+    let rule = AddressRule(mode: .deny)
+    #expect(throws: TransferFailure.self) {
+      try Route(to: try TransferURL("http://127.0.0.1/")).check(rule)
+    }
+    #expect(throws: TransferFailure.self) {
+      try Route(to: try TransferURL("http://[::1]/")).check(rule)
+    }
+    try Route(to: try TransferURL("http://localhost/")).check(rule)
+  }
+}

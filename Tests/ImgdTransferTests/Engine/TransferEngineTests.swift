@@ -1,0 +1,90 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("The engine", .timeLimit(.minutes(1)))
+struct TransferEngineTests {
+  @Test("closes the connection of a transfer that is aborted, and says no more about it")
+  func abort() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench()
+    origin.plan("/a", .stalls(sample(1_000), after: 10))
+    let serial = bench.begin(origin.url("/a"))
+    try bench.waitForHead(of: serial)
+    bench.engine.abort(serial: serial)
+    #expect(origin.waitForOpenConnections(0))
+    origin.plan("/b", .body(sample(1)))
+    _ = try bench.fetch(origin.url("/b"))
+    #expect(bench.events(of: serial).allSatisfy { $0.outcome(of: serial) == nil })
+  }
+
+  @Test("does not mind calls for transfers that it does not know")
+  func unknown() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench()
+    bench.engine.abort(serial: 77)
+    bench.engine.adjust(serial: 77, maxBytes: 1, deadline: .seconds(1))
+    origin.plan("/a", .body(sample(1)))
+    #expect(try bench.fetch(origin.url("/a")).payload.count == 1)
+  }
+
+  @Test("ends what is under way when it stops, and can be stopped twice")
+  func stop() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench(.with { $0.retries = 9 })
+    let gate = Gate()
+    origin.plan("/a", .silence)
+    origin.plan("/b", .held(at: gate, then: .body(sample(1))))
+    origin.plan("/c", .status(503, headers: [("Retry-After", "9")]))
+    for path in ["/a", "/b", "/c"] { bench.begin(origin.url(path)) }
+    bench.begin("http://nowhere.invalid/")
+    for path in ["/a", "/b", "/c"] { #expect(origin.waitForRequests(path)) }
+    bench.engine.stop()
+    bench.engine.stop()
+    gate.open()
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test("takes over new settings for what begins afterwards")
+  func apply() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench()
+    origin.plan("/echo", .echo)
+    bench.engine.apply(.with { $0.userAgent = "other/1" })
+    #expect(try bench.fetch(origin.url("/echo")).text.contains("other/1"))
+  }
+
+  @Test("does many at once, each with its own")
+  func many() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench()
+    let counts = (1...200).map { $0 * 97 }
+    for count in counts { origin.plan("/\(count)", .body(sample(count))) }
+    let serials = counts.map { bench.begin(origin.url("/\($0)")) }
+    for (serial, count) in zip(serials, counts) {
+      guard case .received(let result) = try bench.outcome(of: serial) else {
+        throw TransferFailure(.internal, "\(count) is missing")
+      }
+      #expect(result.bytes == sample(count))
+    }
+  }
+
+  @Test("survives transfers that are aborted in every state")
+  func abortStorm() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench(.with { $0.retries = 3 })
+    origin.plan("/ok", .body(sample(40_000)))
+    origin.plan("/busy", .status(503))
+    origin.plan("/away", .redirect(to: "/ok"))
+    origin.plan("/cut", .cut(sample(40_000), after: 20_000))
+    for round in 0..<300 {
+      let path = ["/ok", "/busy", "/away", "/cut"][round % 4]
+      let serial = bench.begin(origin.url(path))
+      if round % 3 == 0 { origin.waitForRequests(path, 1) }
+      bench.engine.abort(serial: serial)
+    }
+    #expect(try bench.fetch(origin.url("/ok")).payload.count == 40_000)
+  }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("A fetch", .timeLimit(.minutes(1)))
+struct BodyTests {
+  let origin: OriginServer
+  let bench: TransferBench
+
+  init() throws {
+    origin = try OriginServer()
+    bench = try TransferBench()
+  }
+
+  @Test("brings the body and the head", arguments: [1, 100, 16_384, 16_385, 300_000])
+  func body(count: Int) throws {
+    origin.plan("/a.png", .picture(sample(count), headers: [("ETag", "\"1\"")]))
+    let result = try bench.fetch(origin.url("/a.png"))
+    #expect(result.bytes == sample(count))
+    #expect(result.head.status == 200)
+    #expect(result.head["content-type"] == "image/png")
+    #expect(result.head["etag"] == "\"1\"")
+    #expect(result.head.finalURL == nil)
+    #expect(result.retries == 0)
+    #expect(result.bytesReceived == count)
+  }
+
+  @Test("puts chunks together, and ignores trailers' place in the head")
+  func chunked() throws {
+    origin.plan("/a", .chunked([sample(10), sample(70_000), sample(1)]))
+    let serial = bench.begin(origin.url("/a"))
+    guard case .received(let result) = try bench.outcome(of: serial) else {
+      throw TransferFailure(.internal, "not received")
+    }
+    #expect(result.bytes == sample(10) + sample(70_000) + sample(1))
+    guard case .headers(_, let expected) = bench.events(of: serial).first else {
+      throw TransferFailure(.internal, "no head was reported")
+    }
+    #expect(expected == nil)
+  }
+
+  @Test("takes a body that ends with its connection")
+  func untilClosed() throws {
+    origin.plan("/a", .untilClosed(sample(1_000)))
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
+  }
+
+  @Test("reports the head, progress with the final count, and the end, in this order")
+  func events() throws {
+    let gate = Gate()
+    origin.plan("/a", .body(sample(1_000), heldAfter: 400, at: gate))
+    let serial = bench.begin(origin.url("/a"))
+    try bench.waitForHead(of: serial)
+    gate.open()
+    _ = try bench.outcome(of: serial)
+    let events = bench.events(of: serial)
+    guard case .headers(serial, expected: 1_000) = events.first,
+      case .progress(serial, received: 1_000, expected: 1_000) = events.dropLast().last,
+      case .finished = events.last
+    else { throw TransferFailure(.internal, "\(events)") }
+  }
+
+  @Test("reports progress at most ten times a second")
+  func progressRate() throws {
+    origin.plan("/a", .body([UInt8](repeating: 1, count: 8 << 20)))
+    let clock = ContinuousClock()
+    let start = clock.now
+    let serial = bench.begin(origin.url("/a"), maxBytes: 16 << 20)
+    _ = try bench.outcome(of: serial)
+    let tenths = Int((clock.now - start) / .milliseconds(100))
+    let reports = bench.events(of: serial).count - 2
+    #expect(reports >= 1 && reports <= tenths + 1)
+  }
+
+  @Test("sends the engine's headers, and the order's in their place")
+  func headers() throws {
+    origin.plan("/echo", .echo)
+    let plain = try bench.fetch(origin.url("/echo")).text.lowercased()
+    #expect(plain.contains("user-agent: imgd\r\n"))
+    #expect(plain.contains("accept: image/*"))
+    #expect(plain.contains("accept-encoding: identity\r\n"))
+    #expect(!plain.contains("expect:"))
+    let own = [HeaderField("Accept", "text/plain"), HeaderField("X-Empty", "")]
+    let text = try bench.fetch(origin.url("/echo"), headers: own).text.lowercased()
+    #expect(text.contains("accept: text/plain\r\n"))
+    #expect(!text.contains("image/*"))
+    #expect(text.contains("x-empty:"))
+  }
+
+  @Test("never sends a field that would be two")
+  func injection() throws {
+    origin.plan("/echo", .echo)
+    let fields = [HeaderField("X-A", "1\r\nX-B: 2"), HeaderField("X-C\n", "3")]
+    let text = try bench.fetch(origin.url("/echo"), headers: fields).text.lowercased()
+    #expect(!text.contains("x-a") && !text.contains("x-b") && !text.contains("x-c"))
+  }
+
+  @Test("uses a connection again")
+  func keptConnection() throws {
+    origin.plan("/a", .body(sample(100)))
+    for _ in 0..<20 { _ = try bench.fetch(origin.url("/a")) }
+    #expect(origin.connections == 1)
+  }
+
+  @Test("asks again by itself when a kept connection has died")
+  func deadConnection() throws {
+    origin.plan("/a", .untilClosed(sample(9), headers: [("Connection", "keep-alive")]))
+    for _ in 0..<5 { #expect(try bench.fetch(origin.url("/a")).bytes == sample(9)) }
+  }
+
+  @Test("ignores the environment's proxies")
+  func environment() throws {
+    setenv("http_proxy", "http://127.0.0.1:1", 1)
+    defer { unsetenv("http_proxy") }
+    origin.plan("/a", .body(sample(5)))
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(5))
+  }
+
+  @Test("goes through the proxy that is set, whose own address is exempt")
+  func proxy() throws {
+    let proxy = try OriginServer()
+    proxy.plan("http://example.invalid/a", .body(sample(7)))
+    let bench = try TransferBench(
+      .with {
+        $0.proxy = proxy.url("")
+        $0.addressRule = AddressRule(mode: .deny)
+      })
+    #expect(try bench.fetch("http://example.invalid/a").bytes == sample(7))
+    #expect(try bench.failure(origin.url("/a")).kind == .blockedAddress)
+  }
+}

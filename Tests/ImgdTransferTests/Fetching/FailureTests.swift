@@ -1,0 +1,226 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("A fetch that fails", .timeLimit(.minutes(1)))
+struct FailureTests {
+  let origin: OriginServer
+  let bench: TransferBench
+
+  init() throws {
+    origin = try OriginServer()
+    bench = try TransferBench()
+  }
+
+  @Test(
+    "says that the status is wrong, and brings the head",
+    arguments: [206, 300, 304, 305, 400, 403, 404, 410, 500, 503])
+  func status(status: Int) throws {
+    origin.plan("/a", .status(status, headers: [("X-Why", "so")], body: Array("sorry".utf8)))
+    let failure = try bench.failure(origin.url("/a"))
+    #expect(failure.kind == .httpStatus)
+    #expect(failure.status == status)
+    #expect(failure.head?["x-why"] == "so")
+  }
+
+  @Test("keeps the connection after a short error, and closes it after a long one")
+  func errorBodies() throws {
+    origin.plan("/short", .status(404, body: sample(1_000)))
+    origin.plan("/endless", .endless(status: 404))
+    for _ in 0..<3 { _ = try bench.failure(origin.url("/short")) }
+    #expect(origin.connections == 1)
+    #expect(try bench.failure(origin.url("/endless")).status == 404)
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test("a redirect without a destination is a wrong status", arguments: [301, 302, 303, 307, 308])
+  func redirectToNowhere(status: Int) throws {
+    origin.plan("/a", .status(status))
+    #expect(try bench.failure(origin.url("/a")).status == status)
+  }
+
+  @Test("takes 304 for an answer only when it has asked")
+  func conditional() throws {
+    origin.plan("/a", .conditional(sample(50), tag: "\"t\"", headers: [("X-New", "1")]))
+    let known = [HeaderField("If-None-Match", "\"t\"")]
+    let result = try bench.fetch(origin.url("/a"), headers: known)
+    #expect(result.head.status == 304)
+    #expect(result.head["x-new"] == "1")
+    #expect(result.payload.count == 0)
+    let other = [HeaderField("if-none-match", "\"u\"")]
+    #expect(try bench.fetch(origin.url("/a"), headers: other).bytes == sample(50))
+  }
+
+  @Test("says that there is nothing", arguments: [200, 203, 204, 205])
+  func empty(status: Int) throws {
+    origin.plan("/a", .status(status))
+    let failure = try bench.failure(origin.url("/a"))
+    #expect(failure.kind == .emptyBody)
+    #expect(failure.status == status)
+  }
+
+  @Test("says how much of the body came")
+  func cut() throws {
+    origin.plan("/cut", .cut(sample(1_000), after: 300))
+    let failure = try bench.failure(origin.url("/cut"))
+    #expect(failure.kind == .truncated)
+    #expect(failure.expected == 1_000)
+    #expect(failure.received == 300)
+    origin.plan("/chunks", .chunkedCut([sample(100), sample(20)]))
+    #expect(try bench.failure(origin.url("/chunks")).kind == .truncated)
+    origin.plan("/longer", .misannounced(sample(100), as: 101))
+    #expect(try bench.failure(origin.url("/longer")).kind == .truncated)
+  }
+
+  @Test("takes no more than was announced")
+  func announcedTooLittle() throws {
+    origin.plan("/a", .misannounced(sample(100), as: 60))
+    #expect(try bench.fetch(origin.url("/a")).bytes == Array(sample(100).prefix(60)))
+  }
+
+  @Test("says that nobody answers")
+  func connect() throws {
+    let gone = try OriginServer()
+    let url = gone.url("/a")
+    gone.stop()
+    #expect(gone.waitForOpenConnections(0))
+    let failure = try bench.failure(url)
+    #expect(failure.kind == .connect)
+    #expect(failure.message.contains("127.0.0.1"))
+  }
+
+  @Test("says that the origin broke off before it answered")
+  func brokenOff() throws {
+    origin.plan("/closed", .closed)
+    origin.plan("/reset", .reset)
+    origin.plan("/half", .raw("HTTP/1.1 200 OK\r\nContent-"))
+    for path in ["/closed", "/reset", "/half"] {
+      let failure = try bench.failure(origin.url(path))
+      #expect(failure.kind == .connect, "\(path): \(failure)")
+    }
+  }
+
+  @Test(
+    "says that the origin does not speak HTTP", arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
+  func otherProtocol(text: String) throws {
+    origin.plan("/a", .raw(text))
+    #expect(try bench.failure(origin.url("/a")).kind == .connect)
+  }
+
+  @Test("says that a name has no address")
+  func dns() throws {
+    let failure = try bench.failure("http://nowhere.invalid/a?key=secret")
+    #expect(failure.kind == .dns)
+    #expect(failure.message.contains("nowhere.invalid"))
+    #expect(!failure.message.contains("secret"))
+  }
+
+  @Test("says that the URL is none")
+  func badURL() throws {
+    #expect(try bench.failure("http://").kind == .badURL)
+    #expect(try bench.failure("ftp://example.org/a").kind == .blockedScheme)
+  }
+
+  @Test("does not trap on hostile heads")
+  func hostileHeads() throws {
+    let heads = [
+      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+      "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", "HTTP/1.1 999 X\r\n\r\n",
+      "HTTP/1.1 000 X\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\nx",
+      "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 30_000) + "\r\nx",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nx",
+      "HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n",
+      "HTTP/1.1 302 Found\r\nLocation: \u{1}\u{2}\r\n\r\n",
+    ]
+    for (index, head) in heads.enumerated() {
+      origin.plan("/\(index)", .raw(head))
+      _ = try bench.outcome(of: bench.begin(origin.url("/\(index)")))
+    }
+  }
+}
+
+@Suite("Limits", .timeLimit(.minutes(1)))
+struct LimitTests {
+  let origin: OriginServer
+
+  init() throws { origin = try OriginServer() }
+
+  @Test("stop a body that is announced too long, before it comes")
+  func announced() throws {
+    let bench = try TransferBench()
+    origin.plan("/a", .endless(length: 5_000))
+    let failure = try bench.failure(origin.url("/a"), maxBytes: 4_999)
+    #expect(failure.kind == .tooLarge)
+    #expect(failure.limit == 4_999)
+    #expect(failure.expected == 5_000)
+    #expect(failure.received == 0)
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test("stop a body without end")
+  func endless() throws {
+    let bench = try TransferBench()
+    origin.plan("/a", .endless())
+    let failure = try bench.failure(origin.url("/a"), maxBytes: 100_000)
+    #expect(failure.kind == .tooLarge)
+    #expect(failure.expected == nil)
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test("are the last byte that is taken", arguments: [1, 1_000, 65_536])
+  func exact(count: Int) throws {
+    let bench = try TransferBench()
+    origin.plan("/a", .chunked([sample(count)]))
+    #expect(try bench.fetch(origin.url("/a"), maxBytes: count).payload.count == count)
+    #expect(try bench.failure(origin.url("/a"), maxBytes: count - 1).kind == .tooLarge)
+  }
+
+  @Test("can be raised on the way")
+  func adjust() throws {
+    let bench = try TransferBench()
+    let gate = Gate()
+    origin.plan("/a", .held(at: gate, then: .body(sample(5_000))))
+    let serial = bench.begin(origin.url("/a"), maxBytes: 10, deadline: .milliseconds(500))
+    #expect(gate.waitUntilReached())
+    bench.engine.adjust(serial: serial, maxBytes: 5_000, deadline: .seconds(15))
+    gate.open()
+    guard case .received = try bench.outcome(of: serial) else {
+      throw TransferFailure(.internal, "the limits were not raised")
+    }
+  }
+
+  @Test("end a connection that does not come about")
+  func connectTimeout() throws {
+    // A listener with a full backlog takes no more connections, and says nothing.
+    let full = try FullListener()
+    let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
+    let failure = try bench.failure("http://127.0.0.1:\(full.port)/a")
+    #expect(failure.kind == .timeout(.connect))
+    withExtendedLifetime(full) {}
+  }
+
+  @Test("end an origin that says nothing, before the head and in the body")
+  func idleTimeout() throws {
+    let bench = try TransferBench(.with { $0.idleTimeout = .milliseconds(150) })
+    origin.plan("/silence", .silence)
+    origin.plan("/stall", .stalls(sample(1_000), after: 10))
+    #expect(try bench.failure(origin.url("/silence")).kind == .timeout(.idle))
+    let stalled = try bench.failure(origin.url("/stall"))
+    #expect(stalled.kind == .timeout(.idle))
+    #expect(stalled.received == 10)
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test("end everything together, whatever it is doing")
+  func totalTimeout() throws {
+    let bench = try TransferBench(.with { $0.retries = 9 })
+    origin.plan("/silence", .silence)
+    let waited = try bench.failure(origin.url("/silence"), deadline: .milliseconds(150))
+    #expect(waited.kind == .timeout(.total))
+    #expect(waited.message.contains("127.0.0.1"))
+    #expect(origin.waitForOpenConnections(0))
+  }
+}

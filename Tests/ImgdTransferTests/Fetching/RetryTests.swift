@@ -1,0 +1,143 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("Attempts", .timeLimit(.minutes(1)))
+struct RetryTests {
+  let origin: OriginServer
+  let bench: TransferBench
+
+  init() throws {
+    origin = try OriginServer()
+    bench = try TransferBench(.with { $0.retries = 2 })
+  }
+
+  @Test("follow a status that may pass", arguments: [408, 429, 500, 502, 503, 504])
+  func status(status: Int) throws {
+    origin.plan("/a", .status(status), .status(status), .body(sample(8)))
+    let result = try bench.fetch(origin.url("/a"))
+    #expect(result.bytes == sample(8))
+    #expect(result.retries == 2)
+  }
+
+  @Test("do not follow a status that stays", arguments: [400, 401, 403, 404, 410, 501, 505])
+  func final(status: Int) throws {
+    origin.plan("/a", .status(status))
+    #expect(try bench.failure(origin.url("/a")).retries == 0)
+    #expect(origin.count("/a") == 1)
+  }
+
+  @Test("end when there have been enough")
+  func enough() throws {
+    origin.plan("/a", .status(503))
+    let failure = try bench.failure(origin.url("/a"))
+    #expect(failure.status == 503)
+    #expect(failure.retries == 2)
+    #expect(origin.count("/a") == 3)
+  }
+
+  @Test("follow a connection that breaks before the answer")
+  func brokenConnection() throws {
+    origin.plan("/a", .reset, .closed, .body(sample(8)))
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(8))
+  }
+
+  @Test("fetch a broken body from its start, once")
+  func truncated() throws {
+    origin.plan("/a", .cut(sample(1_000), after: 600), .body(sample(1_000)))
+    let result = try bench.fetch(origin.url("/a"))
+    #expect(result.bytes == sample(1_000))
+    #expect(result.retries == 1)
+    origin.plan("/b", .cut(sample(1_000), after: 600))
+    let failure = try bench.failure(origin.url("/b"))
+    #expect(failure.kind == .truncated)
+    #expect(origin.count("/b") == 2)
+  }
+
+  @Test("come when the origin wants them, or not at all")
+  func retryAfter() throws {
+    origin.plan("/soon", .status(503, headers: [("Retry-After", "0")]), .body(sample(3)))
+    #expect(try bench.fetch(origin.url("/soon")).retries == 1)
+    origin.plan("/late", .status(429, headers: [("Retry-After", "3600")]))
+    let failure = try bench.failure(origin.url("/late"))
+    #expect(failure.status == 429)
+    #expect(failure.retryAfter == .seconds(3_600))
+    #expect(failure.retries == 0)
+    #expect(origin.count("/late") == 1)
+  }
+
+  @Test("do not come after an abort")
+  func aborted() throws {
+    origin.plan("/a", .status(503, headers: [("Retry-After", "1")]))
+    let serial = bench.begin(origin.url("/a"))
+    #expect(origin.waitForRequests("/a"))
+    bench.engine.abort(serial: serial)
+    // What follows is served by the same thread after the abort.
+    origin.plan("/b", .status(503))
+    _ = try bench.failure(origin.url("/b"))
+    #expect(bench.events(of: serial).isEmpty)
+    #expect(origin.count("/a") == 1)
+  }
+
+  @Test("are within the deadline of the whole")
+  func deadline() throws {
+    let bench = try TransferBench(.with { $0.retries = 50 })
+    origin.plan("/a", .status(503))
+    let failure = try bench.failure(origin.url("/a"), deadline: .milliseconds(700))
+    // The last pause would be longer than the rest: the last answer counts.
+    #expect(failure.kind == .httpStatus)
+    #expect(failure.retries >= 1)
+  }
+}
+
+@Suite("Encodings", .timeLimit(.minutes(1)))
+struct EncodingTests {
+  let origin: OriginServer
+  let bench: TransferBench
+
+  init() throws {
+    origin = try OriginServer()
+    bench = try TransferBench()
+  }
+
+  @Test("that were not asked for are undone all the same")
+  func gzip() throws {
+    origin.plan("/a", .gzip(sample(90_000)))
+    let serial = bench.begin(origin.url("/a"))
+    guard case .received(let result) = try bench.outcome(of: serial),
+      case .headers(_, let expected) = bench.events(of: serial).first
+    else { throw TransferFailure(.internal, "not received") }
+    #expect(result.bytes == sample(90_000))
+    #expect(expected == nil)
+  }
+
+  @Test("that are only labels are ignored", arguments: ["gzip", "br", "deflate", "x-unheard-of"])
+  func labels(coding: String) throws {
+    let png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + sample(5_000)
+    origin.plan("/a", .labelled(png, as: coding))
+    let result = try bench.fetch(origin.url("/a"))
+    #expect(result.bytes == png)
+    #expect(result.retries == 0)
+    #expect(origin.count("/a") == 2)
+  }
+
+  @Test("called identity are none")
+  func identity() throws {
+    origin.plan("/a", .labelled(sample(100), as: "identity"))
+    let serial = bench.begin(origin.url("/a"))
+    _ = try bench.outcome(of: serial)
+    guard case .headers(_, expected: 100) = bench.events(of: serial).first else {
+      throw TransferFailure(.internal, "\(bench.events(of: serial))")
+    }
+    #expect(origin.count("/a") == 1)
+  }
+
+  @Test("cannot smuggle more than the limit")
+  func bomb() throws {
+    // Without a length only the count of what comes out can tell.
+    origin.plan("/a", .chunkedGzip(sample(300_000)))
+    #expect(try bench.failure(origin.url("/a"), maxBytes: 100_000).kind == .tooLarge)
+  }
+}

@@ -1,0 +1,126 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+/// An engine with an ear: begins transfers and waits for what becomes of them.
+final class TransferBench: Sendable {
+  private struct State {
+    var serial: UInt64 = 0
+    var events: [TransferEvent] = []
+  }
+
+  let engine: TransferEngine
+  private let state: Shared<State>
+
+  init(_ settings: TransferSettings = .forTests) throws {
+    let state = Shared(State())
+    self.state = state
+    engine = try TransferEngine.start(settings: settings) { event in
+      state.with { $0.events.append(event) }
+    }
+  }
+
+  deinit { engine.stop() }
+
+  @discardableResult
+  func begin(
+    _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15)
+  ) -> UInt64 {
+    let serial = state.with { state in
+      state.serial += 1
+      return state.serial
+    }
+    engine.begin(
+      TransferOrder(
+        serial: serial, url: url, headers: headers, credentialNames: credentials,
+        maxBytes: maxBytes, deadline: deadline))
+    return serial
+  }
+
+  /// Waits for the end of a transfer.
+  func outcome(of serial: UInt64) throws -> TransferOutcome {
+    try #require(state.wait { $0.events.compactMap { $0.outcome(of: serial) }.first })
+  }
+
+  func fetch(
+    _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15)
+  ) throws -> TransferResult {
+    let serial = begin(
+      url, headers: headers, credentials: credentials, maxBytes: maxBytes, deadline: deadline)
+    switch try outcome(of: serial) {
+    case .received(let result): return result
+    case .failed(let failure): throw failure
+    }
+  }
+
+  func failure(
+    _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
+    deadline: Duration = .seconds(15)
+  ) throws -> TransferFailure {
+    let serial = begin(url, headers: headers, maxBytes: maxBytes, deadline: deadline)
+    guard case .failed(let failure) = try outcome(of: serial) else {
+      throw TransferFailure(.internal, "\(url) was fetched")
+    }
+    return failure
+  }
+
+  /// Everything that was reported of a transfer so far.
+  func events(of serial: UInt64) -> [TransferEvent] {
+    state.with { $0.events.filter { $0.serial == serial } }
+  }
+
+  /// Waits until the head of a transfer has been reported.
+  func waitForHead(of serial: UInt64) throws {
+    let isThere: Bool? = state.wait { state in
+      state.events.contains { $0.isHead(of: serial) } ? true : nil
+    }
+    try #require(isThere == true)
+  }
+}
+
+extension TransferSettings {
+  static var forTests: TransferSettings {
+    var settings = TransferSettings()
+    settings.retries = 0
+    return settings
+  }
+
+  static func with(_ change: (inout TransferSettings) -> Void) -> TransferSettings {
+    var settings = forTests
+    change(&settings)
+    return settings
+  }
+}
+
+extension TransferEvent {
+  var serial: UInt64 {
+    switch self {
+    case .headers(let serial, _), .progress(let serial, _, _), .finished(let serial, _): serial
+    }
+  }
+
+  func isHead(of wanted: UInt64) -> Bool {
+    if case .headers(wanted, _) = self { true } else { false }
+  }
+
+  func outcome(of wanted: UInt64) -> TransferOutcome? {
+    if case .finished(wanted, let outcome) = self { outcome } else { nil }
+  }
+}
+
+extension TransferResult {
+  var bytes: [UInt8] {
+    payload.withBytes { bytes in (0..<bytes.count).map { bytes[$0] } }
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Bytes that differ from place to place, so that a gap or a repetition shows.
+func sample(_ count: Int) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+}
