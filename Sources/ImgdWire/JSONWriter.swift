@@ -73,7 +73,7 @@ extension JSONWriter {
   }
 
   /// The comma that is due before another value.
-  private mutating func separate() {
+  mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
   }

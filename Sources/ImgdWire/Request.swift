@@ -116,4 +116,10 @@ package struct Topics: OptionSet, Hashable, Sendable {
   package static let pressure = Topics(rawValue: 4)
   package static let config = Topics(rawValue: 8)
   package static let all: Topics = [.jobs, .cache, .pressure, .config]
+
+  /// The topics by the names that the wire knows, in their order.
+  package var names: [String] {
+    [(Topics.jobs, "jobs"), (.cache, "cache"), (.pressure, "pressure"), (.config, "config")]
+      .filter { contains($0.0) }.map(\.1)
+  }
 }

@@ -11,9 +11,17 @@ package struct WireError: Error, Equatable, Sendable {
     _ code: ReplyCode, _ message: String, details: KeyValuePairs<String, JSONValue> = [:],
     retryable: Bool? = nil
   ) {
+    self.init(
+      code, message, details: details.map { JSONValue.Member($0.key, $0.value) },
+      retryable: retryable)
+  }
+
+  package init(
+    _ code: ReplyCode, _ message: String, details: [JSONValue.Member], retryable: Bool? = nil
+  ) {
     self.code = code
     self.message = message
-    self.details = details.map { JSONValue.Member($0.key, $0.value) }
+    self.details = details
     isRetryable = retryable ?? code.isRetryable
   }
 }

@@ -7,12 +7,11 @@ struct AuthorityScan {
   let isCanonical: Bool
 
   init?(_ bytes: Span<UInt8>) {
-    guard let start = hostStart(bytes) else { return nil }
-    var host = HostScan()
-    var index = start
-    while index < bytes.count, host.take(bytes[index]) { index += 1 }
-    guard index < bytes.count, host.isCanonical else { return nil }
-    if bytes[index] == UInt8(ascii: ":") {
+    guard let start = hostStart(bytes), let hostEnd = hostEnd(bytes, from: start) else {
+      return nil
+    }
+    var index = hostEnd
+    if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
       guard let end = portEnd(bytes, from: index + 1, isSecure: start == 8) else { return nil }
       index = end
     }
@@ -33,62 +32,52 @@ private func hostStart(_ bytes: Span<UInt8>) -> Int? {
   return colon + 3
 }
 
-/// Reads a host byte by byte.
+/// The offset behind a host without empty labels.
 ///
 /// A last label that begins with a digit is a number to libcurl, which would write `127.1` as
 /// `127.0.0.1`: only four plain numbers are canonical then.
-private struct HostScan {
-  private var labelLength = 0
-  private var labels = 1
-  private var number = 0
-  private var numbers = 0
-  private var isNumber = true
-  private var beginsWithDigit = false
-  private var hasEmptyLabel = false
-
-  /// Takes the next byte if it can be part of a host.
-  @inline(__always)
-  mutating func take(_ byte: UInt8) -> Bool {
+private func hostEnd(_ bytes: Span<UInt8>, from start: Int) -> Int? {
+  var label = start
+  var index = start
+  while index < bytes.count {
+    let byte = bytes[index]
     if byte == UInt8(ascii: ".") {
-      endLabel()
-      labels += 1
-      return true
+      guard index > label else { return nil }
+      label = index + 1
+    } else if !isCanonicalHostByte(byte) {
+      break
     }
-    if let digit = decimalValue(byte) {
-      take(digit: digit)
-      return true
+    index += 1
+  }
+  guard index > label else { return nil }
+  guard decimalValue(bytes[label]) != nil else { return index }
+  return isPlainAddress(bytes, start..<index) ? index : nil
+}
+
+@inline(__always)
+private func isCanonicalHostByte(_ byte: UInt8) -> Bool {
+  byte &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil || byte == UInt8(ascii: "-")
+    || byte == UInt8(ascii: "_")
+}
+
+/// Whether a host is four numbers up to 255, none with a zero in front.
+private func isPlainAddress(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
+  var numbers = 1
+  var number = 0
+  var digits = 0
+  for index in range {
+    if bytes[index] == UInt8(ascii: ".") {
+      numbers += 1
+      number = 0
+      digits = 0
+      continue
     }
-    guard byte &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    else { return false }
-    isNumber = false
-    labelLength += 1
-    return true
+    guard let digit = decimalValue(bytes[index]), digits == 0 || number > 0 else { return false }
+    number = number * 10 + digit
+    digits += 1
+    guard number < 256 else { return false }
   }
-
-  @inline(__always)
-  private mutating func take(digit: Int) {
-    if labelLength == 0 { beginsWithDigit = true }
-    if labelLength == 1, number == 0 { isNumber = false }
-    number = min(number * 10 + digit, 256)
-    labelLength += 1
-  }
-
-  @inline(__always)
-  private mutating func endLabel() {
-    if labelLength == 0 { hasEmptyLabel = true }
-    if isNumber, number < 256 { numbers += 1 }
-    labelLength = 0
-    number = 0
-    isNumber = true
-    beginsWithDigit = false
-  }
-
-  /// Asked once, at the end of the host.
-  var isCanonical: Bool {
-    guard labelLength > 0, !hasEmptyLabel else { return false }
-    guard beginsWithDigit else { return true }
-    return labels == 4 && numbers == 3 && isNumber && number < 256
-  }
+  return numbers == 4
 }
 
 /// The offset behind a port that is written plainly and is not the scheme's own.
