@@ -46,6 +46,17 @@ struct RequestParserTests {
     #expect(asked == Set(Request.Command.allCases))
   }
 
+  @Test("has a place for every field that some command knows")
+  func everyField() {
+    let known = Request.Command.allCases.reduce(FieldSet.frame) { $0.union($1.fields) }
+    #expect(known.fields == RequestField.allCases)
+    for field in RequestField.allCases {
+      var fields = RequestFields()
+      #expect(throws: Never.self) { try fields.scan(Array("{\"\(field.name)\":0}".utf8).span) }
+      #expect(fields.present == FieldSet(field) && fields.unknownName == nil)
+    }
+  }
+
   @Test("may spell its names and values with escapes")
   func escapedNames() {
     let line =
