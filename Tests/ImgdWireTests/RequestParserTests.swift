@@ -184,6 +184,17 @@ struct RequestParserTests {
     }
   }
 
+  @Test("nests sixteen levels with the request itself as the first")
+  func boundsDepth() {
+    func line(_ depth: Int) -> String {
+      let brackets = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
+      return #"{"cmd":"ping","x_":\#(brackets.0)\#(brackets.1)}"#
+    }
+    #expect(request(line(15)) == .ping)
+    #expect(refusal(line(16))?.code == .badJSON)
+    #expect(refusal(line(16))?.message.contains("16 levels") == true)
+  }
+
   @Test("is shown shortened in a message, between characters")
   func shortens() throws {
     let long = String(repeating: "é", count: 5000)
