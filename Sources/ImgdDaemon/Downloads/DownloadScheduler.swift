@@ -102,7 +102,7 @@ struct DownloadScheduler {
 
   private mutating func place(_ serial: UInt64) {
     guard let item = items[serial] else { return }
-    hosts[item.host]?.byPriority[Int(item.priority.rawValue)].insert(serial, key: item.key)
+    hosts[item.host]?.byPriority[item.priority.rank].insert(serial, key: item.key)
     tidy(item.host)
     announce(item.host)
   }
@@ -167,7 +167,7 @@ struct DownloadScheduler {
   }
 
   private mutating func first(of priority: Priority) -> UInt64? {
-    let rank = Int(priority.rawValue)
+    let rank = priority.rank
     while let entry = byPriority[rank].first {
       if let serial = head(of: entry.value, rank), items[serial]?.key == entry.key,
         isFree(entry.value)
@@ -201,7 +201,7 @@ struct DownloadScheduler {
   private mutating func announce(_ host: String) {
     guard isFree(host) else { return }
     for priority in Priority.allCases {
-      let rank = Int(priority.rawValue)
+      let rank = priority.rank
       guard let serial = head(of: host, rank), let item = items[serial] else { continue }
       announceOnce(host, key: item.key, in: &byPriority[rank])
     }
@@ -261,5 +261,15 @@ struct DownloadScheduler {
       byPriority[rank].keep { _, host in hosts[host] != nil }
     }
     if byArrival.count > limit { byArrival.keep { _, host in hosts[host] != nil } }
+  }
+}
+
+extension Priority {
+  fileprivate var rank: Int {
+    switch self {
+    case .low: 0
+    case .normal: 1
+    case .high: 2
+    }
   }
 }

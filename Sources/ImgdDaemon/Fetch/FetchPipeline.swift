@@ -63,10 +63,12 @@ final class FetchPipeline {
     _ request: FetchRequest, id: RequestID, to session: ClientSession
   ) -> Bool {
     guard request.isPlain, CanonicalURL.isCanonical(request.url), !isDraining,
-      let image = memory.peek(canonical: request.url, identifier: request.identifier),
-      image.isFresh(at: loop.now)
+      let image = memory.readyImage(
+        for: request.url, identifier: request.identifier, at: loop.now)
     else { return false }
-    memory.noteUse(of: image)
+    if image.replyPieces == nil {
+      hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
+    }
     let receipt = receipts.next()
     let delivered = DeliveredImage(image: image, source: .memory)
     let elapsed = Instant.current - loop.now
@@ -105,9 +107,9 @@ final class FetchPipeline {
     let limits = session.limits
     if let feature = request.decoderFeature { throw .needsDecoder(feature) }
     if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
-    guard session.jobs.count < limits.receiptsPerConnection,
-      session.slots.hasRoom(for: request.slot, limit: limits.receiptsPerConnection)
-    else { throw .tooManyReceipts(limit: limits.receiptsPerConnection) }
+    guard session.jobs.count < limits.receipts,
+      session.slots.hasRoom(for: request.slot, limit: limits.receipts)
+    else { throw .tooManyReceipts(limit: limits.receipts) }
     guard jobs.count < limits.queued else { throw .queueFull(limit: limits.queued) }
   }
 
@@ -142,11 +144,11 @@ final class FetchPipeline {
     guard job.request.cache != .onlyIfCached else {
       return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
     }
-    download(job, revalidating: image.flatMap { $0.canBeConfirmed ? $0 : nil })
+    download(job, revalidating: image.flatMap { $0.response.canBeConfirmed ? $0 : nil })
   }
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
-    memory.noteUse(of: image)
+    memory.noteUse(of: image, at: loop.now)
     hitLatency.record((Instant.current - loop.now).nanoseconds)
     let isStale = !image.isFresh(at: loop.now)
     endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
