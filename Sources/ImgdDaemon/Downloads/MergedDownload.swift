@@ -33,6 +33,8 @@ final class MergedDownload {
   var state = State.queued
   /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
   var isPurged = false
+  /// Whether anybody who ever waited wanted it kept: what holds for an orphan.
+  private(set) var wasToBeKept = false
   var received = 0
   var expected: Int?
   var hasHeaders = false
@@ -84,6 +86,7 @@ final class MergedDownload {
   }
 
   func add(_ job: FetchJob) {
+    if job.request.keepsInMemory { wasToBeKept = true }
     job.place = waiting.count
     job.download = self
     waiting.append(job)

@@ -66,7 +66,9 @@ extension FetchPipeline {
   /// An orphan is stored: that is what it was left to run for.
   private func store(_ image: CachedImage, of download: MergedDownload) {
     let waiters = download.waiters
-    let isWanted = waiters.isEmpty || waiters.contains { $0.request.keepsInMemory }
+    let isWanted =
+      waiters.isEmpty
+      ? download.wasToBeKept : waiters.contains { $0.request.keepsInMemory }
     guard isWanted, !image.varies(withSent: download.mergeKey.headers),
       case .stored(let evicted) = memory.add(image, at: loop.now)
     else { return }
