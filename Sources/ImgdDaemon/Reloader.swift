@@ -7,6 +7,8 @@ final class Reloader {
     /// What cannot change while the daemon runs, and waits for a restart.
     case changedButFor([String], waiting: [String])
     case refused(String)
+
+    var isTaken: Bool { if case .refused = self { false } else { true } }
   }
 
   private let source: ConfigurationSource
