@@ -77,9 +77,10 @@ extension JSONValue {
     switch (self, shown) {
     case (_, .string("…")): return nil
     case (.object, .object(let members)):
-      for (key, wanted) in members {
-        guard let value = self[key] else { return "\(place) has no \(key)" }
-        if let difference = value.difference(from: wanted, at: key) { return difference }
+      for wanted in members {
+        guard let value = self[wanted.name] else { return "\(place) has no \(wanted.name)" }
+        let difference = value.difference(from: wanted.value, at: wanted.name)
+        if let difference { return difference }
       }
       return nil
     case (.array(let elements), .array(let wanted)):
@@ -105,7 +106,7 @@ extension JSONValue {
     case .string(let value): "\"\(value)\""
     case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
     case .object(let members):
-      "{" + members.map { "\"\($0.key)\":\($0.value.text)" }.joined(separator: ",") + "}"
+      "{" + members.map { "\"\($0.name)\":\($0.value.text)" }.joined(separator: ",") + "}"
     }
   }
 }
