@@ -8,6 +8,9 @@ struct MergeKey: Hashable {
   let key: CacheKey
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
+
+  /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
+  var hasCondition: Bool { headers.contains { $0.name.hasPrefix("if-") } }
 }
 
 /// One transfer and everybody who waits for it.

@@ -144,7 +144,8 @@ final class FetchPipeline {
     guard job.request.cache != .onlyIfCached else {
       return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
     }
-    download(job, revalidating: image.flatMap { $0.response.canBeConfirmed ? $0 : nil })
+    let mayConfirm = image?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
+    download(job, revalidating: mayConfirm ? image : nil)
   }
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
