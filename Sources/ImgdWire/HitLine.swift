@@ -100,19 +100,40 @@ package struct HitLine {
     unsafe next += length
   }
 
+  /// Eight digits at a time; where a group ends within them, the later half is written again.
   mutating func receipt(_ receipt: ReceiptID) {
-    var place = 0
-    for group in 0..<8 {
-      if 1...4 ~= group - 1 {
-        unsafe next[place] = UInt8(ascii: "-")
-        place += 1
-      }
-      let digits = (group < 4 ? receipt.high : receipt.low) >> UInt64(48 - 16 * (group & 3))
-      for shift in stride(from: UInt64(12), through: 0, by: -4) {
-        unsafe next[place] = Hexadecimal.digit(UInt8(truncatingIfNeeded: digits >> shift))
-        place += 1
-      }
-    }
-    unsafe next += place
+    let digits = (
+      hexDigits(receipt.high >> 32), hexDigits(receipt.high), hexDigits(receipt.low >> 32),
+      hexDigits(receipt.low)
+    )
+    unsafe put(digits.0, at: 0)
+    unsafe put(digits.1, at: 9)
+    unsafe put(digits.1 >> 32, at: 14)
+    unsafe put(digits.2, at: 19)
+    unsafe put(digits.2 >> 32, at: 24)
+    unsafe put(digits.3, at: 28)
+    unsafe next[8] = UInt8(ascii: "-")
+    unsafe next[13] = UInt8(ascii: "-")
+    unsafe next[18] = UInt8(ascii: "-")
+    unsafe next[23] = UInt8(ascii: "-")
+    unsafe next += ReceiptID.textLength
   }
+
+  private func put(_ digits: UInt64, at place: Int) {
+    unsafe UnsafeMutableRawPointer(next + place)
+      .storeBytes(of: digits.littleEndian, as: UInt64.self)
+  }
+}
+
+/// The eight hexadecimal digits of the lower half of a number, the first in the lowest byte.
+///
+/// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are moved
+/// on to the letters.
+private func hexDigits(_ number: UInt64) -> UInt64 {
+  var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
+  spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+  spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+  let nibbles = (spread >> 4 | spread << 8) & 0x0F0F_0F0F_0F0F_0F0F
+  let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+  return nibbles + 0x3030_3030_3030_3030 + letters * 0x27
 }

@@ -58,11 +58,12 @@ final class FetchPipeline {
 
   /// The whole way of a hit for the usual request, which names nothing but a URL.
   ///
-  /// No job and no allocation that lasts; everything unusual goes the long way.
+  /// No job and no allocation that lasts; everything unusual goes the long way, and so does a URL
+  /// that is not in canonical form: no image is kept under such a one.
   private func answerPlainHit(
     _ request: FetchRequest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard request.isPlain, CanonicalURL.isCanonical(request.url), !isDraining,
+    guard request.isPlain, !isDraining,
       let image = memory.readyImage(
         for: request.url, identifier: request.identifier, at: loop.now)
     else { return false }

@@ -25,8 +25,9 @@ struct FetchReply {
   /// The line in its quickest form, for a plain hit that shows neither bytes nor headers.
   var asHitLine: HitLine? {
     guard let facts = image.replyPieces, !showsHTTP, let number = id.number,
-      let ending = Self.endings[delivery]
+      delivery == .path || delivery == .none
     else { return nil }
+    let ending = delivery == .path ? Self.pathEnding : Self.plainEnding
     return HitLine(
       id: number.value, receipt: receipt, facts: facts, age: image.age(at: now),
       freshFor: image.freshFor(at: now), elapsedMicroseconds: elapsedMicroseconds, ending: ending)
@@ -84,10 +85,9 @@ struct FetchReply {
   // MARK: Delivery
 
   /// How a line ends that carries nothing but where the picture is.
-  private static let endings: [Delivery: [UInt8]] = [
-    .none: Array("}\n".utf8),
-    .path: Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8),
-  ]
+  private static let plainEnding = Array("}\n".utf8)
+  private static let pathEnding =
+    Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8)
 
   private static let pathNote =
     "this daemon keeps no files: ask with deliver fd or inline for the bytes"
