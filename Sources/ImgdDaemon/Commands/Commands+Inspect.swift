@@ -19,13 +19,13 @@ extension Commands {
     line.field("receipt", job.receipt)
     line.field("url", job.url.text)
     line.field("state", job.state.rawValue)
-    line.field("priority", job.priority.wireName)
+    line.field("priority", job.priority.rawValue)
     line.field("received", job.download?.received ?? 0)
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
     line.field("slot", job.slot)
-    line.array("tags") { line in for tag in job.request.tags { line.element(tag) } }
+    line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))
   }
 
@@ -46,10 +46,12 @@ extension Commands {
   }
 
   /// Which tier has an image, without counting as a use of it.
-  func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
+  func query(
+    _ text: String, identifier: String?, id: RequestID, for session: ClientSession
+  ) {
     do throws(URLProblem) {
-      let url = try CanonicalURL.parse(query.url)
-      let key = CacheKey(url: url, identifier: query.identifier, scope: nil)
+      let url = try CanonicalURL.parse(text)
+      let key = CacheKey(url: url, identifier: identifier, scope: nil)
       let image = pipeline.memory.peek(key)
       session.reply(id: id) { line in
         line.field("tier", image == nil ? "none" : "memory")
@@ -95,6 +97,6 @@ extension Commands {
     line.field("age", image.age(at: loop.now))
     line.field("fresh_for", image.freshFor(at: loop.now))
     line.field("stored", Timestamp.rfc3339(image.storedAtWall))
-    line.array("tags") { line in for tag in image.tags { line.element(tag) } }
+    line.array("tags") { line in for tag in image.tags { line.value(tag) } }
   }
 }

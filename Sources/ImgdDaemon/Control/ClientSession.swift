@@ -71,8 +71,7 @@ final class ClientSession {
   private func receive(isGone: Bool) {
     switch socket.read(into: server.scratch) {
     case .bytes(let count):
-      server.scratch.withBytes(count) { framer.append($0) }
-      executeLines()
+      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     case .nothing: break
     case .end where isGone: endInput(thenClose: true)
     case .end: endInput(thenClose: false)
@@ -80,28 +79,22 @@ final class ClientSession {
     }
   }
 
-  private func executeLines() {
-    while isOpen, !isPaused, let line = framer.next() {
-      execute(line)
-      if isFull { pause() }
+  /// Executes one line; asks for no more when the outbox is full.
+  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+    guard isOpen else { return .pause }
+    switch finding {
+    case .line(let line): server.commands.execute(RequestParser.parse(line), from: self)
+    case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
     }
-  }
-
-  private func execute(_ line: LineFramer.Line) {
-    switch line {
-    case .text(let range):
-      let parsed = framer.withBytes(range) { server.parser.parse($0) }
-      server.commands.execute(parsed, from: self)
-    case .tooLong:
-      refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
-    }
+    guard isFull else { return .next }
+    pause()
+    return .pause
   }
 
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
   private func endInput(thenClose: Bool) {
     inputHasEnded = true
-    framer.finish()
-    executeLines()
+    _ = framer.finish { take($0) }
     guard isOpen else { return }
     if thenClose { return close() }
     updateInterest()
@@ -161,7 +154,7 @@ final class ClientSession {
   }
 
   private var isFull: Bool {
-    outbox.unsent > limits.unsentBytes || outbox.descriptors >= limits.unsentDescriptors
+    outbox.unsent > limits.unsentOutput || outbox.descriptors >= limits.unsentDescriptors
   }
 
   private func pause() {
@@ -172,7 +165,13 @@ final class ClientSession {
   /// Goes on with the lines that had arrived before the client's outbox was full.
   private func resume() {
     isPaused = false
-    loop.nextTick { [weak self] in self?.executeLines() }
+    loop.nextTick { [weak self] in self?.goOn() }
+  }
+
+  private func goOn() {
+    guard isOpen, !isPaused else { return }
+    if inputHasEnded { _ = framer.finish { take($0) } } else { framer.resume { take($0) } }
+    workEnded()
   }
 
   private func updateInterest() {
@@ -184,7 +183,7 @@ final class ClientSession {
 
   private func watchForStall() {
     unsentAtStall = outbox.unsent
-    stall = loop.schedule(after: limits.stall) { [unowned self] in
+    stall = loop.schedule(after: Duration.seconds(limits.stallSeconds)) { [unowned self] in
       stall = nil
       guard outbox.unsent >= unsentAtStall else { return watchForStall() }
       server.closedSlowClient(self)
@@ -238,7 +237,8 @@ final class ClientSession {
   }
 
   private func beat() {
-    heartbeat = loop.schedule(after: limits.spaceInterval) { [unowned self] in
+    heartbeat = loop.schedule(after: Duration.milliseconds(limits.spaceIntervalMilliseconds)) {
+      [unowned self] in
       if hasWork, outbox.unsent == 0 { write { $0.bytes.append(UInt8(ascii: " ")) } }
       beat()
     }

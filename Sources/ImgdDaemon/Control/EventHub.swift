@@ -7,10 +7,10 @@ import ImgdWire
 /// An event is encoded once, whoever hears it; nothing is encoded when nobody listens.
 final class EventHub {
   private var subscribers: [ClientSession] = []
-  private var wanted: Set<Topic> = []
+  private var wanted: Topics = []
   private(set) var pressure = Statistics.Pressure()
 
-  func subscribe(_ session: ClientSession, to topics: Set<Topic>) {
+  func subscribe(_ session: ClientSession, to topics: Topics) {
     if session.subscription == nil { subscribers.append(session) }
     let before = session.subscription ?? Subscription()
     session.subscription = before.extended(to: topics)
@@ -63,7 +63,7 @@ final class EventHub {
   }
 
   private func tell(
-    _ topic: Topic, _ name: String, _ describe: (inout JSONWriter) -> Void
+    _ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) {
     guard wanted.contains(topic) else { return }
     let event = Self.encode(name, describe)
@@ -79,11 +79,12 @@ final class EventHub {
 
   /// An event without its end, where each subscriber's own number goes.
   private static func encode(
-    _ name: String, _ describe: (inout JSONWriter) -> Void
+    _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.field("event", name)
+    writer.name("event")
+    writer.value(static: name)
     describe(&writer)
     return writer.bytes
   }
@@ -98,11 +99,11 @@ enum CacheChange: String {
 
 /// What one connection hears of, how far it is, and what it missed.
 struct Subscription {
-  private(set) var topics: Set<Topic> = []
+  private(set) var topics: Topics = []
   private var sequence = 0
   var lost = 0
 
-  func extended(to more: Set<Topic>) -> Subscription {
+  func extended(to more: Topics) -> Subscription {
     var extended = self
     extended.topics.formUnion(more)
     return extended

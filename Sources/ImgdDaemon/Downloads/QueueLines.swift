@@ -30,7 +30,7 @@ struct QueueLines {
   var count: Int { heaps.reduce(0) { $0 + $1.count } }
 
   private static func index(_ priority: Priority, _ sorting: Sorting) -> Int {
-    Int(priority.rawValue) * Sorting.allCases.count + sorting.rawValue
+    priority.rank * Sorting.allCases.count + sorting.rawValue
   }
 
   mutating func insert(_ download: ScheduledDownload, _ sorting: Sorting, key: Int64) {
@@ -59,6 +59,16 @@ struct QueueLines {
   mutating func tidy(live: Int) {
     for index in heaps.indices where heaps[index].count > 2 * live + 16 {
       heaps[index].keep { _, claim in claim.holds }
+    }
+  }
+}
+
+extension Priority {
+  fileprivate var rank: Int {
+    switch self {
+    case .low: 0
+    case .normal: 1
+    case .high: 2
     }
   }
 }

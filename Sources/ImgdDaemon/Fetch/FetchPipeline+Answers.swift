@@ -57,11 +57,11 @@ extension FetchPipeline {
 
   // MARK: Events
 
-  func tell(_ job: FetchJob, _ event: String) {
+  func tell(_ job: FetchJob, _ event: StaticString) {
     job.session?.write { line in
-      line.beginEvent(event, id: job.id, receipt: job.receipt)
+      ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
-      line.endReply()
+      ReplyEncoder.end(into: &line)
     }
   }
 

@@ -137,18 +137,6 @@ extension ResponseHead {
   }
 }
 
-extension FetchRequest {
-  /// Whether the memory tier may keep what comes.
-  var keepsInMemory: Bool { cache != .noStore && (store == .all || store == .memory) }
-
-  /// What only a decoder could do, when the request asks for it.
-  var decoderFeature: String? {
-    if delivery == .pixels { return "deliver pixels" }
-    if resize != nil { return "resize" }
-    return format == .original ? nil : "format \(format.rawValue)"
-  }
-}
-
 extension CacheMode {
   /// Whether the cache is looked into at all.
   var reads: Bool { self != .reload && self != .noStore }
@@ -156,7 +144,7 @@ extension CacheMode {
   /// Whether an image that is there may be used as it is.
   func accepts(_ image: CachedImage, at now: Instant) -> Bool {
     switch self {
-    case .default: image.isFresh(at: now)
+    case .default_: image.isFresh(at: now)
     case .forceCache, .onlyIfCached: true
     case .noCache, .reload, .noStore: false
     }

@@ -107,9 +107,9 @@ final class FetchPipeline {
     let limits = session.limits
     if let feature = request.decoderFeature { throw .needsDecoder(feature) }
     if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
-    guard session.jobs.count < limits.receiptsPerConnection,
-      session.slots.hasRoom(for: request.slot, limit: limits.receiptsPerConnection)
-    else { throw .tooManyReceipts(limit: limits.receiptsPerConnection) }
+    guard session.jobs.count < limits.receipts,
+      session.slots.hasRoom(for: request.slot, limit: limits.receipts)
+    else { throw .tooManyReceipts(limit: limits.receipts) }
     guard jobs.count < limits.queued else { throw .queueFull(limit: limits.queued) }
   }
 

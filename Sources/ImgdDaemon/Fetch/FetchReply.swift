@@ -22,24 +22,24 @@ struct FetchReply {
   private var image: CachedImage { delivered.image }
 
   func write(to line: inout JSONWriter) {
-    line.beginReply(id: id, ok: true)
+    ReplyEncoder.begin(id: id, ok: true, into: &line)
     line.field("receipt", receipt)
     writeFacts(to: &line)
     if delivery == .path { writePath(to: &line) }
     line.field("age", image.age(at: now))
     line.field("fresh_for", image.freshFor(at: now))
-    line.milliseconds("elapsed_ms", nanoseconds: elapsed.nanoseconds)
+    line.field("elapsed_ms", millisecondsOf: UInt64(max(elapsed.nanoseconds / 1_000, 0)))
     if delivered.isStale { line.field("stale", true) }
     if showsHTTP { line.http(status: image.response.status, headers: image.response.headers.list) }
     writeBytes(to: &line)
-    line.endReply()
+    ReplyEncoder.end(into: &line)
   }
 
   // MARK: Facts
 
   private func writeFacts(to line: inout JSONWriter) {
     if let pieces = image.replyPieces, delivered.source == .memory, url == image.key.url.text {
-      return line.members(pieces[...])
+      return line.fields(raw: pieces)
     }
     Self.writeFacts(of: delivered, url: url, to: &line)
   }
@@ -76,13 +76,13 @@ struct FetchReply {
     "this daemon keeps no files: ask with deliver fd or inline for the bytes"
 
   private func writePath(to line: inout JSONWriter) {
-    line.null("path")
+    line.fieldNull("path")
     line.field("deliver_note", Self.pathNote)
   }
 
   private func writeBytes(to line: inout JSONWriter) {
     switch delivery {
-    case .inline: image.payload.withBytes { line.base64("data", $0) }
+    case .inline: image.payload.withBytes { line.field("data", base64: $0) }
     case .fd:
       line.array("fds") { line in
         line.object { line in

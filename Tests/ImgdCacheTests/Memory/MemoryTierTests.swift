@@ -175,7 +175,7 @@ struct MemoryTierTests {
     expectSound(tier)
   }
 
-  @Test("an encoded reply and another payload are charged to their image")
+  @Test("an encoded reply and a memfd are charged to their image, and what is lent is counted")
   func recounting() throws {
     let tier = MemoryTier.holding(10 * cost)
     let kept = image("http://h/a")
@@ -183,9 +183,14 @@ struct MemoryTierTests {
     #expect(tier.keepReply([UInt8](repeating: 0, count: 300), with: kept) == .none)
     #expect(tier.usage == cost + 300)
     #expect(kept.replyPieces?.count == 300)
-    #expect(tier.replacePayload(of: kept, by: Payload([1, 2])) == .none)
-    #expect(tier.usage == cost + 300 - 998)
+    #expect(try tier.makeLendable(kept) == .none)
+    #expect(kept.payload.isShareable)
+    #expect(tier.usage == cost + 300 - kept.payload.count + kept.payload.cost)
+    #expect(tier.lentBytes == kept.payload.count)
+    #expect(try tier.makeLendable(kept) == .none)
+    #expect(tier.lentBytes == kept.payload.count)
     _ = tier.remove(kept.key)
+    #expect(tier.lentBytes == 0)
     #expect(tier.keepReply([], with: kept) == .none)
     #expect(tier.usage == 0)
   }
