@@ -208,8 +208,9 @@ struct DownloadSchedulerTests {
       #expect(scheduler.startable(at: at(0)) == [serial])
       scheduler.remove(serial)
     }
-    for serial in 1...100_000 as ClosedRange<UInt64> { scheduler.remove(serial) }
-    #expect((scheduler.queuedCount, scheduler.activeCount) == (0, 0))
+    for serial in 1...1_000 as ClosedRange<UInt64> { scheduler.remove(serial) }
+    #expect(scheduler.startable(at: at(0)).count == 2)
+    #expect((scheduler.queuedCount, scheduler.activeCount) == (98_998, 2))
   }
 
   @Test("enqueueing, changing and cancelling for ever makes nothing grow")
