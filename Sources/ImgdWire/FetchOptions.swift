@@ -50,6 +50,7 @@ package enum Priority: String, CaseIterable, Comparable, Sendable {
     }
   }
 
+  /// What is served later ranks below.
   package static func < (left: Priority, right: Priority) -> Bool {
     left.rank < right.rank
   }

@@ -69,6 +69,7 @@ package final class FetchExtras: Equatable, Sendable {
     self.ttl = ttl
   }
 
+  /// Boxes are equal where everything in them is.
   package static func == (left: FetchExtras, right: FetchExtras) -> Bool {
     left.receipt == right.receipt && left.slot == right.slot && left.headers == right.headers
       && left.resize == right.resize && left.timeoutMilliseconds == right.timeoutMilliseconds
@@ -89,6 +90,7 @@ package struct RequestHeader: Equatable, Sendable {
 
 /// The size that a derived variant gets; at least one side is given, both unless it is contained.
 package struct ResizeRequest: Hashable, Sendable {
+  /// How a picture of other proportions meets the size: inside it, around it, or stretched.
   package enum Fit: String, CaseIterable, Sendable {
     case contain, cover, fill
   }

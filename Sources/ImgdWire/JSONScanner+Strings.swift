@@ -4,6 +4,7 @@ extension JSONScanner {
   mutating func string(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
     let start = position + 1
     var index = start
+    while index + 8 <= text.count, PlainText.isPlain(text, at: index) { index += 8 }
     while index < text.count {
       let byte = text[index]
       if byte == UInt8(ascii: "\"") {
@@ -88,5 +89,29 @@ extension JSONScanner {
     case 0xDC00...0xDFFF: throw failure(.surrogatePair)
     default: advance(to: position + 6)
     }
+  }
+}
+
+/// Printable ASCII that stands for itself, recognised eight bytes at a time.
+private enum PlainText {
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let tops: UInt64 = 0x8080_8080_8080_8080
+
+  /// The eight bytes hold neither quotes, backslashes, control characters nor anything beyond
+  /// ASCII; the caller knows that they lie in the text.
+  @inline(__always)
+  static func isPlain(_ text: Span<UInt8>, at index: Int) -> Bool {
+    let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+    let controls = (word &- ones &* 0x20) & ~word
+    let quotes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
+    let backslashes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\\")))
+    return (word | controls | quotes | backslashes) & tops == 0
+  }
+
+  /// Sets the top bit of a byte that is zero; a borrow may set it in the one above as well, which
+  /// only makes a plain byte be looked at again.
+  @inline(__always)
+  private static func zeros(_ word: UInt64) -> UInt64 {
+    (word &- ones) & ~word
   }
 }

@@ -41,6 +41,7 @@ extension JSONValue {
     object?.first { $0.name == key }?.value
   }
 
+  /// The element at an index; nil where there is none or this is no array.
   package subscript(_ index: Int) -> JSONValue? {
     guard let array, array.indices.contains(index) else { return nil }
     return array[index]

@@ -1,5 +1,6 @@
 /// A name and its value in one call.
 extension JSONWriter {
+  /// A string, quoted and escaped.
   package mutating func field(_ name: StaticString, _ value: String) {
     self.name(name)
     self.value(value)
@@ -11,6 +12,7 @@ extension JSONWriter {
     if let value { self.value(value) } else { null() }
   }
 
+  /// A whole number of either sign.
   package mutating func field(_ name: StaticString, _ value: Int) {
     self.name(name)
     self.value(value)
@@ -22,21 +24,25 @@ extension JSONWriter {
     if let value { self.value(value) } else { null() }
   }
 
+  /// A whole number up to the largest counter.
   package mutating func field(_ name: StaticString, _ value: UInt64) {
     self.name(name)
     self.value(value)
   }
 
+  /// One of the words true and false.
   package mutating func field(_ name: StaticString, _ value: Bool) {
     self.name(name)
     self.value(value)
   }
 
+  /// The shortest text of a double; null where it is not finite.
   package mutating func field(_ name: StaticString, _ value: Double) {
     self.name(name)
     self.value(value)
   }
 
+  /// A whole tree.
   package mutating func field(_ name: StaticString, _ value: JSONValue) {
     self.name(name)
     self.value(value)
@@ -48,6 +54,7 @@ extension JSONWriter {
     value(receipt.description)
   }
 
+  /// A name with nothing under it.
   package mutating func fieldNull(_ name: StaticString) {
     self.name(name)
     null()

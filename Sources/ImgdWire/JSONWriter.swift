@@ -35,28 +35,34 @@ package struct JSONWriter: Sendable {
 // MARK: Containers
 
 extension JSONWriter {
+  /// Opens an object as an element or as the value of the name before.
   package mutating func beginObject() {
     open(UInt8(ascii: "{"))
   }
 
+  /// Opens an object as a field.
   package mutating func beginObject(_ name: StaticString) {
     self.name(name)
     open(UInt8(ascii: "{"))
   }
 
+  /// Closes the object that was opened last.
   package mutating func endObject() {
     close(UInt8(ascii: "}"))
   }
 
+  /// Opens an array as an element or as the value of the name before.
   package mutating func beginArray() {
     open(UInt8(ascii: "["))
   }
 
+  /// Opens an array as a field.
   package mutating func beginArray(_ name: StaticString) {
     self.name(name)
     open(UInt8(ascii: "["))
   }
 
+  /// Closes the array that was opened last.
   package mutating func endArray() {
     close(UInt8(ascii: "]"))
   }
@@ -98,6 +104,7 @@ extension JSONWriter {
     needsComma = false
   }
 
+  /// A string, quoted and escaped.
   package mutating func value(_ string: String) {
     separate()
     bytes.appendString(string)
@@ -111,16 +118,19 @@ extension JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// A whole number of either sign.
   package mutating func value(_ number: Int) {
     separate()
     bytes.appendInteger(Int64(number))
   }
 
+  /// A whole number up to the largest counter.
   package mutating func value(_ number: UInt64) {
     separate()
     bytes.appendInteger(number)
   }
 
+  /// One of the words true and false.
   package mutating func value(_ bool: Bool) {
     separate()
     bytes.appendText(bool ? "true" : "false")
@@ -139,6 +149,7 @@ extension JSONWriter {
     bytes.appendMilliseconds(microseconds: microseconds)
   }
 
+  /// The word that stands for nothing.
   package mutating func null() {
     separate()
     bytes.appendText("null")
@@ -158,6 +169,7 @@ extension JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// A whole tree.
   package mutating func value(_ json: JSONValue) {
     switch json {
     case .null: null()
@@ -173,6 +185,7 @@ extension JSONWriter {
     }
   }
 
+  /// A whole object in the order of its members.
   package mutating func object(_ members: [JSONValue.Member]) {
     beginObject()
     for member in members {

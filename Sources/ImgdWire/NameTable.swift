@@ -18,6 +18,18 @@ struct ShortName: Equatable {
     self.low = low
     self.high = high
   }
+
+  /// A name of at most eight bytes that stands in the program; the compiler makes it a number.
+  @inline(__always)
+  init(_ text: StaticString) {
+    var low: UInt64 = 0
+    for index in 0..<text.utf8CodeUnitCount {
+      // The index is below the length that the static string tells itself.
+      low = unsafe low << 8 | UInt64(text.utf8Start[index])
+    }
+    self.low = low
+    high = 0
+  }
 }
 
 /// The values that a field or a key can take, found by their names on the wire.

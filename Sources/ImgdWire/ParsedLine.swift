@@ -1,5 +1,6 @@
 /// What became of one line.
 package struct ParsedLine: Sendable {
+  /// A request to carry out, or what to answer instead.
   package enum Outcome: Sendable {
     case request(Request)
     case refused(WireError)

@@ -5,8 +5,8 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
   /// Bytes that its text has.
   package static let textLength = 36
 
-  private let high: UInt64
-  private let low: UInt64
+  let high: UInt64
+  let low: UInt64
 
   private init(high: UInt64, low: UInt64) {
     self.high = high
@@ -44,15 +44,22 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
   /// Appends the canonical text.
   package func append(to bytes: inout [UInt8]) {
     bytes.append(addingCapacity: Self.textLength) { (text: inout OutputSpan<UInt8>) in
-      var (high, low) = (high, low)
-      for index in 0..<Self.textLength {
-        if Self.isHyphen(index) {
-          text.append(UInt8(ascii: "-"))
-          continue
-        }
-        text.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: high >> 60)))
-        high = high << 4 | low >> 60
-        low <<= 4
+      Self.append(high, hyphensBefore: (2, 3), to: &text)
+      text.append(UInt8(ascii: "-"))
+      Self.append(low, hyphensBefore: (1, 0), to: &text)
+    }
+  }
+
+  /// Appends sixteen digits in groups of four, with hyphens before two of the groups or one.
+  private static func append(
+    _ half: UInt64, hyphensBefore hyphens: (Int, Int), to text: inout OutputSpan<UInt8>
+  ) {
+    for group in 0..<4 {
+      if group > 0, group == hyphens.0 || group == hyphens.1 { text.append(UInt8(ascii: "-")) }
+      let digits = half >> UInt64(48 - 16 * group)
+      for place in 0..<4 {
+        let digit = digits >> UInt64(12 - 4 * place)
+        text.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: digit)))
       }
     }
   }

@@ -4,7 +4,17 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
   case ttl, http, tag, all, tier, prefix, host, olderThan, unusedFor, expired, soft, limit, cursor
 
-  static let table = NameTable<RequestField>(\.name)
+  private static let table = NameTable<RequestField>(\.name)
+
+  /// The field of that name; the three that every fetch has are found without a table, whose
+  /// first use must be checked for each time.
+  @inline(__always)
+  static func named(_ name: ShortName) -> RequestField? {
+    if name == ShortName("cmd") { return .cmd }
+    if name == ShortName("url") { return .url }
+    if name == ShortName("id") { return .id }
+    return table[name]
+  }
 
   /// The name on the wire.
   var name: String {
@@ -80,5 +90,12 @@ extension FieldSet {
   static let fetchExtras = FieldSet([
     .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
   ])
-  static let frame = FieldSet([.cmd, .id])
+  /// What every request may have.
+  static var frame: FieldSet {
+    @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }
+  }
+  /// What most fetches have.
+  static var plainFetch: FieldSet {
+    @inline(__always) get { FieldSet(rawValue: frame.rawValue | FieldSet(.url).rawValue) }
+  }
 }

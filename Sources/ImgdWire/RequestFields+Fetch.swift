@@ -4,7 +4,7 @@ extension RequestFields {
   func fetch(in line: Span<UInt8>) throws(WireError) -> FetchRequest {
     var fetch = FetchRequest(url: try required(try url(in: line), .url, of: .fetch))
     // Nothing but a URL is the usual case.
-    if present.subtracting(.frame) == FieldSet(.url) { return fetch }
+    if present.isSubset(of: .plainFetch) { return fetch }
     try readOptions(of: &fetch, in: line)
     return fetch
   }

@@ -6,12 +6,21 @@
 struct RequestFields {
   private(set) var present = FieldSet()
   private var tokens = InlineArray<33, JSONToken>(repeating: JSONToken(.null, 0, 0))
-  /// The values that are arrays and objects; nearly always none.
-  private var containers: [(field: RequestField, value: JSONValue)] = []
-  /// The names that are no field, kept because they may not come twice either.
-  private var strangers = KeySet()
-  /// The first name that is no field and does not ask to be ignored.
-  private(set) var unknownName: String?
+  /// What few lines have, out of the way of all others.
+  private var rarities: Rarities?
+
+  private final class Rarities {
+    /// The values that are arrays and objects.
+    var containers: [(field: RequestField, value: JSONValue)] = []
+    /// The names that are no field, kept because they may not come twice either.
+    var strangers = KeySet()
+    /// The first name that is no field and does not ask to be ignored.
+    var unknownName: String?
+  }
+
+  var unknownName: String? {
+    @inline(__always) get { rarities?.unknownName }
+  }
 
   /// Reads the object that `line` is; what was read before a failure stays readable.
   mutating func scan(_ line: Span<UInt8>) throws(JSONSyntaxError) {
@@ -33,7 +42,7 @@ struct RequestFields {
 
   /// The tree of a field whose value is an array or an object.
   func container(_ field: RequestField) -> JSONValue? {
-    containers.first { $0.field == field }?.value
+    rarities?.containers.first { $0.field == field }?.value
   }
 
   @inline(__always)
@@ -42,7 +51,7 @@ struct RequestFields {
   ) throws(JSONSyntaxError) {
     let key = try scanner.key(in: line)
     guard !key.isEscaped, let name = ShortName(line.extracting(key.range)),
-      let field = RequestField.table[name]
+      let field = RequestField.named(name)
     else { return try scanStranger(key, &scanner, line) }
     try scanValue(of: field, named: key, &scanner, line)
   }
@@ -57,7 +66,8 @@ struct RequestFields {
     }
     var token = try scanner.token(in: line)
     if token.kind == .object || token.kind == .array {
-      containers.append((field, try scanner.value(in: line, depth: 1)))
+      let value = try scanner.value(in: line, depth: 1)
+      madeRarities().containers.append((field, value))
       token.end = UInt32(truncatingIfNeeded: scanner.position)
     }
     tokens[Int(field.rawValue)] = token
@@ -70,11 +80,21 @@ struct RequestFields {
     _ key: JSONToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
   ) throws(JSONSyntaxError) {
     let plain = key.unescaped(in: line)
-    if let name = ShortName(plain.span), let field = RequestField.table[name] {
+    if let name = ShortName(plain.span), let field = RequestField.named(name) {
       return try scanValue(of: field, named: key, &scanner, line)
     }
-    let name = try key.string(in: line, newTo: &strangers)
-    if unknownName == nil, !name.utf8.starts(with: "x_".utf8) { unknownName = name }
+    let rarities = madeRarities()
+    let name = try key.string(in: line, newTo: &rarities.strangers)
+    if rarities.unknownName == nil, !name.utf8.starts(with: "x_".utf8) {
+      rarities.unknownName = name
+    }
     _ = try scanner.value(in: line, depth: 1)
+  }
+
+  private mutating func madeRarities() -> Rarities {
+    if let rarities { return rarities }
+    let rarities = Rarities()
+    self.rarities = rarities
+    return rarities
   }
 }

@@ -78,6 +78,9 @@ extension RequestFields {
     guard token.kind == .string else {
       throw wrong(.cmd, .oneOf(Request.Command.allCases.map(\.rawValue)), in: line)
     }
+    if !token.isEscaped, ShortName(line.extracting(token.range)) == ShortName("fetch") {
+      return .fetch
+    }
     guard let command = Request.Command.named(token, in: line) else {
       throw unknownCommand(in: line)
     }
@@ -96,6 +99,7 @@ extension RequestFields {
   /// Refuses the fields that the command does not know.
   @inline(__always)
   func requireKnown(by command: Request.Command) throws(WireError) {
+    if command == .fetch, unknownName == nil, present.isSubset(of: .plainFetch) { return }
     let foreign = present.subtracting(command.fields).subtracting(.frame)
     guard unknownName == nil, foreign.isEmpty else {
       throw unknownField(unknownName ?? foreign.fields.first?.name ?? "", of: command)

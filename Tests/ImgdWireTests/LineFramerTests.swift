@@ -49,6 +49,7 @@ struct LineFramerTests {
 
   static let streams: [(String, [String])] = [
     ("", []), ("\n", []), ("a", ["a"]), ("a\n", ["a"]), ("a\nbc\nd", ["a", "bc", "d"]),
+    ("a\nb\nc\nd\ne\nf\ng\nh\ni", ["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
     ("a\r\nb\r\n", ["a", "b"]), ("a\r\rb\r\r\n", ["a\r\rb\r"]), ("\r\n \t\n\n  a \n", ["  a "]),
     ("# no\n#\na#b\n #c\n#", ["a#b", " #c"]), ("   ", []), ("last\r", ["last"]),
     ("0123456789abcdef\nx", ["0123456789abcdef", "x"]),

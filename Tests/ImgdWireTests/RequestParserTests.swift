@@ -46,6 +46,17 @@ struct RequestParserTests {
     #expect(asked == Set(Request.Command.allCases))
   }
 
+  @Test("has a place for every field that some command knows")
+  func everyField() {
+    let known = Request.Command.allCases.reduce(FieldSet.frame) { $0.union($1.fields) }
+    #expect(known.fields == RequestField.allCases)
+    for field in RequestField.allCases {
+      var fields = RequestFields()
+      #expect(throws: Never.self) { try fields.scan(Array("{\"\(field.name)\":0}".utf8).span) }
+      #expect(fields.present == FieldSet(field) && fields.unknownName == nil)
+    }
+  }
+
   @Test("may spell its names and values with escapes")
   func escapedNames() {
     let line =
@@ -171,6 +182,17 @@ struct RequestParserTests {
       #expect(request(#"{"x_":\#(value),"cmd":"ping","x_other":\#(value)}"#) == .ping)
       #expect(fetch(#""x_a":\#(value)"#) == FetchRequest(url: "u"))
     }
+  }
+
+  @Test("nests sixteen levels with the request itself as the first")
+  func boundsDepth() {
+    func line(_ depth: Int) -> String {
+      let brackets = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
+      return #"{"cmd":"ping","x_":\#(brackets.0)\#(brackets.1)}"#
+    }
+    #expect(request(line(15)) == .ping)
+    #expect(refusal(line(16))?.code == .badJSON)
+    #expect(refusal(line(16))?.message.contains("16 levels") == true)
   }
 
   @Test("is shown shortened in a message, between characters")

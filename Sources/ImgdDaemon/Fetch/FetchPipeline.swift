@@ -70,14 +70,13 @@ final class FetchPipeline {
       hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
     }
     let receipt = receipts.next()
-    let delivered = DeliveredImage(image: image, source: .memory)
-    let elapsed = Instant.current - loop.now
-    hitLatency.record(elapsed.nanoseconds)
-    deliver(
-      FetchReply(
-        delivered: delivered, id: id, receipt: receipt, delivery: request.delivery,
-        showsHTTP: request.http, url: request.url, elapsed: elapsed, now: loop.now),
-      to: session)
+    let elapsed = Instant.current.nanoseconds - loop.now.nanoseconds
+    hitLatency.record(elapsed)
+    let reply = FetchReply(
+      delivered: DeliveredImage(image: image, source: .memory), id: id, receipt: receipt,
+      delivery: request.delivery, showsHTTP: request.http, url: request.url,
+      elapsedNanoseconds: elapsed, now: loop.now)
+    if let line = reply.asHitLine { session.write(line) } else { deliver(reply, to: session) }
     hub.job(receipt, url: request.url, .done)
     return true
   }
@@ -149,7 +148,7 @@ final class FetchPipeline {
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
     memory.noteUse(of: image, at: loop.now)
-    hitLatency.record((Instant.current - loop.now).nanoseconds)
+    hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
     let isStale = !image.isFresh(at: loop.now)
     endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
   }
