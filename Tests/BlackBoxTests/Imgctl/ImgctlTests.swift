@@ -241,7 +241,7 @@ import Testing
     let (code, output) = try imgctl("purge", "--url", origin.url("/a.png"))
     #expect(code == 0)
     #expect(output.hasPrefix("removed from memory: 1 entry"))
-    #expect(try imgctl("purge", "--tier", "disk", "--all").code == 1)
+    #expect(try imgctl("purge", "--tier", "disk", "--all").output.contains("disk: 0 entries"))
   }
 
   @Test func helpAndVersionNeedNoDaemon() throws {
