@@ -6,10 +6,12 @@ import ImgdSystem
 
 /// Copies pictures from descriptors to where they were asked for.
 enum OutputFile {
-  /// Writes a picture to a file, in place of what had that name.
+  /// Writes a picture to a file, in place of what had that name, or into what is there and is no
+  /// file: a pipe or a device stays what it is.
   static func write(
     _ picture: borrowing FileDescriptor, to path: String
   ) throws(SystemFailure) {
+    if isSpecial(path) { return try copy(picture, into: path) }
     let interrupt = HeldInterrupt()
     defer { interrupt.release() }
     let temporary = temporaryName(beside: path)
@@ -26,6 +28,25 @@ enum OutputFile {
     } catch {
       unsafe unlink(temporary)
       throw error
+    }
+  }
+
+  private static func isSpecial(_ path: String) -> Bool {
+    var status = stat()
+    // The path is a C string for the length of the call, and the status lives on this stack.
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+  }
+
+  private static func copy(
+    _ picture: borrowing FileDescriptor, into path: String
+  ) throws(SystemFailure) {
+    // The path is a C string for the length of the call.
+    let number = unsafe open(path, O_WRONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    let target = FileDescriptor(owning: number)
+    let opened = target.number
+    try read(picture) { bytes throws(SystemFailure) in
+      try writeAll(bytes, to: opened, named: path)
     }
   }
 

@@ -5,8 +5,8 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
   /// Bytes that its text has.
   package static let textLength = 36
 
-  private let high: UInt64
-  private let low: UInt64
+  let high: UInt64
+  let low: UInt64
 
   private init(high: UInt64, low: UInt64) {
     self.high = high

@@ -75,6 +75,10 @@ package final class CachedImage {
   /// Where it is in its tier; nil outside.
   var place: Int?
   private var freshUntil: Instant
+  /// When the origin made it, on the monotonic clock, and how old it was when it came. Kept as
+  /// numbers: every hit asks for them, and a duration is divided in 128 bits.
+  private let bornAt: Int64
+  private let initialAge: Int64
 
   package init(
     key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
@@ -92,6 +96,8 @@ package final class CachedImage {
     storedAt = now
     storedAtWall = wall
     lastAccess = now
+    initialAge = freshness.initialAge.nanoseconds
+    bornAt = now.nanoseconds - initialAge
     freshUntil = freshness.needsConfirmation ? now : now + freshness.remaining
   }
 
@@ -112,12 +118,12 @@ package final class CachedImage {
 
   /// Whole seconds since the origin made it.
   package func age(at now: Instant) -> Int {
-    Int((freshness.initialAge + max(now - storedAt, .zero)).components.seconds)
+    Int(max(now.nanoseconds - bornAt, initialAge) / 1_000_000_000)
   }
 
   /// Whole seconds for which it is fresh still.
   package func freshFor(at now: Instant) -> Int {
-    isFresh(at: now) ? Int((freshUntil - now).components.seconds) : 0
+    isFresh(at: now) ? Int((freshUntil.nanoseconds - now.nanoseconds) / 1_000_000_000) : 0
   }
 
   func markStale() {

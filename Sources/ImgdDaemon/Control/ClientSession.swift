@@ -115,6 +115,13 @@ final class ClientSession {
     flushAtTickEnd()
   }
 
+  /// Appends a line that is all prepared.
+  func write(_ line: HitLine) {
+    guard isOpen else { return }
+    line.append(to: &outbox.bytes)
+    flushAtTickEnd()
+  }
+
   /// Lets a descriptor ride on the line that is written next.
   func attach(_ descriptor: consuming FileDescriptor) {
     outbox.attach(descriptor)

@@ -19,7 +19,8 @@ extension FetchPipeline {
       let reply = FetchReply(
         delivered: delivered, id: id, receipt: job.receipt,
         delivery: delivery ?? job.request.delivery, showsHTTP: job.request.http,
-        url: job.request.url, elapsed: Instant.current - job.startedAt, now: loop.now)
+        url: job.request.url,
+        elapsedNanoseconds: Instant.current.nanoseconds - job.startedAt.nanoseconds, now: loop.now)
       deliver(reply, to: session)
     }
   }

@@ -58,11 +58,12 @@ final class FetchPipeline {
 
   /// The whole way of a hit for the usual request, which names nothing but a URL.
   ///
-  /// No job and no allocation that lasts; everything unusual goes the long way.
+  /// No job and no allocation that lasts; everything unusual goes the long way, and so does a URL
+  /// that is not in canonical form: no image is kept under such a one.
   private func answerPlainHit(
     _ request: FetchRequest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard request.isPlain, CanonicalURL.isCanonical(request.url), !isDraining,
+    guard request.isPlain, !isDraining,
       let image = memory.readyImage(
         for: request.url, identifier: request.identifier, at: loop.now)
     else { return false }
@@ -70,14 +71,13 @@ final class FetchPipeline {
       hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
     }
     let receipt = receipts.next()
-    let delivered = DeliveredImage(image: image, source: .memory)
-    let elapsed = Instant.current - loop.now
-    hitLatency.record(elapsed.nanoseconds)
-    deliver(
-      FetchReply(
-        delivered: delivered, id: id, receipt: receipt, delivery: request.delivery,
-        showsHTTP: request.http, url: request.url, elapsed: elapsed, now: loop.now),
-      to: session)
+    let elapsed = Instant.current.nanoseconds - loop.now.nanoseconds
+    hitLatency.record(elapsed)
+    let reply = FetchReply(
+      delivered: DeliveredImage(image: image, source: .memory), id: id, receipt: receipt,
+      delivery: request.delivery, showsHTTP: request.http, url: request.url,
+      elapsedNanoseconds: elapsed, now: loop.now)
+    if let line = reply.asHitLine { session.write(line) } else { deliver(reply, to: session) }
     hub.job(receipt, url: request.url, .done)
     return true
   }
@@ -150,7 +150,7 @@ final class FetchPipeline {
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
     memory.noteUse(of: image, at: loop.now)
-    hitLatency.record((Instant.current - loop.now).nanoseconds)
+    hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
     let isStale = !image.isFresh(at: loop.now)
     endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
   }

@@ -16,19 +16,31 @@ struct FetchReply {
   let showsHTTP: Bool
   /// The URL as the client wrote it.
   let url: String
-  let elapsed: Duration
+  let elapsedNanoseconds: Int64
   let now: Instant
 
   private var image: CachedImage { delivered.image }
+  private var elapsedMicroseconds: UInt64 { UInt64(max(elapsedNanoseconds / 1_000, 0)) }
+
+  /// The line in its quickest form, for a plain hit that shows neither bytes nor headers.
+  var asHitLine: HitLine? {
+    guard let facts = image.replyPieces, !showsHTTP, let number = id.number,
+      delivery == .path || delivery == .none
+    else { return nil }
+    let ending = delivery == .path ? Self.pathEnding : Self.plainEnding
+    return HitLine(
+      id: number.value, receipt: receipt, facts: facts, age: image.age(at: now),
+      freshFor: image.freshFor(at: now), elapsedMicroseconds: elapsedMicroseconds, ending: ending)
+  }
 
   func write(to line: inout JSONWriter) {
     ReplyEncoder.begin(id: id, ok: true, into: &line)
     line.field("receipt", receipt)
     writeFacts(to: &line)
-    if delivery == .path { writePath(to: &line) }
     line.field("age", image.age(at: now))
     line.field("fresh_for", image.freshFor(at: now))
-    line.field("elapsed_ms", millisecondsOf: UInt64(max(elapsed.nanoseconds / 1_000, 0)))
+    line.field("elapsed_ms", millisecondsOf: elapsedMicroseconds)
+    if delivery == .path { writePath(to: &line) }
     if delivered.isStale { line.field("stale", true) }
     if showsHTTP { line.http(status: image.response.status, headers: image.response.headers.list) }
     writeBytes(to: &line)
@@ -72,6 +84,11 @@ struct FetchReply {
 
   // MARK: Delivery
 
+  /// How a line ends that carries nothing but where the picture is.
+  private static let plainEnding = Array("}\n".utf8)
+  private static let pathEnding =
+    Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8)
+
   private static let pathNote =
     "this daemon keeps no files: ask with deliver fd or inline for the bytes"
 
@@ -91,6 +108,17 @@ struct FetchReply {
         }
       }
     case .path, .none, .pixels: break
+    }
+  }
+}
+
+extension RequestID {
+  /// The number that the client chose, or that it chose nothing; nil for a string.
+  fileprivate var number: (value: Int64?, isNumber: Bool)? {
+    switch self {
+    case .none: (nil, true)
+    case .integer(let number): (number, true)
+    case .string: nil
     }
   }
 }

@@ -13,13 +13,28 @@ package enum ChildProcess {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var attributes = unblockingSignals()
+    defer { posix_spawnattr_destroy(&attributes) }
     var pid: pid_t = 0
     let code = withCStrings([path] + arguments) { argv in
-      guard let environment else { return posix_spawn(&pid, path, &actions, nil, argv, environ) }
-      return withCStrings(environment) { posix_spawn(&pid, path, &actions, nil, argv, $0) }
+      guard let environment else {
+        return posix_spawn(&pid, path, &actions, &attributes, argv, environ)
+      }
+      return withCStrings(environment) { posix_spawn(&pid, path, &actions, &attributes, argv, $0) }
     }
     guard code == 0 else { throw TestFailure("\(path): \(String(cString: strerror(code)))") }
     return pid
+  }
+
+  /// The threads that run tests block signals, and a program would inherit that.
+  private static func unblockingSignals() -> posix_spawnattr_t {
+    var attributes = posix_spawnattr_t()
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_init(&attributes)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    return attributes
   }
 
   /// Starts a program, waits for its end, and answers its exit code and what it wrote.

@@ -77,9 +77,9 @@ extension JSONValue {
     switch (self, shown) {
     case (_, .string("…")): return nil
     case (.object, .object(let members)):
-      for wanted in members {
-        guard let value = self[wanted.name] else { return "\(place) has no \(wanted.name)" }
-        let difference = value.difference(from: wanted.value, at: wanted.name)
+      for member in members {
+        guard let value = self[member.name] else { return "\(place) has no \(member.name)" }
+        let difference = value.difference(from: member.value, at: member.name)
         if let difference { return difference }
       }
       return nil
@@ -97,16 +97,5 @@ extension JSONValue {
   }
 
   /// As JSON, for messages.
-  package var text: String {
-    switch self {
-    case .null: "null"
-    case .bool(let value): "\(value)"
-    case .integer(let value): "\(value)"
-    case .number(let value): "\(value)"
-    case .string(let value): "\"\(value)\""
-    case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
-    case .object(let members):
-      "{" + members.map { "\"\($0.name)\":\($0.value.text)" }.joined(separator: ",") + "}"
-    }
-  }
+  package var text: String { encoded() }
 }

@@ -1,0 +1,130 @@
+import Glibc
+import ImgdTestSupport
+import Testing
+
+/// The daemon as a command: what it says and how it ends.
+@Suite struct CommandLineTests {
+  static let imgd = BuiltProduct.path(of: "imgd")
+
+  @Test(arguments: [
+    ["--nonsense"], ["-z"], ["extra"], ["--socket"], ["--socket="], ["--set", "Memory"],
+    ["--set", "Capacity=1M"], ["--check-config=yes"], ["--c"], ["--config"],
+  ])
+  func wrongArgumentsAreUsage(_ arguments: [String]) throws {
+    let (code, output) = try ChildProcess.run(Self.imgd, arguments)
+    #expect(code == EX_USAGE)
+    #expect(output.hasPrefix("imgd: error: "))
+    #expect(output.contains("--help"))
+  }
+
+  @Test func aMistypedOptionIsPutRight() throws {
+    let (code, output) = try ChildProcess.run(Self.imgd, ["--sockte", "/tmp/x"])
+    #expect(code == EX_USAGE)
+    #expect(output.contains("did you mean --socket?"))
+  }
+
+  @Test func helpAndVersionAnswerAndEnd() throws {
+    let help = try ChildProcess.run(Self.imgd, ["--help"])
+    #expect(help.code == 0)
+    #expect(help.output.hasPrefix("Usage: imgd "))
+    for option in ["--config", "--socket", "--set", "--check-config", "--print-config"] {
+      #expect(help.output.contains(option))
+    }
+    let version = try ChildProcess.run(Self.imgd, ["--version"])
+    #expect(version.code == 0)
+    #expect(version.output.hasPrefix("imgd "))
+    #expect(version.output.split(separator: "\n").count == 1)
+    #expect(try ChildProcess.run(Self.imgd, ["-h"]).output == help.output)
+    #expect(try ChildProcess.run(Self.imgd, ["-V"]).output == version.output)
+  }
+
+  @Test(arguments: [
+    ("Memory.Capacity=lots", "Memory.Capacity=lots"),
+    ("Memory.Capacty=1M", "did you mean Memory.Capacity?"),
+    ("Memroy.Capacity=1M", "did you mean [Memory]?"),
+    ("Memory.Preferred=200M", "at most"),
+    ("Downloads.MaxActive=0", "Downloads.MaxActive=0"),
+    ("Downloads.Order=random", "fifo"),
+    ("Downloads.Timeout=-1s", "Downloads.Timeout=-1s"),
+    ("Network.Deny=10.0.0.0/33", "Network.Deny=10.0.0.0/33"),
+    ("Control.Socket=relative", "Control.Socket=relative"),
+  ])
+  func aWrongSettingIsAConfigurationError(setting: String, hint: String) throws {
+    for mode in [["--check-config"], ["--print-config"], []] {
+      let (code, output) = try ChildProcess.run(
+        Self.imgd, ["--config", "/dev/null", "--set", setting] + mode)
+      #expect(code == EX_CONFIG)
+      #expect(output.contains(hint), "\(output)")
+    }
+  }
+
+  @Test func aWrongFileNamesEveryLineAndWhatWouldBeRight() throws {
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let path = directory + "/imgd.conf"
+    try write(
+      """
+      # comment
+      [Memory]
+      Capacity=many
+      Capasity=1M
+      [Nonsense]
+      [Downloads]
+      just words
+
+      """, to: path)
+    let (code, output) = try ChildProcess.run(Self.imgd, ["--config", path, "--check-config"])
+    #expect(code == EX_CONFIG)
+    for expected in [
+      "\(path):3: Memory.Capacity=many", "\(path):4: Memory.Capasity is not a key: did you mean",
+      "\(path):5: [Nonsense] is not a section", "\(path):7: ",
+    ] { #expect(output.contains(expected), "\(output)") }
+  }
+
+  @Test func aMissingFileIsAConfigurationError() throws {
+    let (code, output) = try ChildProcess.run(
+      Self.imgd, ["--config", "/nonexistent/imgd.conf", "--check-config"])
+    #expect(code == EX_CONFIG)
+    #expect(output.contains("/nonexistent/imgd.conf"))
+  }
+
+  @Test func whatIsPrintedIsAConfigurationThatSaysTheSame() throws {
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let path = directory + "/imgd.conf"
+    let settings = [
+      "--set", "Memory.Capacity=123M", "--set", "Downloads.Order=lifo",
+      "--set", "Network.Deny=10.0.0.0/8 fd00::/8", "--set", "Downloads.Timeout=1min 5s",
+      "--set", "Memory.MaxEntry=10%", "--set", "Downloads.UserAgent=a b # c",
+    ]
+    let first = try ChildProcess.run(
+      Self.imgd, ["--config", "/dev/null", "--print-config"] + settings)
+    #expect(first.code == 0)
+    try write(first.output, to: path)
+    let check = try ChildProcess.run(Self.imgd, ["--config", path, "--check-config"])
+    #expect(check.code == 0, "\(check.output)")
+    let second = try ChildProcess.run(Self.imgd, ["--config", path, "--print-config"])
+    #expect(second.output == first.output)
+    #expect(second.output.contains("Capacity=123M"))
+  }
+
+  @Test func theCommandLineWinsOverTheEnvironmentAndThatOverTheFile() throws {
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let path = directory + "/imgd.conf"
+    try write("[Downloads]\nMaxActive=1\nMaxPerHost=1\nRetries=7\n", to: path)
+    let (code, output) = try ChildProcess.run(
+      Self.imgd, ["--config", path, "--print-config", "--set", "Downloads.MaxActive=3"],
+      environment: ["IMGD_DOWNLOADS_MAXACTIVE=2", "IMGD_DOWNLOADS_MAXPERHOST=2"])
+    #expect(code == 0)
+    for line in ["MaxActive=3", "MaxPerHost=2", "Retries=7"] { #expect(output.contains(line)) }
+  }
+
+  @Test func aWrongVariableIsNamed() throws {
+    let (code, output) = try ChildProcess.run(
+      Self.imgd, ["--config", "/dev/null", "--check-config"],
+      environment: ["IMGD_MEMORY_CAPACITY=lots"])
+    #expect(code == EX_CONFIG)
+    #expect(output.contains("IMGD_MEMORY_CAPACITY: Memory.Capacity=lots"))
+  }
+}

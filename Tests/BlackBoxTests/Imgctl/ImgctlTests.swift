@@ -1,0 +1,257 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// `imgctl` as people and scripts use it, against a daemon and an origin.
+@Suite struct ImgctlTests {
+  private static let program = BuiltProduct.path(of: "imgctl")
+
+  private let origin: OriginServer
+  private let daemon: DaemonProcess
+  private let directory: Scratch
+
+  init() throws {
+    origin = try OriginServer()
+    daemon = try DaemonProcess(settings: ["Downloads.Retries=0"])
+    directory = try Scratch()
+    origin.plan("/a.png", .picture(Self.picture))
+  }
+
+  private static let picture = TestPicture.png(bytes: 3_000, seed: 1)
+
+  final class Scratch: Sendable {
+    let path: String
+    init() throws { path = try TemporaryDirectory.make() }
+    deinit { TemporaryDirectory.remove(path) }
+  }
+
+  private func imgctl(_ arguments: String...) throws -> (code: CInt, output: String) {
+    try ChildProcess.run(Self.program, ["--socket", daemon.socket] + arguments)
+  }
+
+  private func shell(_ script: String) throws -> (code: CInt, output: String) {
+    try ChildProcess.run(
+      "/bin/sh", ["-c", script],
+      environment: ["IMGD_SOCKET=\(daemon.socket)", "PATH=/usr/bin:/bin", "imgctl=\(Self.program)"])
+  }
+
+  // MARK: fetch
+
+  @Test func aPictureThatStaysWithTheDaemonIsDescribed() throws {
+    let (code, output) = try imgctl("fetch", origin.url("/a.png"))
+    #expect(code == 0)
+    #expect(output == "\(origin.url("/a.png")): png 16x16 3000 bytes (network)\n")
+    #expect(try imgctl("fetch", origin.url("/a.png")).output.hasSuffix("(memory)\n"))
+  }
+
+  @Test func aPictureGoesIntoAFile() throws {
+    let path = directory.path + "/out.png"
+    try write("old", to: path)
+    let (code, output) = try imgctl("fetch", origin.url("/a.png"), "-o", path)
+    #expect(code == 0)
+    #expect(output == path + "\n")
+    #expect(readBytes(path) == Self.picture)
+  }
+
+  @Test func picturesGoIntoADirectory() throws {
+    origin.plan("/sub/a.png", .picture(TestPicture.png(bytes: 2_000)))
+    origin.plan("/b?size=2", .picture(TestPicture.jpeg(bytes: 2_000), type: "image/jpeg"))
+    let (code, output) = try imgctl(
+      "fetch", origin.url("/a.png"), origin.url("/sub/a.png"), origin.url("/b?size=2"), "-o",
+      directory.path)
+    #expect(code == 0)
+    let paths = output.split(separator: "\n").map(String.init)
+    #expect(Set(paths).count == 3)
+    for path in paths {
+      #expect(path.hasPrefix(directory.path + "/"))
+      #expect(access(path, R_OK) == 0)
+    }
+    #expect(paths.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".jpeg") }.count == 1)
+  }
+
+  @Test func aPictureGoesToStandardOutput() throws {
+    let (code, output) = try shell("$imgctl fetch \(origin.url("/a.png")) -o - | sha1sum; ")
+    #expect(code == 0)
+    try Self.save(Self.picture, to: directory.path + "/expected")
+    #expect(output == (try shell("sha1sum < \(directory.path)/expected").output))
+  }
+
+  @Test func whatIsNoFileIsWrittenIntoAndNotReplaced() throws {
+    let pipe = directory.path + "/pipe"
+    mkfifo(pipe, 0o600)
+    let (code, output) = try shell(
+      "sha1sum < \(pipe) & $imgctl fetch \(origin.url("/a.png")) -o \(pipe) > /dev/null; "
+        + "code=$?; [ -p \(pipe) ] || echo replaced > \(pipe).note; wait; exit $code")
+    #expect(code == 0)
+    #expect(read(pipe + ".note") == nil)
+    try Self.save(Self.picture, to: directory.path + "/expected")
+    #expect(output == (try shell("sha1sum < \(directory.path)/expected").output))
+  }
+
+  private static func save(_ bytes: [UInt8], to path: String) throws {
+    guard let file = fopen(path, "w") else { throw TestFailure("\(path): errno \(errno)") }
+    fwrite(bytes, 1, bytes.count, file)
+    fclose(file)
+  }
+
+  @Test func theDaemonsAnswersAreShownAsTheyAre() throws {
+    let (code, output) = try imgctl("fetch", origin.url("/a.png"), "--json")
+    #expect(code == 0)
+    let line = try JSONValue(parsing: String(output.dropLast()))
+    #expect(line["ok"]?.bool == true)
+    #expect(line["bytes"]?.integer == 3_000)
+  }
+
+  @Test func severalURLsAndAListOnStandardInput() throws {
+    for number in 0..<300 {
+      origin.plan("/n\(number).png", .picture(TestPicture.png(bytes: 500, seed: UInt64(number))))
+    }
+    let list = (0..<300).map { origin.url("/n\($0).png") }.joined(separator: "\r\n")
+    try write("# pictures\n\n" + list + "\n", to: directory.path + "/list")
+    let (code, output) = try shell("$imgctl fetch - --json < \(directory.path)/list")
+    #expect(code == 0)
+    #expect(output.split(separator: "\n").count == 300)
+    let two = try imgctl("fetch", origin.url("/a.png"), origin.url("/n1.png"))
+    #expect(two.code == 0)
+    #expect(two.output.split(separator: "\n").count == 2)
+  }
+
+  @Test func optionsReachTheOrigin() throws {
+    origin.plan("/echo", .echo)
+    let (code, _) = try imgctl(
+      "fetch", origin.url("/echo"), "--header", "X-Test: yes", "--identifier", "i", "--tag", "t",
+      "--priority", "high", "--timeout", "5s", "--max-bytes", "1M", "--cache", "reload")
+    #expect(code == 8)
+    #expect(origin.requests("/echo").first?.header("x-test") == "yes")
+  }
+
+  // MARK: Exit codes
+
+  @Test func whatFailsHasItsOwnCode() throws {
+    origin.plan("/html.png", .picture(Array("<html>".utf8)))
+    origin.plan("/hangs", .silence)
+    origin.plan("/nowhere", .status(404))
+    let url = origin.url("/a.png")
+    for (arguments, code) in [
+      (["fetch", origin.url("/nowhere")], 1),
+      (["fetch", "nonsense"], 1),
+      (["fetch"], 2), ([], 2), (["fetsh", url], 2), (["fetch", url, "--nonsense"], 2),
+      (["fetch", url, "--timeout", "soon"], 2), (["purge"], 2), (["cancel"], 2),
+      (["ping", "me"], 2), (["fetch", url, url, "-o", directory.path + "/one"], 2),
+      (["fetch", origin.url("/hangs"), "--timeout", "100ms"], 5),
+      (["fetch", url, "--cache", "only-if-cached"], 6),
+      (["fetch", "file:///etc/passwd"], 7),
+      (["fetch", "http://169.254.169.254/"], 7),
+      (["fetch", origin.url("/html.png")], 8),
+      (["fetch", url], 0),
+      (["fetch", url, origin.url("/html.png")], 8),
+      (["fetch", origin.url("/nowhere"), origin.url("/html.png")], 1),
+      (["fetch", url, "-o", "/nonexistent/file"], 1),
+    ] as [([String], CInt)] {
+      let outcome = try ChildProcess.run(Self.program, ["--socket", daemon.socket] + arguments)
+      #expect(outcome.code == code, "\(arguments): \(outcome.output)")
+      if code != 0 { #expect(outcome.output.contains("imgctl: "), "\(arguments)") }
+    }
+  }
+
+  @Test func withoutADaemonItIsUnreachable() throws {
+    for socket in [directory.path + "/none", "/dev/null"] {
+      let (code, output) = try ChildProcess.run(Self.program, ["--socket", socket, "ping"])
+      #expect(code == 3)
+      #expect(output.contains(socket))
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can become somebody else"))
+  func whoMayNotConnectIsToldSo() throws {
+    chmod(daemon.socket, 0o600)
+    chmod(daemon.directory, 0o755)
+    let copy = directory.path + "/imgctl"
+    chmod(directory.path, 0o755)
+    _ = try shell("cp \(Self.program) \(copy) && chmod 755 \(copy)")
+    let (code, output) = try ChildProcess.run(
+      "/usr/bin/setpriv",
+      [
+        "--reuid", "65534", "--regid", "65534", "--clear-groups", copy, "--socket", daemon.socket,
+        "ping",
+      ])
+    #expect(code == 4, "\(output)")
+  }
+
+  @Test func controlCEndsItAndTheFetch() throws {
+    origin.plan("/hangs", .silence)
+    let pid = try ChildProcess.spawn(
+      Self.program, ["--socket", daemon.socket, "fetch", origin.url("/hangs")])
+    origin.waitForRequests("/hangs")
+    kill(pid, SIGINT)
+    #expect(ChildProcess.wait(pid) == 130)
+    #expect(origin.waitForOpenConnections(0))
+  }
+
+  @Test func aDaemonThatGoesAwayIsUnreachable() throws {
+    origin.plan("/hangs", .silence)
+    let pid = try ChildProcess.spawn(
+      Self.program, ["--socket", daemon.socket, "fetch", origin.url("/hangs")])
+    origin.waitForRequests("/hangs")
+    daemon.signal(SIGKILL)
+    #expect(ChildProcess.wait(pid) == 3)
+  }
+
+  // MARK: The other verbs
+
+  @Test func pingStatsAndListAnswer() throws {
+    let ping = try imgctl("ping")
+    #expect(ping.code == 0)
+    #expect(ping.output.contains(daemon.socket))
+    #expect(try imgctl("stats").output.contains("memory"))
+    let stats = try imgctl("stats", "--json")
+    #expect(try JSONValue(parsing: String(stats.output.dropLast()))["memory"] != nil)
+    origin.plan("/hangs", .silence)
+    let client = try daemon.connect()
+    try client.send(#"{"cmd":"fetch","url":"\#(origin.url("/hangs"))"}"#)
+    origin.waitForRequests("/hangs")
+    #expect(try imgctl("list").output.contains("/hangs"))
+    let list = try imgctl("list", "--json")
+    #expect(try JSONValue(parsing: String(list.output.dropLast())).jobCount == 1)
+  }
+
+  @Test func cancelEndsFetches() throws {
+    origin.plan("/hangs", .silence)
+    let client = try daemon.connect()
+    let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+    for target in [[receipt], ["--tag", "t"], ["--all"]] {
+      try client.send(
+        #"{"cmd":"fetch","url":"\#(origin.url("/hangs"))","receipt":"\#(receipt)","tags":["t"]}"#)
+      _ = try client.ask(#"{"cmd":"ping"}"#)
+      let (code, output) = try ChildProcess.run(
+        Self.program, ["--socket", daemon.socket, "cancel"] + target)
+      #expect(code == 0)
+      #expect(["running\n", "queued\n", "cancelled 1\n"].contains(output), "\(output)")
+      #expect(try client.receive().failureCode == "cancelled")
+    }
+    #expect(try imgctl("cancel", receipt).output == "finished\n")
+    #expect(try imgctl("cancel", "not-a-receipt").code == 1)
+  }
+
+  @Test func purgeRemoves() throws {
+    _ = try imgctl("fetch", origin.url("/a.png"))
+    #expect(try imgctl("purge", "--host", "elsewhere.example").output.contains("0 entries"))
+    #expect(try imgctl("purge", "--soft", "--all").output.contains("marked stale"))
+    let (code, output) = try imgctl("purge", "--url", origin.url("/a.png"))
+    #expect(code == 0)
+    #expect(output.hasPrefix("removed from memory: 1 entry"))
+    #expect(try imgctl("purge", "--tier", "disk", "--all").output.contains("disk: 0 entries"))
+  }
+
+  @Test func helpAndVersionNeedNoDaemon() throws {
+    for arguments in [
+      ["--help"], ["help"], ["help", "fetch"], ["fetch", "--help"], ["--version"],
+    ] {
+      let (code, output) = try ChildProcess.run(
+        Self.program, ["--socket", "/nonexistent"] + arguments)
+      #expect(code == 0)
+      #expect(output.hasPrefix("Usage: imgctl") || output.hasPrefix("imgctl "))
+    }
+  }
+}

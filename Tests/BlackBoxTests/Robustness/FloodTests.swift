@@ -1,0 +1,154 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+// Pipelines without end. The numbers are those of a debug build on a busy machine: a million lines
+// would only take longer, and every limit is met many times over with these.
+
+/// Clients that send very much, and read quickly, slowly or not at all.
+@Suite(.serialized) struct FloodTests {
+  private static let megabyte = 1 << 20
+  private static let pings = 100_000
+
+  @Test func aHundredThousandPipelinedPingsAreAnswered() throws {
+    let daemon = try DaemonProcess()
+    let client = try RawClient(daemon)
+    let before = daemon.residentBytes
+    let answers = flood(client, with: #"{"cmd":"ping"}"#, times: Self.pings)
+    #expect(answers == Self.pings)
+    #expect(daemon.residentBytes - before < 8 * Self.megabyte)
+  }
+
+  @Test func aHundredThousandPipelinedHitsAreAnswered() throws {
+    let origin = try OriginServer()
+    origin.plan("/a.png", .picture(TestPicture.png(bytes: 2_000)))
+    let daemon = try DaemonProcess()
+    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/a.png"))"}"#
+    #expect(try daemon.connect().ask(fetch)["ok"]?.bool == true)
+    let client = try RawClient(daemon)
+    let before = daemon.residentBytes
+    #expect(flood(client, with: fetch, times: 50_000) == 50_000)
+    #expect(daemon.residentBytes - before < 8 * Self.megabyte)
+    #expect(origin.count("/a.png") == 1)
+  }
+
+  /// Sends a line so often, reads what comes meanwhile, and counts the answers.
+  private func flood(_ client: RawClient, with line: String, times: Int) -> Int {
+    let block = Array(String(repeating: line + "\n", count: 1_000).utf8)
+    var rest = block[...]
+    var blocks = times / 1_000
+    var answers = 0
+    while answers < times {
+      if blocks > 0 {
+        rest = rest.dropFirst(client.push(rest) ?? 0)
+        if rest.isEmpty {
+          blocks -= 1
+          rest = block[...]
+        }
+      }
+      guard let part = client.take(within: blocks > 0 ? 0 : 20_000) else {
+        if blocks > 0 { continue }
+        return answers
+      }
+      guard !part.isEmpty else { return answers }
+      answers += lineCount(part)
+    }
+    return answers
+  }
+
+  @Test(arguments: [#"{"cmd":"ping"}"#, #"{"cmd":"config"}"#, #"{"cmd":"nothing"}"#])
+  func aClientThatNeverReadsIsNotReadFrom(line: String) throws {
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let before = daemon.residentBytes
+    let client = try RawClient(daemon)
+    let block = Array(String(repeating: line + "\n", count: 1_000).utf8)
+    let limit = 64 * Self.megabyte
+    #expect(client.pushUntilRefused(block, atMost: limit) < limit)
+    #expect(daemon.residentBytes - before < 8 * Self.megabyte)
+    #expect(try witness.pingTime() < .seconds(1))
+    client.vanish()
+    #expect(try witness.seesNothingLeft())
+  }
+
+  @Test func aClientThatReadsLateGetsEveryAnswer() throws {
+    let daemon = try DaemonProcess()
+    let client = try RawClient(daemon)
+    let line = Array("{\"cmd\":\"config\"}\n".utf8)
+    let sent = client.pushUntilRefused(line, atMost: 4 * Self.megabyte)
+    // A line may have been cut in the middle: it ends here.
+    client.halfClose()
+    let answers = lineCount(client.takeAll())
+    #expect(answers == (sent + line.count - 1) / line.count)
+  }
+
+  @Test func aClientThatReadsByteByByteGetsItsAnswers() throws {
+    let daemon = try DaemonProcess()
+    let client = try RawClient(daemon)
+    for _ in 0..<20 { client.say(#"{"cmd":"config"}"#) }
+    client.halfClose()
+    #expect(lineCount(client.takeAll(1)) == 20)
+  }
+
+  @Test func othersAreAnsweredWhileOneFloods() throws {
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let client = try RawClient(daemon)
+    let block = Array(String(repeating: "{\"cmd\":\"ping\"}\n", count: 1_000).utf8)
+    var answers = 0
+    var slowest = Duration.zero
+    for _ in 0..<100 {
+      _ = client.push(block[...])
+      slowest = max(slowest, try witness.pingTime())
+      answers += lineCount(client.take(within: 0) ?? [])
+    }
+    #expect(answers > 0)
+    #expect(slowest < .seconds(2))
+  }
+
+  @Test func inlineAnswersForWhoNeverReadsStayWithinBounds() throws {
+    let origin = try OriginServer()
+    let gate = Gate()
+    origin.plan("/big.png", .held(at: gate, then: .picture(TestPicture.png(bytes: 200_000))))
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let client = try RawClient(daemon)
+    let before = daemon.residentBytes
+    for _ in 0..<1_000 {
+      client.say(#"{"cmd":"fetch","url":"\#(origin.url("/big.png"))","deliver":"inline"}"#)
+    }
+    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 1_000 })
+    gate.open()
+    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 0 })
+    #expect(daemon.residentBytes - before < 30 * Self.megabyte)
+    client.halfClose()
+    #expect(lineCount(client.takeAll(1 << 20)) == 1_000)
+  }
+
+  @Test func descriptorsForWhoNeverReadsStayWithinBounds() throws {
+    let origin = try OriginServer()
+    let gate = Gate()
+    origin.plan("/a.png", .held(at: gate, then: .picture(TestPicture.png(bytes: 2_000))))
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let client = try RawClient(daemon)
+    let before = daemon.openFiles
+    for _ in 0..<2_000 {
+      client.say(#"{"cmd":"fetch","url":"\#(origin.url("/a.png"))","deliver":"fd"}"#)
+    }
+    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 2_000 })
+    gate.open()
+    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 0 })
+    #expect(daemon.openFiles - before < 80)
+    client.halfClose()
+    let text = client.takeAll()
+    #expect(lineCount(text) == 2_000)
+    #expect(!String(decoding: text, as: UTF8.self).contains(#""ok":false"#))
+  }
+}
+
+extension JSONValue {
+  /// How many fetches a `list` shows.
+  var jobCount: Int { self["jobs"]?.array?.count ?? -1 }
+}

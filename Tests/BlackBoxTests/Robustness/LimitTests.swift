@@ -1,0 +1,125 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// What one client, and all of them together, may take.
+@Suite(.serialized) struct LimitTests {
+  @Test func oneClientTooManyIsToldSoAndClosed() throws {
+    let daemon = try DaemonProcess(settings: ["Control.MaxClients=3"])
+    let witness = try Witness(daemon)
+    #expect(try witness.waits(for: "clients", "connected", toBe: 1))
+    let inside = try (0..<2).map { _ in try daemon.connect() }
+    for client in inside { _ = try client.ask(#"{"cmd":"ping"}"#) }
+    for _ in 0..<5 {
+      let outside = try daemon.connect()
+      let refusal = try outside.receive()
+      #expect(refusal.failureCode == "too_many_requests")
+      #expect(refusal["error"]?["retryable"]?.bool == true)
+      #expect(try outside.isClosedByDaemon())
+    }
+    for client in inside { #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true) }
+    #expect(try witness.count("clients", "rejected") == 5)
+    #expect(try witness.count("clients", "connected") == 3)
+  }
+
+  @Test func aPlaceThatIsLeftIsTaken() throws {
+    let daemon = try DaemonProcess(settings: ["Control.MaxClients=2"])
+    let witness = try Witness(daemon)
+    for _ in 0..<10 {
+      #expect(try witness.waits(for: "clients", "connected", toBe: 1))
+      #expect(try daemon.connect().ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
+    }
+  }
+
+  @Test func tenThousandReceiptsAreTheMostOfOneConnection() throws {
+    let origin = try OriginServer()
+    origin.plan("/hangs.png", .silence)
+    let daemon = try DaemonProcess()
+    let client = try RawClient(daemon)
+    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
+    for _ in 0..<100 { client.say(String(repeating: fetch + "\n", count: 99) + fetch) }
+    let witness = try Witness(daemon)
+    #expect(try witness.waits(for: "downloads", "coalesced", toBe: 9_999))
+    client.say(fetch)
+    let refusal = try JSONValue(parsing: Array(try #require(client.take())))
+    #expect(refusal.failureCode == "too_many_requests")
+    #expect(refusal["error"]?["details"]?["limit"]?.integer == 10_000)
+    let other = try Witness(daemon)
+    #expect(try other.pingTime() < .seconds(2))
+    client.vanish()
+    #expect(try witness.waits(for: "downloads", "active", toBe: 0))
+    #expect(origin.count("/hangs.png") == 1)
+  }
+
+  @Test func aHundredThousandFetchesAreTheMostOfAll() throws {
+    let origin = try OriginServer()
+    origin.plan("/hangs.png", .silence)
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
+    let block = String(repeating: fetch + "\n", count: 999) + fetch
+    let clients = try (0..<10).map { _ in try RawClient(daemon) }
+    for client in clients { for _ in 0..<10 { client.say(block) } }
+    #expect(try witness.waits(for: "downloads", "coalesced", toBe: 99_999))
+    let refusal = try witness.ask(fetch)
+    #expect(refusal.failureCode == "queue_full")
+    #expect(refusal["error"]?["retryable"]?.bool == true)
+    #expect(try witness.pingTime() < .seconds(2))
+    for client in clients { client.vanish() }
+    #expect(try witness.seesNothingLeft())
+  }
+
+  @Test func descriptorsOfClientsAreClosed() throws {
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    let client = try RawClient(daemon)
+    client.say(#"{"cmd":"ping"}"#)
+    _ = client.take()
+    let files = daemon.openFiles
+    for count in [1, 2, 100, 250] {
+      client.say(#"{"cmd":"ping"}"#, with: [CInt](repeating: 0, count: count))
+      #expect(lineCount(try #require(client.take())) == 1)
+      #expect(daemon.openFiles == files)
+    }
+    #expect(try witness.pingTime() < .seconds(2))
+  }
+
+  @Test func slotsAreBounded() throws {
+    let daemon = try DaemonProcess()
+    let client = try RawClient(daemon)
+    var refused = 0
+    for batch in 0..<11 {
+      let lines = (0..<1_000).map { number in
+        #"{"cmd":"fetch","url":"http://127.0.0.1:1/","cache":"only-if-cached","slot":"\#(batch).\#(number)"}"#
+      }
+      client.say(lines.joined(separator: "\n"))
+      var text: [UInt8] = []
+      while lineCount(text) < 1_000, let part = client.take(), !part.isEmpty { text += part }
+      let answers = String(decoding: text, as: UTF8.self).split(separator: "\n")
+      refused += answers.filter { $0.contains("too_many_requests") }.count
+    }
+    #expect(refused == 1_000)
+  }
+
+  @Test func withoutDescriptorsItServesThoseWhoAreInside() throws {
+    let daemon = try DaemonProcess()
+    let witness = try Witness(daemon)
+    // The daemon raises its soft limit at its start, so it is lowered afterwards.
+    let limit = ["--pid", "\(daemon.pid)", "--nofile=40:40"]
+    #expect(try ChildProcess.run("/usr/bin/prlimit", limit).code == 0)
+    var clients = try (0..<100).map { _ in try RawClient(daemon) }
+    #expect(try witness.becomes { try witness.count("clients", "rejected") > 50 })
+    let ticks = daemon.processorTicks
+    #expect(try witness.pingTime() < .seconds(2))
+    poll(nil, 0, 300)  // what is measured is that nothing happens
+    #expect(daemon.processorTicks - ticks < 15, "it must not turn for want of descriptors")
+    let refusal = try JSONValue(parsing: try #require(clients[99].take()))
+    #expect(refusal.failureCode == "too_many_requests")
+    clients[0].say(#"{"cmd":"ping"}"#)
+    #expect(lineCount(try #require(clients[0].take())) == 1)
+    clients = []
+    #expect(try witness.seesNothingLeft())
+    #expect(try daemon.connect().ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
+  }
+}

@@ -1,0 +1,177 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// Origins that do what they should not: the right code, nothing cached, nobody else delayed.
+@Suite struct OriginFaultTests {
+  struct Fault: Sendable, CustomTestStringConvertible {
+    let name: String
+    let code: String
+    var extra = ""
+    let answer: @Sendable (OriginServer) -> OriginAnswer
+    var testDescription: String { name }
+  }
+
+  private static let picture = TestPicture.png(bytes: 5_000)
+  private static let settings = [
+    "Downloads.IdleTimeout=300ms", "Downloads.ConnectTimeout=1s", "Downloads.Timeout=5s",
+    "Downloads.Retries=0", "Downloads.MaxBytes=1M", "Downloads.MaxRedirects=3",
+  ]
+
+  static let faults: [Fault] = [
+    Fault(name: "closes", code: "connect") { _ in .closed },
+    Fault(name: "resets", code: "connect") { _ in .reset },
+    Fault(name: "hangs before the head", code: "timeout") { _ in .silence },
+    Fault(name: "hangs in the body", code: "timeout") { _ in .stalls(picture, after: 1_000) },
+    Fault(name: "hangs in the head", code: "timeout") { _ in
+      .held(at: Gate(), then: .closed)
+    },
+    Fault(name: "sends less than announced", code: "truncated") { _ in
+      .misannounced(picture, as: picture.count + 1)
+    },
+    Fault(name: "breaks off", code: "truncated") { _ in .cut(picture, after: 1_000) },
+    Fault(name: "breaks off between chunks", code: "truncated") { _ in .chunkedCut([picture]) },
+    Fault(name: "sends HTML as image/png", code: "not_an_image") { _ in
+      .picture(Array("<!DOCTYPE html><html><body>Sorry</body></html>".utf8))
+    },
+    Fault(name: "sends text", code: "not_an_image") { _ in .body(Array("sorry".utf8)) },
+    Fault(name: "sends zeros", code: "not_an_image") { _ in
+      .picture([UInt8](repeating: 0, count: 5_000))
+    },
+    Fault(name: "sends nothing", code: "empty_body") { _ in .picture([]) },
+    Fault(name: "answers 204", code: "http_status") { _ in .status(204) },
+    Fault(name: "answers 404 with a picture", code: "http_status") { _ in
+      .status(404, body: picture)
+    },
+    Fault(name: "answers 500", code: "http_status") { _ in .status(500) },
+    Fault(name: "answers 304 unasked", code: "http_status") { _ in .status(304) },
+    Fault(name: "sends without end", code: "too_large") { _ in .endless() },
+    Fault(name: "announces too much", code: "too_large") { _ in .endless(length: 10 << 20) },
+    Fault(name: "exceeds the request's limit", code: "too_large", extra: #","max_bytes":4999"#) {
+      _ in .picture(picture)
+    },
+    Fault(name: "hangs beyond the request's deadline", code: "timeout", extra: #","timeout_ms":50"#)
+    { _ in .silence },
+    Fault(name: "redirects to itself", code: "too_many_redirects") {
+      .redirect(to: $0.url("/fault"))
+    },
+    Fault(name: "redirects in a circle", code: "too_many_redirects") { origin in
+      origin.plan("/back", .redirect(to: "/fault"))
+      return .redirect(to: "/back")
+    },
+    Fault(name: "redirects for ever", code: "too_many_redirects") { origin in
+      for number in 0..<20 { origin.plan("/\(number)", .redirect(to: "/\(number + 1)")) }
+      return .redirect(to: "/0")
+    },
+    Fault(name: "redirects to a file", code: "blocked_scheme") { _ in
+      .redirect(to: "file:///etc/passwd")
+    },
+    Fault(name: "redirects to ftp", code: "blocked_scheme") { _ in
+      .redirect(to: "ftp://127.0.0.1/a.png")
+    },
+    Fault(name: "redirects to link-local", code: "blocked_address") { _ in
+      .redirect(to: "http://169.254.169.254/latest/meta-data")
+    },
+    Fault(name: "redirects to mapped link-local", code: "blocked_address") { _ in
+      .redirect(to: "http://[::ffff:169.254.169.254]/")
+    },
+    Fault(name: "redirects to 0.0.0.0", code: "blocked_address") { _ in
+      .redirect(to: "http://0.0.0.0/")
+    },
+    Fault(name: "redirects without saying where to", code: "http_status") { _ in .status(302) },
+    Fault(name: "speaks another protocol", code: "connect") { _ in .raw("220 ready\r\n") },
+    Fault(name: "has a head without end", code: "connect") { _ in
+      .raw(
+        "HTTP/1.1 200 OK\r\n"
+          + String(repeating: "X-Filler: \(String(repeating: "y", count: 1_000))\r\n", count: 500)
+          + "\r\n")
+    },
+    Fault(name: "mislabels the encoding", code: "truncated") { _ in
+      .labelled(picture, as: "gzip")
+    },
+  ]
+
+  @Test(arguments: faults)
+  func aFaultIsToldAndNothingIsKept(_ fault: Fault) throws {
+    let origin = try OriginServer()
+    origin.plan("/fine.png", .picture(Self.picture))
+    let daemon = try DaemonProcess(settings: Self.settings)
+    let witness = try Witness(daemon)
+    let hit = #"{"cmd":"fetch","url":"\#(origin.url("/fine.png"))","deliver":"none"}"#
+    #expect(try witness.ask(hit)["ok"]?.bool == true)
+    origin.plan("/fault", fault.answer(origin))
+    let files = daemon.openFiles
+
+    let client = try daemon.connect()
+    try client.send(#"{"cmd":"fetch","id":1,"url":"\#(origin.url("/fault"))"\#(fault.extra)}"#)
+    let began = ContinuousClock.now
+    #expect(try witness.ask(hit)["source"]?.string == "memory")
+    #expect(ContinuousClock.now - began < .seconds(2))
+
+    let answer = try client.receive()
+    #expect(answer["ok"]?.bool == false)
+    #expect(answer.failureCode == fault.code, "\(answer.failureMessage)")
+    #expect(!answer.failureMessage.isEmpty)
+    #expect(try witness.ask(#"{"cmd":"entries"}"#)["entries"]?.array?.count == 1)
+    #expect(try witness.waits(for: "downloads", "active", toBe: 0))
+    #expect(try witness.becomes { daemon.openFiles <= files + 3 }, "idle connections are kept")
+    #expect(try client.ask(hit)["ok"]?.bool == true)
+  }
+
+  @Test func anOriginThatRefusesIsToldAtOnce() throws {
+    let origin = try OriginServer()
+    let url = origin.url("/a.png")
+    origin.stop()
+    let daemon = try DaemonProcess(settings: Self.settings)
+    let answer = try daemon.connect().ask(#"{"cmd":"fetch","url":"\#(url)"}"#)
+    #expect(answer.failureCode == "connect")
+    #expect(answer["error"]?["retryable"]?.bool == true)
+  }
+
+  @Test func anOriginThatAcceptsNothingTimesOut() throws {
+    let listener = try FullListener()
+    let daemon = try DaemonProcess(
+      settings: Self.settings + ["Downloads.ConnectTimeout=200ms"])
+    let answer = try daemon.connect().ask(
+      #"{"cmd":"fetch","url":"http://127.0.0.1:\#(listener.port)/a.png"}"#)
+    #expect(answer.failureCode == "timeout", "\(answer.failureMessage)")
+  }
+
+  @Test func aLongerBodyThanAnnouncedIsCutThere() throws {
+    let origin = try OriginServer()
+    origin.plan("/a.png", .misannounced(Self.picture + [1, 2, 3], as: Self.picture.count))
+    let daemon = try DaemonProcess(settings: Self.settings)
+    let answer = try daemon.connect().ask(
+      #"{"cmd":"fetch","url":"\#(origin.url("/a.png"))"}"#)
+    #expect(answer["bytes"]?.integer == Int64(Self.picture.count))
+  }
+
+  @Test func addressesThatAreNeverAskedAreBlockedAtOnce() throws {
+    let daemon = try DaemonProcess(settings: Self.settings)
+    let client = try daemon.connect()
+    for host in [
+      "169.254.169.254", "[fe80::1]", "0.0.0.0", "[::]", "224.0.0.1", "255.255.255.255",
+      "[::ffff:169.254.1.1]", "2852039166", "0xa9.0xfe.0xa9.0xfe",
+    ] {
+      let answer = try client.ask(#"{"cmd":"fetch","url":"http://\#(host)/a.png"}"#)
+      #expect(answer.failureCode == "blocked_address", "\(host): \(answer.failureMessage)")
+    }
+  }
+
+  @Test func anEndlessBodyDoesNotFillTheMemory() throws {
+    let origin = try OriginServer()
+    origin.plan("/endless", .endless())
+    let daemon = try DaemonProcess(settings: ["Downloads.Retries=0"])
+    let witness = try Witness(daemon)
+    let before = daemon.residentBytes
+    for _ in 0..<3 {
+      let answer = try witness.ask(
+        #"{"cmd":"fetch","url":"\#(origin.url("/endless"))","max_bytes":10000000}"#)
+      #expect(answer.failureCode == "too_large")
+    }
+    #expect(try witness.waits(for: "downloads", "active", toBe: 0))
+    #expect(daemon.residentBytes - before < 8 << 20)
+    #expect(origin.waitForOpenConnections(0))
+  }
+}
