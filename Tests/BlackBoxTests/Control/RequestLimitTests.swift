@@ -2,36 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct LimitTests {
-  @Test func `a connection has ten thousand fetches under way and no more`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a", .silence)
-    let other = try stage.connect()
-    let fetch = #"{"cmd":"fetch","url":"\#(stage.base)/a","tags":["t"]}"#
-    for _ in 0..<100 {
-      try other.send([String](repeating: fetch, count: 100).joined(separator: "\n"))
-    }
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":"one too many","url":"ORIGIN/a"}
-      < {"id":"one too many","ok":false,"error":{"code":"too_many_requests","retryable":true}}
-      """#, on: other)
-    // Others have room; and what has ended makes room again.
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":1,"url":"ORIGIN/none"}
-      < {"id":1,"ok":false,"error":{"code":"http_status"}}
-      > {"cmd":"cancel","id":2,"tag":"t"}
-      < {"id":2,"ok":true,"cancelled":10000}
-      """#)
-    #expect(try other.receive(10_000).allSatisfy { $0["error"]?["code"] == .string("cancelled") })
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":"again","url":"ORIGIN/none"}
-      < {"id":"again","ok":false,"error":{"code":"http_status"}}
-      """#, on: other)
-  }
-
+@Suite struct RequestLimitTests {
   static let largest: [(field: String, isAccepted: Bool)] = [
     (#""identifier":"\#(text(256))""#, true), (#""identifier":"\#(text(257))""#, false),
     (#""slot":"\#(text(128))""#, true), (#""slot":"\#(text(129))""#, false),
