@@ -36,8 +36,6 @@ final class MergedDownload {
   var state = State.queued
   /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
   var isPurged = false
-  /// Whether anybody who ever waited wanted it kept: what holds for an orphan.
-  private(set) var wasToBeKept = false
   var received = 0
   var expected: Int?
   var hasHeaders = false
@@ -46,6 +44,7 @@ final class MergedDownload {
 
   private var waiting: [FetchJob?] = []
   private var present = 0
+  private var lastToLeave: FetchJob?
   private var priorities: [Priority: Int] = [:]
 
   struct Allowance: Equatable {
@@ -74,11 +73,14 @@ final class MergedDownload {
   /// Everybody who waits, in the order in which they joined.
   var waiters: [FetchJob] { waiting.compactMap { $0 } }
 
+  /// Whose wishes hold for what the transfer brings: those who wait, or of an orphan the last one.
+  var beneficiaries: [FetchJob] { present > 0 ? waiters : lastToLeave.map { [$0] } ?? [] }
+
   var waiterCount: Int { present }
 
-  /// The tags of everybody who waits, each once.
+  /// The tags of them all, each once.
   var tags: [String] {
-    waiters.reduce(into: []) { tags, job in
+    beneficiaries.reduce(into: []) { tags, job in
       tags += job.request.tags.filter { !tags.contains($0) }
     }
   }
@@ -89,7 +91,6 @@ final class MergedDownload {
   }
 
   func add(_ job: FetchJob) {
-    if job.request.keepsInMemory { wasToBeKept = true }
     job.place = waiting.count
     job.download = self
     waiting.append(job)
@@ -104,6 +105,7 @@ final class MergedDownload {
     waiting[job.place] = nil
     job.download = nil
     present -= 1
+    if present == 0 { lastToLeave = job }
     priorities[job.priority, default: 0] -= 1
     if waiting.count > 2 * present + 8 { closeGaps() }
   }

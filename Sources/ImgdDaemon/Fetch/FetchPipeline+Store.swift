@@ -61,16 +61,13 @@ extension FetchPipeline {
   ) -> Freshness {
     Freshness(
       status: status, headers: headers, rules: FreshnessRules(settings.http),
-      ttl: download.waiters.compactMap(\.request.ttl).min().map { .seconds($0) },
+      ttl: download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) },
       isScoped: download.mergeKey.key.scope != nil, receivedAt: WallClock.seconds)
   }
 
-  /// An orphan is stored: that is what it was left to run for.
+  /// Keeps what somebody wanted kept; an orphan too, which was left to run for that.
   private func store(_ image: CachedImage, of download: MergedDownload) {
-    let waiters = download.waiters
-    let isWanted =
-      waiters.isEmpty
-      ? download.wasToBeKept : waiters.contains { $0.request.keepsInMemory }
+    let isWanted = download.beneficiaries.contains { $0.request.keepsInMemory }
     guard isWanted, !image.varies(withSent: download.mergeKey.headers),
       case .stored(let evicted) = memory.add(image, at: loop.now)
     else { return }

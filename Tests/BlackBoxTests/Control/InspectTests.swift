@@ -36,7 +36,7 @@ import Testing
       try stage.play(
         #"""
         > {"cmd":"query","url":"ORIGIN/a"}
-        < {"ok":true,"tier":"memory","format":"png","type":"image/png","width":16,"height":16,"frames":1,"bytes":40000,"age":0,"fresh_for":"…","stored":"…","tags":[]}
+        < {"ok":true,"tier":"memory","format":"png","type":"image/png","width":16,"height":16,"frames":1,"bytes":40000,"age":"…","fresh_for":"…","stored":"…","tags":[]}
         """#)
     }
     #expect(try stage.stats("memory", "hits") == 0)
