@@ -20,7 +20,7 @@ import Testing
   }
 
   private func content(_ payload: Payload) -> [UInt8] {
-    payload.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    payload.withBytes { bytes in bytes.withUnsafeBufferPointer { Array($0) } }
   }
 
   private func content(_ file: borrowing FileDescriptor) -> [UInt8] {
