@@ -75,7 +75,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
     let urls = (0..<600).map { "http://h/\($0)" }
     let run = imgctl(
-      ["fetch", "-", "--timeout", "5s"], daemon,
+      ["fetch", "-", "--timeout", "60s"], daemon,
       input: "# a list\n\n" + urls.joined(separator: " \r\n\t"))
     #expect(run.exitCode == .done)
     let lines = run.output.split(separator: "\n").map { $0.prefix { $0 != " " } }

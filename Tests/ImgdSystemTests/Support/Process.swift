@@ -13,13 +13,25 @@ func openDescriptors() -> Int {
   }
 }
 
-/// Lets this process have only so many descriptors; for exit tests alone.
+/// Lets this thread have only so many descriptors; for exit tests alone.
 ///
-/// The lowest three are the standard streams and stay open, so a limit of three forbids new ones
-/// whatever the runtime opens and closes meanwhile, and closing one of them makes room for one.
+/// The lowest three are the standard streams and stay open, so a limit of three forbids new ones,
+/// and closing one of them makes room for one.
 func limitDescriptors(to count: rlim_t) {
+  keepDescriptorsToThisThread()
   var limit = rlimit(rlim_cur: count, rlim_max: 256)
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// Gives this thread, and those that it starts from now on, a table of descriptors of their own.
+///
+/// The runtime's threads open descriptors for themselves whenever they like. Without this they take
+/// the place that a test has just made.
+private func keepDescriptorsToThisThread() {
+  typealias Unshare = @convention(c) (CInt) -> CInt
+  let files: CInt = 0x400  // CLONE_FILES, which the C library's module leaves out with `unshare`
+  guard let symbol = dlsym(nil, "unshare"), unsafeBitCast(symbol, to: Unshare.self)(files) == 0
+  else { preconditionFailure("a thread may always have its own table of descriptors") }
 }
 
 /// A directory of its own for one test, gone with it.
