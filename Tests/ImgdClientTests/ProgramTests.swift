@@ -32,13 +32,13 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let echo = try ScriptedDaemon { request in
       #expect(
         request == #"{"cmd":"fetch","id":0,"url":"http://h/\"","progress":true,"cache":"reload","#
-          + #""identifier":"i","priority":"low","timeout_ms":2000,"max_bytes":1024,"tags":["t"],"#
+          + #""identifier":"i","priority":"low","timeout_ms":60000,"max_bytes":1024,"tags":["t"],"#
           + #""headers":{"A":"b"}}"#)
       return [picture(request)]
     }
     let arguments = [
       "fetch", "http://h/\"", "--json", "--cache", "reload", "--identifier", "i", "--priority",
-      "low", "--tag", "t", "--timeout", "2s", "--max-bytes", "1K", "--header", "A: b", "--progress",
+      "low", "--tag", "t", "--timeout", "60s", "--max-bytes", "1K", "--header", "A: b", "--progress",
     ]
     #expect(imgctl(arguments, echo).exitCode == .done)
   }
