@@ -138,7 +138,7 @@ import Testing
 
   @Test func aHundredThousandSmallOnesCostNoDescriptors() async {
     await #expect(processExitsWith: .success) {
-      let before = openDescriptors()
+      let before = openDescriptors(of: "/memfd:")
       var payloads: [Payload] = []
       for number in 0..<100_000 {
         var writer = PayloadWriter()
@@ -146,21 +146,21 @@ import Testing
         try bytes.withUnsafeBytes { try writer.append($0) }
         payloads.append(try writer.finish())
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "/memfd:") == before)
       try #require(payloads[99_999].withBytes { $0[1_023] } == UInt8(truncatingIfNeeded: 99_999))
     }
   }
 
   @Test func isClosedWithItsLastHolder() async {
     await #expect(processExitsWith: .success) {
-      let before = openDescriptors()
+      let before = openDescriptors(of: "/memfd:")
       for _ in 0..<50 {
         let payload = try Payload([1, 2, 3]).shareable()
         _ = try payload.openReadOnly()
         var writer = PayloadWriter()
         try [UInt8](repeating: 1, count: 20_000).withUnsafeBytes { try writer.append($0) }
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "/memfd:") == before)
     }
   }
 

@@ -218,11 +218,12 @@ import Testing
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       mkdir(directory.path + "/s", 0o700)
-      let before = openDescriptors()
+      let sockets = openDescriptors(of: "socket:")
       for _ in 0..<20 {
         #expect(throws: ListenProblem.self) { try UnixListener(path: directory.path + "/s") }
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "socket:") == sockets)
+      try #require(openDescriptors(of: directory.path) == 0, "the lock")
     }
   }
 }
