@@ -157,6 +157,7 @@ import Testing
       for _ in 0..<50 {
         let payload = try Payload([1, 2, 3]).shareable()
         _ = try payload.openReadOnly()
+        try #require(openDescriptors(of: "/memfd:") == before + 1)
         var writer = PayloadWriter()
         try [UInt8](repeating: 1, count: 20_000).withUnsafeBytes { try writer.append($0) }
       }
