@@ -38,7 +38,8 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
     let arguments = [
       "fetch", "http://h/\"", "--json", "--cache", "reload", "--identifier", "i", "--priority",
-      "low", "--tag", "t", "--timeout", "60s", "--max-bytes", "1K", "--header", "A: b", "--progress",
+      "low", "--tag", "t", "--timeout", "60s", "--max-bytes", "1K", "--header", "A: b",
+      "--progress",
     ]
     #expect(imgctl(arguments, echo).exitCode == .done)
   }
