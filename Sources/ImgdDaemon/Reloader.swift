@@ -7,6 +7,8 @@ final class Reloader {
     /// What cannot change while the daemon runs, and waits for a restart.
     case changedButFor([String], waiting: [String])
     case refused(String)
+
+    var isTaken: Bool { if case .refused = self { false } else { true } }
   }
 
   private let source: ConfigurationSource
@@ -27,12 +29,13 @@ final class Reloader {
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
     let source = self.source
-    workers.submit({ Result { () throws(ConfigurationProblems) in try source.load() } }) {
-      [unowned self] in
-      let answer = take($0)
-      onAnswer(answer)
-      answered(answer)
-    }
+    workers.submit(
+      { Result { () throws(ConfigurationProblems) in try source.load() } },
+      then: { [unowned self] in
+        let answer = take($0)
+        onAnswer(answer)
+        answered(answer)
+      })
   }
 
   func stop() {

@@ -81,7 +81,7 @@ extension RequestFields {
 
   private func topics(in line: Span<UInt8>) throws(WireError) -> Topics {
     guard present.contains(.events) else { return .all }
-    guard let names = container(.events)?.array else {
+    guard let names = container(.events)?.array, !names.isEmpty else {
       throw wrong(.events, .topics, in: line)
     }
     var topics: Topics = []

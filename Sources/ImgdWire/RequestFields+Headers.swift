@@ -41,7 +41,7 @@ extension RequestFields {
 /// What a header's name and value may be.
 enum HeaderRule {
   private static let forbidden: Set<String> = [
-    "host", "content-length", "range", "connection", "keep-alive", "te", "trailer",
+    "host", "content-length", "range", "if-range", "connection", "keep-alive", "te", "trailer",
     "transfer-encoding", "upgrade", "expect", "accept-encoding",
   ]
 

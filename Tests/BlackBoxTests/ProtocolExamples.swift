@@ -11,7 +11,8 @@ import Testing
     var testDescription: String { "\(heading), line \(line)" }
   }
 
-  static let page = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+  static let page =
+    #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
     + "/docs/protocol.md"
 
   static let all: [Example] = {
@@ -24,7 +25,8 @@ import Testing
         block = []
       } else if line == "```", let text = block {
         examples.append(
-          Example(heading: heading, line: index + 1 - text.count, text: text.joined(separator: "\n")))
+          Example(
+            heading: heading, line: index + 1 - text.count, text: text.joined(separator: "\n")))
         block = nil
       } else if block != nil {
         block?.append(line)
@@ -44,7 +46,8 @@ import Testing
     let stage = try Stage()
     stage.origin.plan(
       "/cat.jpg",
-      .picture(TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg"))
+      .picture(
+        TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg"))
     stage.origin.plan("/logo.png", .picture(TestPicture.png(width: 64, height: 64)))
     stage.origin.plan("/page.html", .picture(Array("<html></html>".utf8), type: "text/html"))
     try stage.play(example.text)

@@ -40,7 +40,7 @@ extension Commands {
   }
 
   private func cancel(_ jobs: [FetchJob], id: RequestID, from session: ClientSession) {
-    for job in jobs { end(job, for: session) }
+    for job in jobs.waitingFirst { end(job, for: session) }
     session.reply(id: id) { $0.field("cancelled", jobs.count) }
   }
 

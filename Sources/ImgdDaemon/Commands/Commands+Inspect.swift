@@ -8,7 +8,7 @@ extension Commands {
   func list(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.array("jobs") { line in
-        for job in pipeline.jobs.all.sorted(by: { $0.startedAt < $1.startedAt }) {
+        for job in pipeline.jobs.inOrder {
           line.object { describe(job, in: &$0) }
         }
       }

@@ -64,7 +64,7 @@ extension Commands {
       line.field("bytes", pipeline.memory.usage)
     }
     line.array("jobs") { line in
-      for job in pipeline.jobs.all {
+      for job in pipeline.jobs.inOrder {
         line.object { line in
           line.field("receipt", job.receipt)
           line.field("url", job.url.text)

@@ -153,8 +153,9 @@ final class ClientSession {
     closeWhenDone()
   }
 
+  /// Nothing to flush until there is room again: asking for it in this tick would never end.
   private func blocked() {
-    if isFull { pause() }
+    if isFull { isPaused = true }
     updateInterest()
     guard stall == nil else { return }
     watchForStall()

@@ -8,6 +8,9 @@ struct MergeKey: Hashable {
   let key: CacheKey
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
+
+  /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
+  var hasCondition: Bool { headers.contains { $0.name.hasPrefix("if-") } }
 }
 
 /// One transfer and everybody who waits for it.
@@ -33,6 +36,8 @@ final class MergedDownload {
   var state = State.queued
   /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
   var isPurged = false
+  /// Whether anybody who ever waited wanted it kept: what holds for an orphan.
+  private(set) var wasToBeKept = false
   var received = 0
   var expected: Int?
   var hasHeaders = false
@@ -84,6 +89,7 @@ final class MergedDownload {
   }
 
   func add(_ job: FetchJob) {
+    if job.request.keepsInMemory { wasToBeKept = true }
     job.place = waiting.count
     job.download = self
     waiting.append(job)

@@ -24,6 +24,8 @@ final class FetchJob {
   }
 
   let receipt: ReceiptID
+  /// Jobs are numbered as they come.
+  var number: UInt64 = 0
   let id: RequestID
   let request: FetchRequest
   let url: CanonicalURL
@@ -35,6 +37,8 @@ final class FetchJob {
 
   /// The connection that gets the terminal line; nil for a job that goes on detached.
   weak var session: ClientSession?
+  /// The connection whose slot it fills, which need not be the one that waits for it.
+  weak var slotOwner: ClientSession?
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?

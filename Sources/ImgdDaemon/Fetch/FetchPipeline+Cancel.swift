@@ -14,6 +14,7 @@ extension FetchPipeline {
     if !session.slots.isFetching(job.mergeKey, job.request, in: slot) {
       supersede(slot, of: session, by: job.receipt)
     }
+    job.slotOwner = session
     session.slots.begin(job, in: slot)
   }
 

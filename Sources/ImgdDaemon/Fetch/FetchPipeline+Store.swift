@@ -17,7 +17,10 @@ extension FetchPipeline {
       }
       return .image(keep(result, picture, of: download))
     case .confirmed(let result):
-      return .image(renew(result, of: download))
+      guard let image = download.revalidated else {
+        return .failure(FetchFailure(error: .confirmedForClient, head: result.head))
+      }
+      return .image(renew(image, with: result, of: download))
     case .notAPicture(let result, let reason):
       return .failure(FetchFailure(error: .notAnImage(reason), head: result.head))
     case .failed(let failure):
@@ -39,10 +42,9 @@ extension FetchPipeline {
     return DeliveredImage(image: image, source: .network)
   }
 
-  private func renew(_ result: TransferResult, of download: MergedDownload) -> DeliveredImage {
-    guard let confirmed = download.revalidated else {
-      preconditionFailure("the engine reports 304 only for a transfer that carried a condition")
-    }
+  private func renew(
+    _ confirmed: CachedImage, with result: TransferResult, of download: MergedDownload
+  ) -> DeliveredImage {
     let headers = confirmed.response.headers(confirmedWith: result.head.pairs)
     let status = confirmed.response.status
     let image = confirmed.renewed(
@@ -66,7 +68,9 @@ extension FetchPipeline {
   /// An orphan is stored: that is what it was left to run for.
   private func store(_ image: CachedImage, of download: MergedDownload) {
     let waiters = download.waiters
-    let isWanted = waiters.isEmpty || waiters.contains { $0.request.keepsInMemory }
+    let isWanted =
+      waiters.isEmpty
+      ? download.wasToBeKept : waiters.contains { $0.request.keepsInMemory }
     guard isWanted, !image.varies(withSent: download.mergeKey.headers),
       case .stored(let evicted) = memory.add(image, at: loop.now)
     else { return }

@@ -144,7 +144,8 @@ final class FetchPipeline {
     guard job.request.cache != .onlyIfCached else {
       return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
     }
-    download(job, revalidating: image.flatMap { $0.response.canBeConfirmed ? $0 : nil })
+    let mayConfirm = image?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
+    download(job, revalidating: mayConfirm ? image : nil)
   }
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
@@ -240,7 +241,7 @@ final class FetchPipeline {
     }
     let session = job.session
     session?.jobs[job.receipt] = nil
-    if let slot = job.slot { session?.slots.end(job, as: outcome.state, in: slot) }
+    if let slot = job.slot { job.slotOwner?.slots.end(job, as: outcome.state, in: slot) }
     if let session { answer(outcome, of: job, to: session, id: job.id) }
     serveCollectors(of: job, with: outcome)
     hub.job(job.receipt, url: job.url.text, outcome.state)
@@ -270,7 +271,7 @@ final class FetchPipeline {
 
   /// The connection is gone: what it had not detached ends with it.
   func abandon(_ session: ClientSession) {
-    for job in Array(session.jobs.values) {
+    for job in session.jobs.values.waitingFirst {
       job.session = nil
       if !job.request.detach { end(job, .failure(FetchFailure(error: .cancelled()))) }
     }
@@ -288,6 +289,6 @@ final class FetchPipeline {
   }
 
   func endAll(_ error: WireError) {
-    for job in Array(jobs.all) { end(job, .failure(FetchFailure(error: error))) }
+    for job in jobs.all.waitingFirst { end(job, .failure(FetchFailure(error: error))) }
   }
 }

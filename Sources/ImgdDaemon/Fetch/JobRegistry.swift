@@ -8,6 +8,7 @@ struct JobRegistry {
   private static let rememberedEnds = 1_000
 
   private var live: [ReceiptID: FetchJob] = [:]
+  private var lastNumber: UInt64 = 0
   private var ended: Set<ReceiptID> = []
   private var endedInOrder: [ReceiptID] = []
   private var oldestEnd = 0
@@ -15,11 +16,16 @@ struct JobRegistry {
   var count: Int { live.count }
   var all: some Sequence<FetchJob> { live.values }
 
+  /// The oldest first.
+  var inOrder: [FetchJob] { live.values.sorted { $0.number < $1.number } }
+
   subscript(receipt: ReceiptID) -> FetchJob? { live[receipt] }
 
   func hasEnded(_ receipt: ReceiptID) -> Bool { ended.contains(receipt) }
 
   mutating func add(_ job: FetchJob) {
+    lastNumber += 1
+    job.number = lastNumber
     live[job.receipt] = job
   }
 
@@ -35,5 +41,13 @@ struct JobRegistry {
     ended.remove(endedInOrder[oldestEnd])
     endedInOrder[oldestEnd] = receipt
     oldestEnd = (oldestEnd + 1) % Self.rememberedEnds
+  }
+}
+
+extension Sequence where Element == FetchJob {
+  /// The order in which to end many: what waits goes first, or it would be begun only to be ended.
+  var waitingFirst: [FetchJob] {
+    let jobs = sorted { $0.number < $1.number }
+    return jobs.filter { $0.state == .queued } + jobs.filter { $0.state != .queued }
   }
 }

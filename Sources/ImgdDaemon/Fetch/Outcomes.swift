@@ -48,10 +48,13 @@ struct Outcomes {
     let job: FetchJob
     let outcome: FetchOutcome
     let endedAt: Instant
+    /// As it was when the outcome came; what is lent later is paid for elsewhere.
+    fileprivate let cost: Int
   }
 
   private var kept: [ReceiptID: Kept] = [:]
-  private var inOrder: [ReceiptID] = []
+  /// All that came; of a receipt that was used again, the earlier ones mean nothing any more.
+  private var inOrder: [FetchJob] = []
   private var head = 0
   private var bytes = 0
   private let mostBytes: Int
@@ -61,8 +64,9 @@ struct Outcomes {
   }
 
   mutating func keep(_ outcome: FetchOutcome, of job: FetchJob, at now: Instant) {
-    kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now)
-    inOrder.append(job.receipt)
+    drop(job.receipt)
+    kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now, cost: outcome.cost)
+    inOrder.append(job)
     bytes += outcome.cost
     dropBeyondLimits(at: now)
   }
@@ -72,18 +76,23 @@ struct Outcomes {
     return kept[receipt]
   }
 
+  private mutating func drop(_ receipt: ReceiptID) {
+    guard let dropped = kept.removeValue(forKey: receipt) else { return }
+    bytes -= dropped.cost
+  }
+
   private mutating func dropBeyondLimits(at now: Instant) {
-    while let oldest = oldest, isBeyondLimits(oldest, at: now) {
-      kept[oldest.job.receipt] = nil
-      bytes -= oldest.outcome.cost
+    while head < inOrder.count {
+      if let oldest = kept[inOrder[head].receipt], oldest.job === inOrder[head] {
+        guard isBeyondLimits(oldest, at: now) else { break }
+        drop(oldest.job.receipt)
+      }
       head += 1
     }
     guard head > Self.mostKept else { return }
     inOrder.removeFirst(head)
     head = 0
   }
-
-  private var oldest: Kept? { head < inOrder.count ? kept[inOrder[head]] : nil }
 
   private func isBeyondLimits(_ oldest: Kept, at now: Instant) -> Bool {
     kept.count > Self.mostKept || bytes > mostBytes || now - oldest.endedAt > Self.longestKept

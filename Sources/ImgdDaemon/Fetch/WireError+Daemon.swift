@@ -12,6 +12,11 @@ extension WireError {
   static let noDiskTier = WireError(
     .unavailable, "this daemon keeps no files: \"tier\":\"memory\" is the one there is")
 
+  static let confirmedForClient = WireError(
+    .httpStatus,
+    "the origin answered 304 to the condition in the request's headers, and sent no picture",
+    details: ["status": 304])
+
   static func of(_ problem: URLProblem) -> WireError {
     switch problem {
     case .bad(let reason): WireError(.badURL, reason)

@@ -105,36 +105,44 @@ import Testing
     }
   }
 
-  @Test func `outcomes of one receipt that was used a thousand times are still bounded`() throws {
+  /// A receipt that is used again must neither push others out nor hold them.
+  @Test(arguments: [0, 1, 5])
+  func `the newest thousand outcomes are kept`(reused: Int) throws {
     let stage = try Stage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
-    let line = #"{"cmd":"fetch","url":"\#(stage.base)/a","wait":false,"receipt":"\#(Self.one)"}"#
-    for _ in 0..<1_200 { try stage.client.send(line) }
-    _ = try stage.client.receive(1_200)
+    let line = #"{"cmd":"fetch","url":"\#(stage.base)/a","wait":false"#
+    for _ in 0..<reused { try stage.client.send(line + #","receipt":"\#(Self.one)"}"#) }
+    for _ in 0..<1_010 { try stage.client.send(line + "}") }
+    let receipts = try stage.client.receive(reused + 1_010).dropFirst(reused)
+      .map { $0["receipt"]?.string ?? "" }
     try stage.play(
       #"""
       > {"cmd":"wait","receipt":"\#(Self.one)"}
-      < {"ok":true,"source":"memory"}
+      < {"ok":false,"error":{"code":"unknown_receipt"}}
+      > {"cmd":"wait","receipt":"\#(receipts[9])"}
+      < {"ok":false,"error":{"code":"unknown_receipt"}}
+      > {"cmd":"wait","receipt":"\#(receipts[10])"}
+      < {"ok":true}
+      > {"cmd":"wait","receipt":"\#(receipts[1009])"}
+      < {"ok":true}
       """#)
   }
 
-  @Test func `the newest thousand outcomes are kept`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a", .picture(png()))
+  @Test func `a receipt that is used again and again does not use up the room for outcomes`() throws
+  {
+    let stage = try Stage("Memory.Capacity=400K", "Memory.Preferred=400K", "Memory.MaxEntry=400K")
+    stage.origin.plan("/a", .picture(png(20_000)))
     try stage.fetch("/a")
-    let line = #"{"cmd":"fetch","url":"\#(stage.base)/a","wait":false}"#
-    for _ in 0..<1_001 { try stage.client.send(line) }
-    let receipts = try stage.client.receive(1_001).map { $0["receipt"]?.string ?? "" }
-    try stage.play(
-      #"""
-      > {"cmd":"wait","receipt":"\#(receipts[0])"}
-      < {"ok":false,"error":{"code":"unknown_receipt"}}
-      > {"cmd":"wait","receipt":"\#(receipts[1])"}
-      < {"ok":true}
-      > {"cmd":"wait","receipt":"\#(receipts[1000])"}
-      < {"ok":true}
-      """#)
+    for _ in 0..<20 {
+      try stage.play(
+        #"""
+        > {"cmd":"fetch","id":1,"url":"ORIGIN/a","wait":false,"receipt":"\#(Self.one)"}
+        < {"id":1,"ok":true}
+        > {"cmd":"wait","id":2,"receipt":"\#(Self.one)","deliver":"fd"}
+        < {"id":2,"ok":true}
+        """#)
+    }
   }
 
   @Test func `what is detached goes on without its connection`() throws {

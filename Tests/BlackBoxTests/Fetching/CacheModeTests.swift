@@ -7,7 +7,8 @@ import Testing
   static let table: [(mode: String, fresh: String, stale: String, none: String)] = [
     ("default", "memory", "network", "network"), ("reload", "network", "network", "network"),
     ("no-cache", "network", "network", "network"), ("force-cache", "memory", "memory", "network"),
-    ("only-if-cached", "memory", "memory", "not_cached"), ("no-store", "network", "network", "network"),
+    ("only-if-cached", "memory", "memory", "not_cached"),
+    ("no-store", "network", "network", "network"),
   ]
 
   @Test(arguments: table)

@@ -28,7 +28,8 @@ import Testing
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
     try stage.begin(
-      #"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#)
+      #"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
+    )
     try stage.play(
       #"""
       > {"cmd":"fetch","id":2,"url":"ORIGIN/b.png","receipt":"5D0C9B7E-2a43-4b57-9a57-2c2e3c9e1b11"}
@@ -44,7 +45,9 @@ import Testing
     #expect(stage.origin.count("/b.png") == 0)
   }
 
-  @Test(arguments: ["", "x", "5d0c9b7e2a434b579a572c2e3c9e1b11", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b1g"])
+  @Test(arguments: [
+    "", "x", "5d0c9b7e2a434b579a572c2e3c9e1b11", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b1g",
+  ])
   func `what is no UUID is no receipt`(text: String) throws {
     let stage = try Stage()
     try stage.play(

@@ -87,7 +87,7 @@ import Testing
     let lines = try stage.client.receive(6)
     #expect(lines.prefix(5).allSatisfy { $0["error"]?["code"] == .string("cancelled") })
     #expect(lines[5]["cancelled"] == .integer(5))
-    for number in 1...5 { try stage.begin(fetch(number + 10, "/\(number)")) }
+    try stage.play((1...5).map { "> " + fetch($0 + 10, "/\($0)") }.joined(separator: "\n"))
     let again = try stage.client.receive(5)
     #expect(again.allSatisfy { $0["ok"] == .bool(true) })
   }
@@ -139,7 +139,7 @@ import Testing
 
   @Test func `one that waits to be tried again ends at once`() throws {
     let stage = try Stage("Downloads.Retries=20")
-    stage.origin.plan("/a.png", .status(503, headers: [("Retry-After", "60")]))
+    stage.origin.plan("/a.png", .status(503, headers: [("Retry-After", "30")]))
     try stage.begin(fetch(1, "/a.png", Self.one))
     #expect(stage.origin.waitForRequests("/a.png"))
     try stage.play(
@@ -202,6 +202,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `when all end at once, what waits does not reach the origin`(byCancel: Bool) throws {
+    let stage = try Stage("Downloads.MaxActive=1")
+    stage.origin.plan("/0", .silence)
+    stage.origin.plan("/last", .picture(png()))
+    var other: TestClient? = try stage.connect()
+    try stage.begin((0..<20).map { fetch($0, "/\($0)") }.joined(separator: "\n> "), on: other)
+    if byCancel {
+      try stage.play(
+        #"""
+        > {"cmd":"cancel","id":"c","all":true}
+        < {"id":"c","ok":true,"cancelled":20}
+        """#)
+    } else {
+      other?.halfClose()
+      other = nil
+    }
+    #expect(stage.origin.waitForOpenConnections(0))
+    try stage.fetch("/last")
+    #expect(stage.origin.requests.map(\.path).filter { $0 != "/0" } == ["/last"])
+    #expect(try stage.stats("downloads", "started") == 2)
+  }
+
   @Test func `a connection that is lost takes its fetches with it`() throws {
     let stage = try Stage()
     stage.origin.plan("/a.png", .silence)
@@ -240,6 +263,28 @@ import Testing
       < {"id":2,"ok":true,"source":"memory"}
       """#)
     #expect(stage.origin.count("/a.png") == 1)
+  }
+
+  @Test(arguments: [#""store":"none""#, #""cache":"no-store""#])
+  func `an orphan that was not to be kept is not`(option: String) throws {
+    let stage = try Stage("Downloads.Orphans=finish")
+    let gate = Gate()
+    stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
+    stage.origin.plan("/b.png", .picture(png()))
+    try stage.play(
+      #"""
+      > \#(fetch(1, "/a.png", Self.one, "," + option))
+      > \#(cancel(Self.one))
+      < {"id":1,"ok":false}
+      < {"id":"c","ok":true}
+      """#)
+    gate.open()
+    while try stage.stats("downloads", "completed") == 0 {}
+    try stage.play(
+      #"""
+      > {"cmd":"query","url":"ORIGIN/a.png"}
+      < {"ok":true,"tier":"none"}
+      """#)
   }
 
   @Test func `an orphan that finishes can be joined`() throws {

@@ -65,7 +65,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""cache":"reload""#, #""cache":"default""#, 1), (#""cache":"default""#, #""cache":"reload""#, 2),
+    (#""cache":"reload""#, #""cache":"default""#, 1),
+    (#""cache":"default""#, #""cache":"reload""#, 2),
     (#""cache":"default""#, #""cache":"no-cache""#, 2),
     (#""cache":"reload""#, #""cache":"no-cache""#, 1),
     (#""cache":"reload""#, #""cache":"reload""#, 1),

@@ -18,7 +18,8 @@ import Testing
       switch noise.next() % 8 {
       case 0..<5:
         receipts.append(receipt(turn))
-        try clients[who].send(fetch(turn, stage.base + paths.pick(&noise), receipts[receipts.count - 1], &noise))
+        try clients[who].send(
+          fetch(turn, stage.base + paths.pick(&noise), receipts[receipts.count - 1], &noise))
         asked[who] += 1
       case 5, 6:
         guard !receipts.isEmpty else { continue }

@@ -49,7 +49,9 @@ import Testing
     #expect(stage.origin.count("/a") == 1)
   }
 
-  @Test(arguments: [#""deliver":"none""#, #""store":"none""#, #""cache":"reload""#, #""identifier":"x""#])
+  @Test(arguments: [
+    #""deliver":"none""#, #""store":"none""#, #""cache":"reload""#, #""identifier":"x""#,
+  ])
   func `the same URL with other options takes the slot`(option: String) throws {
     let gate = Gate()
     let stage = try stage(holding: gate)

@@ -1,7 +1,12 @@
 /// The bytes behind base64, for those who check what came inline.
 package enum Base64 {
-  private static let digits = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+  private static let values: [Int?] = {
+    var values = [Int?](repeating: nil, count: 256)
+    for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = value }
+    return values
+  }()
 
   /// nil when there is something in it that does not belong there.
   package static func decode(_ text: String) -> [UInt8]? {
@@ -9,7 +14,7 @@ package enum Base64 {
     var bits = 0
     var count = 0
     for digit in text.utf8 where digit != UInt8(ascii: "=") {
-      guard let value = digits.firstIndex(of: digit) else { return nil }
+      guard let value = values[Int(digit)] else { return nil }
       bits = (bits << 6 | value) & 0xffff
       count += 6
       if count >= 8 {

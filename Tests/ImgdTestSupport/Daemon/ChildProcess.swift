@@ -88,7 +88,7 @@ package enum BuiltProduct {
   private static func link(_ path: String) -> String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = bytes.withUnsafeMutableBytes { room in
-      readlink(path, room.assumingMemoryBound(to: CChar.self).baseAddress!, room.count)
+      room.assumingMemoryBound(to: CChar.self).baseAddress.map { readlink(path, $0, 4096) } ?? 0
     }
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }

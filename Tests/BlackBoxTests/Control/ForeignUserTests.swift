@@ -1,0 +1,97 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// What another user may do; only root can become one.
+@Suite(.enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0))
+struct ForeignUserTests {
+  static let one = "11111111-1111-4111-8111-111111111111"
+
+  /// Sends lines as nobody and answers what came back.
+  private func askAsNobody(_ lines: String, _ stage: Stage) throws -> [JSONValue] {
+    chmod(stage.daemon.directory, 0o755)
+    chmod(stage.daemon.socket, 0o666)
+    let answer = try ChildProcess.run(
+      "/bin/sh",
+      [
+        "-c",
+        "printf '%s\\n' \"$0\" | setpriv --reuid=65534 --regid=65534 --clear-groups "
+          + "socat -t30 - UNIX-CONNECT:\"$1\"", lines, stage.daemon.socket,
+      ])
+    return answer.output.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0)) }
+  }
+
+  private func expect(_ lines: [JSONValue], _ shown: String...) throws {
+    #expect(lines.count == shown.count, "\(lines.map(\.text))")
+    for (line, wanted) in zip(lines, shown) {
+      #expect(line.difference(from: try JSONValue(parsing: wanted)) == nil, "\(line.text)")
+    }
+  }
+
+  @Test func `a foreign fetch cannot be cancelled or waited for, and is left alone`() throws {
+    let stage = try Stage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    try stage.begin(
+      #"{"cmd":"fetch","id":1,"url":"ORIGIN/a","receipt":"\#(Self.one)","tags":["t"]}"#)
+    let answers = try askAsNobody(
+      #"""
+      {"cmd":"cancel","id":1,"receipt":"\#(Self.one)"}
+      {"cmd":"cancel","id":2,"tag":"t"}
+      {"cmd":"cancel","id":3,"all":true}
+      {"cmd":"wait","id":4,"receipt":"\#(Self.one)"}
+      """#, stage)
+    try expect(
+      answers,
+      #"{"id":1,"ok":false,"receipt":"\#(Self.one)","error":{"code":"forbidden","retryable":false}}"#,
+      #"{"id":2,"ok":true,"cancelled":0}"#, #"{"id":3,"ok":true,"cancelled":0}"#,
+      #"{"id":4,"ok":false,"error":{"code":"forbidden"}}"#)
+    gate.open()
+    try stage.play(#"< {"id":1,"ok":true}"#)
+  }
+
+  @Test func `an outcome that is kept is not for others, and root may have it`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .picture(png()))
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/a","wait":false,"receipt":"\#(Self.one)"}
+      < {"id":1,"ok":true}
+      > {"cmd":"wait","id":2,"receipt":"\#(Self.one)"}
+      < {"id":2,"ok":true}
+      """#)
+    try expect(
+      try askAsNobody(#"{"cmd":"wait","receipt":"\#(Self.one)"}"#, stage),
+      #"{"ok":false,"error":{"code":"forbidden"}}"#)
+    let theirs = "22222222-2222-4222-8222-222222222222"
+    try expect(
+      try askAsNobody(
+        #"{"cmd":"fetch","url":"\#(stage.base)/a","wait":false,"receipt":"\#(theirs)"}"#, stage),
+      #"{"ok":true,"state":"done"}"#)
+    try stage.play(
+      #"""
+      > {"cmd":"wait","receipt":"\#(theirs)"}
+      < {"ok":true}
+      """#)
+  }
+
+  @Test func `pictures are shared between users, but for those fetched with credentials`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .picture(png()))
+    stage.origin.plan("/b", .picture(png()))
+    try stage.fetch("/a")
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/b","headers":{"Authorization":"x"}}
+      < {"ok":true,"source":"network"}
+      """#)
+    let answers = try askAsNobody(
+      #"""
+      {"cmd":"fetch","id":1,"url":"\#(stage.base)/a"}
+      {"cmd":"fetch","id":2,"url":"\#(stage.base)/b","headers":{"Authorization":"x"}}
+      """#, stage)
+    try expect(
+      answers, #"{"id":1,"ok":true,"source":"memory"}"#, #"{"id":2,"ok":true,"source":"network"}"#)
+  }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@Suite struct ServiceTests {
+  @Test func `hello tells who answers, and another start is another instance`() throws {
+    let hello = #"""
+      > {"cmd":"hello","id":1}
+      < {"id":1,"ok":true,"protocol":1,"server":"imgd","version":"…","features":"…","limits":{"line":65536,"url":8192,"inline":262144,"identifier":256,"slot":128,"tags":16,"tag":64,"clients":1024,"receipts_per_connection":10000,"queued":100000,"unsent_bytes":262144,"unsent_descriptors":64,"max_bytes":67108864,"max_active":4},"instance":"…"}
+      """#
+    let stage = try Stage()
+    let first = try stage.play(hello)[0]["instance"]
+    #expect(try stage.play(hello)[0]["instance"] == first)
+    let another = try Stage()
+    #expect(try another.play(hello)[0]["instance"] != first)
+  }
+
+  @Test func `limits follow the configuration`() throws {
+    let stage = try Stage("Control.MaxInline=1K", "Downloads.MaxActive=7", "Downloads.MaxBytes=5M")
+    try stage.play(
+      #"""
+      > {"cmd":"hello"}
+      < {"ok":true,"limits":{"inline":1024,"max_active":7,"max_bytes":5242880}}
+      > {"cmd":"config"}
+      < {"ok":true,"config":{"Control":{"MaxInline":"1K"},"Downloads":{"MaxActive":"7","MaxBytes":"5M","Order":"fifo"},"HTTP":"…","Memory":"…","Network":"…"}}
+      """#)
+  }
+
+  @Test func `a reload says what has changed and what waits for a restart`() throws {
+    let stage = try Stage(configuration: "[Downloads]\nOrder=fifo\n")
+    try stage.daemon.rewrite(
+      configuration: "[Downloads]\nOrder=lifo\nRetries=7\n[Control]\nMaxInline=1K\n")
+    try stage.play(
+      #"""
+      > {"cmd":"reload","id":1}
+      < {"id":1,"ok":true,"changed":["Control.MaxInline","Downloads.Order","Downloads.Retries"]}
+      > {"cmd":"config"}
+      < {"ok":true,"config":{"Downloads":{"Order":"lifo","Retries":"7"}}}
+      > {"cmd":"reload","id":2}
+      < {"id":2,"ok":true,"changed":[]}
+      """#)
+  }
+
+  @Test func `a reload of a bad file names the line and changes nothing`() throws {
+    let stage = try Stage(configuration: "[Downloads]\nOrder=lifo\n")
+    try stage.daemon.rewrite(configuration: "[Downloads]\nOrder=fifo\nRetries=often\n")
+    let line = try stage.play(
+      #"""
+      > {"cmd":"reload","id":1}
+      < {"id":1,"ok":false,"error":{"code":"bad_request"}}
+      > {"cmd":"config"}
+      < {"ok":true,"config":{"Downloads":{"Order":"lifo","Retries":"2"}}}
+      """#)[0]
+    #expect(line["error"]?["message"]?.string?.contains("imgd.conf:3") == true)
+  }
+
+  // MARK: Signals
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `told to stop, it finishes what runs, answers everybody and ends well`(
+    signal: CInt
+  ) throws {
+    let stage = try Stage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    let other = try stage.connect()
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
+    try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/a"}"#, on: other)
+    stage.daemon.signal(signal)
+    // A refusal tells that the signal has been taken in.
+    try waitUntilItStops(stage)
+    gate.open()
+    try stage.play(#"< {"id":1,"ok":true}"#)
+    try stage.play(#"< {"id":2,"ok":true}"#, on: other)
+    #expect(try other.isClosedByDaemon())
+    #expect(stage.daemon.waitForEnd() == 0)
+    #expect(access(stage.daemon.socket, F_OK) != 0)
+  }
+
+  private func waitUntilItStops(_ stage: Stage) throws {
+    while true {
+      let line = try stage.play(
+        #"""
+        > {"cmd":"fetch","id":"late","url":"ORIGIN/late"}
+        < {"id":"late","ok":false}
+        """#)[0]
+      guard line["error"]?["code"] != .string("shutting_down") else { return }
+    }
+  }
+
+  @Test func `idle, it ends at once`() throws {
+    let stage = try Stage()
+    stage.daemon.signal(SIGTERM)
+    #expect(try stage.client.isClosedByDaemon())
+    #expect(stage.daemon.waitForEnd() == 0)
+  }
+
+  @Test func `a second signal ends it though something runs`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .silence)
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
+    stage.daemon.signal(SIGTERM)
+    try waitUntilItStops(stage)
+    stage.daemon.signal(SIGTERM)
+    #expect(stage.daemon.waitForEnd() == 0)
+  }
+
+  @Test func `waiting for what nobody stayed for holds it up no longer than the fetch`() throws {
+    let stage = try Stage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/a","wait":false,"receipt":"11111111-1111-4111-8111-111111111111"}
+      < {"id":1,"ok":true}
+      > {"cmd":"wait","id":2,"receipt":"11111111-1111-4111-8111-111111111111"}
+      """#)
+    stage.daemon.signal(SIGTERM)
+    try waitUntilItStops(stage)
+    gate.open()
+    try stage.play(#"< {"id":2,"ok":true}"#)
+    #expect(stage.daemon.waitForEnd() == 0)
+  }
+}

@@ -1,0 +1,71 @@
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// How many run at once, as the origin sees it.
+@Suite struct PlacesTests {
+  /// Each URL has a gate of its own. Whatever ends, by its answer or by a cancel, the origin must
+  /// never hold more than may run; a connection that was given up counts until it is closed.
+  @Test(arguments: [(1, 1), (3, 2), (4, 3)] as [(Int, UInt64)])
+  func `never more than MaxActive run, whatever is cancelled or fails`(
+    places: Int, seed: UInt64
+  ) throws {
+    var noise = Noise(seed: seed)
+    let stage = try Stage(
+      "Downloads.MaxActive=\(places)", "Downloads.MaxPerHost=\(places)", "Downloads.Retries=0")
+    let numbers = 0..<60
+    let gates = numbers.map { _ in Gate() }
+    for (number, gate) in gates.enumerated() {
+      let answers: [OriginAnswer] = [
+        .picture(png()), .status(500), .cut(png(), after: 200), .picture(Array("no".utf8)), .closed,
+      ]
+      stage.origin.plan("/\(number)", .held(at: gate, then: answers.pick(&noise)))
+      try stage.begin(
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)","tags":["\#(number)"]}"#)
+    }
+    var cancelled = 0
+    for number in numbers {
+      if noise.next() % 3 == 0 {
+        cancelled += 1
+        try stage.client.send(#"{"cmd":"cancel","id":"c","tag":"\#(number)"}"#)
+        let lines = try stage.client.receive(2)
+        #expect(lines[0]["id"] == .integer(Int64(number)))
+        #expect(lines[1]["cancelled"] == .integer(1))
+      } else {
+        #expect(gates[number].waitUntilReached())
+        gates[number].open()
+        #expect(try stage.client.receive()["id"] == .integer(Int64(number)))
+      }
+      // One that ended made room for one more, and no more than that.
+      // A URL counts once: one whose connection was closed under it is sent again.
+      #expect(Set(stage.origin.requests.map(\.path)).count <= number + 1 + places)
+      #expect(try stage.stats("downloads", "active") <= places)
+    }
+    for gate in gates { gate.open() }
+    #expect(try stage.stats("downloads", "peak_active") <= places)
+    #expect(try stage.stats("downloads", "active") == 0)
+    #expect(cancelled > 0)
+  }
+
+  @Test func `fewer places let what runs finish and start no more`() throws {
+    let stage = try Stage(configuration: "[Downloads]\nMaxActive=3\n")
+    let gates = (0..<5).map { _ in Gate() }
+    for (number, gate) in gates.enumerated() {
+      stage.origin.plan("/\(number)", .held(at: gate, then: .picture(png())))
+      try stage.begin(#"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)"}"#)
+    }
+    #expect(gates[2].waitUntilReached())
+    try stage.daemon.rewrite(configuration: "[Downloads]\nMaxActive=1\n")
+    try stage.play(
+      #"""
+      > {"cmd":"reload"}
+      < {"ok":true,"changed":["Downloads.MaxActive"]}
+      """#)
+    for number in 0..<5 {
+      #expect(gates[number].waitUntilReached())
+      #expect(try stage.stats("downloads", "active") == max(3 - number, 1))
+      gates[number].open()
+      try stage.play(#"< {"id":\#(number),"ok":true}"#)
+    }
+  }
+}
