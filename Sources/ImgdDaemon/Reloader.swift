@@ -7,6 +7,10 @@ final class Reloader {
     /// What cannot change while the daemon runs, and waits for a restart.
     case changedButFor([String], waiting: [String])
     case refused(String)
+
+    var isGood: Bool {
+      if case .refused = self { false } else { true }
+    }
   }
 
   private let source: ConfigurationSource
