@@ -27,9 +27,10 @@ final class ClientSession {
   private(set) var isOpen = true
   private var inputHasEnded = false
   private var isPaused = false
+  private var takesNothing = false
   private var willFlush = false
   private var stall: Timer?
-  private var unsentAtStall = 0
+  private var taken = 0
   private var heartbeat: Timer?
 
   /// What runs for this connection and ends with it.
@@ -38,6 +39,7 @@ final class ClientSession {
   /// `wait` commands that stand by.
   var collecting = 0
   var subscription: Subscription?
+  private var postponed = Fifo<FetchReply>()
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
 
   init(
@@ -64,7 +66,7 @@ final class ClientSession {
     if readiness.contains(.read), !inputHasEnded, !isPaused {
       receive(isGone: readiness.contains(.hangup))
     } else if readiness.contains(.hangup) {
-      close()
+      hearOut()
     }
   }
 
@@ -83,7 +85,7 @@ final class ClientSession {
   private func executeLines() {
     while isOpen, !isPaused, let line = framer.next() {
       execute(line)
-      if isFull { pause() }
+      if isFull, !takesNothing { pause() }
     }
   }
 
@@ -109,11 +111,26 @@ final class ClientSession {
     workEnded()
   }
 
+  /// The client takes no answers any more. What it said before it went is executed all the same:
+  /// a script may send its `purge` lines and leave.
+  private func hearOut() {
+    takesNothing = true
+    isPaused = false
+    executeLines()
+    while isOpen, !inputHasEnded, case .bytes(let count) = socket.read(into: server.scratch) {
+      server.scratch.withBytes(count) { framer.append($0) }
+      executeLines()
+    }
+    framer.finish()
+    executeLines()
+    close()
+  }
+
   // MARK: Out
 
   /// Appends to what is sent at the end of the tick.
   func write(_ body: (inout JSONWriter) -> Void) {
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     // The outbox's buffer is lent to the writer, and not copied.
     var writer = JSONWriter()
     swap(&writer.bytes, &outbox.bytes)
@@ -124,6 +141,7 @@ final class ClientSession {
 
   /// Lets a descriptor ride on the line that is written next.
   func attach(_ descriptor: consuming FileDescriptor) {
+    guard isOpen, !takesNothing else { return }
     outbox.attach(descriptor)
   }
 
@@ -137,10 +155,13 @@ final class ClientSession {
   func flush() {
     willFlush = false
     guard isOpen else { return }
-    switch outbox.send(to: socket) {
+    let before = outbox.unsent
+    let progress = outbox.send(to: socket)
+    taken &+= before - outbox.unsent
+    switch progress {
     case .emptied: emptied()
     case .blocked: blocked()
-    case .broken: close()
+    case .broken: hearOut()
     }
   }
 
@@ -148,20 +169,35 @@ final class ClientSession {
     stall?.cancel()
     stall = nil
     writePending()
+    if !postponed.isEmpty { loop.nextTick { [weak self] in self?.deliverPostponed() } }
     if isPaused { resume() }
     updateInterest()
     closeWhenDone()
   }
 
   private func blocked() {
-    if isFull { pause() }
+    // Not `pause`: to flush again before the client has taken anything would turn for ever.
+    if isFull { isPaused = true }
     updateInterest()
     guard stall == nil else { return }
     watchForStall()
   }
 
-  private var isFull: Bool {
+  /// Whether the client is so far behind that it gets no more pictures and is not read from.
+  var isFull: Bool {
     outbox.unsent > limits.unsentBytes || outbox.descriptors >= limits.unsentDescriptors
+  }
+
+  /// Keeps an answer that carries a picture until the client has taken what is before it: ten
+  /// thousand who wait for one transfer may be one client that reads nothing.
+  func postpone(_ reply: FetchReply) {
+    postponed.append(reply)
+  }
+
+  private func deliverPostponed() {
+    while isOpen, !isFull, let reply = postponed.popFirst() {
+      server.commands.pipeline.deliver(reply, to: self)
+    }
   }
 
   private func pause() {
@@ -183,10 +219,10 @@ final class ClientSession {
   }
 
   private func watchForStall() {
-    unsentAtStall = outbox.unsent
+    let before = taken
     stall = loop.schedule(after: limits.stall) { [unowned self] in
       stall = nil
-      guard outbox.unsent >= unsentAtStall else { return watchForStall() }
+      guard taken == before else { return watchForStall() }
       server.closedSlowClient(self)
       close()
     }
@@ -196,7 +232,7 @@ final class ClientSession {
 
   /// Tells a job's progress, or, where the client is behind, keeps only that there is some.
   func tellProgress(of job: FetchJob) {
-    guard outbox.unsent == 0 || willFlush else { return pendingProgress[job.receipt] = job }
+    guard stall == nil else { return pendingProgress[job.receipt] = job }
     writeProgress(of: job)
   }
 
@@ -226,7 +262,9 @@ final class ClientSession {
   }
 
   /// Whether something will still be written without being asked for.
-  private var hasWork: Bool { !jobs.isEmpty || collecting > 0 || subscription != nil }
+  private var hasWork: Bool {
+    !jobs.isEmpty || collecting > 0 || subscription != nil || !postponed.isEmpty
+  }
 
   /// Something the client waited for has ended.
   func workEnded() {
