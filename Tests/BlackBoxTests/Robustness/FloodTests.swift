@@ -20,7 +20,7 @@ import Testing
     #expect(daemon.residentBytes - before < 8 * Self.megabyte)
   }
 
-  @Test func aHundredThousandPipelinedHitsAreAnswered() throws {
+  @Test func twentyThousandPipelinedHitsAreAnswered() throws {
     let origin = try OriginServer()
     origin.plan("/a.png", .picture(TestPicture.png(bytes: 2_000)))
     let daemon = try DaemonProcess()
@@ -28,7 +28,7 @@ import Testing
     #expect(try daemon.connect().ask(fetch)["ok"]?.bool == true)
     let client = try RawClient(daemon)
     let before = daemon.residentBytes
-    #expect(flood(client, with: fetch, times: 50_000) == 50_000)
+    #expect(flood(client, with: fetch, times: 20_000) == 20_000)
     #expect(daemon.residentBytes - before < 8 * Self.megabyte)
     #expect(origin.count("/a.png") == 1)
   }
