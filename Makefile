@@ -13,6 +13,9 @@ SOCKET ?=
 # How long each fuzzer of `make fuzz` runs.
 FUZZ_SECONDS ?= 60
 
+# Products by name: a build of everything would compile what only tests use as well.
+release = for product in $(1); do swift build -c release --product $$product; done
+
 help:
 	@echo 'make demo          build imgd, and show what it does'
 	@echo 'make test          run every test'
@@ -27,7 +30,7 @@ help:
 
 demo:
 	@.ci/install-packages build demo
-	@swift build -c release
+	@$(call release,imgd imgctl)
 	@docs/demo.sh .build/release
 
 test:
@@ -35,12 +38,14 @@ test:
 	@swift build --build-tests
 	@swift test --skip-build --disable-xctest
 
-run: build
+run:
+	@.ci/install-packages build
+	@$(call release,imgd imgctl)
 	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') $(ARGS)
 
 build:
 	@.ci/install-packages build
-	@swift build -c release
+	@$(call release,imgd imgctl imgd-bench)
 
 check:
 	@.ci/install-packages build check
@@ -52,7 +57,7 @@ check-slow:
 
 bench:
 	@.ci/install-packages build bench
-	@swift build -c release
+	@$(call release,imgd imgd-bench)
 	@.build/release/imgd-bench $(ARGS)
 
 fuzz:

@@ -5,7 +5,13 @@
 
 import PackageDescription
 
+/// Every access to a class's storage is watched at run time in debug builds, which all tests use. The
+/// release build does without: it is a tenth of a hit (`docs/performance.md`).
+let unwatched = SwiftSetting.unsafeFlags(
+  ["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+
 let strict: [SwiftSetting] = [
+  unwatched,
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),

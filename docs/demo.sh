@@ -136,6 +136,7 @@ http {
   server {
     listen 127.0.0.1:$1;
     root $place/www;
+    expires 1h;
     location = /slow.png { limit_rate 24k; }
   }
 }

@@ -19,7 +19,7 @@ extension FetchArguments {
     case "progress": progress = true
     case "output": output = try nonEmpty(value, "-o needs a file, a directory or -")
     case "cache": cache = try choice(value, "--cache", CacheMode.allCases.map(\.rawValue))
-    case "priority": priority = try choice(value, "--priority", Priority.allCases.map(\.wireName))
+    case "priority": priority = try choice(value, "--priority", Priority.allCases.map(\.rawValue))
     case "identifier": identifier = value
     case "tag": tags.append(value)
     case "timeout": timeout = try positiveDuration(value, "--timeout")
@@ -76,7 +76,7 @@ extension PurgeFilters {
       texts.append(
         Text(
           field: name,
-          value: try choice(value, "--tier", PurgeRequest.Tier.allCases.map(\.rawValue))))
+          value: try choice(value, "--tier", PurgeRequest.Scope.allCases.map(\.rawValue))))
     default: texts.append(Text(field: name, value: value))
     }
   }

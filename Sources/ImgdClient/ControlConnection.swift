@@ -18,7 +18,9 @@ package final class ControlConnection {
   package let path: String
   private let socket: ClientSocket
   private var outbox = Outbox()
-  private var arrived = LineFramer(longestLine: longestLine)
+  private var framer = LineFramer(longestLine: longestLine)
+  /// Lines that have arrived and were not asked for yet.
+  private var lines: [Result<[UInt8], ConnectionProblem>] = []
   private var descriptors: [ReceivedDescriptor] = []
 
   /// Connects to the daemon that listens on a path.
@@ -46,7 +48,7 @@ package final class ControlConnection {
   /// The next line, without its end; nil when the daemon has closed the connection.
   package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
     while true {
-      if let line = arrived.next() { return try content(of: line) }
+      if !lines.isEmpty { return try lines.removeFirst().get() }
       do throws(SystemFailure) {
         sendWaiting()
         guard try socket.wait(forRoom: outbox.unsent > 0, until: deadline) else { break }
@@ -61,14 +63,17 @@ package final class ControlConnection {
     descriptors.isEmpty ? nil : descriptors.removeFirst().take()
   }
 
-  private func content(of line: LineFramer.Line) throws(ConnectionProblem) -> [UInt8] {
-    guard case .text(let place) = line else {
-      throw .strange(path: path, what: "it sent a line of more than \(Self.longestLine) bytes")
+  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+    switch finding {
+    case .line(let bytes):
+      // The bytes are copied before the framer takes in more.
+      let line = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+      lines.append(.success(line))
+    case .tooLong:
+      let what = "it sent a line of more than \(Self.longestLine) bytes"
+      lines.append(.failure(.strange(path: path, what: what)))
     }
-    // The bytes are copied before the framer takes in more.
-    return arrived.withBytes(place) { bytes in
-      unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-    }
+    return .next
   }
 
   private func sendWaiting() {
@@ -83,7 +88,7 @@ package final class ControlConnection {
     case .nothing: return true
     case .end: return false
     case .bytes(let bytes, let descriptor):
-      arrived.append(bytes.span)
+      framer.feed(bytes.span) { take($0) }
       if let descriptor { descriptors.append(ReceivedDescriptor(descriptor)) }
       return true
     }

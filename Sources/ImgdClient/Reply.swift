@@ -6,12 +6,12 @@ package struct Reply {
 
   /// Reads a line; what is no object does not come from imgd.
   package init(_ line: [UInt8], from path: String) throws(ConnectionProblem) {
-    do throws(JSONProblem) {
-      content = try JSONValue(parsing: line)
+    do throws(JSONSyntaxError) {
+      content = try JSONValue(parsing: line.span)
     } catch {
       throw .strange(path: path, what: "its answer is not JSON at byte \(error.offset)")
     }
-    if content.members == nil { throw .strange(path: path, what: "its answer is no JSON object") }
+    if content.object == nil { throw .strange(path: path, what: "its answer is no JSON object") }
   }
 
   private init(content: JSONValue) {
@@ -19,7 +19,7 @@ package struct Reply {
   }
 
   /// The names of the fields, in the order in which they came.
-  package var fields: [String] { content.members.map { $0.map(\.key) } ?? [] }
+  package var fields: [String] { content.object?.map(\.name) ?? [] }
 
   /// Whether the command went well; nil in an event, which ends nothing.
   package var succeeded: Bool? { content["ok"]?.bool }
@@ -62,7 +62,7 @@ package struct Reply {
   }
 
   private static func object(_ value: JSONValue) -> Reply? {
-    value.members == nil ? nil : Reply(content: value)
+    value.object == nil ? nil : Reply(content: value)
   }
 }
 
@@ -76,7 +76,7 @@ extension JSONValue {
     case .string(let text): text
     case .array(let items): items.map(\.display).joined(separator: " ")
     case .object(let members):
-      members.map { "\($0.key)=\($0.value.display)" }.joined(separator: " ")
+      members.map { "\($0.name)=\($0.value.display)" }.joined(separator: " ")
     }
   }
 }

@@ -19,30 +19,37 @@ package struct RequestLine {
 
   /// Adds a field with a text; nothing where there is none.
   package mutating func add(_ field: String, _ value: String?) {
-    if let value { writer.field(field, value) }
+    guard let value else { return }
+    writer.name(field)
+    writer.value(value)
   }
 
   /// Adds a field with a number; nothing where there is none.
   package mutating func add(_ field: String, _ value: Int?) {
-    if let value { writer.field(field, value) }
+    guard let value else { return }
+    writer.name(field)
+    writer.value(value)
   }
 
   /// Adds a field that is true or false.
   package mutating func add(_ field: String, _ value: Bool) {
-    writer.field(field, value)
+    writer.name(field)
+    writer.value(value)
   }
 
   /// Adds a field with a list of texts.
   package mutating func add(_ field: String, _ values: [String]) {
-    writer.array(field) { list in
-      for value in values { list.element(value) }
-    }
+    writer.name(field)
+    writer.beginArray()
+    for value in values { writer.value(value) }
+    writer.endArray()
   }
 
   /// Adds a field with an object of texts.
   package mutating func add(_ field: String, _ values: [(name: String, value: String)]) {
-    writer.object(field) { object in
-      for pair in values { object.field(pair.name, pair.value) }
-    }
+    writer.name(field)
+    writer.beginObject()
+    for pair in values { add(pair.name, pair.value) }
+    writer.endObject()
   }
 }

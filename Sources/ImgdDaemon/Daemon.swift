@@ -68,9 +68,7 @@ final class Daemon {
     let downloader = Downloader(engine: engine, loop: loop, settings: configuration.downloads)
     arrivals.take = { [unowned downloader] in downloader.receive($0) }
     let pipeline = FetchPipeline(
-      memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)) { [unowned loop] in
-        loop.now
-      },
+      memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)),
       downloader: downloader, hub: hub, loop: loop, settings: configuration)
     return Parts(engine: engine, pipeline: pipeline, hub: hub)
   }

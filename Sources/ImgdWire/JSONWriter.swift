@@ -1,182 +1,197 @@
-/// Writes JSON into a buffer that is used again and again; commas come by themselves.
+/// Appends JSON to bytes that it owns and that are reused from line to line; commas set themselves.
+///
+/// Names of fields are static strings of the program and are written as they are. The writer does
+/// not check that what is begun is ended.
 package struct JSONWriter: Sendable {
+  /// What has been written so far.
   package var bytes: [UInt8]
   private var needsComma = false
 
+  /// Goes on behind what `bytes` holds, which is taken over without copying.
   package init(appendingTo bytes: consuming [UInt8] = []) {
     self.bytes = bytes
   }
 
-  // MARK: Structure
-
-  package mutating func beginObject() {
-    separate()
-    bytes.append(UInt8(ascii: "{"))
+  /// Forgets what was written and keeps the room for it.
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
 
-  package mutating func endObject() {
-    bytes.append(UInt8(ascii: "}"))
-    needsComma = true
-  }
-
-  /// An object as an element, or as the whole.
-  package mutating func object(_ content: (inout JSONWriter) -> Void) {
-    beginObject()
-    content(&self)
-    endObject()
-  }
-
-  package mutating func object(_ name: String, _ content: (inout JSONWriter) -> Void) {
-    key(name)
-    object(content)
-  }
-
-  package mutating func array(_ name: String, _ content: (inout JSONWriter) -> Void) {
-    key(name)
-    array(content)
-  }
-
-  package mutating func array(_ content: (inout JSONWriter) -> Void) {
-    separate()
-    bytes.append(UInt8(ascii: "["))
-    needsComma = false
-    content(&self)
-    bytes.append(UInt8(ascii: "]"))
-    needsComma = true
-  }
-
+  /// Ends a line: the next value stands on its own.
   package mutating func newline() {
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
   }
 
-  /// Members that were encoded before, from a comma-separated piece that is not empty.
-  package mutating func members(_ encoded: ArraySlice<UInt8>) {
+  /// The quoted and escaped form of a string, to be kept and written as `raw` many times.
+  package static func escaped(_ string: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.appendString(string)
+    return bytes
+  }
+}
+
+// MARK: Containers
+
+extension JSONWriter {
+  /// Opens an object as an element or as the value of the name before.
+  package mutating func beginObject() {
+    open(UInt8(ascii: "{"))
+  }
+
+  /// Opens an object as a field.
+  package mutating func beginObject(_ name: StaticString) {
+    self.name(name)
+    open(UInt8(ascii: "{"))
+  }
+
+  /// Closes the object that was opened last.
+  package mutating func endObject() {
+    close(UInt8(ascii: "}"))
+  }
+
+  /// Opens an array as an element or as the value of the name before.
+  package mutating func beginArray() {
+    open(UInt8(ascii: "["))
+  }
+
+  /// Opens an array as a field.
+  package mutating func beginArray(_ name: StaticString) {
+    self.name(name)
+    open(UInt8(ascii: "["))
+  }
+
+  /// Closes the array that was opened last.
+  package mutating func endArray() {
+    close(UInt8(ascii: "]"))
+  }
+
+  private mutating func open(_ bracket: UInt8) {
     separate()
-    bytes.append(contentsOf: encoded)
-    needsComma = true
-  }
-
-  // MARK: Members
-
-  package mutating func field(_ name: String, _ value: String) {
-    key(name)
-    string(value)
-  }
-
-  package mutating func field(_ name: String, _ value: Int) {
-    key(name)
-    bytes.appendDecimal(value)
-    needsComma = true
-  }
-
-  package mutating func field(_ name: String, _ value: Bool) {
-    key(name)
-    raw(value ? Self.true : Self.false)
-  }
-
-  package mutating func field(_ name: String, _ value: ReceiptID) {
-    key(name)
-    bytes.append(UInt8(ascii: "\""))
-    value.append(to: &bytes)
-    bytes.append(UInt8(ascii: "\""))
-    needsComma = true
-  }
-
-  package mutating func field(_ name: String, _ value: String?) {
-    if let value { field(name, value) } else { null(name) }
-  }
-
-  package mutating func field(_ name: String, _ value: Int?) {
-    if let value { field(name, value) } else { null(name) }
-  }
-
-  package mutating func field(_ name: String, _ value: JSONValue) {
-    key(name)
-    self.value(value)
-  }
-
-  /// A duration in milliseconds with one decimal.
-  package mutating func milliseconds(_ name: String, nanoseconds: Int64) {
-    tenths(name, Int(max(nanoseconds, 0) / 100_000))
-  }
-
-  /// A number that is given in tenths.
-  package mutating func tenths(_ name: String, _ tenths: Int) {
-    key(name)
-    bytes.appendDecimal(tenths / 10)
-    bytes.append(UInt8(ascii: "."))
-    bytes.append(UInt8(ascii: "0") + UInt8(tenths % 10))
-    needsComma = true
-  }
-
-  /// Bytes as base64.
-  package mutating func base64(_ name: String, _ content: Span<UInt8>) {
-    key(name)
-    bytes.append(UInt8(ascii: "\""))
-    bytes.appendBase64(content)
-    bytes.append(UInt8(ascii: "\""))
-    needsComma = true
-  }
-
-  package mutating func null(_ name: String) {
-    key(name)
-    raw(Self.null)
-  }
-
-  // MARK: Elements
-
-  package mutating func element(_ value: String) {
-    separate()
-    string(value)
-  }
-
-  package mutating func element(_ value: JSONValue) {
-    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    bytes.append(bracket)
     needsComma = false
-    self.value(value)
   }
 
-  // MARK: Pieces
+  private mutating func close(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
 
-  private static let `true` = Array("true".utf8)
-  private static let `false` = Array("false".utf8)
-  private static let null = Array("null".utf8)
-
-  private mutating func separate() {
+  /// The comma that is due before another value.
+  mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+}
+
+// MARK: Values
+
+extension JSONWriter {
+  /// A name that the program knows; its value comes next.
+  package mutating func name(_ name: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.appendText(name)
+    bytes.appendText("\":")
+    needsComma = false
   }
 
-  private mutating func key(_ name: String) {
-    separate()
-    string(name)
+  /// A name from outside, escaped; its value comes next.
+  package mutating func name(_ name: String) {
+    value(name)
     bytes.append(UInt8(ascii: ":"))
     needsComma = false
   }
 
-  private mutating func string(_ value: String) {
-    bytes.append(UInt8(ascii: "\""))
-    bytes.appendEscaped(value)
-    bytes.append(UInt8(ascii: "\""))
-    needsComma = true
+  /// A string, quoted and escaped.
+  package mutating func value(_ string: String) {
+    separate()
+    bytes.appendString(string)
   }
 
-  private mutating func raw(_ encoded: [UInt8]) {
-    bytes.append(contentsOf: encoded)
-    needsComma = true
+  /// Text that stands in the program and needs no escapes.
+  package mutating func value(static text: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.appendText(text)
+    bytes.append(UInt8(ascii: "\""))
   }
 
-  private mutating func value(_ value: JSONValue) {
-    switch value {
-    case .null: raw(Self.null)
-    case .bool(let value): raw(value ? Self.true : Self.false)
-    case .integer(let value): raw(Array("\(value)".utf8))
-    case .number(let value): raw(value.isFinite ? Array("\(value)".utf8) : Self.null)
-    case .string(let value): string(value)
-    case .array(let elements): array { writer in for one in elements { writer.element(one) } }
-    case .object(let members):
-      object { writer in for one in members { writer.field(one.key, one.value) } }
+  /// A whole number of either sign.
+  package mutating func value(_ number: Int) {
+    separate()
+    bytes.appendInteger(Int64(number))
+  }
+
+  /// A whole number up to the largest counter.
+  package mutating func value(_ number: UInt64) {
+    separate()
+    bytes.appendInteger(number)
+  }
+
+  /// One of the words true and false.
+  package mutating func value(_ bool: Bool) {
+    separate()
+    bytes.appendText(bool ? "true" : "false")
+  }
+
+  /// The shortest text that reads back as the same double; null where it is not finite.
+  package mutating func value(_ number: Double) {
+    guard number.isFinite else { return null() }
+    separate()
+    bytes.append(contentsOf: number.description.utf8)
+  }
+
+  /// A duration in milliseconds with one decimal.
+  package mutating func value(millisecondsOf microseconds: UInt64) {
+    separate()
+    bytes.appendMilliseconds(microseconds: microseconds)
+  }
+
+  /// The word that stands for nothing.
+  package mutating func null() {
+    separate()
+    bytes.appendText("null")
+  }
+
+  /// A value that is JSON already.
+  package mutating func value(raw json: [UInt8]) {
+    separate()
+    bytes.append(contentsOf: json)
+  }
+
+  /// Bytes as a string in base64.
+  package mutating func value(base64 data: Span<UInt8>) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    Base64.append(data, to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A whole tree.
+  package mutating func value(_ json: JSONValue) {
+    switch json {
+    case .null: null()
+    case .bool(let bool): value(bool)
+    case .integer(let integer): value(Int(integer))
+    case .number(let number): value(number)
+    case .string(let string): value(string)
+    case .array(let items):
+      beginArray()
+      for item in items { value(item) }
+      endArray()
+    case .object(let members): object(members)
     }
+  }
+
+  /// A whole object in the order of its members.
+  package mutating func object(_ members: [JSONValue.Member]) {
+    beginObject()
+    for member in members {
+      name(member.name)
+      value(member.value)
+    }
+    endObject()
   }
 }

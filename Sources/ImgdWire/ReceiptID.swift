@@ -1,44 +1,66 @@
-/// The handle of a fetch: a UUID, compared by value.
+/// The handle of one fetch: a UUID, chosen by the client or made by the daemon.
+///
+/// Two spellings of one UUID are equal; it is printed in lower case.
 package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
-  private let high: UInt64
-  private let low: UInt64
+  /// Bytes that its text has.
+  package static let textLength = 36
 
-  /// A version 4 UUID made of random bits.
-  package static func random(using words: (UInt64, UInt64)) -> ReceiptID {
-    ReceiptID(
-      high: words.0 & 0xffff_ffff_ffff_0fff | 0x4000,
-      low: words.1 & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000)
-  }
+  let high: UInt64
+  let low: UInt64
 
   private init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// Reads the usual form, eight, four, four, four and twelve digits of either case.
-  package init?(_ text: String) {
-    guard text.utf8.count == 36 else { return nil }
-    var words: (UInt64, UInt64) = (0, 0)
-    for (index, byte) in text.utf8.enumerated() {
-      if Self.isDash(index) {
-        guard byte == UInt8(ascii: "-") else { return nil }
-      } else {
-        guard let digit = hexDigit(byte) else { return nil }
-        words.0 = words.0 << 4 | words.1 >> 60
-        words.1 = words.1 << 4 | UInt64(digit)
-      }
-    }
-    self.init(high: words.0, low: words.1)
+  /// A version 4 UUID made of 128 random bits, of which six are overwritten.
+  package static func random(using words: (UInt64, UInt64)) -> ReceiptID {
+    ReceiptID(
+      high: words.0 & ~0xF000 | 0x4000,
+      low: words.1 & ~(0b11 << 62) | 0b10 << 62)
   }
 
-  package func append(to bytes: inout [UInt8]) {
-    for shift in stride(from: 60, through: 0, by: -4) {
-      if shift == 28 || shift == 12 { bytes.append(UInt8(ascii: "-")) }
-      bytes.append(hexCharacter(UInt8(high >> UInt64(shift) & 15)))
+  /// Reads the 8-4-4-4-12 form in either case; any version is accepted.
+  package init?(_ text: Span<UInt8>) {
+    guard text.count == Self.textLength else { return nil }
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    for index in 0..<Self.textLength {
+      if Self.isHyphen(index) {
+        guard text[index] == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      guard let digit = Hexadecimal.value(of: text[index]) else { return nil }
+      high = high << 4 | low >> 60
+      low = low << 4 | UInt64(digit)
     }
-    for shift in stride(from: 60, through: 0, by: -4) {
-      if shift == 60 || shift == 44 { bytes.append(UInt8(ascii: "-")) }
-      bytes.append(hexCharacter(UInt8(low >> UInt64(shift) & 15)))
+    self.init(high: high, low: low)
+  }
+
+  /// Reads the 8-4-4-4-12 form from a string.
+  package init?(_ text: String) {
+    self.init(Array(text.utf8).span)
+  }
+
+  /// Appends the canonical text.
+  package func append(to bytes: inout [UInt8]) {
+    bytes.append(addingCapacity: Self.textLength) { (text: inout OutputSpan<UInt8>) in
+      Self.append(high, hyphensBefore: (2, 3), to: &text)
+      text.append(UInt8(ascii: "-"))
+      Self.append(low, hyphensBefore: (1, 0), to: &text)
+    }
+  }
+
+  /// Appends sixteen digits in groups of four, with hyphens before two of the groups or one.
+  private static func append(
+    _ half: UInt64, hyphensBefore hyphens: (Int, Int), to text: inout OutputSpan<UInt8>
+  ) {
+    for group in 0..<4 {
+      if group > 0, group == hyphens.0 || group == hyphens.1 { text.append(UInt8(ascii: "-")) }
+      let digits = half >> UInt64(48 - 16 * group)
+      for place in 0..<4 {
+        let digit = digits >> UInt64(12 - 4 * place)
+        text.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: digit)))
+      }
     }
   }
 
@@ -48,14 +70,8 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func isDash(_ index: Int) -> Bool {
+  @inline(__always)
+  private static func isHyphen(_ index: Int) -> Bool {
     index == 8 || index == 13 || index == 18 || index == 23
   }
-}
-
-/// What a client calls its request, echoed in every line that belongs to it.
-package enum RequestID: Hashable, Sendable {
-  case none
-  case integer(Int64)
-  case string(String)
 }

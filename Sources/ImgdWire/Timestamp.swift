@@ -1,35 +1,59 @@
-/// Times as people and programs read them.
+/// Times as the wire tells them: RFC 3339 in UTC, whole seconds.
+///
+/// Pure arithmetic, so neither the locale nor the time zone of the machine takes part.
 package enum Timestamp {
-  /// Seconds since 1970 as RFC 3339 in UTC, such as `2026-11-21T02:10:00Z`.
-  package static func rfc3339(_ seconds: Int64) -> String {
-    let day = floorDivide(seconds, 86_400)
-    let (year, month, date) = civil(day)
-    let rest = seconds - day * 86_400
-    return "\(pad(year, 4))-\(pad(month))-\(pad(date))T"
-      + "\(pad(rest / 3600)):\(pad(rest / 60 % 60)):\(pad(rest % 60))Z"
+  /// The last second that four digits of a year can tell.
+  private static let last: Int64 = 253_402_300_799
+  /// The first second of the year 0.
+  private static let first: Int64 = -62_167_219_200
+
+  /// The text of a moment in seconds since 1970; beyond the years 0 to 9999 the nearest second.
+  package static func rfc3339(_ epochSeconds: Int64) -> String {
+    var bytes: [UInt8] = []
+    append(epochSeconds, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func pad(_ number: Int64, _ width: Int = 2) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  /// Appends the text of a moment in seconds since 1970.
+  package static func append(_ epochSeconds: Int64, to bytes: inout [UInt8]) {
+    let moment = min(max(epochSeconds, first), last)
+    let days = (moment - first) / 86_400
+    let second = Int((moment - first) % 86_400)
+    let (year, month, day) = date(daysSinceYearZero: Int(days))
+    append(year, digits: 4, to: &bytes)
+    append(month, digits: 2, after: "-", to: &bytes)
+    append(day, digits: 2, after: "-", to: &bytes)
+    append(second / 3600, digits: 2, after: "T", to: &bytes)
+    append(second / 60 % 60, digits: 2, after: ":", to: &bytes)
+    append(second % 60, digits: 2, after: ":", to: &bytes)
+    bytes.append(UInt8(ascii: "Z"))
   }
 
-  /// The date of a day counted from 1970, by eras of 400 years that begin in March.
-  private static func civil(_ day: Int64) -> (year: Int64, month: Int64, date: Int64) {
-    let shifted = day + 719_468
-    let era = floorDivide(shifted, 146_097)
-    let dayOfEra = shifted - era * 146_097
+  private static func append(
+    _ number: Int, digits: Int, after mark: Unicode.Scalar? = nil, to bytes: inout [UInt8]
+  ) {
+    if let mark { bytes.append(UInt8(ascii: mark)) }
+    var place = digits == 4 ? 1000 : 10
+    while place > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(number / place % 10))
+      place /= 10
+    }
+  }
+
+  /// Years are counted from March, so that the leap day is the last of a year and the lengths of
+  /// months follow one straight line: 153 days in five months.
+  private static func date(daysSinceYearZero days: Int) -> (year: Int, month: Int, day: Int) {
+    // The year 0 is a leap year: 60 days before its March.
+    let sinceMarch = days - 60 + 146_097
+    let era = sinceMarch / 146_097
+    let dayOfEra = sinceMarch % 146_097
     let yearOfEra =
-      (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-  }
-
-  private static func floorDivide(_ number: Int64, _ divisor: Int64) -> Int64 {
-    let quotient = number / divisor
-    return number % divisor < 0 ? quotient - 1 : quotient
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    let year = (era - 1) * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    return (year, month, day)
   }
 }

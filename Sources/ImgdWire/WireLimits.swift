@@ -1,29 +1,49 @@
-/// The numbers of the contract, in one place; those an operator can change are set from outside.
-package struct WireLimits: Sendable, Equatable {
-  /// Bytes of a request line.
-  package var line = 64 << 10
-  /// Bytes of a URL.
-  package var url = 8 << 10
-  /// Bytes of an `id` that is a string.
-  package var id = 64
-  package var identifier = 256
-  package var slot = 128
-  /// Tags of one request, and bytes of one tag.
-  package var tags = 16
-  package var tag = 64
-  /// Extra headers of one request.
-  package var headers = 64
-  package var clients = 1_024
-  package var receiptsPerConnection = 10_000
-  /// Fetches under way in all.
+/// The numbers of the contract in one place; what is configurable is set here from outside.
+package struct WireLimits: Equatable, Sendable {
+  /// Bytes of a request line without its newline.
+  package var line = 64 * 1024
+  /// Bytes of a picture that is delivered inside a line.
+  package var inline = 256 * 1024
+  /// Receipts of one connection that live at a time.
+  package var receipts = 10_000
+  /// Fetches of all connections that wait for a place.
   package var queued = 100_000
-  /// Output that waits for a client before its input has to wait too.
-  package var unsentBytes = 256 << 10
+  package var connections = 1024
+  /// Bytes that a client may leave unread before its requests wait.
+  package var unsentOutput = 256 * 1024
+  /// Descriptors that a client may leave unread before its requests wait.
   package var unsentDescriptors = 64
-  /// How long a client may take nothing.
-  package var stall = Duration.seconds(30)
-  /// How often a waiting half-closed connection is sent a space.
-  package var spaceInterval = Duration.milliseconds(250)
+  /// Seconds after which a client that takes nothing is closed.
+  package var stallSeconds = 30
+  /// Milliseconds between the spaces sent to a half-closed connection that waits.
+  package var spaceIntervalMilliseconds = 250
 
   package init() {}
+
+  /// The limits as they are without configuration.
+  package static let standard = WireLimits()
+
+  /// Bytes of a string that is used as `id`.
+  package static let id = 64
+  package static let url = 8 * 1024
+  package static let identifier = 256
+  package static let slot = 128
+  /// Tags of one fetch.
+  package static let tags = 16
+  /// Bytes of one tag.
+  package static let tag = 64
+  /// Headers that one fetch adds.
+  package static let headers = 64
+  /// Bytes of the cursor of a page: the key of an entry fits.
+  package static let cursor = 16 * 1024
+  /// Bytes of a host name, from RFC 1035.
+  package static let host = 255
+  /// Pixels of a side of a derived variant.
+  package static let side = 1...65_535
+  /// A day is the longest deadline.
+  package static let timeoutMilliseconds = 1...86_400_000
+  /// Ten years are the longest age and freshness.
+  package static let seconds = 0...315_360_000
+  /// Entries of one page.
+  package static let entries = 1...1000
 }

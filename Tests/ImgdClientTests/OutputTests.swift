@@ -31,15 +31,22 @@ private final class Directory {
     return names.sorted()
   }
 
-  func content(_ name: String) -> String? {
+  func content(_ name: String) -> [UInt8]? {
     let number = open(path + "/" + name, O_RDONLY)
     guard number >= 0 else { return nil }
     var content: [UInt8] = []
     try? OutputFile.read(FileDescriptor(owning: number)) { bytes throws(SystemFailure) in
       content += bytes
     }
-    return String(decoding: content, as: UTF8.self)
+    return content
   }
+}
+
+/// What a file or stream holds, in words that stay short when they are wrong.
+private func summary(_ bytes: [UInt8]?) -> String {
+  guard let bytes, let first = bytes.first else { return bytes == nil ? "missing" : "empty" }
+  let isUniform = bytes.allSatisfy { $0 == first }
+  return "\(bytes.count) \(isUniform ? Character(Unicode.Scalar(first)) : "?")"
 }
 
 @Suite struct OutputTests {
@@ -49,7 +56,7 @@ private final class Directory {
       #expect(request.contains(#""deliver":"fd""#))
       let line =
         #"{"id":\#(id(request)),"ok":true,"format":"\#(format)","fds":[{"kind":"encoded"}]}"#
-      return [.picture(line, Array(String(repeating: id(request), count: 300_000).utf8))]
+      return [.picture(line, Array(repeating: id(request).utf8.first ?? 0, count: 300_000))]
     }
   }
 
@@ -60,7 +67,7 @@ private final class Directory {
     #expect(run.exitCode == .done)
     #expect(run.output == file + "\n")
     #expect(directory.names == ["x"])
-    #expect(directory.content("x") == String(repeating: "0", count: 300_000))
+    #expect(summary(directory.content("x")) == "300000 0")
   }
 
   @Test func aPictureTakesThePlaceOfTheFileThatWasThere() throws {
@@ -70,8 +77,8 @@ private final class Directory {
     close(open(target, O_CREAT | O_WRONLY, 0o600))
     #expect(symlink(target, directory.path + "/x") == 0)
     #expect(imgctl(["fetch", "u", "-o", directory.path + "/x"], try daemon()).exitCode == .done)
-    #expect(directory.content("x")?.utf8.count == 300_000)
-    #expect(elsewhere.content("target") == "")
+    #expect(summary(directory.content("x")) == "300000 0")
+    #expect(summary(elsewhere.content("target")) == "empty")
   }
 
   @Test func picturesGoIntoADirectoryUnderNamesOfTheirOwn() throws {
@@ -82,13 +89,13 @@ private final class Directory {
     #expect(run.exitCode == .done)
     #expect(directory.names == ["_._b.jpg", "a-2.jpg", "a.jpg"])
     for (name, digit) in [("a.jpg", "0"), ("a-2.jpg", "1"), ("_._b.jpg", "2")] {
-      #expect(directory.content(name) == String(repeating: digit, count: 300_000))
+      #expect(summary(directory.content(name)) == "300000 \(digit)")
     }
   }
 
   @Test func aPictureGoesToStandardOutput() throws {
     let run = imgctl(["fetch", "u", "-o", "-"], try daemon())
-    #expect(run.output == String(repeating: "0", count: 300_000))
+    #expect(summary(Array(run.output.utf8)) == "300000 0")
   }
 
   @Test func whereOnePictureFitsManyAreRefused() throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RequestsTests {
   /// What the daemon makes of a line, as text; nil where it refuses it.
   private func understood(_ line: [UInt8]) -> String? {
-    guard case .request(let request) = RequestParser().parse(line.span).content else { return nil }
+    guard case .request(let request) = RequestParser.parse(line.span).outcome else { return nil }
     return "\(request)"
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import ImgdSystem
+import ImgdWire
 import Testing
 
 /// A daemon that says what a test has written down, to the one client that comes.
@@ -24,11 +25,14 @@ final class ScriptedDaemon {
     self.listener = listener
     thread = try ImgdSystem.Thread(name: "scripted daemon") {
       let number = accept(listener, nil, nil)
-      if number >= 0 { Self.serve(StreamSocket(FileDescriptor(owning: number)), script) }
+      if number >= 0 {
+        Self.serve(StreamSocket(FileDescriptor(owning: number)), listener, script)
+      }
     }
   }
 
   deinit {
+    // Wakes the thread wherever it waits.
     shutdown(listener, CInt(SHUT_RDWR))
     thread.join()
     close(listener)
@@ -50,28 +54,46 @@ final class ScriptedDaemon {
     return number
   }
 
+  /// Answers request after request until the client leaves, the script ends, or the test lets go.
   private static func serve(
-    _ client: consuming StreamSocket, _ script: (String) -> [Answer]
+    _ client: consuming StreamSocket, _ listener: CInt, _ script: (String) -> [Answer]
   ) {
     let scratch = ReadScratch()
-    var line: [UInt8] = []
-    while case .bytes(let count) = client.read(into: scratch) {
-      let bytes = scratch.withBytes(count) { span in (0..<count).map { span[$0] } }
-      for byte in bytes {
-        guard byte == UInt8(ascii: "\n") else {
-          line.append(byte)
-          continue
+    var framer = LineFramer()
+    while wait(for: client, POLLIN, listener),
+      case .bytes(let count) = client.read(into: scratch)
+    {
+      var answers: [Answer] = []
+      scratch.withBytes(count) { bytes in
+        framer.feed(bytes) { finding in
+          guard case .line(let line) = finding else { return .next }
+          answers += script(String(decoding: line.indices.map { line[$0] }, as: UTF8.self))
+          return .next
         }
-        guard say(script(String(decoding: line, as: UTF8.self)), to: client) else { return }
-        line = []
       }
+      guard say(answers, to: client, listener) else { return }
     }
   }
 
-  private static func say(_ answers: [Answer], to client: borrowing StreamSocket) -> Bool {
+  /// Waits for the client; false when the test has let go of the daemon.
+  private static func wait(
+    for client: borrowing StreamSocket, _ events: CInt, _ listener: CInt
+  ) -> Bool {
+    var both = [
+      pollfd(fd: client.descriptor.number, events: Int16(events), revents: 0),
+      pollfd(fd: listener, events: 0, revents: 0),
+    ]
+    while poll(&both, 2, -1) < 0, errno == EINTR {}
+    return both[1].revents == 0
+  }
+
+  /// Sends all answers, up to the end of the script where that is among them.
+  private static func say(
+    _ answers: [Answer], to client: borrowing StreamSocket, _ listener: CInt
+  ) -> Bool {
     var outbox = Outbox()
     var goesOn = true
-    for answer in answers {
+    for answer in answers where goesOn {
       switch answer {
       case .line(let line): outbox.bytes += Array((line + "\n").utf8)
       case .picture(let line, let bytes):
@@ -80,7 +102,10 @@ final class ScriptedDaemon {
       case .close: goesOn = false
       }
     }
-    return outbox.send(to: client) == .emptied && goesOn
+    while case let progress = outbox.send(to: client), progress != .emptied {
+      guard progress == .blocked, wait(for: client, POLLOUT, listener) else { return false }
+    }
+    return goesOn
   }
 }
 

@@ -19,13 +19,13 @@ extension Commands {
     line.field("receipt", job.receipt)
     line.field("url", job.url.text)
     line.field("state", job.state.rawValue)
-    line.field("priority", job.priority.wireName)
+    line.field("priority", job.priority.rawValue)
     line.field("received", job.download?.received ?? 0)
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
     line.field("slot", job.slot)
-    line.array("tags") { line in for tag in job.request.tags { line.element(tag) } }
+    line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))
   }
 
@@ -46,10 +46,12 @@ extension Commands {
   }
 
   /// Which tier has an image, without counting as a use of it.
-  func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
+  func query(
+    _ text: String, identifier: String?, id: RequestID, for session: ClientSession
+  ) {
     do throws(URLProblem) {
-      let url = try CanonicalURL.parse(query.url)
-      let key = CacheKey(url: url, identifier: query.identifier, scope: nil)
+      let url = try CanonicalURL.parse(text)
+      let key = CacheKey(url: url, identifier: identifier, scope: nil)
       let image = pipeline.memory.peek(key)
       session.reply(id: id) { line in
         line.field("tier", image == nil ? "none" : "memory")
@@ -66,16 +68,16 @@ extension Commands {
     guard entries.tier == .memory else {
       return session.refuse(id: id, receipt: nil, .noDiskTier)
     }
-    let cursor = entries.cursor.map { UInt64($0) } ?? 0
-    guard let cursor else {
-      return session.refuse(id: id, receipt: nil, .badCursor(entries.cursor ?? ""))
+    let cursor = entries.cursor.flatMap { UInt64($0) }
+    if let text = entries.cursor, cursor == nil {
+      return session.refuse(id: id, receipt: nil, .badCursor(text))
     }
     let page = pipeline.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
     session.reply(id: id) { line in
       line.array("entries") { line in
         for image in page.images {
           line.object { line in
-            line.field("url", image.key.url)
+            line.field("url", image.key.url.text)
             line.field("identifier", image.key.identifier)
             describe(image, in: &line)
           }
@@ -88,13 +90,13 @@ extension Commands {
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
     line.field("format", image.format.name)
     line.field("type", image.format.mediaType)
-    line.field("width", image.facts.width)
-    line.field("height", image.facts.height)
-    line.field("frames", image.facts.frames)
+    line.field("width", Int(image.facts.width))
+    line.field("height", Int(image.facts.height))
+    line.field("frames", Int(image.facts.frames))
     line.field("bytes", image.payload.count)
     line.field("age", image.age(at: loop.now))
     line.field("fresh_for", image.freshFor(at: loop.now))
-    line.field("stored", Timestamp.rfc3339(image.storedAt))
-    line.array("tags") { line in for tag in image.tags { line.element(tag) } }
+    line.field("stored", Timestamp.rfc3339(image.storedAtWall))
+    line.array("tags") { line in for tag in image.tags { line.value(tag) } }
   }
 }

@@ -6,7 +6,7 @@ extension Commands {
   func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
-      let removed: MemoryTier.Removal =
+      let removed: Removal =
         purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
       session.reply(id: id) { line in
         line.field("removed", !purge.soft && removed.entries > 0)
@@ -38,7 +38,7 @@ extension PurgeFilter {
 }
 
 extension JSONWriter {
-  fileprivate mutating func removal(_ removal: MemoryTier.Removal) {
+  fileprivate mutating func removal(_ removal: Removal) {
     field("entries", removal.entries)
     field("bytes", removal.bytes)
   }

@@ -9,7 +9,7 @@ extension Commands {
       line.field("protocol", 1)
       line.field("server", "imgd")
       line.field("version", Version.string)
-      line.array("features") { line in for name in Features.all { line.element(name) } }
+      line.array("features") { line in for name in Features.all { line.value(name) } }
       line.object("limits") { $0.limits(session.limits, of: pipeline.settings) }
       line.field("instance", instance)
     }
@@ -21,9 +21,11 @@ extension Commands {
     session.reply(id: id) { line in
       line.object("config") { line in
         for section in ConfigurationSection.allCases {
-          line.object(section.rawValue) { line in
+          line.name(section.rawValue)
+          line.object { line in
             for key in ConfigurationKey.keys(of: section) {
-              line.field(key.name, key.text(configuration))
+              line.name(key.name)
+              line.value(key.text(configuration))
             }
           }
         }
@@ -42,11 +44,11 @@ extension Commands {
     }
   }
 
-  func subscribe(to topics: Set<Topic>, id: RequestID, for session: ClientSession) {
+  func subscribe(to topics: Topics, id: RequestID, for session: ClientSession) {
     hub.subscribe(session, to: topics)
     session.reply(id: id) { line in
       line.array("events") { line in
-        for topic in Topic.allCases where topics.contains(topic) { line.element(topic.rawValue) }
+        for name in topics.names { line.value(name) }
       }
       line.object("snapshot") { snapshot(in: &$0) }
     }
@@ -91,9 +93,9 @@ extension ClientSession {
 
   private func reply(id: RequestID, changed: [String], waiting: [String]) {
     reply(id: id) { line in
-      line.array("changed") { line in for key in changed { line.element(key) } }
+      line.array("changed") { line in for key in changed { line.value(key) } }
       if !waiting.isEmpty {
-        line.array("needs_restart") { line in for key in waiting { line.element(key) } }
+        line.array("needs_restart") { line in for key in waiting { line.value(key) } }
       }
     }
   }
@@ -102,16 +104,16 @@ extension ClientSession {
 extension JSONWriter {
   fileprivate mutating func limits(_ limits: WireLimits, of settings: Configuration) {
     field("line", limits.line)
-    field("url", limits.url)
+    field("url", WireLimits.url)
     field("inline", settings.control.maxInline)
-    field("identifier", limits.identifier)
-    field("slot", limits.slot)
-    field("tags", limits.tags)
-    field("tag", limits.tag)
-    field("clients", limits.clients)
-    field("receipts_per_connection", limits.receiptsPerConnection)
+    field("identifier", WireLimits.identifier)
+    field("slot", WireLimits.slot)
+    field("tags", WireLimits.tags)
+    field("tag", WireLimits.tag)
+    field("clients", limits.connections)
+    field("receipts_per_connection", limits.receipts)
     field("queued", limits.queued)
-    field("unsent_bytes", limits.unsentBytes)
+    field("unsent_bytes", limits.unsentOutput)
     field("unsent_descriptors", limits.unsentDescriptors)
     field("max_bytes", settings.downloads.maxBytes)
     field("max_active", settings.downloads.maxActive)

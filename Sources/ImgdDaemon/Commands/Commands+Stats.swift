@@ -91,7 +91,7 @@ extension JSONWriter {
     microseconds("max", histogram.longest)
   }
 
-  private mutating func microseconds(_ name: String, _ nanoseconds: Int64) {
-    tenths(name, Int(nanoseconds / 100))
+  private mutating func microseconds(_ name: StaticString, _ nanoseconds: Int64) {
+    field(name, millisecondsOf: UInt64(max(nanoseconds, 0)))
   }
 }

@@ -25,10 +25,16 @@ final class Commands {
 
   func execute(_ line: ParsedLine, from session: ClientSession) {
     server?.countCommand()
-    switch line.content {
+    switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
-    case .refused(let error): session.refuse(id: line.id, receipt: nil, error)
+    case .refused(let error): refuse(line, error, to: session)
     }
+  }
+
+  /// A fetch that is refused for its URL takes its slot all the same.
+  private func refuse(_ line: ParsedLine, _ error: WireError, to session: ClientSession) {
+    if let slot = line.slot { pipeline.supersede(slot, of: session, by: nil) }
+    session.refuse(id: line.id, receipt: nil, error)
   }
 
   private func execute(_ request: Request, id: RequestID, from session: ClientSession) {
@@ -40,7 +46,8 @@ final class Commands {
     case .slots: slots(id: id, of: session)
     case .purge(let purge): self.purge(purge, id: id, from: session)
     case .stats: stats(id: id, for: session)
-    case .query(let query): self.query(query, id: id, for: session)
+    case .query(let url, let identifier):
+      query(url, identifier: identifier, id: id, for: session)
     case .entries(let entries): self.entries(entries, id: id, for: session)
     case .subscribe(let topics): subscribe(to: topics, id: id, for: session)
     case .hello: hello(id: id, for: session)

@@ -7,9 +7,9 @@ extension ClientSession {
   /// Ends a command well, with what `content` adds.
   func reply(id: RequestID, _ content: (inout JSONWriter) -> Void) {
     write { line in
-      line.beginReply(id: id, ok: true)
+      ReplyEncoder.begin(id: id, ok: true, into: &line)
       content(&line)
-      line.endReply()
+      ReplyEncoder.end(into: &line)
     }
   }
 
@@ -19,10 +19,11 @@ extension ClientSession {
   ) {
     countError()
     write { line in
-      line.failure(id: id, receipt: receipt, error) { line in
-        guard let failure, let head = failure.head else { return }
-        line.http(status: head.status, headers: head.pairs)
-      }
+      ReplyEncoder.begin(id: id, ok: false, into: &line)
+      if let receipt { line.field("receipt", receipt) }
+      ReplyEncoder.error(error, into: &line)
+      if let head = failure?.head { line.http(status: head.status, headers: head.pairs) }
+      ReplyEncoder.end(into: &line)
     }
   }
 
@@ -35,21 +36,24 @@ extension ClientSession {
     guard job.lastProgress != received else { return }
     job.lastProgress = received
     write { line in
-      line.beginEvent("progress", id: job.id, receipt: job.receipt)
+      ReplyEncoder.begin(id: job.id, event: "progress", receipt: job.receipt, into: &line)
       line.field("received", received)
       line.field("expected", expected)
-      line.endReply()
+      ReplyEncoder.end(into: &line)
     }
   }
 }
 
 extension JSONWriter {
   /// What the origin answered, as it is stored.
-  mutating func http(status: Int, headers: [(name: String, value: String)]) {
+  mutating func http(status: Int, headers: HeaderList) {
     object("http") { line in
       line.field("status", status)
       line.object("headers") { line in
-        for header in headers { line.field(header.name, header.value) }
+        for header in headers {
+          line.name(header.name)
+          line.value(header.value)
+        }
       }
     }
   }

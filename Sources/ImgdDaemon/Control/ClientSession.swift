@@ -62,7 +62,7 @@ final class ClientSession {
 
   private func ready(_ readiness: Readiness) {
     if readiness.contains(.write) { flush() }
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     if readiness.contains(.read), !inputHasEnded, !isPaused {
       receive(isGone: readiness.contains(.hangup))
     } else if readiness.contains(.hangup) {
@@ -73,8 +73,7 @@ final class ClientSession {
   private func receive(isGone: Bool) {
     switch socket.read(into: server.scratch) {
     case .bytes(let count):
-      server.scratch.withBytes(count) { framer.append($0) }
-      executeLines()
+      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     case .nothing: break
     case .end where isGone: endInput(thenClose: true)
     case .end: endInput(thenClose: false)
@@ -82,28 +81,22 @@ final class ClientSession {
     }
   }
 
-  private func executeLines() {
-    while isOpen, !isPaused, let line = framer.next() {
-      execute(line)
-      if isFull, !takesNothing { pause() }
+  /// Executes one line; asks for no more when the outbox is full.
+  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+    guard isOpen else { return .pause }
+    switch finding {
+    case .line(let line): server.commands.execute(RequestParser.parse(line), from: self)
+    case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
     }
-  }
-
-  private func execute(_ line: LineFramer.Line) {
-    switch line {
-    case .text(let range):
-      let parsed = framer.withBytes(range) { server.parser.parse($0) }
-      server.commands.execute(parsed, from: self)
-    case .tooLong:
-      refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
-    }
+    guard isFull, !takesNothing else { return .next }
+    pause()
+    return .pause
   }
 
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
   private func endInput(thenClose: Bool) {
     inputHasEnded = true
-    framer.finish()
-    executeLines()
+    _ = framer.finish { take($0) }
     guard isOpen else { return }
     if thenClose { return close() }
     updateInterest()
@@ -112,17 +105,22 @@ final class ClientSession {
   }
 
   /// The client takes no answers any more. What it said before it went is executed all the same:
-  /// a script may send its `purge` lines and leave.
+  /// a script may send its `purge` lines and leave. That waits for the next tick, because the line
+  /// of another client may be under execution.
   private func hearOut() {
+    guard !takesNothing else { return }
     takesNothing = true
+    loop.nextTick { [weak self] in self?.executeLastWords() }
+  }
+
+  private func executeLastWords() {
+    guard isOpen else { return }
     isPaused = false
-    executeLines()
+    if !inputHasEnded { framer.resume { take($0) } }
     while isOpen, !inputHasEnded, case .bytes(let count) = socket.read(into: server.scratch) {
-      server.scratch.withBytes(count) { framer.append($0) }
-      executeLines()
+      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     }
-    framer.finish()
-    executeLines()
+    _ = framer.finish { take($0) }
     close()
   }
 
@@ -136,6 +134,13 @@ final class ClientSession {
     swap(&writer.bytes, &outbox.bytes)
     body(&writer)
     swap(&writer.bytes, &outbox.bytes)
+    flushAtTickEnd()
+  }
+
+  /// Appends a line that is all prepared.
+  func write(_ line: HitLine) {
+    guard isOpen, !takesNothing else { return }
+    line.append(to: &outbox.bytes)
     flushAtTickEnd()
   }
 
@@ -154,7 +159,7 @@ final class ClientSession {
   /// Sends what the client takes, and lets what waited for that go on.
   func flush() {
     willFlush = false
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     let before = outbox.unsent
     let progress = outbox.send(to: socket)
     taken &+= before - outbox.unsent
@@ -185,7 +190,7 @@ final class ClientSession {
 
   /// Whether the client is so far behind that it gets no more pictures and is not read from.
   var isFull: Bool {
-    outbox.unsent > limits.unsentBytes || outbox.descriptors >= limits.unsentDescriptors
+    outbox.unsent > limits.unsentOutput || outbox.descriptors >= limits.unsentDescriptors
   }
 
   /// Keeps an answer that carries a picture until the client has taken what is before it: ten
@@ -208,7 +213,13 @@ final class ClientSession {
   /// Goes on with the lines that had arrived before the client's outbox was full.
   private func resume() {
     isPaused = false
-    loop.nextTick { [weak self] in self?.executeLines() }
+    loop.nextTick { [weak self] in self?.goOn() }
+  }
+
+  private func goOn() {
+    guard isOpen, !isPaused else { return }
+    if inputHasEnded { _ = framer.finish { take($0) } } else { framer.resume { take($0) } }
+    workEnded()
   }
 
   private func updateInterest() {
@@ -220,7 +231,7 @@ final class ClientSession {
 
   private func watchForStall() {
     let before = taken
-    stall = loop.schedule(after: limits.stall) { [unowned self] in
+    stall = loop.schedule(after: Duration.seconds(limits.stallSeconds)) { [unowned self] in
       stall = nil
       guard taken == before else { return watchForStall() }
       server.closedSlowClient(self)
@@ -276,7 +287,8 @@ final class ClientSession {
   }
 
   private func beat() {
-    heartbeat = loop.schedule(after: limits.spaceInterval) { [unowned self] in
+    heartbeat = loop.schedule(after: Duration.milliseconds(limits.spaceIntervalMilliseconds)) {
+      [unowned self] in
       if hasWork, outbox.unsent == 0 { write { $0.bytes.append(UInt8(ascii: " ")) } }
       beat()
     }

@@ -7,7 +7,6 @@ final class ControlServer {
   private static let acceptedPerTick = 64
 
   let scratch = ReadScratch()
-  let parser = RequestParser()
   let commands: Commands
   private let loop: EventLoop
   private let listener: UnixListener
@@ -46,8 +45,8 @@ final class ControlServer {
   }
 
   private func takeIn(_ socket: consuming StreamSocket) {
-    guard sessions.count < limits.clients else {
-      return turnAway(socket, .tooManyClients(limit: limits.clients, of: "connections"))
+    guard sessions.count < limits.connections else {
+      return turnAway(socket, .tooManyClients(limit: limits.connections, of: "connections"))
     }
     lastNumber += 1
     do throws(SystemFailure) {
@@ -64,7 +63,7 @@ final class ControlServer {
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
     counts.rejected += 1
     var writer = JSONWriter()
-    writer.failure(id: .none, receipt: nil, error)
+    ReplyEncoder.failure(id: .none, error: error, into: &writer)
     var outbox = Outbox()
     outbox.bytes = writer.bytes
     _ = outbox.send(to: socket)
@@ -87,7 +86,7 @@ final class ControlServer {
     counts.slowClosed += 1
     Log.notice(
       "closed the connection of uid \(session.peer.uid), pid \(session.peer.pid): "
-        + "it took nothing for \(limits.stall.nanoseconds / 1_000_000_000) s")
+        + "it took nothing for \(limits.stallSeconds) s")
   }
 
   func countCommand() { counts.commands += 1 }

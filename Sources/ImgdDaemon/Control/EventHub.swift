@@ -7,10 +7,10 @@ import ImgdWire
 /// An event is encoded once, whoever hears it; nothing is encoded when nobody listens.
 final class EventHub {
   private var subscribers: [ClientSession] = []
-  private var wanted: Set<Topic> = []
+  private var wanted: Topics = []
   private(set) var pressure = Statistics.Pressure()
 
-  func subscribe(_ session: ClientSession, to topics: Set<Topic>) {
+  func subscribe(_ session: ClientSession, to topics: Topics) {
     if session.subscription == nil { subscribers.append(session) }
     let before = session.subscription ?? Subscription()
     session.subscription = before.extended(to: topics)
@@ -34,17 +34,20 @@ final class EventHub {
     }
   }
 
-  func cache(_ what: CacheChange, _ removal: MemoryTier.Removal) {
-    guard removal.entries > 0 else { return }
+  func cache(_ what: CacheChange, _ removal: Removal) {
+    if removal.entries > 0 { cache(what, entries: removal.entries, bytes: removal.bytes) }
+  }
+
+  func cache(_ what: CacheChange, entries: Int, bytes: Int) {
     tell(.cache, "cache") { event in
       event.field("what", what.rawValue)
       event.field("tier", "memory")
-      event.field("entries", removal.entries)
-      event.field("bytes", removal.bytes)
+      event.field("entries", entries)
+      event.field("bytes", bytes)
     }
   }
 
-  func pressure(source: String, removed: MemoryTier.Removal) {
+  func pressure(source: String, removed: Removal) {
     pressure.events += 1
     pressure.removedBytes += removed.bytes
     pressure.last = WallClock.seconds
@@ -60,7 +63,7 @@ final class EventHub {
   }
 
   private func tell(
-    _ topic: Topic, _ name: String, _ describe: (inout JSONWriter) -> Void
+    _ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) {
     guard wanted.contains(topic) else { return }
     let event = Self.encode(name, describe)
@@ -76,11 +79,12 @@ final class EventHub {
 
   /// An event without its end, where each subscriber's own number goes.
   private static func encode(
-    _ name: String, _ describe: (inout JSONWriter) -> Void
+    _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.field("event", name)
+    writer.name("event")
+    writer.value(static: name)
     describe(&writer)
     return writer.bytes
   }
@@ -95,11 +99,11 @@ enum CacheChange: String {
 
 /// What one connection hears of, how far it is, and what it missed.
 struct Subscription {
-  private(set) var topics: Set<Topic> = []
+  private(set) var topics: Topics = []
   private var sequence = 0
   var lost = 0
 
-  func extended(to more: Set<Topic>) -> Subscription {
+  func extended(to more: Topics) -> Subscription {
     var extended = self
     extended.topics.formUnion(more)
     return extended

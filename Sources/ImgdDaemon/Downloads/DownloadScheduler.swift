@@ -1,20 +1,22 @@
-// Which of the waiting downloads may start, and when.
+// Which waiting download starts next.
 //
-// High before normal before low, and within a priority first in first out, or last in first out.
-// Nothing starves: what has waited longer than the age bound is taken before everything younger.
-// There are never more than `maxActive` running, nor more than `maxPerHost` for one host, and where
-// there is more than one place, one is kept from `low`.
+// The rules, the first one first: never more than `maxActive` at a time; never more than
+// `maxPerHost` from one host; where there is more than one place, one is kept from `low`. Among
+// what may start under these, whatever has waited longer than the age bound goes first, oldest
+// first; then the higher priority; then the order of the queue, from its old or its young end.
 //
-// A host that is at its limit must not hold up the others, nor be looked at again and again while a
-// hundred thousand of its downloads wait. So each host has queues of its own, and the common ones
-// hold hosts: each free host with the key of its first download. A host at its limit is not in them,
-// and comes back when one of its downloads ends. Entries that have become untrue are dropped when
-// they come to the front; every operation costs O(log n).
+// A host whose places are taken must not be looked at again and again, however much waits for it.
+// So each host has lines of its own, and only the heads of hosts with a free place are offered in
+// the common lines, from which a download is picked. An offer of a host that has filled up is
+// dropped when it comes up, and made again when the host has a place. Every step is a few
+// operations on heaps, whatever the number of waiting downloads.
+//
+// It is a table and nothing else: it starts nothing, and knows the time from its caller.
 
 import ImgdSystem
 import ImgdWire
 
-struct DownloadScheduler {
+final class DownloadScheduler {
   struct Settings: Equatable {
     var maxActive = 4
     var maxPerHost = 6
@@ -22,244 +24,200 @@ struct DownloadScheduler {
     var ageBound = Duration.seconds(10)
   }
 
-  private struct Item {
-    let host: String
-    var priority: Priority
-    var key: Int64
-    let arrival: Int64
-    let enqueuedAt: Instant
-    var isActive = false
-  }
-
-  /// One host's queues: one a priority, and one of all by arrival.
-  private struct HostQueues {
-    var byPriority = [KeyedHeap<UInt64>](repeating: KeyedHeap(), count: Priority.allCases.count)
-    var byArrival = KeyedHeap<UInt64>()
-    var queued = 0
-    var active = 0
+  enum State {
+    case queued
+    case active
   }
 
   private(set) var settings: Settings
   private(set) var activeCount = 0
   private(set) var queuedCount = 0
+  /// The most that ever ran at once.
   private(set) var peakActive = 0
+
+  private var downloads: [UInt64: ScheduledDownload] = [:]
+  private var hosts: [String: HostQueue] = [:]
+  /// What hosts with a free place offer.
+  private(set) var offered = QueueLines()
   private var activeLow = 0
-  private var items: [UInt64: Item] = [:]
-  private var hosts: [String: HostQueues] = [:]
-  private var byPriority = [KeyedHeap<String>](
-    repeating: KeyedHeap(), count: Priority.allCases.count)
-  private var byArrival = KeyedHeap<String>()
+  /// The ends of the queue: the young one counts up, the old one down.
+  private var youngEnd: Int64 = 0
+  private var oldEnd: Int64 = 0
   private var arrivals: Int64 = 0
-  private var frontKey: Int64 = 0
-  private var backKey: Int64 = 0
 
   init(settings: Settings = Settings()) {
     self.settings = settings
   }
 
-  /// Other limits hold from now on; what runs already is left to finish.
-  mutating func apply(_ settings: Settings) {
+  func state(of serial: UInt64) -> State? { downloads[serial]?.state }
+
+  /// Takes new settings. What runs goes on, even if it is now too much.
+  func apply(_ settings: Settings) {
+    let isReordered = settings.order != self.settings.order
     self.settings = settings
-    for host in hosts.keys { announce(host) }
+    if isReordered { lineUpAnew() }
+    for host in hosts.values { offerHeads(of: host) }
   }
 
-  // MARK: Queueing
+  // MARK: In and out
 
-  mutating func enqueue(_ serial: UInt64, host: String, priority: Priority, at now: Instant) {
+  /// Puts a download at the young end of its priority. Times never go back from call to call.
+  func enqueue(_ serial: UInt64, host name: String, priority: Priority, at now: Instant) {
+    precondition(downloads[serial] == nil, "a transfer's serial number is used once")
+    let host = hosts[name] ?? HostQueue(name: name)
+    hosts[name] = host
     arrivals += 1
-    items[serial] = Item(
-      host: host, priority: priority, key: newKey(), arrival: arrivals, enqueuedAt: now)
+    youngEnd += 1
+    let download = ScheduledDownload(
+      serial: serial, host: host, priority: priority, arrival: arrivals, enqueuedAt: now,
+      position: youngEnd)
+    downloads[serial] = download
     queuedCount += 1
-    hosts[host, default: HostQueues()].queued += 1
-    hosts[host]?.byArrival.insert(serial, key: arrivals)
-    place(serial)
+    host.queued += 1
+    lineUp(download)
   }
 
-  private mutating func newKey() -> Int64 {
-    settings.order == .fifo ? keyAtBack() : keyAtFront()
-  }
-
-  private mutating func keyAtBack() -> Int64 {
-    backKey += 1
-    return backKey
-  }
-
-  private mutating func keyAtFront() -> Int64 {
-    frontKey -= 1
-    return frontKey
-  }
-
-  /// Raised, it goes behind those that had the higher priority before; lowered, ahead.
-  mutating func setPriority(_ serial: UInt64, _ priority: Priority) {
-    guard var item = items[serial], item.priority != priority else { return }
-    if item.isActive, item.priority == .low { activeLow -= 1 }
-    if item.isActive, priority == .low { activeLow += 1 }
-    item.key = priority > item.priority ? keyAtBack() : keyAtFront()
-    item.priority = priority
-    items[serial] = item
-    if !item.isActive { place(serial) }
-  }
-
-  private mutating func place(_ serial: UInt64) {
-    guard let item = items[serial] else { return }
-    hosts[item.host]?.byPriority[Int(item.priority.rawValue)].insert(serial, key: item.key)
-    tidy(item.host)
-    announce(item.host)
-  }
-
-  /// Queued or running, it is gone, and its place is free.
-  mutating func remove(_ serial: UInt64) {
-    guard let item = items.removeValue(forKey: serial) else { return }
-    if item.isActive {
-      activeCount -= 1
-      if item.priority == .low { activeLow -= 1 }
-      hosts[item.host]?.active -= 1
-    } else {
-      queuedCount -= 1
-      hosts[item.host]?.queued -= 1
-    }
-    guard let host = hosts[item.host], host.queued > 0 || host.active > 0 else {
-      hosts[item.host] = nil
+  /// Changes a priority.
+  ///
+  /// Raised, a download comes after those that had the higher one before; lowered, before those
+  /// that had the lower one. For one that runs it is only noted.
+  func setPriority(_ serial: UInt64, _ priority: Priority) {
+    guard let download = downloads[serial], download.priority != priority else { return }
+    let before = download.priority
+    download.priority = priority
+    guard download.state == .queued else {
+      activeLow += (priority == .low ? 1 : 0) - (before == .low ? 1 : 0)
       return
     }
-    tidy(item.host)
-    announce(item.host)
+    download.position = endPosition(isServedLast: priority > before)
+    lineUp(download)
+    offerHead(of: download.host, before)
+  }
+
+  /// Forgets a download, whether it waits or runs; its place is free at once.
+  func remove(_ serial: UInt64) {
+    guard let download = downloads.removeValue(forKey: serial) else { return }
+    if download.state == .active { leavePlace(download) } else { leaveQueue(download) }
+    download.state = nil
+    offerHeads(of: download.host)
+    forgetIfUnused(download.host)
+  }
+
+  private func leavePlace(_ download: ScheduledDownload) {
+    activeCount -= 1
+    download.host.active -= 1
+    if download.priority == .low { activeLow -= 1 }
+  }
+
+  private func leaveQueue(_ download: ScheduledDownload) {
+    queuedCount -= 1
+    download.host.queued -= 1
+  }
+
+  /// The claims that are left hold the host through their downloads, and have to go with it.
+  private func forgetIfUnused(_ host: HostQueue) {
+    guard host.queued == 0, host.active == 0 else { return }
+    host.lines = QueueLines()
+    hosts[host.name] = nil
   }
 
   // MARK: Starting
 
-  /// What may start now; it counts as running from here on.
-  mutating func startable(at now: Instant) -> [UInt64] {
+  /// The downloads that may start now, in order; they count as running from here on.
+  func startable(at now: Instant) -> [UInt64] {
     var started: [UInt64] = []
-    while activeCount < settings.maxActive, let serial = next(at: now) {
-      start(serial)
-      started.append(serial)
+    while activeCount < settings.maxActive, let download = next(at: now) {
+      start(download)
+      started.append(download.serial)
     }
     return started
   }
 
-  private mutating func start(_ serial: UInt64) {
-    guard let item = items[serial] else { return }
-    items[serial]?.isActive = true
+  private func next(at now: Instant) -> ScheduledDownload? {
+    let open = Priority.allCases.filter { $0 != .low || lowMayStart }
+    let firsts = open.compactMap { firstOffered($0, .byArrival) }
+    guard let oldest = firsts.min(by: { $0.arrival < $1.arrival }) else { return nil }
+    if now - oldest.enqueuedAt > settings.ageBound { return oldest }
+    for priority in open.reversed() {
+      if let first = firstOffered(priority, .byTurn) { return first }
+    }
+    return nil
+  }
+
+  private var lowMayStart: Bool {
+    settings.maxActive < 2 || activeLow < settings.maxActive - 1
+  }
+
+  private func start(_ download: ScheduledDownload) {
+    leaveQueue(download)
+    download.state = .active
+    download.host.active += 1
     activeCount += 1
-    queuedCount -= 1
     peakActive = max(peakActive, activeCount)
-    if item.priority == .low { activeLow += 1 }
-    hosts[item.host]?.active += 1
-    hosts[item.host]?.queued -= 1
-    announce(item.host)
+    if download.priority == .low { activeLow += 1 }
+    offerHead(of: download.host, download.priority)
   }
 
-  private mutating func next(at now: Instant) -> UInt64? {
-    if let overdue = firstByArrival(), let item = items[overdue],
-      now - item.enqueuedAt > settings.ageBound, mayStart(item.priority)
-    {
-      return overdue
+  // MARK: Lines
+
+  private func lineUp(_ download: ScheduledDownload) {
+    download.offers = []
+    for sorting in QueueLines.Sorting.allCases {
+      download.host.lines.insert(download, sorting, key: key(of: download, sorting))
     }
-    for priority in Priority.allCases.reversed() where mayStart(priority) {
-      if let serial = first(of: priority) { return serial }
-    }
-    return nil
+    download.host.lines.tidy(live: download.host.queued)
+    offered.tidy(live: queuedCount)
+    offerHead(of: download.host, download.priority)
   }
 
-  private func mayStart(_ priority: Priority) -> Bool {
-    priority > .low || settings.maxActive < 2 || activeLow < settings.maxActive - 1
+  private func lineUpAnew() {
+    offered = QueueLines()
+    for host in hosts.values { host.lines = QueueLines() }
+    for download in downloads.values where download.state == .queued { lineUp(download) }
   }
 
-  private mutating func first(of priority: Priority) -> UInt64? {
-    let rank = Int(priority.rawValue)
-    while let entry = byPriority[rank].first {
-      if let serial = head(of: entry.value, rank), items[serial]?.key == entry.key,
-        isFree(entry.value)
-      {
-        return serial
-      }
-      byPriority[rank].removeFirst()
-    }
-    return nil
-  }
-
-  private mutating func firstByArrival() -> UInt64? {
-    while let entry = byArrival.first {
-      if let serial = headByArrival(of: entry.value), items[serial]?.arrival == entry.key,
-        isFree(entry.value)
-      {
-        return serial
-      }
-      byArrival.removeFirst()
-    }
-    return nil
-  }
-
-  // MARK: Hosts
-
-  private func isFree(_ host: String) -> Bool {
-    hosts[host].map { $0.active < settings.maxPerHost } ?? false
-  }
-
-  /// Puts the host's first downloads into the common queues, if it may have one more.
-  private mutating func announce(_ host: String) {
-    guard isFree(host) else { return }
-    for priority in Priority.allCases {
-      let rank = Int(priority.rawValue)
-      guard let serial = head(of: host, rank), let item = items[serial] else { continue }
-      announceOnce(host, key: item.key, in: &byPriority[rank])
-    }
-    if let serial = headByArrival(of: host), let item = items[serial] {
-      announceOnce(host, key: item.arrival, in: &byArrival)
+  private func key(of download: ScheduledDownload, _ sorting: QueueLines.Sorting) -> Int64 {
+    switch sorting {
+    case .byArrival: download.arrival
+    case .byTurn: settings.order == .fifo ? download.position : -download.position
     }
   }
 
-  private func announceOnce(_ host: String, key: Int64, in heap: inout KeyedHeap<String>) {
-    if let first = heap.first, first.key == key { return }
-    heap.insert(host, key: key)
+  private func endPosition(isServedLast: Bool) -> Int64 {
+    if isServedLast == (settings.order == .fifo) {
+      youngEnd += 1
+      return youngEnd
+    }
+    oldEnd -= 1
+    return oldEnd
   }
 
-  private mutating func head(of host: String, _ rank: Int) -> UInt64? {
-    while let entry = hosts[host]?.byPriority[rank].first {
-      if isWaiting(entry.value, key: entry.key) { return entry.value }
-      hosts[host]?.byPriority[rank].removeFirst()
+  // MARK: Offers
+
+  private func hasPlace(_ host: HostQueue) -> Bool { host.active < settings.maxPerHost }
+
+  private func offerHeads(of host: HostQueue) {
+    for priority in Priority.allCases { offerHead(of: host, priority) }
+  }
+
+  /// Sees to it that the heads of a host's lines are offered, if it has a place for them.
+  private func offerHead(of host: HostQueue, _ priority: Priority) {
+    guard hasPlace(host) else { return }
+    for sorting in QueueLines.Sorting.allCases {
+      guard let head = host.lines.head(priority, sorting), head.offers.insert(sorting).inserted
+      else { continue }
+      offered.insert(head, sorting, key: key(of: head, sorting))
+    }
+  }
+
+  private func firstOffered(
+    _ priority: Priority, _ sorting: QueueLines.Sorting
+  ) -> ScheduledDownload? {
+    while let claim = offered.first(priority, sorting) {
+      if claim.holds, hasPlace(claim.download.host) { return claim.download }
+      if claim.holds { claim.download.offers.remove(sorting) }
+      offered.removeFirst(priority, sorting)
     }
     return nil
-  }
-
-  private mutating func headByArrival(of host: String) -> UInt64? {
-    while let entry = hosts[host]?.byArrival.first {
-      if isWaiting(entry.value) { return entry.value }
-      hosts[host]?.byArrival.removeFirst()
-    }
-    return nil
-  }
-
-  private func isWaiting(_ serial: UInt64, key: Int64? = nil) -> Bool {
-    guard let item = items[serial], !item.isActive else { return false }
-    return key.map { $0 == item.key } ?? true
-  }
-
-  /// Drops entries of downloads that are gone, when they are most of what is there: a client that
-  /// asks and cancels for ever must not make a queue grow.
-  private mutating func tidy(_ host: String) {
-    guard let queues = hosts[host] else { return }
-    let limit = 2 * queues.queued + 64
-    for rank in queues.byPriority.indices where queues.byPriority[rank].count > limit {
-      let items = self.items
-      hosts[host]?.byPriority[rank].keep { key, serial in
-        items[serial].map { !$0.isActive && $0.key == key } ?? false
-      }
-    }
-    if queues.byArrival.count > limit {
-      let items = self.items
-      hosts[host]?.byArrival.keep { _, serial in items[serial].map { !$0.isActive } ?? false }
-    }
-    tidyCommon()
-  }
-
-  private mutating func tidyCommon() {
-    let limit = 8 * hosts.count + 2 * queuedCount + 64
-    let hosts = self.hosts
-    for rank in byPriority.indices where byPriority[rank].count > limit {
-      byPriority[rank].keep { _, host in hosts[host] != nil }
-    }
-    if byArrival.count > limit { byArrival.keep { _, host in hosts[host] != nil } }
   }
 }

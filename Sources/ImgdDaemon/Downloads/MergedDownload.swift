@@ -41,7 +41,7 @@ final class MergedDownload {
 
   private var waiting: [FetchJob?] = []
   private var present = 0
-  private var priorities = [0, 0, 0]
+  private var priorities: [Priority: Int] = [:]
 
   struct Allowance: Equatable {
     var bytes: Int
@@ -80,7 +80,7 @@ final class MergedDownload {
 
   /// The highest priority of those who wait; an orphan has the lowest.
   var priority: Priority {
-    Priority.allCases.last { priorities[Int($0.rawValue)] > 0 } ?? .low
+    Priority.allCases.last { priorities[$0, default: 0] > 0 } ?? .low
   }
 
   func add(_ job: FetchJob) {
@@ -88,7 +88,7 @@ final class MergedDownload {
     job.download = self
     waiting.append(job)
     present += 1
-    priorities[Int(job.priority.rawValue)] += 1
+    priorities[job.priority, default: 0] += 1
   }
 
   /// Leaves a gap, which is closed when half of the places are gaps: ten thousand waiters that go
@@ -98,7 +98,7 @@ final class MergedDownload {
     waiting[job.place] = nil
     job.download = nil
     present -= 1
-    priorities[Int(job.priority.rawValue)] -= 1
+    priorities[job.priority, default: 0] -= 1
     if waiting.count > 2 * present + 8 { closeGaps() }
   }
 
@@ -117,7 +117,7 @@ final class MergedDownload {
     case .reload: return policy == .reload
     case .noCache: return policy == .noCache || policy == .reload
     case .noStore: return policy == .noStore || policy == .reload
-    case .default, .forceCache, .onlyIfCached: return true
+    case .default_, .forceCache, .onlyIfCached: return true
     }
   }
 }

@@ -34,6 +34,7 @@ extension WireLimits {
   init(_ control: Configuration.Control) {
     self.init()
     line = control.maxLine
-    clients = control.maxClients
+    connections = control.maxClients
+    inline = control.maxInline
   }
 }

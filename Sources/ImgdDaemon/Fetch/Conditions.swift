@@ -6,8 +6,10 @@ enum Conditions {
   static func headers(toConfirm image: CachedImage?) -> [HeaderField] {
     guard let image else { return [] }
     var headers: [HeaderField] = []
-    if let tag = image.entityTag { headers.append(HeaderField("If-None-Match", tag)) }
-    if let date = image.lastModified { headers.append(HeaderField("If-Modified-Since", date)) }
+    if let tag = image.response.entityTag { headers.append(HeaderField("If-None-Match", tag)) }
+    if let date = image.response.lastModified {
+      headers.append(HeaderField("If-Modified-Since", date))
+    }
     return headers
   }
 }

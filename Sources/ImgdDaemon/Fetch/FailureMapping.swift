@@ -9,7 +9,7 @@ extension FetchFailure {
     self.init(
       error: WireError(
         failure.kind.code, failure.message, details: failure.details,
-        isRetryable: failure.isRetryable),
+        retryable: failure.isRetryable),
       head: failure.head)
   }
 }
@@ -44,18 +44,18 @@ extension TransferFailure {
     kind == .httpStatus ? Self.passingStatuses.contains(status ?? 0) : nil
   }
 
-  fileprivate var details: [(String, JSONValue)] {
-    var details: [(String, JSONValue)] = []
-    if let status { details.append(("status", .integer(Int64(status)))) }
-    if case .timeout(let phase) = kind { details.append(("phase", .string(phase.rawValue))) }
-    if let address { details.append(("address", .string(address))) }
-    if let limit { details.append(("limit", .integer(Int64(limit)))) }
-    if let expected { details.append(("expected", .integer(Int64(expected)))) }
-    if let received { details.append(("received", .integer(Int64(received)))) }
+  fileprivate var details: [JSONValue.Member] {
+    var details: [JSONValue.Member] = []
+    if let status { details.append(.init("status", .integer(Int64(status)))) }
+    if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.rawValue))) }
+    if let address { details.append(.init("address", .string(address))) }
+    if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
+    if let expected { details.append(.init("expected", .integer(Int64(expected)))) }
+    if let received { details.append(.init("received", .integer(Int64(received)))) }
     if let retryAfter {
-      details.append(("retry_after_ms", .integer(retryAfter.milliseconds)))
+      details.append(.init("retry_after_ms", .integer(retryAfter.milliseconds)))
     }
-    if retries > 0 { details.append(("retries", .integer(Int64(retries)))) }
+    if retries > 0 { details.append(.init("retries", .integer(Int64(retries)))) }
     return details
   }
 }

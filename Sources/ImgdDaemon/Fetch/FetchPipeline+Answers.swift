@@ -19,7 +19,8 @@ extension FetchPipeline {
       let reply = FetchReply(
         delivered: delivered, id: id, receipt: job.receipt,
         delivery: delivery ?? job.request.delivery, showsHTTP: job.request.http,
-        url: job.request.url, elapsed: Instant.current - job.startedAt, now: loop.now)
+        url: job.request.url,
+        elapsedNanoseconds: Instant.current.nanoseconds - job.startedAt.nanoseconds, now: loop.now)
       deliver(reply, to: session)
     }
   }
@@ -49,7 +50,9 @@ extension FetchPipeline {
 
   private func deliverDescriptor(_ reply: FetchReply, to session: ClientSession) {
     do throws(SystemFailure) {
-      session.attach(try memory.lend(reply.delivered.image))
+      let image = reply.delivered.image
+      hub.cache(.evicted, try memory.makeLendable(image))
+      session.attach(try image.payload.openReadOnly())
       session.write(reply)
     } catch {
       session.refuse(id: reply.id, receipt: reply.receipt, .noDescriptor(error))
@@ -58,11 +61,11 @@ extension FetchPipeline {
 
   // MARK: Events
 
-  func tell(_ job: FetchJob, _ event: String) {
+  func tell(_ job: FetchJob, _ event: StaticString) {
     job.session?.write { line in
-      line.beginEvent(event, id: job.id, receipt: job.receipt)
+      ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
-      line.endReply()
+      ReplyEncoder.end(into: &line)
     }
   }
 

@@ -30,8 +30,11 @@ extension FetchPipeline {
   ) -> DeliveredImage {
     let image = CachedImage(
       key: download.mergeKey.key, payload: result.payload, facts: ImageFacts(picture),
-      answer: answer(result.head.pairs, status: result.head.status, result.head.finalURL, download),
-      tags: download.tags, serial: download.serial, storedAt: WallClock.seconds, now: loop.now)
+      response: StoredResponse(
+        status: result.head.status, headers: result.head.pairs, finalURL: result.head.finalURL),
+      freshness: freshness(of: result.head.pairs, status: result.head.status, download),
+      tags: download.tags, serial: download.serial, isPurged: download.isPurged, at: loop.now,
+      wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .network)
   }
@@ -40,51 +43,49 @@ extension FetchPipeline {
     guard let confirmed = download.revalidated else {
       preconditionFailure("the engine reports 304 only for a transfer that carried a condition")
     }
-    let headers = confirmed.answer.headers(confirmedWith: result.head.pairs)
+    let headers = confirmed.response.headers(confirmedWith: result.head.pairs)
+    let status = confirmed.response.status
     let image = confirmed.renewed(
-      answer: answer(headers, status: confirmed.answer.status, confirmed.answer.finalURL, download),
-      serial: download.serial, storedAt: WallClock.seconds, now: loop.now)
+      response: StoredResponse(
+        status: status, headers: headers, finalURL: confirmed.response.finalURL),
+      freshness: freshness(of: headers, status: status, download), serial: download.serial,
+      isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
   }
 
-  private func answer(
-    _ headers: [(name: String, value: String)], status: Int, _ finalURL: String?,
-    _ download: MergedDownload
-  ) -> StoredAnswer {
-    let freshness = Freshness(
-      { name in headers.first { $0.name == name }?.value },
-      defaults: FreshnessDefaults(settings.http), now: WallClock.seconds,
-      ttl: download.waiters.compactMap(\.request.ttl).min().map(Int64.init),
-      isScoped: download.mergeKey.key.scope != nil)
-    return StoredAnswer(
-      status: status, headers: headers, finalURL: finalURL, freshness: freshness)
+  private func freshness(
+    of headers: HeaderList, status: Int, _ download: MergedDownload
+  ) -> Freshness {
+    Freshness(
+      status: status, headers: headers, rules: FreshnessRules(settings.http),
+      ttl: download.waiters.compactMap(\.request.ttl).min().map { .seconds($0) },
+      isScoped: download.mergeKey.key.scope != nil, receivedAt: WallClock.seconds)
   }
 
   /// An orphan is stored: that is what it was left to run for.
   private func store(_ image: CachedImage, of download: MergedDownload) {
     let waiters = download.waiters
     let isWanted = waiters.isEmpty || waiters.contains { $0.request.keepsInMemory }
-    guard isWanted, !download.isPurged, !image.varies(withSent: download.mergeKey.headers) else {
-      return
-    }
-    guard case .stored(let evicted) = memory.add(image) else { return }
-    hub.cache(.stored, MemoryTier.Removal(of: image))
+    guard isWanted, !image.varies(withSent: download.mergeKey.headers),
+      case .stored(let evicted) = memory.add(image, at: loop.now)
+    else { return }
+    hub.cache(.stored, entries: 1, bytes: image.payload.count)
     hub.cache(.evicted, evicted)
   }
 
   // MARK: Removing
 
   /// Removes what matches, and keeps what is on its way from being stored.
-  func purge(_ filter: PurgeFilter, marksOnly: Bool) -> MemoryTier.Removal {
-    downloader.purge { filter.matchesArriving($0.mergeKey.key, tags: $0.tags) }
-    let removed = memory.purge(filter, marksOnly: marksOnly)
+  func purge(_ filter: PurgeFilter, marksOnly: Bool) -> Removal {
+    downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    let removed = memory.purge(filter, soft: marksOnly, at: loop.now)
     if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, removed) }
     return removed
   }
 
   /// Empties the tier; what is on its way is stored as if nothing had happened.
-  func removeAll() -> MemoryTier.Removal {
+  func removeAll() -> Removal {
     let removed = memory.removeAll()
     hub.cache(.removedAll, removed)
     return removed
@@ -107,14 +108,19 @@ extension CachedImage {
     return format
   }
 
-  /// Whether the answer depends on a header that the client sent along; credentials are part of the
-  /// key already.
+  /// Whether the answer depends on a header that the client sent along.
   func varies(withSent headers: [HeaderField]) -> Bool {
-    let varying = answer.freshness.varying
-    guard !varying.isEmpty, !headers.isEmpty else { return false }
-    return headers.contains {
-      varying.contains($0.name) && !RequestHeaders.credentials.contains($0.name)
-    }
+    headers.contains { varies(on: $0.name) }
+  }
+}
+
+extension StoredResponse {
+  /// The headers after the origin has confirmed the answer: those it sent along replace the old
+  /// ones, but for those that speak of the bytes.
+  func headers(confirmedWith fresh: HeaderList) -> HeaderList {
+    let replacing = fresh.filter { !$0.name.hasPrefix("content-") }
+    let kept = headers.list.filter { old in !replacing.contains { $0.name == old.name } }
+    return kept + replacing
   }
 }
 
@@ -131,18 +137,6 @@ extension ResponseHead {
   }
 }
 
-extension FetchRequest {
-  /// Whether the memory tier may keep what comes.
-  var keepsInMemory: Bool { cache != .noStore && (store == .all || store == .memory) }
-
-  /// What only a decoder could do, when the request asks for it.
-  var decoderFeature: String? {
-    if delivery == .pixels { return "deliver pixels" }
-    if resize != nil { return "resize" }
-    return format == .original ? nil : "format \(format.rawValue)"
-  }
-}
-
 extension CacheMode {
   /// Whether the cache is looked into at all.
   var reads: Bool { self != .reload && self != .noStore }
@@ -150,7 +144,7 @@ extension CacheMode {
   /// Whether an image that is there may be used as it is.
   func accepts(_ image: CachedImage, at now: Instant) -> Bool {
     switch self {
-    case .default: image.isFresh(at: now)
+    case .default_: image.isFresh(at: now)
     case .forceCache, .onlyIfCached: true
     case .noCache, .reload, .noStore: false
     }

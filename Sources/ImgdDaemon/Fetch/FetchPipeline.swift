@@ -58,24 +58,26 @@ final class FetchPipeline {
 
   /// The whole way of a hit for the usual request, which names nothing but a URL.
   ///
-  /// No job and no allocation that lasts; everything unusual goes the long way.
+  /// No job and no allocation that lasts; everything unusual goes the long way, and so does a URL
+  /// that is not in canonical form: no image is kept under such a one.
   private func answerPlainHit(
     _ request: FetchRequest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard request.isPlain, CanonicalURL.isCanonical(request.url), !isDraining,
-      let image = memory.peek(canonical: request.url, identifier: request.identifier),
-      image.isFresh(at: loop.now)
+    guard request.isPlain, !isDraining,
+      let image = memory.readyImage(
+        for: request.url, identifier: request.identifier, at: loop.now)
     else { return false }
-    memory.noteUse(of: image)
+    if image.replyPieces == nil {
+      hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
+    }
     let receipt = receipts.next()
-    let delivered = DeliveredImage(image: image, source: .memory)
-    let elapsed = Instant.current - loop.now
-    hitLatency.record(elapsed.nanoseconds)
-    deliver(
-      FetchReply(
-        delivered: delivered, id: id, receipt: receipt, delivery: request.delivery,
-        showsHTTP: request.http, url: request.url, elapsed: elapsed, now: loop.now),
-      to: session)
+    let elapsed = Instant.current.nanoseconds - loop.now.nanoseconds
+    hitLatency.record(elapsed)
+    let reply = FetchReply(
+      delivered: DeliveredImage(image: image, source: .memory), id: id, receipt: receipt,
+      delivery: request.delivery, showsHTTP: request.http, url: request.url,
+      elapsedNanoseconds: elapsed, now: loop.now)
+    if let line = reply.asHitLine { session.write(line) } else { deliver(reply, to: session) }
     hub.job(receipt, url: request.url, .done)
     return true
   }
@@ -105,9 +107,9 @@ final class FetchPipeline {
     let limits = session.limits
     if let feature = request.decoderFeature { throw .needsDecoder(feature) }
     if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
-    guard session.jobs.count < limits.receiptsPerConnection,
-      session.slots.hasRoom(for: request.slot, limit: limits.receiptsPerConnection)
-    else { throw .tooManyReceipts(limit: limits.receiptsPerConnection) }
+    guard session.jobs.count < limits.receipts,
+      session.slots.hasRoom(for: request.slot, limit: limits.receipts)
+    else { throw .tooManyReceipts(limit: limits.receipts) }
     guard jobs.count < limits.queued else { throw .queueFull(limit: limits.queued) }
   }
 
@@ -142,12 +144,12 @@ final class FetchPipeline {
     guard job.request.cache != .onlyIfCached else {
       return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
     }
-    download(job, revalidating: image.flatMap { $0.canBeConfirmed ? $0 : nil })
+    download(job, revalidating: image.flatMap { $0.response.canBeConfirmed ? $0 : nil })
   }
 
   private func hit(_ image: CachedImage, for job: FetchJob) {
-    memory.noteUse(of: image)
-    hitLatency.record((Instant.current - loop.now).nanoseconds)
+    memory.noteUse(of: image, at: loop.now)
+    hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
     let isStale = !image.isFresh(at: loop.now)
     endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
   }

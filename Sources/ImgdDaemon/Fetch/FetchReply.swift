@@ -16,67 +16,90 @@ struct FetchReply {
   let showsHTTP: Bool
   /// The URL as the client wrote it.
   let url: String
-  let elapsed: Duration
+  let elapsedNanoseconds: Int64
   let now: Instant
 
   private var image: CachedImage { delivered.image }
+  private var elapsedMicroseconds: UInt64 { UInt64(max(elapsedNanoseconds / 1_000, 0)) }
+
+  /// The line in its quickest form, for a plain hit that shows neither bytes nor headers.
+  var asHitLine: HitLine? {
+    guard let facts = image.replyPieces, !showsHTTP, let number = id.number,
+      delivery == .path || delivery == .none
+    else { return nil }
+    let ending = delivery == .path ? Self.pathEnding : Self.plainEnding
+    return HitLine(
+      id: number.value, receipt: receipt, facts: facts, age: image.age(at: now),
+      freshFor: image.freshFor(at: now), elapsedMicroseconds: elapsedMicroseconds, ending: ending)
+  }
 
   func write(to line: inout JSONWriter) {
-    line.beginReply(id: id, ok: true)
+    ReplyEncoder.begin(id: id, ok: true, into: &line)
     line.field("receipt", receipt)
     writeFacts(to: &line)
-    if delivery == .path { writePath(to: &line) }
     line.field("age", image.age(at: now))
     line.field("fresh_for", image.freshFor(at: now))
-    line.milliseconds("elapsed_ms", nanoseconds: elapsed.nanoseconds)
+    line.field("elapsed_ms", millisecondsOf: elapsedMicroseconds)
+    if delivery == .path { writePath(to: &line) }
     if delivered.isStale { line.field("stale", true) }
-    if showsHTTP { line.http(status: image.answer.status, headers: image.answer.headers) }
+    if showsHTTP { line.http(status: image.response.status, headers: image.response.headers.list) }
     writeBytes(to: &line)
-    line.endReply()
+    ReplyEncoder.end(into: &line)
   }
 
   // MARK: Facts
 
   private func writeFacts(to line: inout JSONWriter) {
-    guard delivered.source == .memory, url == image.key.url else {
-      return writeFacts(of: delivered.source, to: &line)
+    if let pieces = image.replyPieces, delivered.source == .memory, url == image.key.url.text {
+      return line.fields(raw: pieces)
     }
-    if image.replyPiece.isEmpty {
-      var piece = JSONWriter()
-      writeFacts(of: .memory, to: &piece)
-      image.replyPiece = piece.bytes
-    }
-    line.members(image.replyPiece[...])
+    Self.writeFacts(of: delivered, url: url, to: &line)
   }
 
-  private func writeFacts(of source: DeliveredImage.Source, to line: inout JSONWriter) {
+  /// What every hit says of an image, to be kept with it.
+  static func pieces(of image: CachedImage) -> [UInt8] {
+    var line = JSONWriter()
+    let delivered = DeliveredImage(image: image, source: .memory)
+    writeFacts(of: delivered, url: image.key.url.text, to: &line)
+    return line.bytes
+  }
+
+  private static func writeFacts(
+    of delivered: DeliveredImage, url: String, to line: inout JSONWriter
+  ) {
+    let image = delivered.image
     let format = image.format
     line.field("url", url)
-    line.field("source", source.rawValue)
+    line.field("source", delivered.source.rawValue)
     line.field("coalesced", delivered.isCoalesced)
     line.field("format", format.name)
     line.field("type", format.mediaType)
-    line.field("width", image.facts.width)
-    line.field("height", image.facts.height)
-    line.field("frames", image.facts.frames)
-    if image.facts.orientation > 1 { line.field("orientation", image.facts.orientation) }
+    line.field("width", Int(image.facts.width))
+    line.field("height", Int(image.facts.height))
+    line.field("frames", Int(image.facts.frames))
+    if image.facts.orientation > 1 { line.field("orientation", Int(image.facts.orientation)) }
     line.field("bytes", image.payload.count)
-    if let final = image.answer.finalURL { line.field("final_url", final) }
+    if let final = image.response.finalURL { line.field("final_url", final) }
   }
 
   // MARK: Delivery
+
+  /// How a line ends that carries nothing but where the picture is.
+  private static let plainEnding = Array("}\n".utf8)
+  private static let pathEnding =
+    Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8)
 
   private static let pathNote =
     "this daemon keeps no files: ask with deliver fd or inline for the bytes"
 
   private func writePath(to line: inout JSONWriter) {
-    line.null("path")
+    line.fieldNull("path")
     line.field("deliver_note", Self.pathNote)
   }
 
   private func writeBytes(to line: inout JSONWriter) {
     switch delivery {
-    case .inline: image.payload.withBytes { line.base64("data", $0) }
+    case .inline: image.payload.withBytes { line.field("data", base64: $0) }
     case .fd:
       line.array("fds") { line in
         line.object { line in
@@ -85,6 +108,17 @@ struct FetchReply {
         }
       }
     case .path, .none, .pixels: break
+    }
+  }
+}
+
+extension RequestID {
+  /// The number that the client chose, or that it chose nothing; nil for a string.
+  fileprivate var number: (value: Int64?, isNumber: Bool)? {
+    switch self {
+    case .none: (nil, true)
+    case .integer(let number): (number, true)
+    case .string: nil
     }
   }
 }

@@ -4,7 +4,7 @@ import ImgdWire
 
 /// A request's extra headers, looked at as part of an identity.
 struct RequestHeaders {
-  static let credentials: Set<String> = ["authorization", "cookie"]
+  private static let credentials: Set<String> = ["authorization", "cookie"]
 
   /// Lower-case names in order, so that equal sets are equal.
   let sorted: [HeaderField]
@@ -19,6 +19,6 @@ struct RequestHeaders {
       secrets.isEmpty
       ? nil
       : CredentialScope(
-        uid: uid, credentials: secrets.flatMap { [$0.name, $0.value] })
+        uid: uid, credentials: secrets.map { ($0.name, $0.value) })
   }
 }

@@ -51,25 +51,25 @@ extension WireError {
     WireError(
       .tooManyRequests,
       "this connection has \(limit) fetches under way, the most there may be: wait for answers",
-      details: [("limit", .integer(Int64(limit)))])
+      details: ["limit": .integer(Int64(limit))])
   }
 
   static func queueFull(limit: Int) -> WireError {
     WireError(
       .queueFull, "\(limit) fetches are under way, the most there may be: try again later",
-      details: [("limit", .integer(Int64(limit)))])
+      details: ["limit": .integer(Int64(limit))])
   }
 
   static func tooManyClients(limit: Int, of what: String) -> WireError {
     WireError(
       .tooManyRequests, "the daemon has no \(what) left (\(limit) are in use): try again later",
-      details: [("limit", .integer(Int64(limit)))])
+      details: ["limit": .integer(Int64(limit))])
   }
 
   static func lineTooLong(limit: Int) -> WireError {
     WireError(
       .lineTooLong, "a line has more than \(limit) bytes; it was skipped to its end",
-      details: [("limit", .integer(Int64(limit)))])
+      details: ["limit": .integer(Int64(limit))])
   }
 
   static func notCached(_ url: String) -> WireError {
@@ -79,13 +79,13 @@ extension WireError {
   static func timedOut(after limit: Duration) -> WireError {
     WireError(
       .timeout, "no answer within timeout_ms = \(limit.milliseconds)",
-      details: [("phase", .string("total")), ("limit_ms", .integer(limit.milliseconds))])
+      details: ["phase": .string("total"), "limit_ms": .integer(limit.milliseconds)])
   }
 
   static func tooLarge(limit: Int) -> WireError {
     WireError(
       .tooLarge, "the body is larger than the \(limit) bytes that the request allows",
-      details: [("limit", .integer(Int64(limit)))])
+      details: ["limit": .integer(Int64(limit))])
   }
 
   static func tooLargeInline(_ bytes: Int, limit: Int) -> WireError {
@@ -93,14 +93,14 @@ extension WireError {
       .tooLargeInline,
       "the picture has \(bytes) bytes, and inline carries at most \(limit): "
         + "ask again with deliver fd",
-      details: [("bytes", .integer(Int64(bytes))), ("limit", .integer(Int64(limit)))])
+      details: ["bytes": .integer(Int64(bytes)), "limit": .integer(Int64(limit))])
   }
 
   static func cancelled(supersededBy receipt: ReceiptID? = nil) -> WireError {
     guard let receipt else { return WireError(.cancelled, "the fetch was cancelled") }
     return WireError(
       .cancelled, "a newer fetch took the slot",
-      details: [("superseded_by", .string("\(receipt)"))])
+      details: ["superseded_by": .string("\(receipt)")])
   }
 
   static func notAnImage(_ reason: NotAPicture) -> WireError {
@@ -121,7 +121,7 @@ extension WireError {
   static func badCursor(_ cursor: String) -> WireError {
     WireError(
       .badRequest, "\"cursor\" is \"\(cursor)\"; it should be one that entries has answered",
-      details: [("field", .string("cursor"))])
+      details: ["field": .string("cursor")])
   }
 
   static func noDescriptor(_ failure: SystemFailure) -> WireError {

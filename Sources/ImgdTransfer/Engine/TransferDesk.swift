@@ -71,6 +71,7 @@ final class TransferDesk {
   }
 
   func giveBack(_ handle: EasyHandle) {
+    handle.reset()
     if idleHandles.count < Self.mostIdleHandles { idleHandles.append(handle) }
   }
 }

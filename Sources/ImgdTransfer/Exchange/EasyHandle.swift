@@ -11,6 +11,7 @@ internal import CCurl
     guard let pointer = unsafe curl_easy_init() else { return nil }
     unsafe self.pointer = unsafe pointer
     unsafe errors = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    reset()
   }
 
   deinit {
@@ -19,7 +20,7 @@ internal import CCurl
     unsafe errors.deallocate()
   }
 
-  /// Forgets all options, and keeps the buffer.
+  /// Forgets all options and whom they lead to, and keeps the buffer.
   func reset() {
     unsafe curl_easy_reset(pointer)
     unsafe curl_slist_free_all(headers)

@@ -13,7 +13,6 @@ struct Imgd {
     socket = bench.path("imgd")
     let words = [
       bench.options.imgd, "--config", "/dev/null", "--socket", socket,
-      "--cache-directory", try bench.directory("cache"),
     ]
     child = try bench.serve(
       words + settings.flatMap { ["--set", $0] }, "imgd", place: place,

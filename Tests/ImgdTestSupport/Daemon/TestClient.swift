@@ -48,7 +48,7 @@ package final class TestClient: @unchecked Sendable {
   /// The next line, as JSON.
   package func receive() throws -> JSONValue {
     let line = try receiveLine()
-    guard let value = try? JSONValue(parsing: line) else {
+    guard let value = try? JSONValue(parsing: line.span) else {
       throw TestFailure("not JSON: \(String(decoding: line, as: UTF8.self))")
     }
     return value

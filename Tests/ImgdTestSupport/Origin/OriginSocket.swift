@@ -7,7 +7,7 @@ enum OriginSocket {
       ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let bound = ipv6 ? bindIPv6(listener) : bindIPv4(listener)
     guard bound == 0, Glibc.listen(listener, 1024) == 0 else {
-      throw OriginFailure(description: "no port for the origin: errno \(errno)")
+      throw TestFailure("no port for the origin: errno \(errno)")
     }
     return listener
   }
@@ -90,10 +90,6 @@ enum OriginSocket {
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
   }
-}
-
-package struct OriginFailure: Error, CustomStringConvertible {
-  package let description: String
 }
 
 /// Starts a thread that nobody waits for.

@@ -18,7 +18,10 @@ struct RouteTests {
     #expect(route.headers(of: order).count == 4)
     try route.follow("http://b.org/", from: nil, atMost: 9)
     #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
+    try route.follow("/inside", from: nil, atMost: 9)
+    #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
     try route.follow("http://a.org/", from: nil, atMost: 9)
+    try route.follow("/inside", from: nil, atMost: 9)
     #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
   }
 

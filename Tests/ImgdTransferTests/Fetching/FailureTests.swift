@@ -183,9 +183,13 @@ struct LimitTests {
     let bench = try TransferBench()
     let gate = Gate()
     origin.plan("/a", .held(at: gate, then: .body(sample(5_000))))
-    let serial = bench.begin(origin.url("/a"), maxBytes: 10, deadline: .milliseconds(500))
-    #expect(gate.waitUntilReached())
+    let serial = bench.begin(origin.url("/a"), maxBytes: 10, deadline: .milliseconds(300))
     bench.engine.adjust(serial: serial, maxBytes: 5_000, deadline: .seconds(15))
+    #expect(gate.waitUntilReached())
+    // Another transfer tells when the first deadline would have passed.
+    origin.plan("/clock", .silence)
+    let later = try bench.failure(origin.url("/clock"), deadline: .milliseconds(400))
+    #expect(later.kind == .timeout(.total))
     gate.open()
     guard case .received = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "the limits were not raised")
@@ -204,7 +208,7 @@ struct LimitTests {
 
   @Test("end an origin that says nothing, before the head and in the body")
   func idleTimeout() throws {
-    let bench = try TransferBench(.with { $0.idleTimeout = .milliseconds(150) })
+    let bench = try TransferBench(.with { $0.idleTimeout = .milliseconds(500) })
     origin.plan("/silence", .silence)
     origin.plan("/stall", .stalls(sample(1_000), after: 10))
     #expect(try bench.failure(origin.url("/silence")).kind == .timeout(.idle))

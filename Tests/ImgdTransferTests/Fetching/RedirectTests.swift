@@ -70,7 +70,8 @@ struct RedirectTests {
     let other = try OriginServer()
     let fields = ["Authorization", "Cookie", "X-Key", "X-Plain"].map { HeaderField($0, "v") }
     origin.plan("/here", .redirect(to: "/echo"))
-    origin.plan("/there", .redirect(to: other.url("/back")))
+    origin.plan("/there", .redirect(to: other.url("/on")))
+    other.plan("/on", .redirect(to: "/back"))
     other.plan("/back", .redirect(to: origin.url("/echo")))
     origin.plan("/echo", .echo)
     let same = try bench.fetch(origin.url("/here"), headers: fields, credentials: ["x-key"])

@@ -1,0 +1,46 @@
+internal import ImgdSystem
+
+/// The times that an answer carries, in seconds since 1970, and what follows from them.
+struct AnswerDates {
+  private let receivedAt: Int64
+  private let date: Int64?
+  private let age: Int64
+  private let lastModified: Int64?
+  /// Nil without the field; a field that is no date means that the answer has expired.
+  private let expires: Int64?
+
+  init(_ headers: HeaderList, receivedAt: Int64) {
+    self.receivedAt = receivedAt
+    func dates(_ name: String) -> [Int64?] {
+      headers.filter { $0.name == name }.map { HTTPDate.parse($0.value, now: receivedAt) }
+    }
+    date = dates("date").compactMap(\.self).first
+    lastModified = dates("last-modified").compactMap(\.self).first
+    expires = dates("expires").map { $0 ?? .min }.min()
+    age =
+      headers.filter { $0.name == "age" }.compactMap { CacheControl.seconds($0.value) }.max() ?? 0
+  }
+
+  /// Age and apparent age, whichever is more (RFC 9111, 4.2.3); a clock that is behind the origin's
+  /// makes no age negative.
+  func initialAge(delay: Duration) -> Duration {
+    let apparent = max(receivedAt - (date ?? receivedAt), 0)
+    return max(.seconds(apparent), .seconds(age) + max(delay, .zero))
+  }
+
+  /// The lifetime that the origin has named, if it has.
+  func explicitLifetime(_ control: CacheControl) -> Duration? {
+    if let seconds = control.sharedMaxAge ?? control.maxAge { return .seconds(seconds) }
+    guard let expires else { return nil }
+    guard expires != .min else { return .zero }
+    return .seconds(min(max(expires - (date ?? receivedAt), 0), CacheControl.longest))
+  }
+
+  /// The lifetime for an answer that names none.
+  func guessedLifetime(_ rules: FreshnessRules) -> Duration {
+    guard let lastModified else { return rules.defaultLifetime }
+    let unchanged = max((date ?? receivedAt) - lastModified, 0)
+    let guess = unchanged * Int64(min(max(rules.heuristicPercent, 0), 100)) / 100
+    return .seconds(min(guess, FreshnessRules.longestGuess))
+  }
+}

@@ -1,0 +1,101 @@
+/// Walks over the value of a header field.
+struct FieldScanner {
+  private let bytes: [UInt8]
+  private var index = 0
+
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+    skipBlanks()
+  }
+
+  /// Whether nothing is left but blanks.
+  var isAtEnd: Bool { bytes[index...].allSatisfy(isBlank) }
+
+  private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  mutating func skipBlanks() {
+    while let byte = next, isBlank(byte) { index += 1 }
+  }
+
+  /// One blank, as dates have them.
+  mutating func takeBlank() -> Bool { take(0x20) }
+
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard next == byte else { return false }
+    index += 1
+    return true
+  }
+
+  /// A run of letters in lower case.
+  mutating func takeLetters() -> [UInt8]? {
+    let start = index
+    while let byte = next, (byte | 0x20) &- UInt8(ascii: "a") < 26 { index += 1 }
+    return index > start ? bytes[start..<index].map { $0 | 0x20 } : nil
+  }
+
+  /// A decimal number with as many digits as allowed; a longer run of digits is refused.
+  mutating func takeNumber(digits: ClosedRange<Int>) -> Int? {
+    let start = index
+    var number = 0
+    while let byte = next, let digit = decimalValue(byte), index - start < digits.upperBound {
+      number = number * 10 + digit
+      index += 1
+    }
+    let isEnded = next.flatMap(decimalValue) == nil
+    return isEnded && digits.contains(index - start) ? number : nil
+  }
+
+  /// A token of HTTP in lower case.
+  mutating func takeToken() -> String? {
+    let start = index
+    while let byte = next, isTokenByte(byte) { index += 1 }
+    return index > start ? String(decoding: bytes[start..<index], as: UTF8.self).lowercased() : nil
+  }
+
+  /// The inside of a quoted string, with its escapes resolved; nil when it never ends.
+  mutating func takeQuoted() -> String? {
+    guard take(UInt8(ascii: "\"")) else { return nil }
+    var text: [UInt8] = []
+    while let byte = next {
+      index += 1
+      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+      guard byte == UInt8(ascii: "\\") else {
+        text.append(byte)
+        continue
+      }
+      if let escaped = next {
+        text.append(escaped)
+        index += 1
+      }
+    }
+    return nil
+  }
+
+  /// What stands up to the next comma, without the blanks around it.
+  mutating func takeArgument() -> String {
+    let start = index
+    while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
+    let end = bytes[start..<index].lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
+    return String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+
+  /// Goes behind the next comma that is not in quotes; false at the end of the field.
+  mutating func nextMember() -> Bool {
+    while let byte = next {
+      if byte == UInt8(ascii: "\"") {
+        _ = takeQuoted()
+      } else {
+        index += 1
+      }
+      if byte == UInt8(ascii: ",") { return true }
+    }
+    return false
+  }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+private func isTokenByte(_ byte: UInt8) -> Bool {
+  if (byte | 0x20) &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil { return true }
+  return "!#$%&'*+-.^_`|~".utf8.contains(byte)
+}

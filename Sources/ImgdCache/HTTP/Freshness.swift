@@ -1,0 +1,94 @@
+// How long an answer may be shown without asking its origin again: RFC 9111, for a cache that many
+// users share.
+//
+// The judgement is made once, when the answer has arrived, and leaves two durations: how old the
+// answer was at that moment, and how much longer it is fresh. From then on only the monotonic clock
+// counts, so that nobody who sets the wall clock makes an entry younger or an age negative.
+//
+// Credentials are no concern of this page: an answer to a request that carried them is stored under
+// a key of its own (`CacheKey.scope`), so that `private` forbids storing only where there is none.
+
+internal import ImgdSystem
+
+/// What to assume where an origin says nothing.
+package struct FreshnessRules: Sendable, Equatable {
+  /// The longest time that a guess from Last-Modified grants.
+  static let longestGuess: Int64 = 7 * 86_400
+
+  /// For an answer that names neither an end nor the time of its last change.
+  package var defaultLifetime: Duration
+  /// Which part of the time since its last change an answer counts as fresh, in percent.
+  package var heuristicPercent: Int
+
+  package init(defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10) {
+    self.defaultLifetime = defaultLifetime
+    self.heuristicPercent = heuristicPercent
+  }
+}
+
+/// The judgement on one answer.
+package struct Freshness: Sendable, Equatable {
+  /// Why the answer must not be stored; nil when it may be.
+  package let refusal: StoreRefusal?
+  /// How old the answer was when it arrived.
+  package let initialAge: Duration
+  /// How long it is fresh from its arrival on; nothing or less when it arrived stale.
+  package let remaining: Duration
+  /// The origin wants to be asked before every use (`no-cache`).
+  package let needsConfirmation: Bool
+  /// Once stale it may not be shown, whatever went wrong (`must-revalidate` and its kin).
+  package let mustRevalidate: Bool
+  /// A reload need not ask while it is fresh (`immutable`).
+  package let isImmutable: Bool
+  /// Request headers on which the answer depends, in lower case.
+  package let varyingHeaders: [String]
+
+  /// Judges an answer.
+  ///
+  /// `ttl` is the lifetime that a request has set instead of the origin's; `isScoped` says that the
+  /// key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
+  package init(
+    status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
+    ttl: Duration? = nil, isScoped: Bool = false, receivedAt: Int64, delay: Duration = .zero
+  ) {
+    let control = CacheControl(headers)
+    let dates = AnswerDates(headers, receivedAt: receivedAt)
+    let explicit = dates.explicitLifetime(control)
+    let vary = varyingNames(headers)
+    let lifetime = explicit ?? dates.guessedLifetime(rules)
+    initialAge = dates.initialAge(delay: delay)
+    remaining = ttl ?? (lifetime - initialAge)
+    refusal = storeRefusal(
+      status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
+    needsConfirmation = control.noCache && ttl == nil
+    mustRevalidate = control.mustRevalidate || control.sharedMaxAge != nil
+    isImmutable = control.isImmutable
+    varyingHeaders = vary
+  }
+}
+
+/// Statuses that may be kept without an explicit lifetime (RFC 9110, 15.1), without 206: a part of
+/// a picture is none.
+private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+private func storeRefusal(
+  _ status: Int, _ control: CacheControl, isScoped: Bool, hasLifetime: Bool, varying: [String]
+) -> StoreRefusal? {
+  if control.noStore || (control.isPrivate && !isScoped) { return .noStore }
+  if status < 200 || status == 206 || status == 304 { return .noStore }
+  if !keptByDefault.contains(status), !hasLifetime, !control.isPublic { return .noStore }
+  return varying.contains("*") ? .varies : nil
+}
+
+/// The names in Vary, each once, in lower case and in order.
+private func varyingNames(_ headers: HeaderList) -> [String] {
+  var names: Set<String> = []
+  for (name, value) in headers where name == "vary" {
+    var scanner = FieldScanner(value)
+    repeat {
+      scanner.skipBlanks()
+      if let name = scanner.takeToken() { names.insert(name) }
+    } while scanner.nextMember()
+  }
+  return names.sorted()
+}

@@ -1,0 +1,38 @@
+/// Whether two texts are the same bytes.
+///
+/// `String`'s own equality compares characters, which may be spelt in more than one way.
+func sameBytes(_ left: String, _ right: String) -> Bool {
+  let left = left.utf8.span
+  let right = right.utf8.span
+  guard left.count == right.count else { return false }
+  var offset = 0
+  while left.count - offset >= 8 {
+    guard word(left, offset) == word(right, offset) else { return false }
+    offset += 8
+  }
+  while offset < left.count {
+    guard left[offset] == right[offset] else { return false }
+    offset += 1
+  }
+  return true
+}
+
+/// The eight bytes from `offset` on.
+@inline(__always)
+func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
+  // Eight bytes of any pattern are a number; that they lie inside is checked.
+  unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+}
+
+/// Gives a text's bytes to the standard library's hash, as `sameBytes` sees them.
+func hashBytes(of text: String, into hasher: inout Hasher) {
+  var text = text
+  text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
+  hasher.combine(text.utf8.count)
+}
+
+@inline(__always)
+func decimalValue(_ byte: UInt8) -> Int? {
+  let digit = byte &- UInt8(ascii: "0")
+  return digit < 10 ? Int(digit) : nil
+}

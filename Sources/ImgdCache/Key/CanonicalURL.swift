@@ -1,0 +1,112 @@
+// What identifies a URL.
+//
+// Two texts that any server must treat alike are one URL here: the scheme and the host in lower
+// case, no default port, no fragment, a path that is never empty and has no dot segments. All else
+// is kept as it was written, the query to the byte: an origin may tell `?a=1&b=2` from `?b=2&a=1`,
+// and `%7E` from `~`.
+//
+// Nearly every URL arrives in this form already. `isCanonical` finds that out in one pass over the
+// bytes, without allocating; it may say no to a text that is canonical after all, never yes to one
+// that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
+// here and what is connected to there cannot differ.
+
+package struct CanonicalURL: Hashable, Sendable {
+  /// The longest URL that is taken, in bytes; the fragment counts.
+  package static let longest = 8 * 1024
+
+  /// The URL in its one form, all ASCII; the text it was parsed from when that was canonical.
+  package let text: String
+
+  init(canonical text: String) {
+    self.text = text
+  }
+
+  /// Brings a URL into its one form, or says what is wrong with it.
+  package static func parse(_ text: String) throws(URLProblem) -> CanonicalURL {
+    if isCanonical(text) { return CanonicalURL(canonical: text) }
+    return try URLReading(text).canonical()
+  }
+
+  /// Whether a text is seen at once to be in canonical form; it costs one pass over the bytes.
+  package static func isCanonical(_ text: String) -> Bool {
+    let bytes = text.utf8.span
+    guard bytes.count <= longest, let scan = AuthorityScan(bytes), scan.isCanonical else {
+      return false
+    }
+    return hasCanonicalPath(bytes, from: scan.end)
+  }
+
+  package var isSecure: Bool { text.utf8.count > 4 && text.utf8.span[4] == UInt8(ascii: "s") }
+
+  /// Where the host stands in `text.utf8`, brackets of an IPv6 address included.
+  package var hostRange: Range<Int> {
+    let bytes = text.utf8.span
+    let start = isSecure ? 8 : 7
+    var end = start
+    let isBracketed = bytes[start] == UInt8(ascii: "[")
+    while end < bytes.count, bytes[end] != UInt8(ascii: "/") {
+      if bytes[end] == UInt8(ascii: ":"), !isBracketed { break }
+      end += 1
+      if isBracketed, bytes[end - 1] == UInt8(ascii: "]") { break }
+    }
+    return start..<end
+  }
+
+  /// The host in lower case, without its port.
+  package var host: String {
+    let range = hostRange
+    let utf8 = text.utf8
+    let start = utf8.index(utf8.startIndex, offsetBy: range.lowerBound)
+    let end = utf8.index(utf8.startIndex, offsetBy: range.upperBound)
+    return String(text[start..<end])
+  }
+
+  /// The port that is connected to, the scheme's own when the URL names none.
+  package var port: Int {
+    let bytes = text.utf8.span
+    var index = hostRange.upperBound
+    guard bytes[index] == UInt8(ascii: ":") else { return isSecure ? 443 : 80 }
+    var port = 0
+    index += 1
+    while index < bytes.count, let digit = decimalValue(bytes[index]) {
+      port = port * 10 + digit
+      index += 1
+    }
+    return port
+  }
+
+  // `String`'s own equality knows that two spellings of one accent are equal. These texts are
+  // ASCII, so that comparing and hashing the bytes is the same, and faster.
+
+  package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool {
+    sameBytes(left.text, right.text)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hashBytes(of: text, into: &hasher)
+  }
+}
+
+/// Whether a canonical URL's path and query begin at `start`: visible ASCII, no fragment, and no
+/// segment of the path that begins with a dot, which would need a closer look.
+private func hasCanonicalPath(_ bytes: Span<UInt8>, from start: Int) -> Bool {
+  var index = start
+  var previous: UInt8 = 0
+  while index < bytes.count, bytes[index] != UInt8(ascii: "?") {
+    let byte = bytes[index]
+    guard isPlain(byte) else { return false }
+    if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return false }
+    previous = byte
+    index += 1
+  }
+  while index < bytes.count {
+    guard isPlain(bytes[index]) else { return false }
+    index += 1
+  }
+  return true
+}
+
+@inline(__always)
+private func isPlain(_ byte: UInt8) -> Bool {
+  byte &- 0x21 < 0x5E && byte != UInt8(ascii: "#")
+}

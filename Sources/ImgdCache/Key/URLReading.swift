@@ -1,0 +1,150 @@
+internal import CCurl
+
+/// Reads a URL that is not in canonical form at first sight.
+///
+/// What libcurl lets pass and a cache key must not have is refused here first, on the bytes as they
+/// were written: user names, other schemes, slashes too many, anything invisible.
+struct URLReading {
+  private let text: String
+  private let bytes: [UInt8]
+
+  init(_ text: String) {
+    self.text = text
+    bytes = Array(text.utf8)
+  }
+
+  func canonical() throws(URLProblem) -> CanonicalURL {
+    try checkBytes()
+    let scheme = try scheme()
+    let authority = try authority(from: scheme.utf8.count + 3)
+    let parts = try CurlURL(String(decoding: bytes[..<pathEnd(from: authority)], as: UTF8.self))
+    let host = try checked(host: parts.host)
+    let port = try port(parts, isSecure: scheme == "https")
+    let url = scheme + "://" + host + port + encoded(parts.path) + encoded(query(from: authority))
+    guard url.utf8.count <= CanonicalURL.longest else { throw tooLong(url.utf8.count) }
+    return CanonicalURL(canonical: url)
+  }
+
+  // MARK: The text as a whole
+
+  private func checkBytes() throws(URLProblem) {
+    guard !bytes.isEmpty else { throw .bad(reason: "the URL is empty: write http:// or https://…") }
+    guard bytes.count <= CanonicalURL.longest else { throw tooLong(bytes.count) }
+    guard let place = bytes.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) else { return }
+    let what = bytes[place] == 0x20 ? "a space" : "a control character"
+    throw .bad(reason: "the URL has \(what) at byte \(place): write it as %\(hex(bytes[place]))")
+  }
+
+  private func tooLong(_ count: Int) -> URLProblem {
+    .bad(reason: "the URL has \(count) bytes: at most \(CanonicalURL.longest) are taken")
+  }
+
+  // MARK: Scheme and authority
+
+  private func scheme() throws(URLProblem) -> String {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+      bytes[..<colon].allSatisfy(isSchemeByte), isLetter(bytes[0])
+    else { throw .bad(reason: "'\(shown)' has no scheme: begin with http:// or https://") }
+    let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+    guard scheme == "http" || scheme == "https" else {
+      throw .blockedScheme(scheme: String(scheme.prefix(32)))
+    }
+    guard bytes[(colon + 1)...].starts(with: "//".utf8) else {
+      throw .bad(reason: "'\(shown)' has no // after \(scheme): write \(scheme)://…")
+    }
+    return scheme
+  }
+
+  /// Checks the authority that begins at `start` and gives its end.
+  private func authority(from start: Int) throws(URLProblem) -> Int {
+    let end = bytes[start...].firstIndex(where: isAuthorityEnd) ?? bytes.count
+    let authority = bytes[start..<end]
+    guard !authority.isEmpty, authority.first != UInt8(ascii: ":") else {
+      throw .bad(reason: "'\(shown)' has no host")
+    }
+    guard !authority.contains(UInt8(ascii: "@")) else {
+      throw .bad(
+        reason: "the URL has a user name in it: credentials belong into "
+          + "\"headers\":{\"Authorization\":\"…\"}")
+    }
+    guard authority.allSatisfy({ $0 < 0x80 }) else { throw notASCII(authority) }
+    guard !authority.contains(UInt8(ascii: "%")) else {
+      throw .bad(
+        reason: "the host '\(String(decoding: authority.prefix(100), as: UTF8.self))' has a % "
+          + "in it: write the host plainly, and an address without a zone")
+    }
+    return end
+  }
+
+  private func notASCII(_ authority: ArraySlice<UInt8>) -> URLProblem {
+    .bad(
+      reason: "the host '\(String(decoding: authority.prefix(100), as: UTF8.self))' is not ASCII: "
+        + "write it in punycode (xn--…)")
+  }
+
+  /// The host as libcurl sees it, if nothing is left in it that could mean something else.
+  private func checked(host: String) throws(URLProblem) -> String {
+    let host = host.lowercased()
+    let isAddress = host.hasPrefix("[")
+    guard host.utf8.allSatisfy({ isHostByte($0) || isAddress && isAddressByte($0) }) else {
+      throw .bad(reason: "the host '\(host.prefix(100))' has characters that no host name has")
+    }
+    return host
+  }
+
+  /// The port behind its colon, or nothing for the scheme's own.
+  private func port(_ parts: CurlURL, isSecure: Bool) throws(URLProblem) -> String {
+    guard let port = parts.port, port != (isSecure ? "443" : "80") else { return "" }
+    guard port != "0" else { throw .bad(reason: "the URL's port is 0: nothing listens there") }
+    return ":" + port
+  }
+
+  // MARK: Path and query
+
+  private func pathEnd(from start: Int) -> Int {
+    bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
+  }
+
+  /// The query with its question mark, to the byte; libcurl would lose an empty one.
+  private func query(from start: Int) -> String {
+    let rest = bytes[pathEnd(from: start)...]
+    guard rest.first == UInt8(ascii: "?") else { return "" }
+    return String(decoding: rest.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
+  }
+
+  /// Text beyond ASCII in the form in which it goes over the wire.
+  private func encoded(_ part: String) -> String {
+    guard !part.utf8.allSatisfy({ $0 < 0x80 }) else { return part }
+    return part.utf8.reduce(into: "") { text, byte in
+      text += byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + hex(byte)
+    }
+  }
+
+  // MARK: Words
+
+  private var shown: String {
+    bytes.count <= 100 ? text : String(decoding: bytes.prefix(100), as: UTF8.self) + "…"
+  }
+
+  private func hex(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+  }
+}
+
+private func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+
+private func isSchemeByte(_ byte: UInt8) -> Bool {
+  isLetter(byte) || decimalValue(byte) != nil || [0x2B, 0x2D, 0x2E].contains(byte)
+}
+
+private func isAuthorityEnd(_ byte: UInt8) -> Bool {
+  byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+}
+
+private func isHostByte(_ byte: UInt8) -> Bool {
+  isLetter(byte) || decimalValue(byte) != nil || [0x2D, 0x2E, 0x5F].contains(byte)
+}
+
+private func isAddressByte(_ byte: UInt8) -> Bool {
+  byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") || byte == UInt8(ascii: ":")
+}

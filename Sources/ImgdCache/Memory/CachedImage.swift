@@ -1,0 +1,156 @@
+package import ImgdSystem
+
+/// What is known of a picture without decoding it; the cache only keeps it.
+package struct ImageFacts: Sendable, Equatable {
+  /// A number whose meaning the daemon knows.
+  package let format: UInt8
+  package let orientation: UInt8
+  package let width: Int32
+  package let height: Int32
+  package let frames: Int32
+
+  package init(format: UInt8, width: Int, height: Int, frames: Int, orientation: Int) {
+    self.format = format
+    self.orientation = UInt8(clamping: orientation)
+    self.width = Int32(clamping: width)
+    self.height = Int32(clamping: height)
+    self.frames = Int32(clamping: frames)
+  }
+}
+
+/// The answer of an origin that an image came with, as `http` shows it.
+package struct StoredResponse: Sendable {
+  package let status: Int
+  package let headers: StoredHeaders
+  /// Where redirects led to; nil without any.
+  package let finalURL: String?
+  /// The validators that ask whether the image still holds.
+  package let entityTag: String?
+  package let lastModified: String?
+
+  package init(status: Int, headers: HeaderList, finalURL: String? = nil) {
+    self.status = status
+    self.headers = StoredHeaders(headers)
+    self.finalURL = finalURL
+    entityTag = headers.first { $0.name == "etag" }?.value
+    lastModified = headers.first { $0.name == "last-modified" }?.value
+  }
+
+  package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
+
+  var cost: Int {
+    headers.cost + (finalURL?.utf8.count ?? 0) + (entityTag?.utf8.count ?? 0)
+      + (lastModified?.utf8.count ?? 0)
+  }
+}
+
+/// An image and all that its tier and its readers have to know of it.
+///
+/// It belongs to the control loop. What can change later is changed through `MemoryTier`, which
+/// keeps account of the bytes; an image that has left the tier stays whole for whoever holds it.
+package final class CachedImage {
+  package let key: CacheKey
+  package let facts: ImageFacts
+  package let response: StoredResponse
+  package let freshness: Freshness
+  package let tags: [String]
+  /// The number of the transfer that made it; a later one never gives way to an earlier.
+  package let serial: UInt64
+  package let storedAt: Instant
+  /// Wall time in seconds since 1970, to be shown.
+  package let storedAtWall: Int64
+  /// A purge matched it on its way: it is delivered and not kept. Set before it is added.
+  package let isPurged: Bool
+
+  package internal(set) var payload: Payload
+  /// The part of an answer that is the same for everybody, encoded by the daemon.
+  package internal(set) var replyPieces: [UInt8]?
+  package internal(set) var lastAccess: Instant
+  package internal(set) var hits = 0
+  /// Whether a descriptor of its bytes has been handed out.
+  package internal(set) var isLent = false
+  /// Marked by a soft purge: to be confirmed before it is shown again.
+  package internal(set) var isStale = false
+
+  /// Where it is in its tier; nil outside.
+  var place: Int?
+  private var freshUntil: Instant
+  /// When the origin made it, on the monotonic clock, and how old it was when it came. Kept as
+  /// numbers: every hit asks for them, and a duration is divided in 128 bits.
+  private let bornAt: Int64
+  private let initialAge: Int64
+
+  package init(
+    key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
+    freshness: Freshness, tags: [String] = [], serial: UInt64, isPurged: Bool = false,
+    at now: Instant, wall: Int64
+  ) {
+    self.key = key
+    self.payload = payload
+    self.facts = facts
+    self.response = response
+    self.freshness = freshness
+    self.tags = tags
+    self.serial = serial
+    self.isPurged = isPurged
+    storedAt = now
+    storedAtWall = wall
+    lastAccess = now
+    initialAge = freshness.initialAge.nanoseconds
+    bornAt = now.nanoseconds - initialAge
+    freshUntil = freshness.needsConfirmation ? now : now + freshness.remaining
+  }
+
+  /// The same picture after its origin has confirmed it; its own freshness begins anew.
+  package func renewed(
+    response: StoredResponse, freshness: Freshness, serial: UInt64, isPurged: Bool = false,
+    at now: Instant, wall: Int64
+  ) -> CachedImage {
+    CachedImage(
+      key: key, payload: payload, facts: facts, response: response, freshness: freshness,
+      tags: tags, serial: serial, isPurged: isPurged, at: now, wall: wall)
+  }
+
+  // MARK: Time
+
+  /// Whether it may be shown without asking its origin.
+  package func isFresh(at now: Instant) -> Bool { now < freshUntil }
+
+  /// Whole seconds since the origin made it.
+  package func age(at now: Instant) -> Int {
+    Int(max(now.nanoseconds - bornAt, initialAge) / 1_000_000_000)
+  }
+
+  /// Whole seconds for which it is fresh still.
+  package func freshFor(at now: Instant) -> Int {
+    isFresh(at: now) ? Int((freshUntil.nanoseconds - now.nanoseconds) / 1_000_000_000) : 0
+  }
+
+  func markStale() {
+    isStale = true
+    freshUntil = storedAt
+  }
+
+  // MARK: Conditions
+
+  /// Whether the origin would answer differently to a request that carries this header.
+  ///
+  /// Credentials don't count: they are part of the key.
+  package func varies(on header: String) -> Bool {
+    !freshness.varyingHeaders.isEmpty && header != "authorization" && header != "cookie"
+      && freshness.varyingHeaders.contains(header)
+  }
+
+  /// The bytes it really holds.
+  var cost: Int {
+    Self.bookkeeping + payload.cost + key.cost + response.cost + (replyPieces?.count ?? 0)
+      + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+  }
+
+  /// What an entry holds besides what is counted byte by byte (measured).
+  static let bookkeeping = 512
+}
+
+extension CacheKey {
+  var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
+}

@@ -1,0 +1,20 @@
+package import ImgdSystem
+
+extension MemoryTier {
+  /// Removes every image that matches, or marks it stale, in one pass.
+  package func purge(_ filter: PurgeFilter, soft: Bool = false, at now: Instant) -> Removal {
+    if filter.matchesAll, !soft { return removeAll() }
+    var removal = Removal()
+    let urlTag = filter.url.map { tags(of: $0.text).url }
+    for place in list.places {
+      guard let image = list[place].image, urlTag == nil || urlTag == list[place].urlTag,
+        filter.matches(image, at: now)
+      else { continue }
+      removal.count(list[place].cost)
+      if soft { image.markStale() } else { take(place) }
+    }
+    sweepLog()
+    counts.purges += 1
+    return removal
+  }
+}

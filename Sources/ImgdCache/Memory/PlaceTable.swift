@@ -1,0 +1,89 @@
+/// Finds places by hash: open addressing with linear probing, eight bytes a cell.
+///
+/// A cell holds 32 bits of the hash, which say both where the cell wants to be and whether a place
+/// is worth a look, and the place itself. Removing moves what follows one cell up instead of leaving
+/// a mark, so that a table never has to be rebuilt but for growing.
+struct PlaceTable {
+  private struct Cell {
+    var tag: UInt32
+    /// The place plus one; zero for an empty cell.
+    var content: UInt32
+  }
+
+  private static let smallest = 16
+
+  private var cells = [Cell](repeating: Cell(tag: 0, content: 0), count: smallest)
+  private var shift = UInt32(32 - smallest.trailingZeroBitCount)
+  private var used = 0
+
+  init() {}
+
+  /// The part of a hash that a table works with.
+  static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
+
+  /// The first place under a tag for which `matches` says yes.
+  @inline(__always)
+  func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
+    var index = home(tag)
+    while cells[index].content != 0 {
+      if cells[index].tag == tag {
+        let place = Int(cells[index].content) - 1
+        if matches(place) { return place }
+      }
+      index = next(index)
+    }
+    return nil
+  }
+
+  mutating func insert(_ tag: UInt32, _ place: Int) {
+    if used * 4 >= cells.count * 3 { grow() }
+    put(Cell(tag: tag, content: UInt32(place + 1)))
+    used += 1
+  }
+
+  mutating func remove(_ tag: UInt32, _ place: Int) {
+    let content = UInt32(place + 1)
+    var hole = home(tag)
+    while cells[hole].content != content {
+      precondition(cells[hole].content != 0, "a place that is removed is in the table")
+      hole = next(hole)
+    }
+    closeUp(&hole)
+    cells[hole].content = 0
+    used -= 1
+  }
+
+  /// Moves into the hole whatever follows it and may stand there, until a cell is empty.
+  private mutating func closeUp(_ hole: inout Int) {
+    var index = next(hole)
+    while cells[index].content != 0 {
+      let wanted = home(cells[index].tag)
+      if distance(wanted, index) >= distance(hole, index) {
+        cells[hole] = cells[index]
+        hole = index
+      }
+      index = next(index)
+    }
+  }
+
+  private mutating func grow() {
+    let old = cells
+    cells = [Cell](repeating: Cell(tag: 0, content: 0), count: old.count * 2)
+    shift -= 1
+    for cell in old where cell.content != 0 { put(cell) }
+  }
+
+  private mutating func put(_ cell: Cell) {
+    var index = home(cell.tag)
+    while cells[index].content != 0 { index = next(index) }
+    cells[index] = cell
+  }
+
+  @inline(__always)
+  private func home(_ tag: UInt32) -> Int { Int(tag >> shift) }
+
+  @inline(__always)
+  private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }
+
+  private func distance(_ from: Int, _ to: Int) -> Int { (to - from) & (cells.count - 1) }
+}

@@ -1,0 +1,24 @@
+import ImgdWire
+
+// What the daemon wants to know of a request.
+
+extension FetchRequest {
+  /// Whether a hit can be answered without looking at anything but URL and identifier.
+  var isPlain: Bool {
+    extras == nil && wait && !detach && !events && format == .original && delivery != .pixels
+      && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
+  }
+
+  /// The deadline of this request alone.
+  var timeout: Duration? { timeoutMilliseconds.map { .milliseconds($0) } }
+
+  /// Whether the memory tier may keep what comes.
+  var keepsInMemory: Bool { cache != .noStore && store.allowsMemory }
+
+  /// What only a decoder could do, when the request asks for it.
+  var decoderFeature: String? {
+    if delivery == .pixels { return "deliver pixels" }
+    if resize != nil { return "resize" }
+    return format == .original ? nil : "format \(format.rawValue)"
+  }
+}

@@ -1,0 +1,62 @@
+/// How the caches take part in a fetch, under the names of the web's fetch.
+package enum CacheMode: String, CaseIterable, Sendable {
+  /// A fresh entry answers, a stale one is revalidated.
+  case default_ = "default"
+  /// The origin answers, whatever is cached.
+  case reload
+  /// An entry is revalidated even when it is fresh.
+  case noCache = "no-cache"
+  /// Any entry answers, however stale.
+  case forceCache = "force-cache"
+  /// Any entry answers; without one nothing is downloaded.
+  case onlyIfCached = "only-if-cached"
+  /// The caches are neither asked nor filled.
+  case noStore = "no-store"
+}
+
+/// How the picture reaches the client.
+package enum Delivery: String, CaseIterable, Sendable {
+  /// As the file of the disk tier.
+  case path
+  /// As base64 in the line.
+  case inline
+  /// As a descriptor of the encoded bytes.
+  case fd
+  /// As a descriptor of the decoded picture.
+  case pixels
+  /// Not at all: only what is known about it.
+  case none
+}
+
+/// Which tiers may keep what was fetched.
+package enum StorePolicy: String, CaseIterable, Sendable {
+  case all, memory, disk, none
+
+  /// The memory tier may keep it.
+  package var allowsMemory: Bool { self == .all || self == .memory }
+  /// The disk tier may keep it.
+  package var allowsDisk: Bool { self == .all || self == .disk }
+}
+
+/// The queue that a download waits in.
+package enum Priority: String, CaseIterable, Comparable, Sendable {
+  case low, normal, high
+
+  private var rank: Int {
+    switch self {
+    case .low: 0
+    case .normal: 1
+    case .high: 2
+    }
+  }
+
+  /// What is served later ranks below.
+  package static func < (left: Priority, right: Priority) -> Bool {
+    left.rank < right.rank
+  }
+}
+
+/// The encoding of a derived variant.
+package enum OutputFormat: String, CaseIterable, Sendable {
+  case original, jpeg, png, webp
+}

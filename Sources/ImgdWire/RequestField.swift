@@ -1,0 +1,101 @@
+/// Every field that some command knows; the most frequent first, for they are searched in order.
+enum RequestField: UInt8, CaseIterable, Sendable {
+  case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
+  case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
+  case ttl, http, tag, all, tier, prefix, host, olderThan, unusedFor, expired, soft, limit, cursor
+
+  private static let table = NameTable<RequestField>(\.name)
+
+  /// The field of that name; the three that every fetch has are found without a table, whose
+  /// first use must be checked for each time.
+  @inline(__always)
+  static func named(_ name: ShortName) -> RequestField? {
+    if name == ShortName("cmd") { return .cmd }
+    if name == ShortName("url") { return .url }
+    if name == ShortName("id") { return .id }
+    return table[name]
+  }
+
+  /// The name on the wire.
+  var name: String {
+    switch self {
+    case .timeoutMilliseconds: "timeout_ms"
+    case .maxBytes: "max_bytes"
+    case .olderThan: "older_than"
+    case .unusedFor: "unused_for"
+    case .cmd, .id, .url, .receipt, .deliver, .identifier, .cache, .progress, .slot, .tags,
+      .headers, .store, .resize, .format, .priority, .events, .wait, .detach, .ttl, .http, .tag,
+      .all, .tier, .prefix, .host, .expired, .soft, .limit, .cursor:
+      String(describing: self)
+    }
+  }
+}
+
+/// A set of fields.
+struct FieldSet: OptionSet, Sendable {
+  let rawValue: UInt64
+
+  @inline(__always)
+  init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  @inline(__always)
+  init(_ field: RequestField) {
+    rawValue = 1 << UInt64(field.rawValue)
+  }
+
+  @inline(__always)
+  func contains(_ field: RequestField) -> Bool {
+    rawValue & FieldSet(field).rawValue != 0
+  }
+
+  init(_ fields: [RequestField]) {
+    rawValue = fields.reduce(0) { $0 | FieldSet($1).rawValue }
+  }
+
+  /// The fields in the order of their declaration.
+  var fields: [RequestField] {
+    RequestField.allCases.filter(contains)
+  }
+}
+
+extension Request.Command {
+  /// The fields that the command knows besides `cmd` and `id`.
+  var fields: FieldSet {
+    switch self {
+    case .fetch: Self.fetchFields
+    case .cancel: FieldSet([.receipt, .slot, .tag, .all])
+    case .wait: FieldSet([.receipt, .deliver])
+    case .purge:
+      FieldSet([
+        .tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft,
+      ])
+    case .query: FieldSet([.url, .identifier])
+    case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
+    case .subscribe: FieldSet([.events])
+    case .list, .slots, .stats, .hello, .ping, .config, .reload: []
+    }
+  }
+
+  private static let fetchFields = FieldSet([
+    .url, .identifier, .receipt, .cache, .deliver, .store, .resize, .format, .priority, .slot,
+    .headers, .progress, .events, .wait, .detach, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
+    .http,
+  ])
+}
+
+/// The fields that put a fetch beyond the usual: any of them costs the box.
+extension FieldSet {
+  static let fetchExtras = FieldSet([
+    .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
+  ])
+  /// What every request may have.
+  static var frame: FieldSet {
+    @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }
+  }
+  /// What most fetches have.
+  static var plainFetch: FieldSet {
+    @inline(__always) get { FieldSet(rawValue: frame.rawValue | FieldSet(.url).rawValue) }
+  }
+}

@@ -1,0 +1,71 @@
+/// The request headers that a client may add: tokens of RFC 9110, and none that would change how
+/// the message is framed, routed or cached behind the daemon's back.
+extension RequestFields {
+  func headers(in line: Span<UInt8>) throws(WireError) -> [RequestHeader] {
+    guard present.contains(.headers) else { return [] }
+    guard let members = container(.headers)?.object, members.count <= WireLimits.headers else {
+      throw wrong(
+        .headers, .text("an object of at most \(WireLimits.headers) strings"), in: line)
+    }
+    var headers: [RequestHeader] = []
+    var names = KeySet()
+    for member in members {
+      guard names.insert(member.name.lowercased()) else {
+        throw refusal(of: member.name, "which is there twice")
+      }
+      headers.append(try header(member))
+    }
+    return headers
+  }
+
+  private func header(_ member: JSONValue.Member) throws(WireError) -> RequestHeader {
+    guard HeaderRule.isToken(member.name) else {
+      throw refusal(of: member.name, "which is no header name")
+    }
+    guard !HeaderRule.isForbidden(member.name) else {
+      throw refusal(of: member.name, "which only the daemon sets")
+    }
+    guard let value = member.value.string, HeaderRule.isValue(value) else {
+      let sent = Excerpt.of(member.value.encoded())
+      throw refusal(
+        of: member.name, "whose value was \(sent); it takes a string without control characters")
+    }
+    return RequestHeader(name: member.name, value: value)
+  }
+
+  private func refusal(of name: String, _ reason: String) -> WireError {
+    .field(.headers, "\"headers\" has \"\(Excerpt.of(name))\", \(reason)")
+  }
+}
+
+/// What a header's name and value may be.
+enum HeaderRule {
+  private static let forbidden: Set<String> = [
+    "host", "content-length", "range", "connection", "keep-alive", "te", "trailer",
+    "transfer-encoding", "upgrade", "expect", "accept-encoding",
+  ]
+
+  /// The daemon frames and routes the message itself; ranges and encodings change the picture.
+  static func isForbidden(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return forbidden.contains(name) || name.utf8.starts(with: "proxy-".utf8)
+  }
+
+  static func isToken(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
+  }
+
+  /// Neither line ends nor other control characters; a tab is white space.
+  static func isValue(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// Why a request has no good answer: a stable code, a sentence for people, details for programs.
+package struct WireError: Error, Equatable, Sendable {
+  package let code: ReplyCode
+  /// Names the value that was wrong and what would be right.
+  package let message: String
+  package let details: [JSONValue.Member]
+  package let isRetryable: Bool
+
+  /// `retryable` overrides what the code says, where the case at hand is known better.
+  package init(
+    _ code: ReplyCode, _ message: String, details: KeyValuePairs<String, JSONValue> = [:],
+    retryable: Bool? = nil
+  ) {
+    self.init(
+      code, message, details: details.map { JSONValue.Member($0.key, $0.value) },
+      retryable: retryable)
+  }
+
+  package init(
+    _ code: ReplyCode, _ message: String, details: [JSONValue.Member], retryable: Bool? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.details = details
+    isRetryable = retryable ?? code.isRetryable
+  }
+}

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import ImgdCache
+
+@Suite("Cache-Control")
+struct CacheControlTests {
+  private func read(_ values: String...) -> CacheControl {
+    CacheControl(values.map { ("cache-control", $0) })
+  }
+
+  @Test(
+    "numbers of seconds",
+    arguments: [
+      ("max-age=60", 60), ("Max-Age=60", 60), ("max-age=\"60\"", 60), ("max-age=0", 0),
+      ("max-age=-1", 0), ("max-age=-99999999999999999999", 0), ("max-age=00060", 60),
+      ("max-age=2147483648", 2_147_483_648), ("max-age=99999999999999999999999", 2_147_483_648),
+      ("max-age=60, max-age=10", 10), ("max-age=10,max-age=60", 10), (" max-age=60 ", 60),
+      (",,, max-age=60 ,,", 60), ("public\t,\tmax-age=60", 60), ("foo=\"a,b\", max-age=60", 60),
+      ("foo=\"max-age=1\", max-age=60", 60), ("foo=\"\\\",max-age=1\", max-age=60", 60),
+      ("max-age=x, max-age=60", 60), ("@@, max-age=60", 60),
+    ])
+  func seconds(value: String, seconds: Int64) {
+    #expect(read(value).maxAge == seconds)
+  }
+
+  @Test(
+    "what is malformed counts as not written",
+    arguments: [
+      "", "max-age", "max-age=", "max-age=x", "max-age=1.5", "max-age=1x", "max-age=\"60",
+      "max-age =60", "max-age= 60 0", "x-max-age=60", "max-age=--1", "max-age=+5", "max-age=-",
+      "foo=\"unterminated, max-age=60", "=60", "max_age=60", "max-age=\"\"",
+    ])
+  func malformed(value: String) {
+    let control = read(value)
+    #expect(control.maxAge == nil)
+    #expect(!control.noStore && !control.noCache && !control.isPrivate)
+    #expect(control.isPresent)
+  }
+
+  @Test("directives without a number")
+  func words() {
+    #expect(read("no-store").noStore)
+    #expect(read("NO-CACHE").noCache)
+    #expect(read("no-cache=\"set-cookie\"").noCache)
+    #expect(read("private").isPrivate)
+    #expect(read("private=\"x-user, x-name\", max-age=1").isPrivate)
+    #expect(read("public").isPublic)
+    #expect(read("must-revalidate").mustRevalidate)
+    #expect(read("proxy-revalidate").mustRevalidate)
+    #expect(read("immutable").isImmutable)
+    #expect(!read("no-stores, xno-store, no store").noStore)
+    #expect(read("s-maxage=5").sharedMaxAge == 5)
+  }
+
+  @Test("several fields are one list")
+  func severalFields() {
+    let control = read("max-age=60", "no-cache", "max-age=50, public")
+    #expect(control.maxAge == 50)
+    #expect(control.noCache && control.isPublic)
+  }
+
+  @Test("Pragma counts where Cache-Control is missing")
+  func pragma() {
+    #expect(CacheControl([("pragma", "no-cache")]).noCache)
+    #expect(!CacheControl([("pragma", "no-cache"), ("cache-control", "max-age=1")]).noCache)
+    #expect(!CacheControl([("pragma", "x")]).noCache)
+  }
+
+  @Test("every cut and every changed byte is answered")
+  func hostile() {
+    let sample = Array(
+      "private=\"a,\\\"b\", max-age=\"60\", no-cache , s-maxage=9999999999999".utf8)
+    for place in sample.indices {
+      _ = read(String(decoding: sample[..<place], as: UTF8.self))
+      for byte in UInt8.min...UInt8.max {
+        var changed = sample
+        changed[place] = byte
+        _ = read(String(decoding: changed, as: UTF8.self))
+      }
+    }
+  }
+}

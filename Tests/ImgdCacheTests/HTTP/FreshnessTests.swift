@@ -1,0 +1,137 @@
+import ImgdCache
+import Testing
+
+@Suite("Freshness by RFC 9111")
+struct FreshnessTests {
+  /// Sun, 06 Nov 1994 08:49:37 GMT.
+  private let now: Int64 = 784_111_777
+  private static let thisMoment = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+  private func judge(
+    _ headers: HeaderList, status: Int = 200, ttl: Duration? = nil, isScoped: Bool = false,
+    rules: FreshnessRules = FreshnessRules(), delay: Duration = .zero
+  ) -> Freshness {
+    Freshness(
+      status: status, headers: headers, rules: rules, ttl: ttl, isScoped: isScoped,
+      receivedAt: now, delay: delay)
+  }
+
+  struct Case: Sendable {
+    let name: String
+    let headers: [(name: String, value: String)]
+    let remaining: Int
+    init(_ name: String, _ headers: [(name: String, value: String)], _ remaining: Int) {
+      self.name = name
+      self.headers = headers
+      self.remaining = remaining
+    }
+  }
+
+  private static let cases = [
+    Case("nothing said", [], 3600),
+    Case("max-age", [("cache-control", "max-age=60")], 60),
+    Case("s-maxage wins", [("cache-control", "max-age=60, s-maxage=5")], 5),
+    Case("max-age beats Expires", [("cache-control", "max-age=60"), ("expires", "0")], 60),
+    Case("Expires", [("expires", "Sun, 06 Nov 1994 09:49:37 GMT")], 3600),
+    Case(
+      "Expires is counted from Date",
+      [("expires", "Sun, 06 Nov 1994 09:49:37 GMT"), ("date", "Sun, 06 Nov 1994 08:39:37 GMT")],
+      3600),
+    Case("Expires in the past", [("expires", "Sun, 06 Nov 1994 07:49:37 GMT")], 0),
+    Case("Expires that is no date", [("expires", "0")], 0),
+    Case("the earliest Expires", [("expires", Self.thisMoment), ("expires", "x")], 0),
+    Case("Expires beyond reason", [("expires", "Fri, 31 Dec 9999 23:59:59 GMT")], 1 << 31),
+    Case("Age is used up", [("cache-control", "max-age=60"), ("age", "50")], 10),
+    Case("more Age than lifetime", [("cache-control", "max-age=60"), ("age", "100")], -40),
+    Case("the larger Age", [("cache-control", "max-age=60"), ("age", "5"), ("age", "6")], 54),
+    Case("a bad Age", [("cache-control", "max-age=60"), ("age", "x")], 60),
+    Case("a negative Age", [("cache-control", "max-age=60"), ("age", "-5")], 60),
+    Case(
+      "apparent age", [("cache-control", "max-age=60"), ("date", "Sun, 06 Nov 1994 08:49:07 GMT")],
+      30),
+    Case(
+      "an origin whose clock is ahead",
+      [("cache-control", "max-age=60"), ("date", "Sun, 06 Nov 1994 18:00:00 GMT")], 60),
+    Case("a tenth of the age", [("last-modified", "Sun, 06 Nov 1994 08:48:37 GMT")], 6),
+    Case("at most a week", [("last-modified", "Sun, 06 Nov 1988 08:48:37 GMT")], 604_800),
+    Case("changed just now", [("last-modified", Self.thisMoment)], 0),
+    Case("changed in the future", [("last-modified", "Sun, 06 Nov 1996 08:49:37 GMT")], 0),
+    Case("Last-Modified that is no date", [("last-modified", "yesterday")], 3600),
+    Case("a malformed max-age", [("cache-control", "max-age=x")], 3600),
+  ]
+
+  @Test("what is left of the lifetime", arguments: cases.indices)
+  func remaining(index: Int) {
+    let given = Self.cases[index]
+    #expect(judge(given.headers).remaining == .seconds(given.remaining), "\(given.name)")
+    #expect(judge(given.headers).refusal == nil, "\(given.name)")
+  }
+
+  @Test("what the exchange took is added to the age that a cache on the way has named")
+  func delay() {
+    let answer = judge([("cache-control", "max-age=60"), ("age", "10")], delay: .seconds(5))
+    #expect(answer.initialAge == .seconds(15))
+    #expect(answer.remaining == .seconds(45))
+    #expect(judge([], delay: .seconds(-5)).initialAge == .zero)
+  }
+
+  @Test("the rules for what is not said can be changed")
+  func rules() {
+    let letter = FreshnessRules(defaultLifetime: .zero, heuristicPercent: 50)
+    #expect(judge([], rules: letter).remaining == .zero)
+    let modified: HeaderList = [("last-modified", "Sun, 06 Nov 1994 08:48:37 GMT")]
+    #expect(judge(modified, rules: letter).remaining == .seconds(30))
+    let none = FreshnessRules(heuristicPercent: 0)
+    #expect(judge(modified, rules: none).remaining == .zero)
+  }
+
+  @Test("a request's own lifetime takes the place of the origin's")
+  func ttl() {
+    let headers: HeaderList = [("cache-control", "max-age=60, no-cache"), ("age", "50")]
+    let answer = judge(headers, ttl: .seconds(7))
+    #expect(answer.remaining == .seconds(7))
+    #expect(answer.initialAge == .seconds(50))
+    #expect(!answer.needsConfirmation)
+    #expect(judge([("cache-control", "no-store")], ttl: .seconds(7)).refusal == .noStore)
+  }
+
+  @Test("what may not be stored")
+  func refusals() {
+    #expect(judge([("cache-control", "no-store, max-age=60")]).refusal == .noStore)
+    #expect(judge([("cache-control", "private")]).refusal == .noStore)
+    #expect(judge([("cache-control", "private")], isScoped: true).refusal == nil)
+    #expect(judge([("vary", "*")]).refusal == .varies)
+    #expect(judge([("vary", "accept"), ("vary", "a, *")]).refusal == .varies)
+    #expect(judge([("cache-control", "no-cache")]).refusal == nil)
+  }
+
+  @Test(
+    "statuses",
+    arguments: [
+      (200, true, true), (203, true, true), (206, false, false), (304, false, false),
+      (100, false, false), (404, true, true), (302, false, true), (500, false, true),
+      (403, false, true), (410, true, true),
+    ])
+  func statuses(status: Int, byDefault: Bool, whenTold: Bool) {
+    #expect((judge([], status: status).refusal == nil) == byDefault)
+    let told = judge([("cache-control", "max-age=60")], status: status)
+    #expect((told.refusal == nil) == whenTold)
+  }
+
+  @Test("flags for later uses")
+  func flags() {
+    #expect(judge([("cache-control", "no-cache")]).needsConfirmation)
+    #expect(judge([("pragma", "no-cache")]).needsConfirmation)
+    #expect(judge([("cache-control", "must-revalidate")]).mustRevalidate)
+    #expect(judge([("cache-control", "s-maxage=1")]).mustRevalidate)
+    #expect(!judge([("cache-control", "max-age=1")]).mustRevalidate)
+    #expect(judge([("cache-control", "immutable")]).isImmutable)
+  }
+
+  @Test("Vary is a list of names, each once, in lower case")
+  func vary() {
+    let answer = judge([("vary", "Accept-Encoding, Accept"), ("vary", "accept,,X-Y")])
+    #expect(answer.varyingHeaders == ["accept", "accept-encoding", "x-y"])
+    #expect(judge([("vary", " , ")]).varyingHeaders.isEmpty)
+  }
+}

@@ -1,0 +1,52 @@
+import ImgdCache
+import ImgdSystem
+
+/// Seconds on a clock that begins where a test begins.
+func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+func key(_ url: String, _ identifier: String? = nil, _ scope: CredentialScope? = nil) -> CacheKey {
+  guard let url = try? CanonicalURL.parse(url) else { preconditionFailure("a test's URL is one") }
+  return CacheKey(url: url, identifier: identifier, scope: scope)
+}
+
+/// An image with a payload of `bytes` bytes.
+func image(
+  _ key: CacheKey, bytes: Int = 1_000, serial: UInt64 = 1, headers: HeaderList = [],
+  tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0
+) -> CachedImage {
+  CachedImage(
+    key: key, payload: Payload([UInt8](repeating: 7, count: bytes)),
+    facts: ImageFacts(format: 1, width: width, height: 8, frames: 1, orientation: 1),
+    response: StoredResponse(status: 200, headers: headers),
+    freshness: Freshness(status: 200, headers: headers, receivedAt: 0), tags: tags,
+    serial: serial, isPurged: isPurged, at: at(storedAt), wall: storedAt)
+}
+
+func image(_ url: String, bytes: Int = 1_000, serial: UInt64 = 1) -> CachedImage {
+  image(key(url), bytes: bytes, serial: serial)
+}
+
+extension MemoryTier {
+  static func holding(
+    _ capacity: Int, preferred: Int? = nil, maxEntry: Int? = nil
+  ) -> MemoryTier {
+    MemoryTier(
+      limits: Limits(
+        capacity: capacity, preferred: preferred ?? capacity, maxEntry: maxEntry ?? capacity))
+  }
+}
+
+/// A generator that gives the same numbers in every run.
+struct FixedGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

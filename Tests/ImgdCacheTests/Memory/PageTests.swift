@@ -1,0 +1,66 @@
+import Testing
+
+@testable import ImgdCache
+
+@Suite("Reading a tier page by page")
+struct PageTests {
+  private let tier = MemoryTier.holding(100_000_000)
+
+  private func add(_ range: Range<Int>) {
+    for number in range { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
+  }
+
+  private func readAll(
+    limit: Int, prefix: String? = nil, between: (Int) -> Void = { _ in }
+  ) -> [String] {
+    var names: [String] = []
+    var cursor: UInt64?
+    var pages = 0
+    repeat {
+      let page = tier.page(after: cursor, limit: limit, prefix: prefix)
+      names += page.images.map { String($0.key.url.text.dropFirst(9)) }
+      cursor = page.next
+      pages += 1
+      between(pages)
+    } while cursor != nil
+    return names
+  }
+
+  @Test("gives every image once, in the order of insertion", arguments: [1, 3, 10, 100])
+  func inOrder(limit: Int) {
+    add(0..<10)
+    _ = tier.image(for: key("http://h/3"), at: at(1))
+    #expect(readAll(limit: limit) == (0..<10).map(String.init))
+    #expect(tier.counts.hits == 1)
+  }
+
+  @Test("is not upset by what comes and goes meanwhile")
+  func underChange() {
+    add(0..<200)
+    let names = readAll(limit: 10) { page in
+      if page == 5 {
+        for number in 0..<190 where number != 70 { _ = tier.remove(key("http://h/\(number)")) }
+        add(300..<302)
+        _ = tier.add(image("http://h/195", serial: 9), at: at(0))
+      }
+    }
+    let expected =
+      (0..<50).map(String.init) + ["70"] + (190..<200).map(String.init) + ["300", "301"]
+    #expect(names == expected)
+  }
+
+  @Test("takes a prefix, and looks at no more than it may at once")
+  func prefix() {
+    add(0..<20)
+    #expect(readAll(limit: 2, prefix: "http://h/1").count == 11)
+    #expect(readAll(limit: 2, prefix: "http://i").isEmpty)
+    add(20..<MemoryTier.mostExamined + 20)
+    _ = tier.add(image("http://i/"), at: at(0))
+    let first = tier.page(after: nil, limit: 5, prefix: "http://i")
+    #expect(first.images.isEmpty && first.next != nil)
+    #expect(readAll(limit: 5, prefix: "http://i").count == 1)
+  }
+
+  @Test("an empty tier has an empty page")
+  func empty() { #expect(readAll(limit: 5).isEmpty) }
+}

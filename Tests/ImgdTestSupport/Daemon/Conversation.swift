@@ -1,0 +1,101 @@
+// A conversation with a daemon, written as it looks on the wire.
+//
+// What follows `> ` is sent as it is, with a newline; requests that stand directly under each other
+// go out in one write. What follows `< ` is what must come, in that order, before the next request
+// is sent: an object must have the keys that are shown, and may have others; an array must have as
+// many elements, each as shown; "…" stands for any value. An event that comes where another line is
+// shown is passed over. Lines that begin with `#` and lines without anything are for the reader.
+
+import ImgdWire
+
+package struct Conversation: Sendable {
+  package enum Step: Sendable, Equatable {
+    case say([String])
+    case hear(String)
+  }
+
+  package let steps: [Step]
+
+  package init(_ text: String) {
+    var steps: [Step] = []
+    var said: [String] = []
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let line = line.drop { $0 == " " }
+      if line == ">" || line.hasPrefix("> ") {
+        said.append(String(line.dropFirst(2)))
+      } else {
+        if !said.isEmpty { steps.append(.say(said)) }
+        said = []
+        if line.hasPrefix("< ") { steps.append(.hear(String(line.dropFirst(2)))) }
+      }
+    }
+    self.steps = said.isEmpty ? steps : steps + [.say(said)]
+  }
+}
+
+extension TestClient {
+  /// Holds the conversation; `ORIGIN` in it is the base URL of the test's origin. Answers what was
+  /// heard, line for line as shown.
+  @discardableResult
+  package func play(_ text: String, origin: String = "") throws -> [JSONValue] {
+    var heard: [JSONValue] = []
+    for step in Conversation(text).steps {
+      switch step {
+      case .say(let lines):
+        try sendRaw(Array((lines.joined(separator: "\n") + "\n").in(origin).utf8))
+      case .hear(let line):
+        heard.append(try hear(line.in(origin)))
+      }
+    }
+    return heard
+  }
+
+  /// Receives lines until one is as shown, passing over events.
+  private func hear(_ shown: String) throws -> JSONValue {
+    guard let wanted = try? JSONValue(parsing: shown) else {
+      throw TestFailure("the example is not JSON: \(shown)")
+    }
+    while true {
+      let line = try receive()
+      guard let difference = line.difference(from: wanted) else { return line }
+      if line["event"] == nil {
+        throw TestFailure("\(difference)\n  wanted \(shown)\n  heard  \(line.text)")
+      }
+    }
+  }
+}
+
+extension String {
+  fileprivate func `in`(_ origin: String) -> String {
+    split(separator: "ORIGIN", omittingEmptySubsequences: false).joined(separator: origin)
+  }
+}
+
+extension JSONValue {
+  /// Where this is not as shown; nil when it is.
+  package func difference(from shown: JSONValue, at place: String = "the line") -> String? {
+    switch (self, shown) {
+    case (_, .string("…")): return nil
+    case (.object, .object(let members)):
+      for member in members {
+        guard let value = self[member.name] else { return "\(place) has no \(member.name)" }
+        let difference = value.difference(from: member.value, at: member.name)
+        if let difference { return difference }
+      }
+      return nil
+    case (.array(let elements), .array(let wanted)):
+      guard elements.count == wanted.count else {
+        return "\(place) has \(elements.count) elements instead of \(wanted.count)"
+      }
+      for (index, pair) in zip(elements, wanted).enumerated() {
+        let difference = pair.0.difference(from: pair.1, at: "\(place)[\(index)]")
+        if let difference { return difference }
+      }
+      return nil
+    default: return self == shown ? nil : "\(place) is \(text) instead of \(shown.text)"
+    }
+  }
+
+  /// As JSON, for messages.
+  package var text: String { encoded() }
+}

@@ -1,0 +1,91 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("Encrypted transfers", .timeLimit(.minutes(1)), .nginxRunning)
+struct EncryptedTests {
+  private func bench(_ change: (inout TransferSettings) -> Void = { _ in }) throws -> TransferBench
+  {
+    let authority = try NginxOrigin.current().certificates.authority
+    return try TransferBench(
+      .with { settings in
+        settings.caFile = authority
+        change(&settings)
+      })
+  }
+
+  @Test("speak HTTP/2 where it is offered")
+  func http2() throws {
+    let nginx = try NginxOrigin.current()
+    let result = try bench().fetch(nginx.url(.good, "/a.png"))
+    #expect(result.bytes == sample(100_000))
+    #expect(result.head["x-protocol"] == "HTTP/2.0")
+    #expect(result.head.status == 200)
+  }
+
+  @Test("use a connection again, for a redirect and for others, also many at once")
+  func keptConnection() throws {
+    let nginx = try NginxOrigin.current()
+    let bench = try bench()
+    let first = try bench.fetch(nginx.url(.good, "/protocol")).text
+    #expect(try bench.fetch(nginx.url(.good, "/away")).text == first)
+    let serials = (0..<50).map { _ in bench.begin(nginx.url(.good, "/protocol")) }
+    for serial in serials {
+      guard case .received(let result) = try bench.outcome(of: serial) else {
+        throw TestFailure("not received")
+      }
+      #expect(result.text == first)
+    }
+  }
+
+  @Test("go to the host under each of its names")
+  func names() throws {
+    let nginx = try NginxOrigin.current()
+    #expect(try bench().fetch(nginx.url(.good, "/a.png", host: "localhost")).payload.count > 0)
+  }
+
+  @Test(
+    "fail without trust",
+    arguments: [NginxOrigin.Site.otherName, .expired, .selfSigned, .oldProtocol])
+  func trust(site: NginxOrigin.Site) throws {
+    let nginx = try NginxOrigin.current()
+    let failure = try bench { $0.retries = 2 }.failure(nginx.url(site, "/a.png?key=secret"))
+    #expect(failure.kind == .tls, "\(failure)")
+    #expect(failure.message.contains("127.0.0.1"))
+    #expect(!failure.message.contains("secret"))
+    #expect(failure.retries == 0)
+  }
+
+  @Test("trust nobody but the file of certificates")
+  func otherAuthority() throws {
+    let nginx = try NginxOrigin.current()
+    let system = try TransferBench()
+    #expect(try system.failure(nginx.url(.good, "/a.png")).kind == .tls)
+    let missing = try bench { $0.caFile = "/nowhere/ca.pem" }
+    #expect(try missing.failure(nginx.url(.good, "/a.png")).kind == .tls)
+  }
+
+  @Test("are not mistaken for plain ones")
+  func schemes() throws {
+    let nginx = try NginxOrigin.current()
+    let plain = nginx.url(.good, "/a.png").replacing("https://", with: "http://")
+    #expect(try bench().failure(plain).status == 400)
+  }
+
+  @Test("stop at the limit within HTTP/2 as well, and leave the others alone")
+  func limit() throws {
+    let nginx = try NginxOrigin.current()
+    let bench = try bench()
+    let serials = (0..<8).map { index in
+      bench.begin(nginx.url(.good, "/a.png"), maxBytes: index % 2 == 0 ? 50_000 : 100_000)
+    }
+    for (index, serial) in serials.enumerated() {
+      switch try bench.outcome(of: serial) {
+      case .failed(let failure): #expect(failure.kind == .tooLarge && index % 2 == 0)
+      case .received(let result): #expect(result.payload.count == 100_000 && index % 2 == 1)
+      }
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import Testing
+
+@testable import ImgdWire
+
+@Suite("A fetch")
+struct FetchRequestTests {
+  @Test("with every field holds all of them")
+  func everyField() throws {
+    let fetch = try #require(
+      self.fetch(
+        """
+        "identifier":"i","receipt":"5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11","cache":"reload",\
+        "deliver":"pixels","store":"memory","resize":{"width":640,"height":480,"fit":"cover",\
+        "enlarge":true},"format":"webp","priority":"high","slot":"s","headers":{"Accept":"a/b",\
+        "X-Y":"é\\tz"},"progress":true,"events":true,"wait":false,"detach":true,\
+        "timeout_ms":1500,"max_bytes":1,"tags":["a","b"],"ttl":60,"http":true
+        """))
+    #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
+    #expect(fetch.receipt == ReceiptID("5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"))
+    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.format == .webp)
+    #expect(fetch.resize == ResizeRequest(width: 640, height: 480, fit: .cover, enlarge: true))
+    #expect(fetch.priority == .high && fetch.slot == "s")
+    #expect(
+      fetch.headers == [
+        RequestHeader(name: "Accept", value: "a/b"), RequestHeader(name: "X-Y", value: "é\tz"),
+      ])
+    #expect(fetch.progress && fetch.events && !fetch.wait && fetch.detach && fetch.http)
+    #expect(fetch.timeoutMilliseconds == 1500 && fetch.maxBytes == 1 && fetch.ttl == 60)
+    #expect(fetch.tags == ["a", "b"])
+  }
+
+  @Test("with nothing but a URL has the defaults and no box")
+  func defaults() throws {
+    guard case .fetch(let fetch) = request(#"{"cmd":"fetch","url":"u"}"#) else { return }
+    #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
+    #expect(fetch.priority == .normal && fetch.format == .original && fetch.wait)
+    #expect(!fetch.progress && !fetch.events && !fetch.detach && !fetch.http)
+    #expect(fetch.extras == nil && fetch.identifier == nil && fetch.headers.isEmpty)
+    #expect(fetch.tags.isEmpty && fetch.resize == nil && fetch.receipt == nil)
+    #expect(self.fetch(#""deliver":"fd""#)?.extras == nil)
+  }
+
+  private func fetch(_ fields: String) -> FetchRequest? {
+    ImgdWireTests.fetch(fields)
+  }
+
+  @Test("takes every name of every choice")
+  func choices() {
+    for mode in CacheMode.allCases {
+      #expect(fetch(#""cache":"\#(mode.rawValue)""#)?.cache == mode)
+    }
+    for delivery in Delivery.allCases {
+      #expect(fetch(#""deliver":"\#(delivery)""#)?.delivery == delivery)
+    }
+    for store in StorePolicy.allCases { #expect(fetch(#""store":"\#(store)""#)?.store == store) }
+    for priority in Priority.allCases {
+      #expect(fetch(#""priority":"\#(priority)""#)?.priority == priority)
+    }
+    for format in OutputFormat.allCases {
+      #expect(fetch(#""format":"\#(format)""#)?.format == format)
+    }
+  }
+
+  @Test("that may not be stored is stored nowhere, whatever store says")
+  func noStore() {
+    #expect(fetch(#""cache":"no-store""#)?.store == StorePolicy.none)
+    #expect(fetch(#""store":"disk","cache":"no-store""#)?.store == StorePolicy.none)
+  }
+
+  @Test("ranks priorities and knows which tiers may store")
+  func meanings() {
+    #expect(Priority.low < .normal && Priority.normal < .high && Priority.allCases.max() == .high)
+    #expect(StorePolicy.allCases.map(\.allowsMemory) == [true, true, false, false])
+    #expect(StorePolicy.allCases.map(\.allowsDisk) == [true, false, true, false])
+  }
+
+  static let accepted = [
+    #""identifier":"""#, #""identifier":\#(letters(256))"#, #""slot":\#(letters(128))"#,
+    #""timeout_ms":1"#, #""timeout_ms":86400000"#, #""timeout_ms":1.0"#, #""max_bytes":1e3"#,
+    #""max_bytes":9223372036854775807"#, #""ttl":0"#, #""ttl":315360000"#, #""tags":[]"#,
+    #""tags":[\#(Array(repeating: letters(64), count: 16).joined(separator: ","))]"#,
+    #""headers":{}"#, #""headers":{"a":"","!#$%&'*+-.^_`|~09azAZ":" \t~ "}"#,
+    #""headers":{"Authorization":"Basic eA==","Cookie":"a=b"}"#,
+    #""resize":{"width":1}"#, #""resize":{"height":65535}"#, #""resize":{"width":1,"x_":[]}"#,
+    #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
+  ]
+
+  @Test("takes values up to their borders", arguments: accepted)
+  func accepts(fields: String) {
+    #expect(fetch(fields) != nil)
+  }
+
+  static let refused: [(String, String)] = [
+    (#""identifier":null"#, "identifier"), (#""identifier":\#(letters(257))"#, "identifier"),
+    (#""cache":"Reload""#, "cache"), (#""cache":"default_""#, "cache"), (#""cache":1"#, "cache"),
+    (#""cache":"a name that is far too long""#, "cache"), (#""deliver":true"#, "deliver"),
+    (#""store":"""#, "store"), (#""format":"gif""#, "format"), (#""priority":1"#, "priority"),
+    (#""slot":"""#, "slot"), (#""slot":\#(letters(129))"#, "slot"), (#""slot":[]"#, "slot"),
+    (#""progress":"true""#, "progress"), (#""events":["jobs"]"#, "events"), (#""wait":0"#, "wait"),
+    (#""detach":null"#, "detach"), (#""http":1"#, "http"),
+    (#""receipt":"5d0c9b7e2a434b579a572c2e3c9e1b11""#, "receipt"), (#""receipt":1"#, "receipt"),
+    (#""timeout_ms":0"#, "timeout_ms"), (#""timeout_ms":86400001"#, "timeout_ms"),
+    (#""timeout_ms":0.5"#, "timeout_ms"), (#""max_bytes":0"#, "max_bytes"),
+    (#""max_bytes":9223372036854775808"#, "max_bytes"), (#""max_bytes":-1e300"#, "max_bytes"),
+    (#""ttl":-1"#, "ttl"), (#""ttl":315360001"#, "ttl"), (#""ttl":"60""#, "ttl"),
+    (#""tags":"a""#, "tags"), (#""tags":[""]"#, "tags"), (#""tags":[1]"#, "tags"),
+    (#""tags":{}"#, "tags"), (#""tags":[\#(letters(65))]"#, "tags"),
+    (#""tags":[\#(Array(repeating: letters(1), count: 17).joined(separator: ","))]"#, "tags"),
+    (#""resize":1"#, "resize"), (#""resize":{}"#, "resize"), (#""resize":{"width":0}"#, "resize"),
+    (#""resize":{"width":65536}"#, "resize"), (#""resize":{"width":"1"}"#, "resize"),
+    (#""resize":{"width":1.5}"#, "resize"), (#""resize":{"width":1,"fit":"cover"}"#, "resize"),
+    (#""resize":{"height":1,"fit":"fill"}"#, "resize"), (#""resize":{"fit":"contain"}"#, "resize"),
+    (#""resize":{"width":1,"fit":"crop"}"#, "resize"), (#""resize":{"width":1,"fit":1}"#, "resize"),
+    (#""resize":{"width":1,"enlarge":1}"#, "resize"),
+    (#""headers":[]"#, "headers"), (#""headers":{"":"x"}"#, "headers"),
+    (#""headers":{"a b":"x"}"#, "headers"), (#""headers":{"a:":"x"}"#, "headers"),
+    (#""headers":{"é":"x"}"#, "headers"), (#""headers":{"a":1}"#, "headers"),
+    (#""headers":{"a":"x\r\ny"}"#, "headers"), (#""headers":{"a":"\u007f"}"#, "headers"),
+    (#""headers":{"a":"\u0001"}"#, "headers"), (#""headers":{"a":"1","A":"2"}"#, "headers"),
+  ]
+
+  @Test("with a wrong value is refused, naming the field", arguments: refused)
+  func refuses(fields: String, field: String) throws {
+    let error = try #require(refusal(#"{"cmd":"fetch","url":"u",\#(fields)}"#))
+    #expect(error.code == .badRequest && error.message.contains("\"\(field)"), "\(error)")
+    #expect(error.details == [.init("field", .string(field))])
+  }
+
+  @Test("may not set the headers that frame, route or encode the message")
+  func forbiddenHeaders() throws {
+    for name in [
+      "Host", "Content-Length", "Range", "Connection", "Keep-Alive", "Proxy-Authorization",
+      "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
+      "Accept-Encoding",
+    ] {
+      for spelling in [name, name.lowercased(), name.uppercased()] {
+        let error = try #require(
+          refusal(#"{"cmd":"fetch","url":"u","headers":{"Accept":"x","\#(spelling)":"x"}}"#))
+        #expect(error.code == .badRequest && error.message.contains("\"\(spelling)\""))
+      }
+    }
+  }
+
+  @Test("has at most 64 headers")
+  func headerCount() {
+    func headers(_ count: Int) -> String {
+      #""headers":{"# + (0..<count).map { "\"h\($0)\":\"\"" }.joined(separator: ",") + "}"
+    }
+    #expect(fetch(headers(64))?.headers.count == 64)
+    #expect(refusal(#"{"cmd":"fetch","url":"u",\#(headers(65))}"#)?.code == .badRequest)
+  }
+
+  @Test("knows what a resize has not")
+  func unknownInResize() {
+    let error = refusal(#"{"cmd":"fetch","url":"u","resize":{"width":1,"depth":1}}"#)
+    #expect(error?.code == .unknownField)
+    #expect(error?.details == [.init("field", "resize.depth")])
+  }
+
+  @Test("of a URL that is empty or too long says so, and names the slot that asked")
+  func urlLength() {
+    for length in [0, 8193] {
+      let line = #"{"cmd":"fetch","slot":"s","url":\#(letters(length))}"#
+      let parsed = RequestParser.parse(Array(line.utf8).span)
+      guard case .refused(let error) = parsed.outcome else {
+        Issue.record("accepted")
+        continue
+      }
+      #expect(error.code == .badURL && error.message.contains("\(length) bytes"))
+      #expect(parsed.slot == "s")
+    }
+    #expect(refusal(#"{"cmd":"fetch","url":7}"#)?.code == .badRequest)
+    #expect(request(#"{"cmd":"fetch","url":\#(letters(8192))}"#) != nil)
+  }
+}

@@ -1,0 +1,55 @@
+import ImgdWire
+import Testing
+
+@Suite("The line of a hit")
+struct HitLineTests {
+  private func line(
+    id: Int64? = nil, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
+    elapsed: UInt64 = 0, ending: String = "}\n"
+  ) -> (text: String, receipt: ReceiptID) {
+    let receipt = ReceiptID.random(using: words)
+    var bytes = Array("before".utf8)
+    HitLine(
+      id: id, receipt: receipt, facts: Array(#""url":"http://h/""#.utf8), age: age,
+      freshFor: freshFor, elapsedMicroseconds: elapsed, ending: Array(ending.utf8)
+    ).append(to: &bytes)
+    return (String(decoding: bytes, as: UTF8.self), receipt)
+  }
+
+  @Test("it is what the general writer would have written")
+  func equalsTheGeneralWriter() {
+    for id: Int64? in [nil, 0, 7, -1, .min, .max] {
+      let (text, receipt) = line(id: id, age: 12, freshFor: 3_588, elapsed: 1_749)
+      var json = JSONWriter()
+      ReplyEncoder.begin(
+        id: id.map { .integer($0) } ?? .none, ok: true, receipt: receipt, into: &json)
+      json.field("url", "http://h/")
+      json.field("age", 12)
+      json.field("fresh_for", 3_588)
+      json.field("elapsed_ms", millisecondsOf: 1_749)
+      ReplyEncoder.end(into: &json)
+      #expect(text == "before" + String(decoding: json.bytes, as: UTF8.self))
+    }
+  }
+
+  @Test("every receipt is written as it prints")
+  func receipts() {
+    var random = SystemRandomNumberGenerator()
+    let edges: [UInt64] = [0, .max, 0x0123_4567_89ab_cdef, 0x9999_9999_aaaa_aaaa]
+    for round in 0..<2_000 {
+      let words = (
+        round < 16 ? edges[round / 4] : random.next(), round < 16 ? edges[round % 4] : random.next()
+      )
+      let (text, receipt) = line(words: words)
+      #expect(text.hasPrefix(#"before{"ok":true,"receipt":"\#(receipt)","url""#))
+    }
+  }
+
+  @Test("the longest numbers fit", arguments: [Int64.min, .max])
+  func longestNumbers(id: Int64) {
+    let (text, _) = line(
+      id: id, age: .max, freshFor: .max, elapsed: .max, ending: String(repeating: "x", count: 500))
+    #expect(text.hasSuffix(String(repeating: "x", count: 500)))
+    #expect(text.contains(#""age":9223372036854775807,"fresh_for":9223372036854775807"#))
+  }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import ImgdWire
+
+@Suite("A JSON value")
+struct JSONValueTests {
+  static let samples: [JSONValue] = [
+    .null, true, false, 0, .integer(.min), .integer(.max), .number(1.7), .number(-1e-9),
+    .number(1e300), .number(.leastNonzeroMagnitude), .number(.greatestFiniteMagnitude), "", "é😀",
+    "\"\\/\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}\u{2028}", [], [:], [1, "two", [.null]],
+    ["a": ["b": [true, ["c": .number(2.5)]]], "": [], "\n": "x"],
+  ]
+
+  @Test("reads back as itself from one line and from many", arguments: samples)
+  func roundTrip(value: JSONValue) throws {
+    #expect(try JSONValue(parsing: value.encoded()) == value)
+    #expect(try JSONValue(parsing: value.encoded(pretty: true)) == value)
+    #expect(!value.encoded().utf8.contains { $0 < 0x20 })
+  }
+
+  @Test("is indented by two where people read it")
+  func pretty() {
+    let value: JSONValue = ["a": [1, [:]], "b": []]
+    #expect(value.encoded() == #"{"a":[1,{}],"b":[]}"#)
+    #expect(
+      value.encoded(pretty: true) == """
+        {
+          "a": [
+            1,
+            {}
+          ],
+          "b": []
+        }
+        """)
+  }
+
+  @Test("gives what it holds and nil for what it does not")
+  func accessors() {
+    let value: JSONValue = ["s": "x", "i": 3, "d": .number(2), "b": true, "a": [1], "n": .null]
+    #expect(value["s"]?.string == "x" && value["s"]?.integer == nil)
+    #expect(value["i"]?.integer == 3 && value["i"]?.double == 3 && value["i"]?.bool == nil)
+    #expect(value["d"]?.integer == 2 && value["d"]?.double == 2)
+    #expect(value["b"]?.bool == true && value["b"]?.string == nil)
+    #expect(value["a"]?.array == [1] && value["a"]?[0] == 1 && value["a"]?[1] == nil)
+    #expect(value["n"]?.isNull == true && value["missing"] == nil && value[0] == nil)
+    #expect(value["a"]?[-1] == nil && value["a"]?["x"] == nil && value.object?.count == 6)
+    #expect(JSONValue.number(0.5).integer == nil && JSONValue.number(1e300).integer == nil)
+  }
+}

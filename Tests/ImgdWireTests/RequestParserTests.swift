@@ -1,0 +1,215 @@
+import Testing
+
+@testable import ImgdWire
+
+@Suite("A request line")
+struct RequestParserTests {
+  static let uuid = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+  static let receipt = ReceiptID(uuid) ?? .random(using: (0, 0))
+
+  static let commands: [(String, Request)] = [
+    (#"{"cmd":"fetch","url":"u"}"#, .fetch(FetchRequest(url: "u"))),
+    (#"{"cmd":"cancel","receipt":"\#(uuid)"}"#, .cancel(.receipt(receipt))),
+    (#"{"cmd":"cancel","slot":"s"}"#, .cancel(.slot("s"))),
+    (#"{"tag":"t","cmd":"cancel"}"#, .cancel(.tag("t"))),
+    (#"{"cmd":"cancel","all":true}"#, .cancel(.all)),
+    (#"{"cmd":"wait","receipt":"\#(uuid)"}"#, .wait(WaitRequest(receipt: receipt))),
+    (
+      #"{"cmd":"wait","receipt":"\#(uuid)","deliver":"fd"}"#,
+      .wait(WaitRequest(receipt: receipt, delivery: .fd))
+    ),
+    (#"{"cmd":"list"}"#, .list), (#"{"cmd":"slots"}"#, .slots), (#"{"cmd":"stats"}"#, .stats),
+    (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
+    (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),
+    (#"{"cmd":"query","url":"u"}"#, .query(url: "u", identifier: nil)),
+    (#"{"identifier":"i","url":"u","cmd":"query"}"#, .query(url: "u", identifier: "i")),
+    (#"{"cmd":"purge"}"#, .purge(PurgeRequest())),
+    (#"{"cmd":"entries"}"#, .entries(EntriesRequest())),
+    (#"{"cmd":"subscribe"}"#, .subscribe(.all)),
+    (#"{"cmd":"subscribe","events":[]}"#, .subscribe([])),
+    (#"{"cmd":"subscribe","events":["jobs"]}"#, .subscribe(.jobs)),
+    (
+      #"{"cmd":"subscribe","events":["cache","pressure","config","cache"]}"#,
+      .subscribe([.cache, .pressure, .config])
+    ),
+  ]
+
+  @Test("is understood as its command", arguments: commands)
+  func understands(line: String, expected: Request) {
+    #expect(request(line) == expected)
+    #expect(request(" \t" + line + "\r ") == expected)
+  }
+
+  @Test("can name every command")
+  func everyCommand() {
+    let asked = Set(Self.commands.map(\.1.command))
+    #expect(asked == Set(Request.Command.allCases))
+  }
+
+  @Test("has a place for every field that some command knows")
+  func everyField() {
+    let known = Request.Command.allCases.reduce(FieldSet.frame) { $0.union($1.fields) }
+    #expect(known.fields == RequestField.allCases)
+    for field in RequestField.allCases {
+      var fields = RequestFields()
+      #expect(throws: Never.self) { try fields.scan(Array("{\"\(field.name)\":0}".utf8).span) }
+      #expect(fields.present == FieldSet(field) && fields.unknownName == nil)
+    }
+  }
+
+  @Test("may spell its names and values with escapes")
+  func escapedNames() {
+    let line =
+      #"{"c\u006dd":"f\u0065tch","\u0075rl":"\u0061\/b","deliver":"\u0066d","x\u005fy":[]}"#
+    guard case .fetch(let fetch) = request(line) else { return }
+    #expect(fetch.url == "a/b" && fetch.delivery == .fd)
+  }
+
+  @Test("of a purge takes every filter")
+  func purge() {
+    let line = """
+      {"cmd":"purge","tier":"disk","url":"u","identifier":"","prefix":"p","host":"h","tag":"t",\
+      "older_than":0,"unused_for":315360000,"expired":true,"soft":true}
+      """
+    guard case .purge(let purge) = request(line) else { return }
+    #expect(purge.tier == .disk && purge.url == "u" && purge.identifier == "")
+    #expect(purge.prefix == "p" && purge.host == "h" && purge.tag == "t")
+    #expect(purge.olderThan == 0 && purge.unusedFor == 315_360_000)
+    #expect(purge.expired && purge.soft)
+    #expect(PurgeRequest().tier == .all && !PurgeRequest().expired && !PurgeRequest().soft)
+  }
+
+  @Test("of entries takes a page")
+  func entries() {
+    let line = #"{"cmd":"entries","tier":"disk","limit":1e3,"cursor":"c","prefix":"p"}"#
+    guard case .entries(let entries) = request(line) else { return }
+    #expect(entries.tier == .disk && entries.limit == 1000)
+    #expect(entries.cursor == "c" && entries.prefix == "p")
+    #expect(EntriesRequest().limit == 100 && EntriesRequest().tier == .memory)
+  }
+
+  static let ids: [(String, RequestID)] = [
+    ("0", .integer(0)), ("-7", .integer(-7)), ("9223372036854775807", .integer(.max)),
+    ("-9223372036854775808", .integer(.min)), ("1.0", .integer(1)), ("1e3", .integer(1000)),
+    (#""""#, .string("")), (#""é\n""#, .string("é\n")),
+    (letters(64), .string(String(repeating: "x", count: 64))),
+  ]
+
+  @Test("has its id echoed, whether it is good or bad", arguments: ids)
+  func echoesID(text: String, id: RequestID) {
+    for line in [
+      #"{"cmd":"ping","id":\#(text)}"#, #"{"id":\#(text),"cmd":"nothing"}"#, #"{"id":\#(text)}"#,
+      #"{"id":\#(text),"cmd":"ping","what":1}"#, #"{"id":\#(text),"cmd":"fetch","url":1}"#,
+      #"{"id":\#(text),"cmd":"#, #"{"id":\#(text),"id":1}"#, #"{"id":\#(text)} x"#,
+    ] {
+      #expect(RequestParser.parse(Array(line.utf8).span).id == id, "\(line)")
+    }
+  }
+
+  @Test(
+    "with an id of another kind is refused",
+    arguments: [
+      "null", "true", "[]", "{}", "1.5", "1e19", "9223372036854775808", letters(65),
+      "\"" + String(repeating: "é", count: 33) + "\"",
+    ])
+  func refusesID(text: String) {
+    let parsed = RequestParser.parse(Array(#"{"cmd":"ping","id":\#(text)}"#.utf8).span)
+    guard case .refused(let error) = parsed.outcome else {
+      Issue.record("accepted")
+      return
+    }
+    #expect(error.code == .badRequest && error.details == [.init("field", "id")])
+    #expect(parsed.id == .none)
+  }
+
+  static let refused: [(String, ReplyCode, String)] = [
+    ("", .badJSON, "byte 0"), ("{", .badJSON, "a key"), ("fetch", .badJSON, "byte 0"),
+    (#"{"cmd":"ping"} {}"#, .badJSON, "byte 15"), (#"{"cmd":"ping",}"#, .badJSON, "a key"),
+    (#"{"cmd":"ping","cmd":"ping"}"#, .badJSON, "byte 14"),
+    (#"{"cmd":"ping","c\u006dd":"ping"}"#, .badJSON, "byte 14"),
+    (#"{"cmd":"ping","x_a":1,"x_a":2}"#, .badJSON, "does not have yet"),
+    (#"{"cmd":"ping","x_a":{"b":1,"b":2}}"#, .badJSON, "does not have yet"),
+    ("{\"cmd\":\"ping\",\"x_a\":\"\u{0}\"}", .badJSON, "NUL"),
+    ("[]", .badRequest, "JSON object"), ("7", .badRequest, "7"), ("null", .badRequest, "null"),
+    ("\"fetch\"", .badRequest, "\"fetch\""),
+    ("{}", .badRequest, "\"cmd\""), (#"{"url":"u"}"#, .badRequest, "\"cmd\""),
+    (#"{"cmd":1}"#, .badRequest, "\"cmd\" was 1"), (#"{"cmd":null}"#, .badRequest, "null"),
+    (#"{"cmd":["ping"]}"#, .badRequest, #"["ping"]"#),
+    (#"{"cmd":"fetsh"}"#, .unknownCommand, "\"fetsh\""),
+    (#"{"cmd":"fetsh"}"#, .unknownCommand, "\"fetch\", \"cancel\""),
+    (#"{"cmd":""}"#, .unknownCommand, "\"\""), (#"{"cmd":"Fetch"}"#, .unknownCommand, "\"Fetch\""),
+    (#"{"cmd":"a name beyond sixteen bytes"}"#, .unknownCommand, "beyond"),
+    (#"{"cmd":"ping","url":"u"}"#, .unknownField, "\"url\""),
+    (#"{"cmd":"ping","url":"u"}"#, .unknownField, "it has cmd, id"),
+    (#"{"cmd":"fetch","url":"u","ulr":"u"}"#, .unknownField, "\"ulr\""),
+    (#"{"cmd":"fetch","url":"u","Url":"u"}"#, .unknownField, "\"Url\""),
+    (#"{"cmd":"fetch","url":"u","tag":"u"}"#, .unknownField, "tags"),
+    (#"{"cmd":"fetch","url":1,"x":1}"#, .unknownField, "\"x\""),
+    (#"{"cmd":"fetch"}"#, .badRequest, "\"url\""), (#"{"cmd":"query"}"#, .badRequest, "\"url\""),
+    (#"{"cmd":"wait"}"#, .badRequest, "\"receipt\""),
+    (#"{"cmd":"wait","receipt":"\#(uuid)","deliver":"air"}"#, .badRequest, "\"air\""),
+    (#"{"cmd":"cancel"}"#, .badRequest, "exactly one"),
+    (#"{"cmd":"cancel","slot":"a","tag":"b"}"#, .badRequest, "exactly one"),
+    (#"{"cmd":"cancel","all":false}"#, .badRequest, "takes true"),
+    (#"{"cmd":"cancel","all":1}"#, .badRequest, "\"all\" was 1"),
+    (#"{"cmd":"cancel","receipt":"x"}"#, .badRequest, "a UUID"),
+    (#"{"cmd":"cancel","tag":""}"#, .badRequest, "\"tag\""),
+    (#"{"cmd":"purge","tier":"tape"}"#, .badRequest, "\"all\", \"memory\", \"disk\""),
+    (#"{"cmd":"purge","older_than":-1}"#, .badRequest, "\"older_than\" was -1"),
+    (#"{"cmd":"purge","unused_for":1.5}"#, .badRequest, "was 1.5"),
+    (#"{"cmd":"purge","host":\#(letters(256))}"#, .badRequest, "\"host\""),
+    (#"{"cmd":"purge","url":""}"#, .badURL, "\"url\""),
+    (#"{"cmd":"entries","tier":"all"}"#, .badRequest, "\"all\""),
+    (#"{"cmd":"entries","limit":0}"#, .badRequest, "from 1 to 1000"),
+    (#"{"cmd":"entries","limit":1001}"#, .badRequest, "1001"),
+    (#"{"cmd":"entries","limit":1e30}"#, .badRequest, "1e30"),
+    (#"{"cmd":"entries","limit":"5"}"#, .badRequest, "\"5\""),
+    (#"{"cmd":"entries","cursor":""}"#, .badRequest, "\"cursor\""),
+    (#"{"cmd":"subscribe","events":true}"#, .badRequest, "\"jobs\""),
+    (#"{"cmd":"subscribe","events":["job"]}"#, .badRequest, #"["job"]"#),
+    (#"{"cmd":"subscribe","events":[1]}"#, .badRequest, "[1]"),
+  ]
+
+  @Test("that is wrong is refused, and told what was wrong", arguments: refused)
+  func refuses(line: String, code: ReplyCode, part: String) throws {
+    let error = try #require(refusal(line))
+    #expect(error.code == code && error.message.contains(part), "\(error)")
+  }
+
+  @Test("may hold fields that begin with x_, of any type and in any place")
+  func ignoresExtensions() {
+    for value in ["1", "null", "\"a\"", "[1,{}]", #"{"cmd":"list","y":{}}"#] {
+      #expect(request(#"{"x_":\#(value),"cmd":"ping","x_other":\#(value)}"#) == .ping)
+      #expect(fetch(#""x_a":\#(value)"#) == FetchRequest(url: "u"))
+    }
+  }
+
+  @Test("nests sixteen levels with the request itself as the first")
+  func boundsDepth() {
+    func line(_ depth: Int) -> String {
+      let brackets = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
+      return #"{"cmd":"ping","x_":\#(brackets.0)\#(brackets.1)}"#
+    }
+    #expect(request(line(15)) == .ping)
+    #expect(refusal(line(16))?.code == .badJSON)
+    #expect(refusal(line(16))?.message.contains("16 levels") == true)
+  }
+
+  @Test("is shown shortened in a message, between characters")
+  func shortens() throws {
+    let long = String(repeating: "é", count: 5000)
+    for line in [
+      #"{"cmd":"\#(long)"}"#, #"{"cmd":"ping","\#(long)":1}"#, #"{"cmd":"ping","id":"x\#(long)"}"#,
+      "\"\(long)\"",
+    ] {
+      let error = try #require(refusal(line))
+      #expect(error.message.contains("éé…") && error.message.utf8.count < 400)
+      #expect(!error.message.contains("\u{FFFD}"))
+    }
+  }
+
+  @Test("that is refused for its grammar tells the byte to programs too")
+  func tellsOffset() {
+    #expect(refusal(#"{"cmd" "ping"}"#)?.details == [.init("offset", 7)])
+  }
+}

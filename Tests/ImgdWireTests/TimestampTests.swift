@@ -1,0 +1,34 @@
+import Glibc
+import Testing
+
+@testable import ImgdWire
+
+@Suite("A timestamp")
+struct TimestampTests {
+  @Test(
+    "is written as RFC 3339 in UTC",
+    arguments: [
+      (Int64(0), "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+      (951_782_400, "2000-02-29T00:00:00Z"), (951_868_799, "2000-02-29T23:59:59Z"),
+      (951_868_800, "2000-03-01T00:00:00Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+      (1_709_164_800, "2024-02-29T00:00:00Z"), (1_735_689_599, "2024-12-31T23:59:59Z"),
+      (-62_167_219_200, "0000-01-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
+      (.max, "9999-12-31T23:59:59Z"), (.min, "0000-01-01T00:00:00Z"),
+    ])
+  func text(moment: Int64, text: String) {
+    #expect(Timestamp.rfc3339(moment) == text)
+  }
+
+  @Test("agrees with the C library on a day in every month of six centuries")
+  func agreesWithC() {
+    for month in 0..<7200 {
+      var moment = -11_676_096_000 + month * 2_629_746
+      var parts = tm()
+      gmtime_r(&moment, &parts)
+      let date = [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
+      let text = Timestamp.rfc3339(Int64(moment))
+      #expect(text.prefix(10).split(separator: "-").compactMap { Int($0) } == date)
+      #expect(text.dropFirst(11).prefix(2) == (parts.tm_hour < 10 ? "0" : "") + "\(parts.tm_hour)")
+    }
+  }
+}
