@@ -47,7 +47,7 @@ final class Daemon {
     } catch { throw .system(error) }
     commands.server = server
     reloader.onReload = { [unowned self] in apply($0) }
-    reloader.onAnswer = { [unowned self] in hub.configuration(wasTaken: $0.isTaken) }
+    reloader.onAnswer = { [unowned self] in hub.configuration(wasTaken: $0.isGood) }
   }
 
   private struct Parts {

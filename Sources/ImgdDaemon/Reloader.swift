@@ -8,7 +8,9 @@ final class Reloader {
     case changedButFor([String], waiting: [String])
     case refused(String)
 
-    var isTaken: Bool { if case .refused = self { false } else { true } }
+    var isGood: Bool {
+      if case .refused = self { false } else { true }
+    }
   }
 
   private let source: ConfigurationSource
@@ -29,13 +31,12 @@ final class Reloader {
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
     let source = self.source
-    workers.submit(
-      { Result { () throws(ConfigurationProblems) in try source.load() } },
-      then: { [unowned self] in
-        let answer = take($0)
-        onAnswer(answer)
-        answered(answer)
-      })
+    workers.submit({ Result { () throws(ConfigurationProblems) in try source.load() } }) {
+      [unowned self] in
+      let answer = take($0)
+      onAnswer(answer)
+      answered(answer)
+    }
   }
 
   func stop() {

@@ -1,9 +1,13 @@
 /// First in, first out, at constant cost a step, and no larger than about twice what waits in it.
-struct Fifo<Element> {
+package struct Fifo<Element> {
   private var items: [Element?] = []
   private var head = 0
 
-  var count: Int { items.count - head }
+  package var count: Int { items.count - head }
+
+  package var isEmpty: Bool { count == 0 }
+
+  package init() {}
 
   /// The element that waits `index` places behind the first; nil beyond the last.
   subscript(index: Int) -> Element? {
@@ -13,11 +17,11 @@ struct Fifo<Element> {
   /// The element that came last.
   var last: Element? { items.last ?? nil }
 
-  mutating func append(_ element: Element) {
+  package mutating func append(_ element: Element) {
     items.append(element)
   }
 
-  mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Element? {
     guard head < items.count else { return nil }
     let first = items[head].take()
     head += 1

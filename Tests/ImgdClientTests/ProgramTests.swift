@@ -32,13 +32,14 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let echo = try ScriptedDaemon { request in
       #expect(
         request == #"{"cmd":"fetch","id":0,"url":"http://h/\"","progress":true,"cache":"reload","#
-          + #""identifier":"i","priority":"low","timeout_ms":2000,"max_bytes":1024,"tags":["t"],"#
+          + #""identifier":"i","priority":"low","timeout_ms":60000,"max_bytes":1024,"tags":["t"],"#
           + #""headers":{"A":"b"}}"#)
       return [picture(request)]
     }
     let arguments = [
       "fetch", "http://h/\"", "--json", "--cache", "reload", "--identifier", "i", "--priority",
-      "low", "--tag", "t", "--timeout", "2s", "--max-bytes", "1K", "--header", "A: b", "--progress",
+      "low", "--tag", "t", "--timeout", "60s", "--max-bytes", "1K", "--header", "A: b",
+      "--progress",
     ]
     #expect(imgctl(arguments, echo).exitCode == .done)
   }
@@ -75,7 +76,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
     let urls = (0..<600).map { "http://h/\($0)" }
     let run = imgctl(
-      ["fetch", "-", "--timeout", "5s"], daemon,
+      ["fetch", "-", "--timeout", "60s"], daemon,
       input: "# a list\n\n" + urls.joined(separator: " \r\n\t"))
     #expect(run.exitCode == .done)
     let lines = run.output.split(separator: "\n").map { $0.prefix { $0 != " " } }

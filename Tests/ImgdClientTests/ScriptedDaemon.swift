@@ -67,7 +67,8 @@ final class ScriptedDaemon {
       scratch.withBytes(count) { bytes in
         framer.feed(bytes) { finding in
           guard case .line(let line) = finding else { return .next }
-          answers += script(String(decoding: line.indices.map { line[$0] }, as: UTF8.self))
+          answers += script(
+            line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
           return .next
         }
       }

@@ -53,10 +53,11 @@ import Testing
     #expect(verdict(Array("GIF89a".utf8) + [0, 0, 4, 0, 0, 0, 0]) == "gif whose width is 0")
   }
 
-  @Test("100,000 frames are counted")
+  @Test("70,000 frames are counted")
   func manyFrames() {
-    let frames = [[UInt8]](repeating: Self.frame, count: 100_000).joined()
-    #expect(verdict(Self.screen + frames) == line(.gif, 3, 4, frames: 100_000))
+    var bytes = Self.screen
+    for _ in 0..<70_000 { bytes += Self.frame }
+    #expect(verdict(bytes) == line(.gif, 3, 4, frames: 70_000))
   }
 
   @Test("the walk ends at its limit")

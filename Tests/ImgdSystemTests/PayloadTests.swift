@@ -20,7 +20,7 @@ import Testing
   }
 
   private func content(_ payload: Payload) -> [UInt8] {
-    payload.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    payload.withBytes { bytes in bytes.withUnsafeBufferPointer { Array($0) } }
   }
 
   private func content(_ file: borrowing FileDescriptor) -> [UInt8] {
@@ -138,7 +138,7 @@ import Testing
 
   @Test func aHundredThousandSmallOnesCostNoDescriptors() async {
     await #expect(processExitsWith: .success) {
-      let before = openDescriptors()
+      let before = openDescriptors(of: "/memfd:")
       var payloads: [Payload] = []
       for number in 0..<100_000 {
         var writer = PayloadWriter()
@@ -146,21 +146,22 @@ import Testing
         try bytes.withUnsafeBytes { try writer.append($0) }
         payloads.append(try writer.finish())
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "/memfd:") == before)
       try #require(payloads[99_999].withBytes { $0[1_023] } == UInt8(truncatingIfNeeded: 99_999))
     }
   }
 
   @Test func isClosedWithItsLastHolder() async {
     await #expect(processExitsWith: .success) {
-      let before = openDescriptors()
+      let before = openDescriptors(of: "/memfd:")
       for _ in 0..<50 {
         let payload = try Payload([1, 2, 3]).shareable()
         _ = try payload.openReadOnly()
+        try #require(openDescriptors(of: "/memfd:") == before + 1)
         var writer = PayloadWriter()
         try [UInt8](repeating: 1, count: 20_000).withUnsafeBytes { try writer.append($0) }
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "/memfd:") == before)
     }
   }
 

@@ -19,9 +19,9 @@ import Testing
       loop.tick(waiting: true)
       thread.join()
       try #require(seen == [SIGUSR1, SIGUSR2, SIGUSR1])
-      let before = openDescriptors()
+      let before = openDescriptors(of: "anon_inode:[signalfd]")
       signals = nil
-      try #require(openDescriptors() == before - 1)
+      try #require(openDescriptors(of: "anon_inode:[signalfd]") == before - 1)
       raise(SIGUSR1)
       loop.settle()
       try #require(seen.count == 3 && signals == nil)

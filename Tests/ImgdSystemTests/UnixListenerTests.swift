@@ -7,23 +7,6 @@ import Testing
   let directory = TemporaryDirectory()
   var path: String { directory.path + "/imgd.sock" }
 
-  private func problem(at path: String) -> String {
-    do throws(ListenProblem) {
-      _ = try UnixListener(path: path)
-      return "none"
-    } catch { return error.description }
-  }
-
-  private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
-
-  /// A socket that listens at `path` and knows nothing of the lock.
-  private func foreignDaemon(_ kind: __socket_type = SOCK_STREAM) -> FileDescriptor {
-    let socket = FileDescriptor(owning: socket(AF_UNIX, CInt(kind.rawValue), 0))
-    #expect(withAddress(of: path) { bind(socket.number, $0, $1) } == 0)
-    if kind == SOCK_STREAM { listen(socket.number, 1) }
-    return socket
-  }
-
   @Test func clientsComeInOneByOne() throws {
     let listener = try UnixListener(path: path)
     #expect(outcome(of: listener) == .nobody)
@@ -77,18 +60,23 @@ import Testing
     #expect(problem(at: parent + "/imgd.sock") == "mkdir \(parent): No such file or directory")
   }
 
-  @Test func aSecondOneIsRefusedWhileTheFirstLives() throws {
-    var first: UnixListener? = try UnixListener(path: path)
-    #expect(problem(at: path) == "\(path) is served by another daemon that is running")
-    #expect(connected(to: path).number >= 0, "the first is as it was")
-    #expect(first?.path == path)
-    first = nil
-    #expect(exists(path), "gone without closing, as in a crash")
-    #expect(problem(at: path) == "none")
+  /// In a process where nobody starts another: that one would hold the lock until it has begun.
+  @Test func aSecondOneIsRefusedWhileTheFirstLives() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let path = directory.path + "/imgd.sock"
+      var first: UnixListener? = try UnixListener(path: path)
+      try #require(problem(at: path) == "\(path) is served by another daemon that is running")
+      try #require(connected(to: path).number >= 0, "the first is as it was")
+      try #require(first?.path == path)
+      first = nil
+      try #require(exists(path), "gone without closing, as in a crash")
+      try #require(problem(at: path) == "none")
+    }
   }
 
   @Test func aDaemonThatKnowsNoLockIsRespected() throws {
-    let foreign = foreignDaemon()
+    let foreign = foreignDaemon(at: path)
     #expect(problem(at: path) == "\(path) is served by another daemon that is running")
     // A full queue is a sign of life too.
     let clients = (0..<8).map { _ in Client(connected(to: path, waiting: false)) }
@@ -97,17 +85,22 @@ import Testing
   }
 
   @Test func aSocketOfAnotherKindIsLeftAlone() {
-    let foreign = foreignDaemon(SOCK_DGRAM)
+    let foreign = foreignDaemon(at: path, SOCK_DGRAM)
     #expect(problem(at: path) == "connect \(path): Protocol wrong type for socket")
     #expect(exists(path) && foreign.number >= 0)
   }
 
-  @Test func aStaleSocketIsReplaced() throws {
-    do { _ = foreignDaemon() }
-    #expect(exists(path))
-    let listener = try UnixListener(path: path)
-    #expect(connected(to: path).number >= 0)
-    #expect(outcome(of: listener) == .client)
+  /// In a process where nobody starts another: that one would listen until it has begun.
+  @Test func aStaleSocketIsReplaced() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let path = directory.path + "/imgd.sock"
+      do { _ = foreignDaemon(at: path) }
+      try #require(exists(path))
+      let listener = try UnixListener(path: path)
+      try #require(connected(to: path).number >= 0)
+      try #require(outcome(of: listener) == .client)
+    }
   }
 
   @Test func aFileInTheWayIsLeftAsItIs() {
@@ -154,7 +147,7 @@ import Testing
     listener.close()
     #expect(!exists(path))
     #expect(outcome(of: listener) == .nobody)
-    let successor = foreignDaemon()
+    let successor = foreignDaemon(at: path)
     listener.close()
     #expect(exists(path), "that is somebody else's")
     #expect(successor.number >= 0)
@@ -225,13 +218,33 @@ import Testing
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       mkdir(directory.path + "/s", 0o700)
-      let before = openDescriptors()
+      let sockets = openDescriptors(of: "socket:")
       for _ in 0..<20 {
         #expect(throws: ListenProblem.self) { try UnixListener(path: directory.path + "/s") }
       }
-      try #require(openDescriptors() == before)
+      try #require(openDescriptors(of: "socket:") == sockets)
+      try #require(openDescriptors(of: directory.path) == 0, "the lock")
     }
   }
+}
+
+private func problem(at path: String) -> String {
+  do throws(ListenProblem) {
+    _ = try UnixListener(path: path)
+    return "none"
+  } catch { return error.description }
+}
+
+private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+/// A socket that listens at `path` and knows nothing of the lock.
+private func foreignDaemon(
+  at path: String, _ kind: __socket_type = SOCK_STREAM
+) -> FileDescriptor {
+  let socket = FileDescriptor(owning: socket(AF_UNIX, CInt(kind.rawValue), 0))
+  #expect(withAddress(of: path) { bind(socket.number, $0, $1) } == 0)
+  if kind == SOCK_STREAM { listen(socket.number, 1) }
+  return socket
 }
 
 private enum Accepted: Equatable { case client, beyondDescriptors, nobody, exhausted }

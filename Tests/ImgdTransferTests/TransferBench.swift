@@ -42,7 +42,7 @@ final class TransferBench: Sendable {
 
   /// Waits for the end of a transfer.
   func outcome(of serial: UInt64) throws -> TransferOutcome {
-    try #require(state.wait { $0.events.compactMap { $0.outcome(of: serial) }.first })
+    try #require(state.wait { $0.events.lazy.compactMap { $0.outcome(of: serial) }.first })
   }
 
   func fetch(
@@ -114,7 +114,7 @@ extension TransferEvent {
 
 extension TransferResult {
   var bytes: [UInt8] {
-    payload.withBytes { bytes in (0..<bytes.count).map { bytes[$0] } }
+    payload.withBytes { bytes in bytes.withUnsafeBufferPointer { Array($0) } }
   }
 
   var text: String { String(decoding: bytes, as: UTF8.self) }

@@ -24,19 +24,19 @@ struct HostileLineTests {
     }
   }
 
-  @Test("made of a good one by 100,000 random changes never traps")
+  @Test("made of a good one by 20,000 random changes never traps")
   func mutations() {
     var dice = Dice(state: 2026)
     let seeds = Self.seeds.map { Array($0.utf8) }
     let pieces = ["\"", "\\", "{", "}", "[", "]", ",", ":", "\\u", "\\ud83d", "1e999", "-", "\0"]
       .map { Array($0.utf8) }
     var accepted = 0
-    for _ in 0..<100_000 {
+    for _ in 0..<20_000 {
       var line = seeds.randomElement(using: &dice) ?? []
       for _ in 0..<Int.random(in: 1...4, using: &dice) { mutate(&line, pieces, &dice) }
       if case .request = RequestParser.parse(line.span).outcome { accepted += 1 }
     }
-    #expect(accepted > 500)
+    #expect(accepted > 100)
   }
 
   private func mutate(_ line: inout [UInt8], _ pieces: [[UInt8]], _ dice: inout Dice) {
@@ -54,7 +54,7 @@ struct HostileLineTests {
   func noise() {
     var dice = Dice(state: 7)
     let alphabet = Array("{}[]\",:\\u0123eE+-.tfn cmdurl\u{e9}".utf8)
-    for _ in 0..<50_000 {
+    for _ in 0..<10_000 {
       let line = (0..<Int.random(in: 0...40, using: &dice)).map { _ in
         alphabet[Int.random(in: 0..<alphabet.count, using: &dice)]
       }

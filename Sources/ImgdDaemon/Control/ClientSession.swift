@@ -27,9 +27,10 @@ final class ClientSession {
   private(set) var isOpen = true
   private var inputHasEnded = false
   private var isPaused = false
+  private var takesNothing = false
   private var willFlush = false
   private var stall: Timer?
-  private var unsentAtStall = 0
+  private var taken = 0
   private var heartbeat: Timer?
 
   /// What runs for this connection and ends with it.
@@ -38,6 +39,7 @@ final class ClientSession {
   /// `wait` commands that stand by.
   var collecting = 0
   var subscription: Subscription?
+  private var postponed = Fifo<FetchReply>()
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
 
   init(
@@ -60,11 +62,11 @@ final class ClientSession {
 
   private func ready(_ readiness: Readiness) {
     if readiness.contains(.write) { flush() }
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     if readiness.contains(.read), !inputHasEnded, !isPaused {
       receive(isGone: readiness.contains(.hangup))
     } else if readiness.contains(.hangup) {
-      close()
+      hearOut()
     }
   }
 
@@ -86,7 +88,7 @@ final class ClientSession {
     case .line(let line): server.commands.execute(RequestParser.parse(line), from: self)
     case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
     }
-    guard isFull else { return .next }
+    guard isFull, !takesNothing else { return .next }
     pause()
     return .pause
   }
@@ -102,11 +104,31 @@ final class ClientSession {
     workEnded()
   }
 
+  /// The client takes no answers any more. What it said before it went is executed all the same:
+  /// a script may send its `purge` lines and leave. That waits for the next tick, because the line
+  /// of another client may be under execution.
+  private func hearOut() {
+    guard !takesNothing else { return }
+    takesNothing = true
+    loop.nextTick { [weak self] in self?.executeLastWords() }
+  }
+
+  private func executeLastWords() {
+    guard isOpen else { return }
+    isPaused = false
+    if !inputHasEnded { framer.resume { take($0) } }
+    while isOpen, !inputHasEnded, case .bytes(let count) = socket.read(into: server.scratch) {
+      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
+    }
+    _ = framer.finish { take($0) }
+    close()
+  }
+
   // MARK: Out
 
   /// Appends to what is sent at the end of the tick.
   func write(_ body: (inout JSONWriter) -> Void) {
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     // The outbox's buffer is lent to the writer, and not copied.
     var writer = JSONWriter()
     swap(&writer.bytes, &outbox.bytes)
@@ -117,13 +139,14 @@ final class ClientSession {
 
   /// Appends a line that is all prepared.
   func write(_ line: HitLine) {
-    guard isOpen else { return }
+    guard isOpen, !takesNothing else { return }
     line.append(to: &outbox.bytes)
     flushAtTickEnd()
   }
 
   /// Lets a descriptor ride on the line that is written next.
   func attach(_ descriptor: consuming FileDescriptor) {
+    guard isOpen, !takesNothing else { return }
     outbox.attach(descriptor)
   }
 
@@ -136,11 +159,14 @@ final class ClientSession {
   /// Sends what the client takes, and lets what waited for that go on.
   func flush() {
     willFlush = false
-    guard isOpen else { return }
-    switch outbox.send(to: socket) {
+    guard isOpen, !takesNothing else { return }
+    let before = outbox.unsent
+    let progress = outbox.send(to: socket)
+    taken &+= before - outbox.unsent
+    switch progress {
     case .emptied: emptied()
     case .blocked: blocked()
-    case .broken: close()
+    case .broken: hearOut()
     }
   }
 
@@ -148,21 +174,35 @@ final class ClientSession {
     stall?.cancel()
     stall = nil
     writePending()
+    if !postponed.isEmpty { loop.nextTick { [weak self] in self?.deliverPostponed() } }
     if isPaused { resume() }
     updateInterest()
     closeWhenDone()
   }
 
-  /// Nothing to flush until there is room again: asking for it in this tick would never end.
   private func blocked() {
+    // Not `pause`: to flush again before the client has taken anything would turn for ever.
     if isFull { isPaused = true }
     updateInterest()
     guard stall == nil else { return }
     watchForStall()
   }
 
-  private var isFull: Bool {
+  /// Whether the client is so far behind that it gets no more pictures and is not read from.
+  var isFull: Bool {
     outbox.unsent > limits.unsentOutput || outbox.descriptors >= limits.unsentDescriptors
+  }
+
+  /// Keeps an answer that carries a picture until the client has taken what is before it: ten
+  /// thousand who wait for one transfer may be one client that reads nothing.
+  func postpone(_ reply: FetchReply) {
+    postponed.append(reply)
+  }
+
+  private func deliverPostponed() {
+    while isOpen, !isFull, let reply = postponed.popFirst() {
+      server.commands.pipeline.deliver(reply, to: self)
+    }
   }
 
   private func pause() {
@@ -190,10 +230,10 @@ final class ClientSession {
   }
 
   private func watchForStall() {
-    unsentAtStall = outbox.unsent
+    let before = taken
     stall = loop.schedule(after: Duration.seconds(limits.stallSeconds)) { [unowned self] in
       stall = nil
-      guard outbox.unsent >= unsentAtStall else { return watchForStall() }
+      guard taken == before else { return watchForStall() }
       server.closedSlowClient(self)
       close()
     }
@@ -203,7 +243,7 @@ final class ClientSession {
 
   /// Tells a job's progress, or, where the client is behind, keeps only that there is some.
   func tellProgress(of job: FetchJob) {
-    guard outbox.unsent == 0 || willFlush else { return pendingProgress[job.receipt] = job }
+    guard stall == nil else { return pendingProgress[job.receipt] = job }
     writeProgress(of: job)
   }
 
@@ -233,7 +273,9 @@ final class ClientSession {
   }
 
   /// Whether something will still be written without being asked for.
-  private var hasWork: Bool { !jobs.isEmpty || collecting > 0 || subscription != nil }
+  private var hasWork: Bool {
+    !jobs.isEmpty || collecting > 0 || subscription != nil || !postponed.isEmpty
+  }
 
   /// Something the client waited for has ended.
   func workEnded() {

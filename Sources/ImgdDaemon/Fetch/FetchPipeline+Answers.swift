@@ -26,6 +26,9 @@ extension FetchPipeline {
   }
 
   func deliver(_ reply: FetchReply, to session: ClientSession) {
+    if session.isFull, reply.delivery == .inline || reply.delivery == .fd {
+      return session.postpone(reply)
+    }
     switch reply.delivery {
     case .path, .none: session.write(reply)
     case .inline: deliverInline(reply, to: session)

@@ -233,6 +233,8 @@ final class FetchPipeline {
 
   /// The only way out for a job: off every table, its line written, its collectors served.
   func end(_ job: FetchJob, _ outcome: FetchOutcome) {
+    // A connection that breaks while many jobs are being ended ends those of its own.
+    guard jobs[job.receipt] === job else { return }
     downloader.leave(job)
     job.deadline?.cancel()
     jobs.remove(job)

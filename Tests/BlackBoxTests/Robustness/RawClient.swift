@@ -116,5 +116,14 @@ final class RawClient {
 
 /// How many lines there are in what was received.
 func lineCount(_ bytes: [UInt8]) -> Int {
-  bytes.reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
+  bytes.withUnsafeBytes { bytes in
+    guard var place = bytes.baseAddress else { return 0 }
+    let end = place + bytes.count
+    var count = 0
+    while place < end, let found = memchr(place, 0x0A, end - place) {
+      count += 1
+      place = UnsafeRawPointer(found) + 1
+    }
+    return count
+  }
 }

@@ -51,7 +51,9 @@ final class Witness {
 
   /// Whether `stats` and the kernel agree that one client is left and nothing is under way.
   func seesNothingLeft() throws -> Bool {
-    try waits(for: "clients", "connected", toBe: 1)
+    // Connections are accepted in turn: when this one is answered, all before it have been seen.
+    _ = try daemon.connect().ask(#"{"cmd":"ping"}"#)
+    return try waits(for: "clients", "connected", toBe: 1)
       && waits(for: "downloads", "active", toBe: 0)
       && waits(for: "downloads", "queued", toBe: 0)
   }

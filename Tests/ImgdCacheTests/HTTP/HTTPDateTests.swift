@@ -58,19 +58,22 @@ struct HTTPDateTests {
     #expect(HTTPDate.parse(text, now: now) == nil)
   }
 
-  @Test("days follow one another through four centuries")
-  func everyDay() {
+  @Test("months follow one another through four centuries")
+  func everyMonth() {
     let names = [
       "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
     var expected: Int64 = 0
     for year in 1970..<2370 {
       for month in names {
-        for day in 1...31 {
+        // Where a month begins and how long it is settles the days between.
+        let first = expected
+        for day: Int64 in [1, 28, 29, 30, 31] {
           let text = "Mon, \(day) \(month) \(year) 00:00:00 GMT"
           guard let seconds = HTTPDate.parse(text, now: now) else { continue }
-          if seconds != expected { Issue.record("\(text) is \(seconds), not \(expected)") }
-          expected += 86_400
+          let right = first + (day - 1) * 86_400
+          if seconds != right { Issue.record("\(text) is \(seconds), not \(right)") }
+          expected = right + 86_400
         }
       }
     }

@@ -49,7 +49,7 @@ struct MemoryTierModelTests {
     let limits = MemoryTier.Limits(capacity: 60_000, preferred: 40_000, maxEntry: 20_000)
     let tier = MemoryTier(limits: limits)
     var plain = PlainTier(limits: limits)
-    for step in 0..<20_000 {
+    for step in 0..<5_000 {
       let url = "http://h/\(Int.random(in: 0..<40, using: &random))"
       let key = key(url, Bool.random(using: &random) ? nil : "x")
       let agrees =

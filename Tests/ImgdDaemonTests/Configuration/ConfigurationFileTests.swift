@@ -94,9 +94,10 @@ import Testing
     let whole = Array(
       (Configuration().printed() + "[Network]\r\nAllow=10.0.0.0/8 \\\n;x\n ::1/128\nProxy=ü\n").utf8
     )
+    let defaults = Configuration()
     for length in 0...whole.count {
       let file = ConfigurationFile(path: "f", bytes: Array(whole[..<length]))
-      var draft = ConfigurationDraft(defaults: Configuration())
+      var draft = ConfigurationDraft(defaults: defaults)
       draft.apply(file)
       _ = try? draft.finished()
       #expect(file.assignments.count <= ConfigurationKey.all.count + 2)
@@ -105,12 +106,13 @@ import Testing
 
   @Test func anyByteInAnyPlaceIsRead() {
     let whole = Array("[HTTP]\nHeuristic=10% \\\n#\n [;]\\".utf8)
+    let defaults = Configuration()
     for place in whole.indices {
       for byte in UInt8.min...UInt8.max {
         var bytes = whole
         bytes[place] = byte
         let file = ConfigurationFile(path: "f", bytes: bytes)
-        var draft = ConfigurationDraft(defaults: Configuration())
+        var draft = ConfigurationDraft(defaults: defaults)
         draft.apply(file)
         _ = try? draft.finished()
         #expect(file.assignments.count <= 1)

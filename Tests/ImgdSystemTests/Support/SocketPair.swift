@@ -36,7 +36,10 @@ final class SocketPair {
   }
 
   func closeFar() {
-    if far >= 0 { close(far) }
+    guard far >= 0 else { return }
+    // A process that is just being started may hold a copy, and closing alone would say nothing.
+    shutdown(far, CInt(SHUT_RDWR))
+    close(far)
     far = -1
   }
 }

@@ -62,6 +62,8 @@ package final class TestClient: @unchecked Sendable {
   /// The next line's bytes, without its newline and the white space before it.
   package func receiveLine() throws -> [UInt8] {
     var start = 0
+    // White space that keeps coming must not keep a test waiting.
+    let deadline = Instant.current + patience
     while true {
       if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
         let line = Array(buffer[..<end])
@@ -69,7 +71,9 @@ package final class TestClient: @unchecked Sendable {
         return Array(line.drop { $0 == UInt8(ascii: " ") })
       }
       start = buffer.count
-      guard try readMore() else { throw TestFailure("the daemon closed the connection") }
+      guard try readMore(until: deadline) else {
+        throw TestFailure("the daemon closed the connection")
+      }
     }
   }
 
@@ -82,7 +86,8 @@ package final class TestClient: @unchecked Sendable {
 
   /// Whether the daemon closes the connection without a further line.
   package func isClosedByDaemon() throws -> Bool {
-    while try readMore() {}
+    let deadline = Instant.current + patience
+    while try readMore(until: deadline) {}
     return !buffer.contains(UInt8(ascii: "\n"))
   }
 
@@ -97,9 +102,10 @@ package final class TestClient: @unchecked Sendable {
   }
 
   /// Waits for bytes; false when the daemon has closed the connection.
-  private func readMore() throws -> Bool {
+  private func readMore(until deadline: Instant? = nil) throws -> Bool {
+    let deadline = deadline ?? .current + patience
     while true {
-      guard try socket.wait(forRoom: false, until: .current + patience) else {
+      guard Instant.current < deadline, try socket.wait(forRoom: false, until: deadline) else {
         let soFar = String(decoding: buffer.prefix(2_000), as: UTF8.self)
         throw TestFailure("no answer within \(patience); so far: \(soFar)")
       }

@@ -60,7 +60,7 @@ struct TransferEngineTests {
   func many() throws {
     let origin = try OriginServer()
     let bench = try TransferBench()
-    let counts = (1...200).map { $0 * 97 }
+    let counts = (1...200).map { $0 * 19 }
     for count in counts { origin.plan("/\(count)", .body(sample(count))) }
     let serials = counts.map { bench.begin(origin.url("/\($0)")) }
     for (serial, count) in zip(serials, counts) {
