@@ -31,9 +31,11 @@ final class Reloader {
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
     let source = self.source
-    workers.submit({ Result { () throws(ConfigurationProblems) in try source.load() } }) {
-      [unowned self] in
-      let answer = take($0)
+    let read: @Sendable () -> Result<Configuration, ConfigurationProblems> = {
+      Result { () throws(ConfigurationProblems) in try source.load() }
+    }
+    workers.submit(read) { [unowned self] result in
+      let answer = take(result)
       onAnswer(answer)
       answered(answer)
     }

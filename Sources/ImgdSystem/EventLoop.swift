@@ -40,6 +40,7 @@ package struct Readiness: OptionSet, Sendable {
 package typealias Interest = Readiness
 
 // Safe: the buffer of events is private, allocated once and indexed below its count.
+/// A thread's loop: what it watches, its timers, and what it puts off to the end of a tick.
 @safe package final class EventLoop {
   /// The monotonic clock as it stood when this tick's events arrived.
   package private(set) var now: Instant

@@ -17,10 +17,12 @@ package struct Fifo<Element> {
   /// The element that came last.
   var last: Element? { items.last ?? nil }
 
+  /// Puts an element behind all others.
   package mutating func append(_ element: Element) {
     items.append(element)
   }
 
+  /// Takes out the oldest element; nil when there is none.
   package mutating func popFirst() -> Element? {
     guard head < items.count else { return nil }
     let first = items[head].take()

@@ -11,6 +11,7 @@ package final class LoopThread: Sendable {
     self.thread = thread
   }
 
+  /// Starts a thread with a loop of its own, and hands over the door that `build` made there.
   package static func start<Door: Sendable>(
     name: String, _ build: @escaping @Sendable (EventLoop) throws(SystemFailure) -> Door
   ) throws(SystemFailure) -> (LoopThread, Door) {

@@ -71,6 +71,7 @@ package struct PayloadWriter: ~Copyable {
 
   package init() {}
 
+  /// Adds bytes to the end; they are copied.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
     if memory == nil, count + bytes.count > Payload.heapLimit { try moveToMemory() }
     if memory == nil {

@@ -3,6 +3,7 @@ import Glibc
 
 /// Numbers that nobody can foresee, from the kernel.
 package enum Randomness {
+  /// Replaces every word by a random one.
   package static func fill(_ words: inout [UInt64]) {
     let filled = unsafe words.withUnsafeMutableBytes {
       unsafe linux_random($0.baseAddress, $0.count)

@@ -28,6 +28,7 @@ package enum ListenProblem: Error, CustomStringConvertible {
   }
 }
 
+/// A socket at a path of the file system, bound and listened on under a lock of its own.
 package final class UnixListener {
   /// `sun_path` holds 108 bytes, one of them the end.
   private static let longestPath = 107
@@ -80,6 +81,7 @@ package final class UnixListener {
     case exhausted
   }
 
+  /// Takes the next client out of the queue, without waiting.
   package func accept() -> Arrival {
     restoreReserve()
     while true {

@@ -1,5 +1,6 @@
 /// Why a transfer brought nothing.
 package struct TransferFailure: Error, Sendable {
+  /// What went wrong, for a switch that names every case.
   package enum Kind: Sendable, Hashable {
     case badURL, blockedScheme, blockedAddress
     case dns, connect, tls

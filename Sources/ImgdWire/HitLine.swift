@@ -31,6 +31,7 @@ package struct HitLine {
     self.ending = ending
   }
 
+  /// Appends the whole line, newline and all.
   package func append(to bytes: inout [UInt8]) {
     let capacity = Self.frame + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in

@@ -136,19 +136,19 @@ extension LineFramer {
       isSkipping = false
       return .next
     }
-    guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return .next }
+    guard let first = Self.firstByte(of: line), first != UInt8(ascii: "#") else { return .next }
     guard line.count <= longestLine else { return take(.tooLong) }
-    guard !Self.isBlank(line) else { return .next }
     let endsInReturn = line[line.count - 1] == UInt8(ascii: "\r")
     return take(.line(line.extracting(0..<line.count - (endsInReturn ? 1 : 0))))
   }
 
-  private static func isBlank(_ line: Span<UInt8>) -> Bool {
+  /// The first byte that is not white space; nil in a blank line.
+  private static func firstByte(of line: Span<UInt8>) -> UInt8? {
     for index in line.indices {
       let byte = line[index]
-      guard byte == 0x20 || byte == 0x09 || byte == 0x0D else { return false }
+      if byte != 0x20, byte != 0x09, byte != 0x0D { return byte }
     }
-    return true
+    return nil
   }
 
   @inline(__always)

@@ -20,6 +20,7 @@ package struct CacheKey: Hashable, Sendable {
     left.matches(right.url.text, identifier: right.identifier, scope: right.scope)
   }
 
+  /// By bytes, as keys are compared.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(url)
     if let identifier { hashBytes(of: identifier, into: &hasher) }

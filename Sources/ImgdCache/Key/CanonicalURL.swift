@@ -10,6 +10,7 @@
 // that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
 // here and what is connected to there cannot differ.
 
+/// A URL in the one form that stands for all its spellings.
 package struct CanonicalURL: Hashable, Sendable {
   /// The longest URL that is taken, in bytes; the fragment counts.
   package static let longest = 8 * 1024
@@ -82,6 +83,7 @@ package struct CanonicalURL: Hashable, Sendable {
     sameBytes(left.text, right.text)
   }
 
+  /// By bytes, as URLs are compared.
   package func hash(into hasher: inout Hasher) {
     hashBytes(of: text, into: &hasher)
   }

@@ -29,6 +29,7 @@ package struct CredentialScope: Hashable, Sendable {
     left.uid == right.uid && left.digest == right.digest
   }
 
+  /// The digest is a hash already.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(uid)
     hasher.combine(digest.0)

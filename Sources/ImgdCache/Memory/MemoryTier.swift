@@ -15,6 +15,7 @@
 
 package import ImgdSystem
 
+/// The images in memory, found by key, the least recently used the first to go.
 package final class MemoryTier: ImageRequestCache {
   /// How much a tier may hold, in bytes.
   package struct Limits: Sendable, Equatable {
@@ -68,6 +69,7 @@ package final class MemoryTier: ImageRequestCache {
 
   // MARK: Reading
 
+  /// The image under a key, fresh or not; counts as a use, or as a miss.
   package func image(for key: CacheKey, at now: Instant) -> CachedImage? {
     guard let place = place(of: key) else {
       counts.misses += 1
@@ -76,6 +78,7 @@ package final class MemoryTier: ImageRequestCache {
     return use(place, at: now)
   }
 
+  /// The image that answers a plain request at once; see `ImageRequestCache`.
   package func readyImage(
     for url: String, identifier: String?, at now: Instant
   ) -> CachedImage? {
@@ -137,6 +140,7 @@ package final class MemoryTier: ImageRequestCache {
 
   // MARK: Storing
 
+  /// Why an image would not be kept, before anything is done.
   package func shouldCache(_ image: CachedImage) -> StoreRefusal? {
     if image.isPurged { return .purged }
     if let refusal = image.freshness.refusal { return refusal }
@@ -145,6 +149,7 @@ package final class MemoryTier: ImageRequestCache {
     return cost > limits.maxEntry || cost > limits.preferred ? .tooLarge : nil
   }
 
+  /// Keeps an image in place of an earlier one under its key, and makes room for it.
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     image.lastAccess = now
@@ -228,12 +233,14 @@ package final class MemoryTier: ImageRequestCache {
 
   // MARK: Removing
 
+  /// Takes an image out; nil when there was none.
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = place(of: key) else { return nil }
     defer { sweepLog() }
     return take(place)
   }
 
+  /// Takes everything out, whatever its age.
   package func removeAll() -> Removal {
     var removal = Removal()
     for place in list.places {

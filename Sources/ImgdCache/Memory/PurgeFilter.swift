@@ -59,8 +59,16 @@ private func isBelow(_ host: String, _ url: CanonicalURL) -> Bool {
   let wanted = host.utf8.span
   let start = range.upperBound - wanted.count
   guard !wanted.isEmpty, start >= range.lowerBound else { return false }
-  guard start == range.lowerBound || bytes[start - 1] == UInt8(ascii: ".") else { return false }
+  let isWhole = start == range.lowerBound
+  // Nothing lies below an address: its last numbers are no domain.
+  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else {
+    return false
+  }
   return wanted.indices.allSatisfy { lowerCase(wanted[$0]) == bytes[start + $0] }
+}
+
+private func endsInDigit(_ host: Span<UInt8>) -> Bool {
+  0x30...0x39 ~= host[host.count - 1]
 }
 
 private func lowerCase(_ byte: UInt8) -> UInt8 {

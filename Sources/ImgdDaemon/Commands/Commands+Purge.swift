@@ -8,6 +8,9 @@ extension Commands {
       let filter = try PurgeFilter(purge)
       let removed: Removal =
         purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
+      if filter.matchesAll, !purge.soft {
+        session.log("purged everything: \(removed.entries) pictures")
+      }
       session.reply(id: id) { line in
         line.field("removed", !purge.soft && removed.entries > 0)
         line.object("memory") { $0.removal(removed) }

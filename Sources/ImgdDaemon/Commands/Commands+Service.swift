@@ -35,6 +35,7 @@ extension Commands {
 
   /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for session: ClientSession) {
+    session.log("reloading the configuration")
     session.collecting += 1
     reloader.reload { [weak session] answer in
       guard let session, session.isOpen else { return }

@@ -8,12 +8,9 @@ extension Commands {
   func stats(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.object("memory") { memory(in: &$0) }
-      line.object("disk") { line in line.field("state", "off") }
+      line.object("disk") { noDisk(in: &$0) }
       line.object("downloads") { downloads(in: &$0) }
-      line.object("decode") { line in
-        line.field("workers", 0)
-        line.field("sandbox", "off")
-      }
+      line.object("decode") { noDecoder(in: &$0) }
       line.object("clients") { clients(in: &$0) }
       line.object("latency_us") { line in
         line.object("hit") { $0.latency(pipeline.hitLatency) }
@@ -38,6 +35,26 @@ extension Commands {
     line.field("evicted_bytes", memory.counts.evictedBytes)
     line.field("purges", memory.counts.purges)
     line.field("lent_bytes", memory.lentBytes)
+  }
+
+  /// The names are there before the tier is, so that who reads them need not ask which daemon it is.
+  private func noDisk(in line: inout JSONWriter) {
+    for name in [
+      "bytes", "capacity", "preferred", "entries", "hits", "misses", "insertions", "replacements",
+      "evictions", "evicted_bytes", "purges", "lent_bytes", "files", "write_errors", "corrupt",
+    ] {
+      line.name(name)
+      line.value(0)
+    }
+    line.field("state", "off")
+  }
+
+  private func noDecoder(in line: inout JSONWriter) {
+    for name in ["workers", "active", "completed", "failed", "killed"] {
+      line.name(name)
+      line.value(0)
+    }
+    line.field("sandbox", "off")
   }
 
   private func downloads(in line: inout JSONWriter) {

@@ -44,6 +44,13 @@ extension ClientSession {
   }
 }
 
+extension ClientSession {
+  /// Notes what somebody did to everybody's cache, and who it was.
+  func log(_ deed: String) {
+    Log.notice("\(deed), for uid \(peer.uid), pid \(peer.pid)")
+  }
+}
+
 extension JSONWriter {
   /// What the origin answered, as it is stored.
   mutating func http(status: Int, headers: HeaderList) {

@@ -24,6 +24,7 @@ package struct AddressRange: Hashable, Sendable {
     return prefix
   }
 
+  /// Whether an address of the same family lies within the range.
   package func contains(_ address: IPAddress) -> Bool {
     switch (base, address) {
     case (.v4(let own), .v4(let other)):

@@ -59,6 +59,16 @@ struct PurgeTests {
       } == 1)
   }
 
+  @Test("nothing lies below an address", arguments: ["0.0.1", "1", "0.1"])
+  func byPartOfAnAddress(host: String) throws {
+    let key = CacheKey(url: try CanonicalURL.parse("http://127.0.0.1/a"))
+    var filter = PurgeFilter()
+    filter.host = host
+    #expect(!filter.matches(key: key, tags: []))
+    filter.host = "127.0.0.1"
+    #expect(filter.matches(key: key, tags: []))
+  }
+
   @Test(
     "by host goes by labels",
     arguments: [
