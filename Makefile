@@ -14,7 +14,8 @@ SOCKET ?=
 FUZZ_SECONDS ?= 60
 
 # Products by name: a build of everything would compile what only tests use as well.
-release = for product in $(1); do swift build -c release --product $$product; done
+release = for product in $(1); do \
+  swift build -c release --static-swift-stdlib --product $$product; done
 
 help:
 	@echo 'make demo          build imgd, and show what it does'

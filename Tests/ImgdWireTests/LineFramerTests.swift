@@ -51,7 +51,7 @@ struct LineFramerTests {
     ("", []), ("\n", []), ("a", ["a"]), ("a\n", ["a"]), ("a\nbc\nd", ["a", "bc", "d"]),
     ("a\nb\nc\nd\ne\nf\ng\nh\ni", ["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
     ("a\r\nb\r\n", ["a", "b"]), ("a\r\rb\r\r\n", ["a\r\rb\r"]), ("\r\n \t\n\n  a \n", ["  a "]),
-    ("# no\n#\na#b\n #c\n#", ["a#b", " #c"]), ("   ", []), ("last\r", ["last"]),
+    ("# no\n#\na#b\n #c\n\t# d\n#", ["a#b"]), ("   ", []), ("last\r", ["last"]),
     ("0123456789abcdef\nx", ["0123456789abcdef", "x"]),
     ("0123456789abcdefg\nx\n", ["!", "x"]), ("0123456789abcdef\r\nx", ["!", "x"]),
     ("0123456789abcdefghijklmnopqrstuvwxyz0123456789\n\ny\n", ["!", "y"]),
