@@ -11,7 +11,7 @@ final class Commands {
   let startedAt: Instant
   let instance: ReceiptID
   /// Set once by the composition: the server needs the commands, and `stats` the server.
-  weak var server: ControlServer?
+  unowned var server: ControlServer?
 
   init(pipeline: FetchPipeline, hub: EventHub, reloader: Reloader, loop: EventLoop) {
     self.pipeline = pipeline

@@ -14,6 +14,9 @@ import ImgdSystem
 import ImgdWire
 
 final class ClientSession {
+  // What is put off to the end of a tick or to the next one holds the session until then. A weak
+  // reference would give the session a side table, and make every count of it slow from then on.
+
   let peer: PeerCredentials
   let number: UInt64
   let limits: WireLimits
@@ -110,7 +113,7 @@ final class ClientSession {
   private func hearOut() {
     guard !takesNothing else { return }
     takesNothing = true
-    loop.nextTick { [weak self] in self?.executeLastWords() }
+    loop.nextTick { [self] in executeLastWords() }
   }
 
   private func executeLastWords() {
@@ -153,7 +156,7 @@ final class ClientSession {
   private func flushAtTickEnd() {
     guard !willFlush else { return }
     willFlush = true
-    loop.atTickEnd { [weak self] in self?.flush() }
+    loop.atTickEnd { [self] in flush() }
   }
 
   /// Sends what the client takes, and lets what waited for that go on.
@@ -174,7 +177,7 @@ final class ClientSession {
     stall?.cancel()
     stall = nil
     writePending()
-    if !postponed.isEmpty { loop.nextTick { [weak self] in self?.deliverPostponed() } }
+    if !postponed.isEmpty { loop.nextTick { [self] in deliverPostponed() } }
     if isPaused { resume() }
     updateInterest()
     closeWhenDone()
@@ -213,7 +216,7 @@ final class ClientSession {
   /// Goes on with the lines that had arrived before the client's outbox was full.
   private func resume() {
     isPaused = false
-    loop.nextTick { [weak self] in self?.goOn() }
+    loop.nextTick { [self] in goOn() }
   }
 
   private func goOn() {

@@ -89,8 +89,8 @@ struct FetchReply {
   private static let pathEnding =
     Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8)
 
-  private static let pathNote =
-    "this daemon keeps no files: ask with deliver fd or inline for the bytes"
+  /// Short: it is in every answer to who asks for a path.
+  private static let pathNote = "no disk tier: use deliver fd"
 
   private func writePath(to line: inout JSONWriter) {
     line.fieldNull("path")
