@@ -115,11 +115,19 @@ final class Daemon {
 
   // MARK: Stopping
 
+  /// The last lines may be longer than a socket takes at once.
+  private func stopWhenSent() {
+    loop.atTickEnd { [unowned self] in
+      guard server.isSending else { return loop.stop() }
+      loop.schedule(after: .milliseconds(20)) { [unowned self] in stopWhenSent() }
+    }
+  }
+
   /// Takes nothing new and lets what runs come to its end, for a while; a second signal ends it.
   private func drain() {
     isStopping = true
     server.stopListening()
-    pipeline.drain { [unowned self] in loop.stop() }
+    pipeline.drain { [unowned self] in stopWhenSent() }
     loop.schedule(after: Self.drainLimit) { [unowned self] in
       pipeline.endAll(.shuttingDown)
       loop.atTickEnd { [unowned self] in loop.stop() }

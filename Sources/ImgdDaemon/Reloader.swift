@@ -15,6 +15,7 @@ final class Reloader {
 
   private let source: ConfigurationSource
   private let workers: WorkerPool
+  private var waiting: [(Answer) -> Void] = []
   private(set) var current: Configuration
   var onReload: (Configuration) -> Void = { _ in }
   /// Told how each reload went.
@@ -29,7 +30,11 @@ final class Reloader {
   }
 
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
+  ///
+  /// Who asks while it is read waits for the same answer.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
+    waiting.append(answered)
+    guard waiting.count == 1 else { return }
     let source = self.source
     let read: @Sendable () -> Result<Configuration, ConfigurationProblems> = {
       Result { () throws(ConfigurationProblems) in try source.load() }
@@ -37,7 +42,9 @@ final class Reloader {
     workers.submit(read) { [unowned self] result in
       let answer = take(result)
       onAnswer(answer)
-      answered(answer)
+      let waiting = self.waiting
+      self.waiting = []
+      for answered in waiting { answered(answer) }
     }
   }
 

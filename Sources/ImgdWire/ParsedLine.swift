@@ -11,10 +11,13 @@ package struct ParsedLine: Sendable {
   package let outcome: Outcome
   /// The slot of a fetch that was refused for its URL: what runs in that slot is cancelled.
   package let slot: String?
+  /// The receipt of a line that was refused, where it could be read.
+  package let receipt: ReceiptID?
 
-  init(id: RequestID, _ outcome: Outcome, slot: String? = nil) {
+  init(id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil) {
     self.id = id
     self.outcome = outcome
     self.slot = slot
+    self.receipt = receipt
   }
 }

@@ -52,7 +52,8 @@ package enum RequestParser {
   ) -> ParsedLine {
     let id = (try? fields.id(in: line)) ?? .none
     let slot = error.code == .badURL ? try? fields.slot(in: line) : nil
-    return ParsedLine(id: id, .refused(error), slot: slot)
+    let receipt = (try? fields.receipt(in: line)) ?? nil
+    return ParsedLine(id: id, .refused(error), slot: slot, receipt: receipt)
   }
 }
 

@@ -103,12 +103,13 @@ package final class CachedImage {
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
   package func renewed(
-    response: StoredResponse, freshness: Freshness, serial: UInt64, isPurged: Bool = false,
-    at now: Instant, wall: Int64
+    response: StoredResponse, freshness: Freshness, tags more: [String] = [], serial: UInt64,
+    isPurged: Bool = false, at now: Instant, wall: Int64
   ) -> CachedImage {
     CachedImage(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      tags: tags, serial: serial, isPurged: isPurged, at: now, wall: wall)
+      tags: tags + more.filter { !tags.contains($0) }, serial: serial, isPurged: isPurged, at: now,
+      wall: wall)
   }
 
   // MARK: Time

@@ -26,7 +26,7 @@ extension Commands {
       return session.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
     }
     let state = job.state.rawValue
-    end(job, for: session)
+    end([job], for: session)
     answer(receipt, state: state, id, session)
   }
 
@@ -40,7 +40,7 @@ extension Commands {
   }
 
   private func cancel(_ jobs: [FetchJob], id: RequestID, from session: ClientSession) {
-    for job in jobs.waitingFirst { end(job, for: session) }
+    end(jobs, for: session)
     session.reply(id: id) { $0.field("cancelled", jobs.count) }
   }
 
@@ -50,11 +50,16 @@ extension Commands {
     pipeline.jobs.all.filter { session.mayEnd($0) && matches($0) }
   }
 
-  /// Another connection's line leaves at once, so that it is there before the answer to `cancel`.
-  private func end(_ job: FetchJob, for session: ClientSession) {
-    let owner = job.session
-    pipeline.cancel(job)
-    if let owner, owner !== session { owner.flush() }
+  /// The lines of other connections leave at once, so that they are there before the answer.
+  private func end(_ jobs: [FetchJob], for session: ClientSession) {
+    var others: [UInt64: ClientSession] = [:]
+    for job in jobs {
+      for other in [job.session] + job.collectors.map(\.session) {
+        if let other, other !== session { others[other.number] = other }
+      }
+    }
+    for job in jobs.waitingFirst { pipeline.cancel(job) }
+    for other in others.values { other.flush() }
   }
 }
 

@@ -8,7 +8,7 @@ extension Commands {
       let filter = try PurgeFilter(purge)
       let removed: Removal =
         purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
-      if filter.matchesAll, !purge.soft {
+      if filter.matchesAll, !purge.soft, removed.entries > 0 {
         session.log("purged everything: \(removed.entries) pictures")
       }
       session.reply(id: id) { line in

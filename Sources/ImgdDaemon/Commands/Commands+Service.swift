@@ -35,7 +35,10 @@ extension Commands {
 
   /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for session: ClientSession) {
-    session.log("reloading the configuration")
+    guard session.hasRoomToCollect else {
+      return session.refuse(
+        id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
+    }
     session.collecting += 1
     reloader.reload { [weak session] answer in
       guard let session, session.isOpen else { return }

@@ -9,6 +9,10 @@ extension Commands {
         return session.refuse(
           id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
+      guard session.hasRoomToCollect else {
+        return session.refuse(
+          id: id, receipt: wait.receipt, .tooManyReceipts(limit: session.limits.receipts))
+      }
       session.collecting += 1
       return job.collectors.append(
         FetchJob.Collector(session: session, id: id, delivery: wait.delivery))

@@ -33,8 +33,8 @@ final class Commands {
 
   /// A fetch that is refused for its URL takes its slot all the same.
   private func refuse(_ line: ParsedLine, _ error: WireError, to session: ClientSession) {
-    if let slot = line.slot { pipeline.supersede(slot, of: session, by: nil) }
-    session.refuse(id: line.id, receipt: nil, error)
+    if let slot = line.slot { pipeline.supersede(slot, of: session, by: line.receipt) }
+    session.refuse(id: line.id, receipt: line.receipt, error)
   }
 
   private func execute(_ request: Request, id: RequestID, from session: ClientSession) {

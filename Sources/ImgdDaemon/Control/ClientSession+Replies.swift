@@ -45,6 +45,9 @@ extension ClientSession {
 }
 
 extension ClientSession {
+  /// Whether one more command may stand by.
+  var hasRoomToCollect: Bool { collecting < limits.receipts }
+
   /// Notes what somebody did to everybody's cache, and who it was.
   func log(_ deed: String) {
     Log.notice("\(deed), for uid \(peer.uid), pid \(peer.pid)")

@@ -17,6 +17,9 @@ final class ClientSession {
   // What is put off to the end of a tick or to the next one holds the session until then. A weak
   // reference would give the session a side table, and make every count of it slow from then on.
 
+  /// What is still read of a client that takes no answers: a megabyte, more than its socket holds.
+  private static let lastReads = 16
+
   let peer: PeerCredentials
   let number: UInt64
   let limits: WireLimits
@@ -39,7 +42,9 @@ final class ClientSession {
   /// What runs for this connection and ends with it.
   var jobs: [ReceiptID: FetchJob] = [:]
   var slots = Slots()
-  /// `wait` commands that stand by.
+  /// Fetches that were begun here and have not ended, detached ones too.
+  var live = 0
+  /// `wait` and `reload` commands that stand by.
   var collecting = 0
   var subscription: Subscription?
   private var postponed = Fifo<FetchReply>()
@@ -120,7 +125,12 @@ final class ClientSession {
     guard isOpen else { return }
     isPaused = false
     if !inputHasEnded { framer.resume { take($0) } }
-    while isOpen, !inputHasEnded, case .bytes(let count) = socket.read(into: server.scratch) {
+    // No more than a socket holds: a client may shut its reading side and go on talking for ever.
+    var reads = Self.lastReads
+    while isOpen, !inputHasEnded, reads > 0,
+      case .bytes(let count) = socket.read(into: server.scratch)
+    {
+      reads -= 1
       server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     }
     _ = framer.finish { take($0) }
@@ -201,6 +211,9 @@ final class ClientSession {
   func postpone(_ reply: FetchReply) {
     postponed.append(reply)
   }
+
+  /// Whether something is under way to the client.
+  var isSending: Bool { outbox.unsent > 0 || !postponed.isEmpty }
 
   private func deliverPostponed() {
     while isOpen, !isFull, let reply = postponed.popFirst() {
@@ -286,7 +299,7 @@ final class ClientSession {
   }
 
   private func closeWhenDone() {
-    if inputHasEnded, !hasWork, !isPaused, outbox.unsent == 0 { close() }
+    if inputHasEnded, !hasWork, !isPaused, !framer.isPaused, outbox.unsent == 0 { close() }
   }
 
   private func beat() {

@@ -27,7 +27,8 @@ final class ControlServer {
   }
 
   var connected: Int { sessions.count }
-  var all: some Sequence<ClientSession> { sessions.values }
+  /// Whether any client has not taken all of its answers.
+  var isSending: Bool { sessions.values.contains { $0.isSending } }
 
   // MARK: Accepting
 

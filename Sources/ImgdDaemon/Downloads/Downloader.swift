@@ -72,7 +72,7 @@ final class Downloader {
     lastSerial += 1
     let download = MergedDownload(
       serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
-      revalidated: image, allowance: job.allowance, createdAt: loop.now)
+      revalidated: image, allowance: job.allowance)
     downloads[download.serial] = download
     byKey[download.mergeKey, default: []].append(download)
     scheduler.enqueue(
@@ -82,7 +82,10 @@ final class Downloader {
 
   private func widen(_ download: MergedDownload, for job: FetchJob) {
     var allowance = download.allowance
-    allowance.widen(to: job.allowance)
+    var own = job.allowance
+    // The engine counts from the start of the transfer, which may be long ago.
+    if let begunAt = download.begunAt { own.time += loop.now - begunAt }
+    allowance.widen(to: own)
     guard allowance != download.allowance else { return }
     download.allowance = allowance
     guard download.state == .running else { return }
@@ -95,9 +98,8 @@ final class Downloader {
     guard let download = job.download else { return }
     let before = download.priority
     download.remove(job)
-    if download.waiterCount > 0 {
-      if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
-    } else if orphans == .cancel || download.state == .queued {
+    if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
+    if download.waiterCount == 0, orphans == .cancel || download.state == .queued {
       abort(download)
     }
   }
@@ -121,6 +123,7 @@ final class Downloader {
     for serial in scheduler.startable(at: loop.now) {
       guard let download = downloads[serial] else { continue }
       download.state = .running
+      download.begunAt = loop.now
       counts.started += 1
       engine.begin(order(for: download))
       onNews(download, .started)
@@ -141,6 +144,7 @@ final class Downloader {
     switch report.news {
     case .headers(let expected):
       download.hasHeaders = true
+      download.received = 0
       download.expected = expected
     case .progress(let received, let expected):
       download.received = received
@@ -188,5 +192,4 @@ final class Downloader {
   var queuedCount: Int { scheduler.queuedCount }
   var peakActive: Int { scheduler.peakActive }
   var maxActive: Int { scheduler.settings.maxActive }
-  var isIdle: Bool { downloads.isEmpty }
 }

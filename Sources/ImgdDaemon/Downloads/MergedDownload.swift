@@ -31,9 +31,10 @@ final class MergedDownload {
   let policy: CacheMode
   /// The image that the transfer asks the origin to confirm, when there is one.
   let revalidated: CachedImage?
-  let createdAt: Instant
 
   var state = State.queued
+  /// When its transfer began; nil while it waits.
+  var begunAt: Instant?
   /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
   var isPurged = false
   var received = 0
@@ -59,7 +60,7 @@ final class MergedDownload {
 
   init(
     serial: UInt64, mergeKey: MergeKey, url: CanonicalURL, policy: CacheMode,
-    revalidated: CachedImage?, allowance: Allowance, createdAt: Instant
+    revalidated: CachedImage?, allowance: Allowance
   ) {
     self.serial = serial
     self.mergeKey = mergeKey
@@ -67,7 +68,6 @@ final class MergedDownload {
     self.policy = policy
     self.revalidated = revalidated
     self.allowance = allowance
-    self.createdAt = createdAt
   }
 
   /// Everybody who waits, in the order in which they joined.

@@ -35,10 +35,10 @@ final class FetchJob {
   let startedAt: Instant
   let allowance: MergedDownload.Allowance
 
-  /// The connection that gets the terminal line; nil for a job that goes on detached.
+  /// The connection that gets the terminal line; nil when none waits for it.
   weak var session: ClientSession?
-  /// The connection whose slot it fills, which need not be the one that waits for it.
-  weak var slotOwner: ClientSession?
+  /// The connection that it was begun on, whose slot it fills, and which need not wait for it.
+  weak var owner: ClientSession?
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?

@@ -14,8 +14,7 @@ extension FetchPipeline {
     if !session.slots.isFetching(job.mergeKey, job.request, in: slot) {
       supersede(slot, of: session, by: job.receipt)
     }
-    job.slotOwner = session
-    session.slots.begin(job, in: slot)
+    session.slots.begin(job, in: slot, limit: session.limits.receipts)
   }
 
   func supersede(_ slot: String, of session: ClientSession, by receipt: ReceiptID?) {

@@ -50,7 +50,8 @@ extension FetchPipeline {
     let image = confirmed.renewed(
       response: StoredResponse(
         status: status, headers: headers, finalURL: confirmed.response.finalURL),
-      freshness: freshness(of: headers, status: status, download), serial: download.serial,
+      freshness: freshness(of: headers, status: status, download), tags: download.tags,
+      serial: download.serial,
       isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
@@ -164,7 +165,7 @@ extension FetchOutcome {
   func own(of job: FetchJob) -> FetchOutcome {
     guard case .image(var delivered) = self else { return self }
     let bytes = delivered.image.payload.count
-    guard bytes <= job.allowance.bytes || delivered.source == .revalidated else {
+    guard bytes <= job.allowance.bytes else {
       return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
     }
     delivered.isCoalesced = job.isCoalesced

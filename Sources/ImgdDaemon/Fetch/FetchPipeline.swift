@@ -40,6 +40,7 @@ final class FetchPipeline {
 
   func apply(_ settings: Configuration) {
     self.settings = settings
+    outcomes.mostBytes = settings.memory.capacity / 4
     downloader.apply(settings.downloads)
     hub.cache(.evicted, memory.apply(MemoryTier.Limits(settings.memory)))
   }
@@ -96,9 +97,11 @@ final class FetchPipeline {
     try check(request, from: session)
     let receipt = request.receipt ?? receipts.next()
     let job = makeJob(request, id: id, receipt: receipt, url: url, session: session)
+    outcomes.drop(receipt)
     enterSlot(job, of: session)
     jobs.add(job)
     session.jobs[receipt] = job
+    session.live += 1
     proceed(job)
   }
 
@@ -107,10 +110,9 @@ final class FetchPipeline {
     let limits = session.limits
     if let feature = request.decoderFeature { throw .needsDecoder(feature) }
     if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
-    guard session.jobs.count < limits.receipts,
+    guard session.live < limits.receipts,
       session.slots.hasRoom(for: request.slot, limit: limits.receipts)
     else { throw .tooManyReceipts(limit: limits.receipts) }
-    guard jobs.count < limits.queued else { throw .queueFull(limit: limits.queued) }
   }
 
   private func makeJob(
@@ -124,6 +126,7 @@ final class FetchPipeline {
       mergeKey: MergeKey(key: key, headers: headers.sorted), uid: session.peer.uid,
       startedAt: loop.now, allowance: allowance(for: request))
     job.session = session
+    job.owner = session
     return job
   }
 
@@ -144,6 +147,10 @@ final class FetchPipeline {
     guard job.request.cache != .onlyIfCached else {
       return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
     }
+    let limit = job.owner?.limits.queued ?? .max
+    guard jobs.count <= limit else {
+      return endAtOnce(job, .failure(FetchFailure(error: .queueFull(limit: limit))))
+    }
     let mayConfirm = image?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     download(job, revalidating: mayConfirm ? image : nil)
   }
@@ -152,7 +159,8 @@ final class FetchPipeline {
     memory.noteUse(of: image, at: loop.now)
     hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
     let isStale = !image.isFresh(at: loop.now)
-    endAtOnce(job, .image(DeliveredImage(image: image, source: .memory, isStale: isStale)))
+    let delivered = DeliveredImage(image: image, source: .memory, isStale: isStale)
+    endAtOnce(job, FetchOutcome.image(delivered).own(of: job))
   }
 
   /// Ends a job that never had to wait.
@@ -168,7 +176,11 @@ final class FetchPipeline {
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
-    guard let limit = job.request.timeout else { return }
+    if let limit = job.request.timeout { expect(job, within: limit) }
+  }
+
+  /// Ends the job when the time is over, whatever longer time another grants the transfer.
+  private func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       end(job, .failure(FetchFailure(error: .timedOut(after: limit))))
     }
@@ -208,6 +220,8 @@ final class FetchPipeline {
 
   private func tellStarted(_ job: FetchJob) {
     job.isQueued = false
+    // Without a deadline of its own a fetch has the server's, from the start of the transfer on.
+    if job.request.timeout == nil { expect(job, within: settings.downloads.timeout) }
     if job.request.events { tell(job, "started") }
     hub.job(job.receipt, url: job.url.text, .running)
   }
@@ -243,7 +257,8 @@ final class FetchPipeline {
     }
     let session = job.session
     session?.jobs[job.receipt] = nil
-    if let slot = job.slot { job.slotOwner?.slots.end(job, as: outcome.state, in: slot) }
+    job.owner?.live -= 1
+    if let slot = job.slot { job.owner?.slots.end(job, as: outcome.state, in: slot) }
     if let session { answer(outcome, of: job, to: session, id: job.id) }
     serveCollectors(of: job, with: outcome)
     hub.job(job.receipt, url: job.url.text, outcome.state)

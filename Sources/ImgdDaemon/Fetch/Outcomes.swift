@@ -57,7 +57,8 @@ struct Outcomes {
   private var inOrder: [FetchJob] = []
   private var head = 0
   private var bytes = 0
-  private let mostBytes: Int
+  /// The bytes that outcomes may hold together.
+  var mostBytes: Int
 
   init(mostBytes: Int) {
     self.mostBytes = mostBytes
@@ -76,7 +77,8 @@ struct Outcomes {
     return kept[receipt]
   }
 
-  private mutating func drop(_ receipt: ReceiptID) {
+  /// Forgets what is kept under a receipt, when it is used again.
+  mutating func drop(_ receipt: ReceiptID) {
     guard let dropped = kept.removeValue(forKey: receipt) else { return }
     bytes -= dropped.cost
   }
@@ -89,12 +91,14 @@ struct Outcomes {
       }
       head += 1
     }
-    guard head > Self.mostKept else { return }
-    inOrder.removeFirst(head)
+    guard inOrder.count > 2 * Self.mostKept else { return }
+    inOrder = inOrder[head...].filter { kept[$0.receipt]?.job === $0 }
     head = 0
   }
 
   private func isBeyondLimits(_ oldest: Kept, at now: Instant) -> Bool {
-    kept.count > Self.mostKept || bytes > mostBytes || now - oldest.endedAt > Self.longestKept
+    kept.count > Self.mostKept || now - oldest.endedAt > Self.longestKept
+      // The last one stays, however large: somebody was told to come for it.
+      || (bytes > mostBytes && kept.count > 1)
   }
 }

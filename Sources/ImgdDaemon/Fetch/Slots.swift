@@ -25,7 +25,9 @@ struct Slots {
     return first.mergeKey == mergeKey && first.request.hasSameOptions(as: request)
   }
 
-  mutating func begin(_ job: FetchJob, in name: String) {
+  /// A new name takes the place of one in which nothing runs, once there are `limit`.
+  mutating func begin(_ job: FetchJob, in name: String, limit: Int) {
+    if all[name] == nil, all.count >= limit, let idle = idleName { all[idle] = nil }
     var running = all[name]?.running ?? []
     running.append(job)
     all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running)
@@ -34,8 +36,10 @@ struct Slots {
   /// Whether a request may name its slot: one that is there, or one of a bounded number.
   func hasRoom(for name: String?, limit: Int) -> Bool {
     guard let name else { return true }
-    return all[name] != nil || all.count < limit
+    return all[name] != nil || all.count < limit || idleName != nil
   }
+
+  private var idleName: String? { all.first { $0.value.running.isEmpty }?.key }
 
   mutating func end(_ job: FetchJob, as state: FetchJob.State, in name: String) {
     guard var slot = all[name] else { return }

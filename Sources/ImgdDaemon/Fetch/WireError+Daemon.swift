@@ -83,7 +83,7 @@ extension WireError {
 
   static func timedOut(after limit: Duration) -> WireError {
     WireError(
-      .timeout, "no answer within timeout_ms = \(limit.milliseconds)",
+      .timeout, "no answer within \(limit.milliseconds) ms",
       details: ["phase": .string("total"), "limit_ms": .integer(limit.milliseconds)])
   }
 

@@ -3,15 +3,15 @@ struct LatencyHistogram {
   private static let finestBits = 4
   private static let finest = 1 << finestBits
 
-  private var buckets = [UInt32](repeating: 0, count: 61 * finest)
+  private var buckets = [UInt64](repeating: 0, count: 61 * finest)
   private(set) var count: UInt64 = 0
   private(set) var longest: Int64 = 0
 
-  /// Counts `times` things that took `nanoseconds` each.
-  mutating func record(_ nanoseconds: Int64, times: Int = 1) {
+  /// Counts one thing that took so long.
+  mutating func record(_ nanoseconds: Int64) {
     let value = max(nanoseconds, 0)
-    buckets[Self.bucket(of: value)] &+= UInt32(truncatingIfNeeded: times)
-    count += UInt64(times)
+    buckets[Self.bucket(of: value)] += 1
+    count += 1
     longest = max(longest, value)
   }
 
@@ -21,7 +21,7 @@ struct LatencyHistogram {
     let wanted = max(UInt64((Double(count) * share).rounded(.up)), 1)
     var seen: UInt64 = 0
     for (index, number) in buckets.enumerated() where number > 0 {
-      seen += UInt64(number)
+      seen += number
       if seen >= wanted { return min(Self.upperEnd(of: index), longest) }
     }
     return longest

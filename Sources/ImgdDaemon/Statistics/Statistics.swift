@@ -1,5 +1,5 @@
 /// What has happened since the start, as `stats` tells it; the tiers count for themselves.
-struct Statistics {
+enum Statistics {
   struct Downloads {
     var started = 0
     var completed = 0
@@ -24,10 +24,4 @@ struct Statistics {
     var removedBytes = 0
     var last: Int64?
   }
-
-  var downloads = Downloads()
-  var clients = Clients()
-  var pressure = Pressure()
-  var hitLatency = LatencyHistogram()
-  var fetchLatency = LatencyHistogram()
 }
