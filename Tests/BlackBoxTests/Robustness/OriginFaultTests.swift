@@ -15,7 +15,7 @@ import Testing
 
   private static let picture = TestPicture.png(bytes: 5_000)
   private static let settings = [
-    "Downloads.IdleTimeout=300ms", "Downloads.ConnectTimeout=1s", "Downloads.Timeout=5s",
+    "Downloads.IdleTimeout=1500ms", "Downloads.ConnectTimeout=5s", "Downloads.Timeout=15s",
     "Downloads.Retries=0", "Downloads.MaxBytes=1M", "Downloads.MaxRedirects=3",
   ]
 
