@@ -9,7 +9,7 @@ extension Commands {
       let removed: Removal =
         purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
       if filter.matchesAll, !purge.soft, removed.entries > 0 {
-        session.log("purged everything: \(removed.entries) pictures")
+        session.log("purged everything, entries: \(removed.entries)")
       }
       session.reply(id: id) { line in
         line.field("removed", !purge.soft && removed.entries > 0)
