@@ -1,0 +1,42 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// Clients that write and do not want to hear.
+@Suite struct EndlessWriterTests {
+  @Test(arguments: [#"{"cmd":"ping"}"# + "\n", "x"])
+  func `one that cannot be answered and writes for ever does not stop the others`(
+    text: String
+  ) throws {
+    let stage = try Stage()
+    stage.client.patience = .seconds(5)
+    let deaf = try RawClient(stage.daemon)
+    deaf.say(#"{"cmd":"ping"}"#)
+    shutdown(deaf.descriptor, CInt(SHUT_RD))
+    let writer = try write(text, for: deaf.descriptor)
+    defer {
+      // The writer ends when its connection does, and before its descriptor is closed.
+      shutdown(deaf.descriptor, CInt(SHUT_RDWR))
+      writer.join()
+    }
+    for number in 0..<50 {
+      try stage.play(
+        #"""
+        > {"cmd":"ping","id":\#(number)}
+        < {"id":\#(number),"ok":true}
+        """#)
+    }
+  }
+
+  /// Writes the text over and over, as fast as it is taken, until the connection is lost.
+  private func write(_ text: String, for descriptor: CInt) throws -> Thread {
+    let block = Array(String(repeating: text, count: 4_000).utf8)
+    return try Thread(name: "writer") {
+      while block.withUnsafeBytes({
+        send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) > 0
+      }) {}
+    }
+  }
+}

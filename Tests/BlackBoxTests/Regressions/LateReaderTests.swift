@@ -1,0 +1,35 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@Suite struct LateReaderTests {
+  @Test func `told to stop, it does not cut the line of one who reads late`() throws {
+    let stage = try Stage()
+    let gate = Gate()
+    let picture = png(200_000)
+    stage.origin.plan("/a", .held(at: gate, then: .picture(picture)))
+    let late = try RawClient(stage.daemon)
+    late.say(#"{"cmd":"fetch","id":1,"url":"\#(stage.base)/a","deliver":"inline"}"#)
+    #expect(gate.waitUntilReached())
+    stage.daemon.signal(SIGTERM)
+    try waitUntilItStops(stage)
+    gate.open()
+    // Connections without anything to come are closed when the last fetch has ended.
+    #expect(try stage.client.isClosedByDaemon())
+    poll(nil, 0, 200)  // what is tried is that time goes by before anything is read
+    let line = late.takeAll(4_096)
+    #expect(line.last == UInt8(ascii: "\n"))
+    let answer = try JSONValue(parsing: line.span)
+    #expect(answer["ok"] == .bool(true))
+    #expect(answer["data"]?.string?.utf8.count == (picture.count + 2) / 3 * 4)
+    #expect(stage.daemon.waitForEnd() == 0)
+  }
+
+  private func waitUntilItStops(_ stage: Stage) throws {
+    while true {
+      let line = try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.base)/late"}"#)
+      if line.failureCode == "shutting_down" { return }
+    }
+  }
+}
