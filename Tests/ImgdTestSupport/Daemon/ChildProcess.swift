@@ -23,6 +23,7 @@ package enum ChildProcess {
       return withCStrings(environment) { posix_spawn(&pid, path, &actions, &attributes, argv, $0) }
     }
     guard code == 0 else { throw TestFailure("\(path): \(String(cString: strerror(code)))") }
+    LeftBehind.note(pid)
     return pid
   }
 
@@ -52,6 +53,7 @@ package enum ChildProcess {
   package static func wait(_ pid: pid_t) -> CInt {
     var status: CInt = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    LeftBehind.forget(pid)
     let signal = status & 0x7f
     return signal == 0 ? (status >> 8) & 0xff : -signal
   }

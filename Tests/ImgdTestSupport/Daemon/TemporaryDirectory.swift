@@ -5,7 +5,9 @@ package enum TemporaryDirectory {
   package static func make() throws -> String {
     var template = Array("/tmp/imgd-test-XXXXXX".utf8CString)
     guard let path = mkdtemp(&template) else { throw TestFailure("mkdtemp: errno \(errno)") }
-    return String(cString: path)
+    let directory = String(cString: path)
+    LeftBehind.note(directory)
+    return directory
   }
 
   /// Removes the directory and everything below it.
@@ -15,6 +17,7 @@ package enum TemporaryDirectory {
       if unlink(child) != 0 { remove(child) }
     }
     rmdir(path)
+    LeftBehind.forget(path)
   }
 
   private static func names(in path: String) -> [String] {
