@@ -1,7 +1,4 @@
-/// The smallest building blocks of a line, appended to the bytes of an answer.
-///
-/// They exist beside `JSONWriter` for the one line that is written a million times a second: who
-/// answers a hit puts prepared pieces together and needs no commas counted.
+/// The smallest building blocks of a line, on which `JSONWriter` stands.
 extension [UInt8] {
   /// Appends text that stands in the program, as it is.
   package mutating func appendText(_ text: StaticString) {
@@ -39,27 +36,6 @@ extension [UInt8] {
     appendInteger(microseconds / 1000)
     append(UInt8(ascii: "."))
     append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: microseconds / 100 % 10))
-  }
-
-  /// Appends `"id":…,` as the client chose it, nothing where it chose none.
-  package mutating func appendID(_ id: RequestID) {
-    switch id {
-    case .none: return
-    case .integer(let number):
-      appendText("\"id\":")
-      appendInteger(number)
-    case .string(let string):
-      appendText("\"id\":")
-      appendString(string)
-    }
-    append(UInt8(ascii: ","))
-  }
-
-  /// Appends `"receipt":"…"`, without a comma.
-  package mutating func appendReceipt(_ receipt: ReceiptID) {
-    appendText("\"receipt\":\"")
-    receipt.append(to: &self)
-    append(UInt8(ascii: "\""))
   }
 
   /// Appends a string with its quotes, escaped where it must be.

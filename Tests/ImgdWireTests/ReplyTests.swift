@@ -68,23 +68,6 @@ struct ReplyTests {
 
         """)
   }
-
-  @Test("put together from pieces is what the writer writes")
-  func pieces() {
-    for id in [RequestID.none, .integer(-5), .string("é\\")] {
-      let receipt = ReceiptID.random(using: (1, 2))
-      var bytes: [UInt8] = Array("{".utf8)
-      bytes.appendID(id)
-      bytes.appendText("\"ok\":true,")
-      bytes.appendReceipt(receipt)
-      bytes.appendText("}\n")
-      let written = line {
-        ReplyEncoder.begin(id: id, ok: true, receipt: receipt, into: &$0)
-        ReplyEncoder.end(into: &$0)
-      }
-      #expect(String(decoding: bytes, as: UTF8.self) == written)
-    }
-  }
 }
 
 @Suite("The reply codes")
