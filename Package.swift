@@ -38,6 +38,10 @@ let package = Package(
     .target(name: "CLinux"),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
@@ -53,7 +57,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "ImgdCache",
-      dependencies: ["CCurl", "ImgdSystem"],
+      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem"],
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
