@@ -1,0 +1,49 @@
+/// How a host is stored, so that the hosts below it are a range: "www.example.org" as
+/// "org.example.www.", and an address, which nothing lies below, as it is.
+struct HostOrder {
+  /// In lower case.
+  let host: String
+  let stored: String
+  /// Whether there can be hosts below it.
+  let isName: Bool
+
+  init(_ host: String) {
+    let bytes = host.utf8.map(lowerCase)
+    isName = !Self.isAddress(bytes)
+    self.host = String(decoding: bytes, as: UTF8.self)
+    stored = isName ? turnedRound(bytes.dropLast(0)) + "." : self.host
+  }
+
+  init(stored: String) {
+    self.stored = stored
+    // Only a turned name ends with a dot.
+    isName = stored.utf8.last == dot
+    host = isName ? turnedRound(Array(stored.utf8).dropLast()) : stored
+  }
+
+  private static func isAddress(_ host: [UInt8]) -> Bool {
+    guard let first = host.first, let last = host.last else { return true }
+    return decimalValue(last) != nil || first == UInt8(ascii: "[") && last == UInt8(ascii: "]")
+  }
+}
+
+/// The labels in the other order.
+private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
+  let labels = host.split(separator: dot, omittingEmptySubsequences: false)
+  return String(decoding: Array(labels.reversed().joined(separator: [dot])), as: UTF8.self)
+}
+
+private let dot = UInt8(ascii: ".")
+
+private func lowerCase(_ byte: UInt8) -> UInt8 {
+  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+}
+
+/// The first text behind all that begin with `prefix`, in the order of their bytes; nil if there is
+/// none.
+func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+  var end = prefix
+  while end.last == 0xFF { end.removeLast() }
+  guard let last = end.popLast() else { return nil }
+  return end + [last + 1]
+}

@@ -1,0 +1,50 @@
+internal import CSQLite
+import Glibc
+
+/// The index file as a name in its directory.
+enum IndexPlace {
+  /// Refuses what is not a file of our own, and makes an empty file that nobody else can read: it
+  /// holds URLs. SQLite gives its other files the same rights.
+  ///
+  /// An existing file is only looked at by name. To open and close it here would take away the locks
+  /// of a connection that this process has already.
+  static func prepare(_ path: String, creating: Bool) throws(IndexProblem) {
+    var status = stat()
+    if unsafe lstat(path, &status) == 0 { return try judge(status, path, securing: creating) }
+    guard errno == ENOENT else { throw .call("lstat", path) }
+    if creating { try create(path) }
+  }
+
+  private static func judge(
+    _ status: stat, _ path: String, securing: Bool
+  ) throws(IndexProblem) {
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
+    guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to somebody else") }
+    guard securing, status.st_mode & 0o7777 != rights else { return }
+    guard unsafe chmod(path, rights) == 0 else { throw .call("chmod", path) }
+  }
+
+  private static func create(_ path: String) throws(IndexProblem) {
+    let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, rights)
+    guard file >= 0 else { throw .call("create", path) }
+    Glibc.close(file)
+  }
+
+  private static let rights: mode_t = 0o600
+}
+
+extension IndexFile {
+  /// Moves an index that is of no use out of the way, in place of an older one; nobody may have it
+  /// open.
+  ///
+  /// The file itself goes first: a log without its file is thrown away when a new one begins.
+  package static func setAside(path: String) throws(IndexProblem) {
+    for part in ["", "-wal", "-shm"] {
+      let aside = path + ".aside" + part
+      if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }
+      if unsafe rename(path + part, aside) != 0, errno != ENOENT {
+        throw .call("rename", path + part)
+      }
+    }
+  }
+}

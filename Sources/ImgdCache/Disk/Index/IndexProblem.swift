@@ -1,0 +1,49 @@
+internal import CSQLite
+import Glibc
+
+/// Why the index file could not do what was asked, told apart by what helps.
+package enum IndexProblem: Error, Sendable, CustomStringConvertible {
+  /// It holds what this program never writes: nothing in it is worth trusting, so begin anew.
+  case damaged(String)
+  /// A later version wrote it, in a layout with this number.
+  case fromTheFuture(Int)
+  /// Somebody else holds its lock; later it may work.
+  case busy
+  /// The file system refused; the file may be whole. `code` is SQLite's extended result code.
+  case storage(code: Int32, systemErrno: Int32, String)
+
+  package var description: String {
+    switch self {
+    case .damaged(let reason): "the index is damaged: \(reason)"
+    case .fromTheFuture(let version):
+      "the index has layout \(version), and this version reads \(IndexSchema.version)"
+    case .busy: "the index is locked by another process"
+    case .storage(_, let errno, let reason):
+      errno == 0
+        ? "the index cannot be used: \(reason)"
+        : "the index cannot be used: \(reason): \(unsafe String(cString: strerror(errno)))"
+    }
+  }
+
+  /// What a result code of SQLite asks for.
+  init(code: Int32, systemErrno: Int32, reason: String) {
+    switch code & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
+    // Our statements are right for our tables, so these speak of other tables or rows.
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
+      SQLITE_TOOBIG:
+      self = .damaged(reason)
+    // SQLite tells a full disk from other failures itself, and forgets the number.
+    case SQLITE_FULL: self = .storage(code: code, systemErrno: ENOSPC, reason)
+    // Only these two leave a number of their own behind.
+    case SQLITE_IOERR, SQLITE_CANTOPEN:
+      self = .storage(code: code, systemErrno: systemErrno, reason)
+    default: self = .storage(code: code, systemErrno: 0, reason)
+    }
+  }
+
+  /// A system call around the file that failed, as `errno` has it.
+  static func call(_ name: String, _ path: String, errno code: Int32 = errno) -> IndexProblem {
+    .storage(code: SQLITE_IOERR, systemErrno: code, "\(name) \(path)")
+  }
+}

@@ -1,0 +1,100 @@
+/// Every statement that is used again and again, with its text.
+enum IndexQuery: Int, CaseIterable {
+  case begin, beginWrite, commit, rollback
+  case readClean, writeClean
+
+  case recordByDigest, recordByNumber, records, row, pageURLs, tags
+  case insertEntry, insertPicture, insertTag
+  case renewEntry, renewPicture, touch, refresh
+
+  case doom, removeEntry, removePicture, removeTags
+  case doomAll, keepLonger, removeEntries, removePictures, removeAllTags
+  case doomed, forget
+
+  var text: String {
+    switch self {
+    case .begin: "BEGIN"
+    case .beginWrite: "BEGIN IMMEDIATE"
+    case .commit: "COMMIT"
+    case .rollback: "ROLLBACK"
+    case .readClean: "SELECT clean FROM state WHERE one = 1"
+    case .writeClean: "UPDATE state SET clean = ? WHERE one = 1"
+
+    case .recordByDigest: Self.selectRecord + " WHERE digest = ?"
+    case .recordByNumber: Self.selectRecord + " WHERE number = ?"
+    case .records: Self.selectRecord + " WHERE number > ? ORDER BY number LIMIT ?"
+    case .row:
+      """
+      SELECT url, host, identifier, checksum, status, headers, final_url, initial_age_ms,
+        lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying, suffix, seal
+      FROM picture WHERE number = ?
+      """
+    case .pageURLs: "SELECT number, url FROM picture WHERE number > ? ORDER BY number"
+    case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
+
+    case .insertEntry:
+      """
+      INSERT INTO entry (digest, bytes, allocated, stored_at, last_access, fresh_until, format,
+        orientation, width, height, frames, flags, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    case .insertPicture:
+      """
+      INSERT INTO picture (number, url, host, identifier, checksum, status, headers, final_url,
+        initial_age_ms, lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying,
+        suffix, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    case .insertTag: "INSERT INTO tag (tag, number) VALUES (?, ?)"
+
+    case .renewEntry:
+      """
+      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, flags = ?, seal = ?
+      WHERE number = ?
+      """
+    case .renewPicture:
+      """
+      UPDATE picture SET status = ?, headers = ?, final_url = ?, initial_age_ms = ?,
+        lifetime_ms = ?, while_revalidate_ms = ?, if_error_ms = ?, freshness_flags = ?,
+        varying = ?, seal = ?
+      WHERE number = ?
+      """
+    case .touch: "UPDATE entry SET last_access = ? WHERE number = ?"
+    case .refresh: "UPDATE entry SET fresh_until = ?, seal = ? WHERE number = ?"
+
+    case .doom:
+      """
+      INSERT INTO doomed (number, digest, suffix, keep_until)
+      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number) WHERE number = ?
+      RETURNING digest, suffix
+      """
+    case .removeEntry: "DELETE FROM entry WHERE number = ?"
+    case .removePicture: "DELETE FROM picture WHERE number = ?"
+    case .removeTags: "DELETE FROM tag WHERE number = ?"
+
+    case .doomAll:
+      """
+      INSERT INTO doomed (number, digest, suffix, keep_until)
+      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number)
+      """
+    case .keepLonger:
+      """
+      UPDATE doomed SET keep_until = ?1
+      WHERE number = ?2 AND EXISTS (SELECT 1 FROM entry WHERE number = ?2)
+      """
+    case .removeEntries: "DELETE FROM entry"
+    case .removePictures: "DELETE FROM picture"
+    case .removeAllTags: "DELETE FROM tag"
+
+    case .doomed: "SELECT number, digest, suffix, keep_until FROM doomed"
+    case .forget: "DELETE FROM doomed WHERE number = ?"
+    }
+  }
+
+  private static let selectRecord =
+    """
+    SELECT number, digest, bytes, allocated, stored_at, last_access, fresh_until, format,
+      orientation, width, height, frames, flags, seal
+    FROM entry
+    """
+}

@@ -1,0 +1,129 @@
+internal import CSQLite
+
+/// The tables of the index file, and whether a file has just these.
+///
+/// `entry` is all that a scan needs, in rows of fixed size; `picture` is what a reader fetches with
+/// the bytes. Both are sealed: SQLite does not notice a changed byte inside a value, and an answer
+/// must not be wrong. `tag` is for purges, `doomed` names the files that still have to go.
+enum IndexSchema {
+  static let version = 1
+  /// "imgd", so that `file` and we know it.
+  static let applicationID = 0x696D_6764
+
+  /// As they stand here they are stored by SQLite, and compared with on opening.
+  private static let definitions = [
+    """
+    CREATE TABLE entry (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      digest BLOB NOT NULL UNIQUE,
+      bytes INTEGER NOT NULL,
+      allocated INTEGER NOT NULL,
+      stored_at INTEGER NOT NULL,
+      last_access INTEGER NOT NULL,
+      fresh_until INTEGER NOT NULL,
+      format INTEGER NOT NULL,
+      orientation INTEGER NOT NULL,
+      width INTEGER NOT NULL,
+      height INTEGER NOT NULL,
+      frames INTEGER NOT NULL,
+      flags INTEGER NOT NULL,
+      seal INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE picture (
+      number INTEGER PRIMARY KEY,
+      url TEXT NOT NULL,
+      host TEXT NOT NULL,
+      identifier TEXT,
+      checksum BLOB NOT NULL,
+      status INTEGER NOT NULL,
+      headers BLOB NOT NULL,
+      final_url TEXT,
+      initial_age_ms INTEGER NOT NULL,
+      lifetime_ms INTEGER NOT NULL,
+      while_revalidate_ms INTEGER NOT NULL,
+      if_error_ms INTEGER,
+      freshness_flags INTEGER NOT NULL,
+      varying BLOB NOT NULL,
+      suffix TEXT NOT NULL,
+      seal INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX picture_url ON picture (url)",
+    "CREATE INDEX picture_host ON picture (host)",
+    """
+    CREATE TABLE tag (
+      tag TEXT NOT NULL,
+      number INTEGER NOT NULL,
+      PRIMARY KEY (tag, number)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX tag_number ON tag (number)",
+    """
+    CREATE TABLE doomed (
+      number INTEGER PRIMARY KEY,
+      digest BLOB NOT NULL,
+      suffix TEXT NOT NULL,
+      keep_until INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE state (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      clean INTEGER NOT NULL
+    ) STRICT
+    """,
+  ]
+
+  /// Whether nothing has been written yet, or a kill came before the tables.
+  static func isBlank(_ connection: Connection) throws(IndexProblem) -> Bool {
+    guard try connection.number("application_id") == 0 else { return false }
+    guard try connection.number("user_version") == 0 else { return false }
+    return try found(in: connection).isEmpty
+  }
+
+  /// Makes the tables; a new index is clean.
+  static func create(in connection: Connection) throws(IndexProblem) {
+    try connection.execute("BEGIN IMMEDIATE")
+    for text in definitions { try connection.execute(text) }
+    try connection.execute("INSERT INTO state (one, clean) VALUES (1, 1)")
+    try connection.execute("PRAGMA user_version = \(version)")
+    try connection.execute("PRAGMA application_id = \(applicationID)")
+    try connection.execute("COMMIT")
+  }
+
+  /// Refuses a file that we have not made.
+  static func verify(_ connection: Connection) throws(IndexProblem) {
+    guard try connection.number("application_id") == applicationID else {
+      throw .damaged("another program has made it")
+    }
+    let found = try connection.number("user_version")
+    guard found <= version else { throw .fromTheFuture(found) }
+    guard found == version else { throw .damaged("it has layout \(found)") }
+    guard try connection.word("encoding") == "UTF-8" else { throw .damaged("it is not UTF-8") }
+    guard try Self.found(in: connection) == definitions.sorted() else {
+      throw .damaged("it has other tables than layout \(version)")
+    }
+    try verifyNumbers(connection)
+  }
+
+  /// A number that has been forged cannot be counted on from, which would look like a full disk.
+  private static func verifyNumbers(_ connection: Connection) throws(IndexProblem) {
+    for text in [
+      "SELECT seq FROM sqlite_sequence WHERE name = 'entry'",
+      "SELECT number FROM entry ORDER BY number DESC LIMIT 1",
+    ] {
+      let statement = try connection.prepare(text)
+      if try statement.step() { _ = try statement.integer(UInt32.self) }
+    }
+  }
+
+  private static func found(in connection: Connection) throws(IndexProblem) -> [String] {
+    let statement = try connection.prepare(
+      "SELECT sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'")
+    var found: [String] = []
+    while try statement.step() { found.append(try statement.textOrNull() ?? "") }
+    return found.sorted()
+  }
+}

@@ -1,0 +1,213 @@
+internal import CSQLite
+
+/// A prepared statement: parameters are bound, and columns are read, from left to right.
+///
+/// All texts and blobs are copied on their way in and out. A file is not believed: a column that is
+/// of another type, or out of the range of what it is read into, is reported as damage.
+@safe final class Statement {
+  private let handle: OpaquePointer
+  private var parameter: Int32 = 0
+  private var column: Int32 = 0
+  /// The first failure to bind; reported by `step`, so that binding needs no `try`.
+  private var bindFailure = SQLITE_OK
+
+  /// Takes over a handle.
+  init(owning handle: OpaquePointer) {
+    unsafe self.handle = handle
+  }
+
+  deinit { unsafe _ = sqlite3_finalize(handle) }
+
+  /// Makes it ready to be bound; must also follow a use, as an open statement holds back the log.
+  func reset() {
+    // It repeats the failure of the last step, which has been reported.
+    unsafe _ = sqlite3_reset(handle)
+    unsafe _ = sqlite3_clear_bindings(handle)
+    parameter = 0
+    bindFailure = SQLITE_OK
+  }
+
+  // MARK: Parameters
+
+  func bind<Number: FixedWidthInteger>(_ number: Number) {
+    let place = next()
+    note(unsafe sqlite3_bind_int64(handle, place, Int64(truncatingIfNeeded: number)))
+  }
+
+  func bind(_ number: Int64?) {
+    if let number { bind(number) } else { bindNull() }
+  }
+
+  func bind(_ text: String?) {
+    guard var text else { return bindNull() }
+    let place = next()
+    let code = text.withUTF8 { bytes in
+      unsafe sqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count))
+    }
+    note(code)
+  }
+
+  /// Binds bytes as a text, which need not be valid: the end of a range of texts is not.
+  func bind(text bytes: [UInt8]) {
+    let place = next()
+    let code = unsafe bytes.withUnsafeBytes { bytes in
+      unsafe sqlite_bind_text(handle, place, bytes.baseAddress, UInt64(bytes.count))
+    }
+    note(code)
+  }
+
+  func bind(blob bytes: [UInt8]) {
+    let place = next()
+    let code = unsafe bytes.withUnsafeBytes { bytes in
+      unsafe sqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count))
+    }
+    note(code)
+  }
+
+  /// Binds 128 bits as a blob, the highest byte first, so that it sorts and reads as its hexadecimal.
+  func bind(high: UInt64, low: UInt64) {
+    let place = next()
+    let words = (high.bigEndian, low.bigEndian)
+    let code = unsafe withUnsafeBytes(of: words) { bytes in
+      unsafe sqlite_bind_blob(handle, place, bytes.baseAddress, UInt64(bytes.count))
+    }
+    note(code)
+  }
+
+  private func bindNull() {
+    let place = next()
+    note(unsafe sqlite3_bind_null(handle, place))
+  }
+
+  private func next() -> Int32 {
+    parameter += 1
+    return parameter
+  }
+
+  private func note(_ code: Int32) {
+    if bindFailure == SQLITE_OK { bindFailure = code }
+  }
+
+  // MARK: Steps
+
+  /// Goes to the next row; false behind the last.
+  func step() throws(IndexProblem) -> Bool {
+    guard bindFailure == SQLITE_OK else {
+      throw .storage(code: bindFailure, systemErrno: 0, "a value is too large")
+    }
+    column = 0
+    switch unsafe sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw unsafe problem(of: sqlite3_db_handle(handle))
+    }
+  }
+
+  /// Carries out a statement that has no rows, or whose rows nobody wants.
+  func run() throws(IndexProblem) {
+    defer { reset() }
+    while try step() {}
+  }
+
+  // MARK: Columns
+
+  func integer<Number: FixedWidthInteger>(
+    _ type: Number.Type = Number.self
+  ) throws(IndexProblem) -> Number {
+    let place = advance()
+    guard unsafe sqlite3_column_type(handle, place) == SQLITE_INTEGER else {
+      throw mismatch(place, "is no integer")
+    }
+    let value = unsafe sqlite3_column_int64(handle, place)
+    guard let number = Number(exactly: value) else { throw mismatch(place, "is \(value)") }
+    return number
+  }
+
+  /// A size or a time, in the range that is written.
+  func saneInteger() throws(IndexProblem) -> Int64 {
+    let number: Int64 = try integer()
+    guard IndexRange.numbers ~= number else { throw mismatch(column - 1, "is \(number)") }
+    return number
+  }
+
+  /// A number whose 64 bits are all in use, as bits.
+  func bits() throws(IndexProblem) -> UInt64 {
+    UInt64(bitPattern: try integer(Int64.self))
+  }
+
+  func saneIntegerOrNull() throws(IndexProblem) -> Int64? {
+    if isNull() { return nil }
+    return try saneInteger()
+  }
+
+  func text() throws(IndexProblem) -> String {
+    let place = advance()
+    guard unsafe sqlite3_column_type(handle, place) == SQLITE_TEXT,
+      let start = unsafe sqlite3_column_text(handle, place)
+    else { throw mismatch(place, "is no text") }
+    // The length is asked for after the text, which may have been converted.
+    let bytes = unsafe UnsafeBufferPointer(
+      start: start, count: Int(sqlite3_column_bytes(handle, place)))
+    guard let text = unsafe String(validating: bytes, as: UTF8.self) else {
+      throw mismatch(place, "is not UTF-8")
+    }
+    return text
+  }
+
+  func textOrNull() throws(IndexProblem) -> String? {
+    if isNull() { return nil }
+    return try text()
+  }
+
+  func blob() throws(IndexProblem) -> [UInt8] {
+    let place = try blobPlace()
+    let start = unsafe sqlite3_column_blob(handle, place)
+    let count = unsafe Int(sqlite3_column_bytes(handle, place))
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// A blob of exactly 128 bits.
+  func wide() throws(IndexProblem) -> (high: UInt64, low: UInt64) {
+    let place = try blobPlace()
+    guard let start = unsafe sqlite3_column_blob(handle, place),
+      unsafe sqlite3_column_bytes(handle, place) == 16
+    else { throw mismatch(place, "has not 16 bytes") }
+    // SQLite keeps blobs at any address; the length has just been checked.
+    let high = unsafe start.loadUnaligned(as: UInt64.self)
+    let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    return (UInt64(bigEndian: high), UInt64(bigEndian: low))
+  }
+
+  private func blobPlace() throws(IndexProblem) -> Int32 {
+    let place = advance()
+    guard unsafe sqlite3_column_type(handle, place) == SQLITE_BLOB else {
+      throw mismatch(place, "is no blob")
+    }
+    return place
+  }
+
+  /// Whether the next column is NULL; one that is has been read by that.
+  private func isNull() -> Bool {
+    guard unsafe sqlite3_column_type(handle, column) == SQLITE_NULL else { return false }
+    column += 1
+    return true
+  }
+
+  private func advance() -> Int32 {
+    defer { column += 1 }
+    return column
+  }
+
+  private func mismatch(_ place: Int32, _ what: String) -> IndexProblem {
+    let name = unsafe sqlite3_column_name(handle, place).map { unsafe String(cString: $0) }
+    return .damaged("\(name ?? "a column") \(what)")
+  }
+}
+
+/// The last failure of a connection in our words.
+func problem(of database: OpaquePointer?) -> IndexProblem {
+  IndexProblem(
+    code: unsafe sqlite3_extended_errcode(database),
+    systemErrno: unsafe sqlite3_system_errno(database),
+    reason: unsafe String(cString: sqlite3_errmsg(database)))
+}
