@@ -97,13 +97,22 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Makes a directory with just these permissions, whatever the process's mask; a group that is
   /// handed down (set-group) is handed down further.
-  package func makeDirectory(_ name: String, permissions: UInt32) throws(SystemFailure) {
+  package static func make(_ path: String, permissions: UInt32) throws(SystemFailure) {
+    guard unsafe mkdir(path, permissions) == 0 else { throw SystemFailure("mkdir", path) }
+    try Directory(path: path).settle(permissions)
+  }
+
+  /// Makes a directory in this one, as the other `make` does.
+  package func make(_ name: String, permissions: UInt32) throws(SystemFailure) {
     guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else {
       throw failure("mkdir", name)
     }
-    let made = try directory(name)
-    let wanted = try made.status().permissions & S_ISGID | permissions
-    guard fchmod(made.descriptor.number, wanted) == 0 else { throw failure("chmod", name) }
+    try directory(name).settle(permissions)
+  }
+
+  private func settle(_ permissions: UInt32) throws(SystemFailure) {
+    let wanted = try status().permissions & S_ISGID | permissions
+    guard fchmod(descriptor.number, wanted) == 0 else { throw SystemFailure("chmod", path) }
   }
 
   /// Makes a file in this file system that has no name, and is gone with its descriptor unless it
