@@ -17,7 +17,7 @@ package final class Payload: Sendable {
 
   package let count: Int
   let heap: [UInt8]
-  private let memory: SealedMemory?
+  fileprivate let memory: SealedMemory?
 
   package init(_ bytes: [UInt8]) {
     count = bytes.count
@@ -58,6 +58,34 @@ package final class Payload: Sendable {
   package func openReadOnly() throws(SystemFailure) -> FileDescriptor {
     guard let memory else { return try shareable().openReadOnly() }
     return try memory.reopen()
+  }
+}
+
+// MARK: Files
+
+extension Payload {
+  /// Writes the bytes where the file's offset is; those in a memfd never leave the kernel.
+  package func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
+    if let memory { return try memory.copy(to: file) }
+    if let failure = unsafe heap.withUnsafeBytes({ unsafe file.write(all: $0, to: "a file") }) {
+      throw failure
+    }
+  }
+
+  /// Reads a whole file that has just `count` bytes; nil when it has fewer or more.
+  ///
+  /// The caller knows that memory for `count` bytes may be taken.
+  package static func read(_ file: borrowing FileDescriptor, count: Int) throws(SystemFailure)
+    -> Payload?
+  {
+    guard count >= 0, try file.ends(at: count) else { return nil }
+    // Out of descriptors the bytes go to the heap: a picture that costs a copy beats none.
+    guard count > heapLimit, var writer = try? MemoryWriter() else {
+      let bytes = try file.front(count)
+      return bytes.count == count ? Payload(bytes) : nil
+    }
+    guard try writer.append(file, limit: count) == count else { return nil }
+    return Payload(sealed: try writer.seal())
   }
 }
 

@@ -23,6 +23,12 @@ final class SealedMemory: Sendable {
     return FileDescriptor(owning: number)
   }
 
+  /// Writes all of it where the file's offset is.
+  func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
+    let copied = try file.append(from: descriptor, count: count)
+    precondition(copied == count, "a sealed memfd gives the bytes it holds")
+  }
+
   func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     guard count > 0 else { return try body([UInt8]().span) }
     // A mapping of a sealed file cannot fault: nobody can shrink it.
@@ -64,24 +70,21 @@ struct MemoryWriter: ~Copyable {
   }
 
   mutating func append(_ bytes: [UInt8]) throws(SystemFailure) {
-    let failure = unsafe bytes.withUnsafeBytes { unsafe write(all: $0) }
+    let failure = unsafe bytes.withUnsafeBytes { unsafe descriptor.write(all: $0, to: "a memfd") }
     if let failure { throw failure }
     count += bytes.count
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
-    if let failure = unsafe write(all: bytes) { throw failure }
+    if let failure = unsafe descriptor.write(all: bytes, to: "a memfd") { throw failure }
     count += bytes.count
   }
 
-  private func write(all bytes: UnsafeRawBufferPointer) -> SystemFailure? {
-    var rest = unsafe bytes
-    while unsafe !rest.isEmpty {
-      let written = unsafe Glibc.write(descriptor.number, rest.baseAddress, rest.count)
-      guard written >= 0 || errno == EINTR else { return SystemFailure("write", "a memfd") }
-      if written > 0 { unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...]) }
-    }
-    return nil
+  /// Adds the first `limit` bytes of a file, or all there are.
+  mutating func append(_ file: borrowing FileDescriptor, limit: Int) throws(SystemFailure) -> Int {
+    let copied = try descriptor.append(from: file, count: limit)
+    count += copied
+    return copied
   }
 
   consuming func seal() throws(SystemFailure) -> SealedMemory {

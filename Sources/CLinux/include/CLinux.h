@@ -50,6 +50,17 @@ int linux_block_signals(uint64_t mask);
 int linux_signal_fd(uint64_t mask);
 int linux_next_signal(int fd);  // the signal's number, 0 when none waits
 
+// Files below a directory, reached without following any link (openat2).
+enum { LINUX_OPEN_FILE, LINUX_OPEN_DIRECTORY, LINUX_OPEN_STATUS };
+// With may_wait 0 it answers EAGAIN (or EINVAL, before Linux 5.12) instead of going to the disk.
+int linux_open_beneath(int directory, const char *path, int opening, int may_wait);
+// The same where openat2 is missing, one component after the other; it may wait.
+int linux_open_by_steps(int directory, const char *path, int opening);
+int linux_open_unnamed(int directory, mode_t mode); // O_TMPFILE, to be linked in
+int linux_link_unnamed(int fd, int directory, const char *name);
+int linux_rename_new(int directory, const char *name, const char *new_name); // never replaces
+ssize_t linux_send_file(int target, int source, off_t offset, size_t count);
+
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);
 

@@ -1,0 +1,71 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// A FIFO must not be waited for, a terminal must not become ours, and a link is not what we made.
+static int to_flags(int opening) {
+  int common = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  if (opening == LINUX_OPEN_DIRECTORY) return O_RDONLY | O_DIRECTORY | common;
+  if (opening == LINUX_OPEN_STATUS) return O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  return O_RDONLY | common;
+}
+
+int linux_open_beneath(int directory, const char *path, int opening, int may_wait) {
+  struct open_how how = {
+      .flags = to_flags(opening),
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | (may_wait ? 0 : RESOLVE_CACHED)};
+  return syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+int linux_open_by_steps(int directory, const char *path, int opening) {
+  char name[NAME_MAX + 1];
+  int here = directory;
+  for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+    size_t length = slash - path;
+    if (length > NAME_MAX) {
+      errno = ENAMETOOLONG;
+      break;
+    }
+    memcpy(name, path, length);
+    name[length] = 0;
+    int next = openat(here, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (here != directory) close(here);
+    if (next < 0) return -1;
+    here = next;
+  }
+  int file = strchr(path, '/') ? -1 : openat(here, path, to_flags(opening));
+  int reason = errno;
+  if (here != directory) close(here);
+  errno = reason;
+  return file;
+}
+
+int linux_open_unnamed(int directory, mode_t mode) {
+  return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+}
+
+int linux_link_unnamed(int fd, int directory, const char *name) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  if (linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) == 0) return 0;
+  // Without /proc; it takes a capability or, on a new kernel, the right descriptor.
+  if (errno != ENOENT) return -1;
+  return linkat(fd, "", directory, name, AT_EMPTY_PATH);
+}
+
+int linux_rename_new(int directory, const char *name, const char *new_name) {
+  return renameat2(directory, name, directory, new_name, RENAME_NOREPLACE);
+}
+
+ssize_t linux_send_file(int target, int source, off_t offset, size_t count) {
+  return sendfile(target, source, &offset, count);
+}

@@ -1,0 +1,19 @@
+package import ImgdSystem
+
+/// What tells whether a picture's bytes are still the ones that were stored.
+package struct BodyChecksum: Hashable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  /// Takes a checksum as it was kept.
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Goes over all the bytes: about a millisecond for each megabyte.
+  package init(of payload: Payload) {
+    let digest = payload.withBytes { Digest128(of: $0) }
+    self.init(high: digest.high, low: digest.low)
+  }
+}

@@ -1,0 +1,52 @@
+/// One version of a picture, as a file: whose it is, which version, and what the bytes are.
+///
+/// The next version has another number, so what a name stands for never changes.
+package struct PictureFile: Hashable, Sendable {
+  package let digest: KeyDigest
+  /// The entry's number, never used twice for one digest.
+  package let number: UInt32
+  /// What the bytes are, as an extension without its dot.
+  package let suffix: String
+
+  /// Nil for a suffix that is not one to eight lower-case letters and digits.
+  package init?(digest: KeyDigest, number: UInt32, suffix: String) {
+    guard isSuffix(suffix.utf8) else { return nil }
+    self.digest = digest
+    self.number = number
+    self.suffix = suffix
+  }
+
+  /// Reads what `name` wrote, and nothing else that could stand for the same.
+  package init?(name: String) {
+    let bytes = name.utf8
+    guard bytes.count <= Self.longestName, let dash = bytes.firstIndex(of: UInt8(ascii: "-")),
+      let dot = bytes.firstIndex(of: UInt8(ascii: ".")), dash < dot,
+      let digest = KeyDigest(hex: name[..<dash]),
+      let number = plainNumber(bytes[bytes.index(after: dash)..<dot])
+    else { return nil }
+    self.init(
+      digest: digest, number: number, suffix: String(name[name.index(after: dot)...]))
+  }
+
+  /// 32 digits, a dash, 8 digits, a dot and 8 letters.
+  private static let longestName = 50
+
+  package var name: String { "\(digest.hex)-\(String(number, radix: 16)).\(suffix)" }
+
+  /// The way to it from the directory of the layout.
+  package var relativePath: String { Shelf.path(shelf) + "/" + name }
+
+  /// Which of the directories it stands in: the first three digits of the digest.
+  var shelf: Int { Int(digest.high >> 52) }
+}
+
+private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {
+  (1...8).contains(bytes.count)
+    && bytes.allSatisfy { decimalValue($0) != nil || $0 &- UInt8(ascii: "a") < 26 }
+}
+
+/// A number of 32 bits without zeros in front.
+private func plainNumber(_ digits: some Collection<UInt8>) -> UInt32? {
+  guard digits.first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
+  return lowerHex(digits).flatMap { UInt32(exactly: $0) }
+}

@@ -1,0 +1,195 @@
+// A directory that is held open, and everything in it reached through the descriptor.
+//
+// A path is read anew at every call, and whoever may write into one of its directories decides what
+// it leads to. Here the path is read once. From then on names are looked up below the directory
+// itself, and the kernel is told to follow no link on the way: what is opened, linked, renamed or
+// removed lies in this directory, even when that has been moved or its path given to another.
+
+internal import CLinux
+import Glibc
+
+/// An open directory; names are looked up in it without following links.
+package struct Directory: ~Copyable, Sendable {
+  /// What its path was when it was opened, for messages.
+  package let path: String
+  let descriptor: FileDescriptor
+
+  /// Opens a directory by its path; the last component may not be a link.
+  package init(path: String) throws(SystemFailure) {
+    let number = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    self.init(FileDescriptor(owning: number), path: path)
+  }
+
+  private init(_ descriptor: consuming FileDescriptor, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  // MARK: Looking
+
+  package func status() throws(SystemFailure) -> FileStatus { try descriptor.status(path) }
+
+  /// What stands under a name, which may be a link itself.
+  package func status(of name: String) throws(SystemFailure) -> FileStatus {
+    var status = stat()
+    guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      throw failure("fstatat", name)
+    }
+    return FileStatus(status)
+  }
+
+  /// The bytes of its file system that this process may still use, and all there are.
+  package func space() throws(SystemFailure) -> (free: Int, total: Int) {
+    var answer = statvfs()
+    guard unsafe fstatvfs(descriptor.number, &answer) == 0 else {
+      throw SystemFailure("fstatvfs", path)
+    }
+    return (bytes(answer.f_bavail, answer.f_frsize), bytes(answer.f_blocks, answer.f_frsize))
+  }
+
+  // MARK: Opening
+
+  /// What a file below is opened for.
+  package enum Purpose: Sendable {
+    case reading, listing
+    /// Nothing but its status: no right to the file is needed, and nothing happens to it.
+    case status
+
+    fileprivate var number: CInt {
+      switch self {
+      case .reading: CInt(LINUX_OPEN_FILE)
+      case .listing: CInt(LINUX_OPEN_DIRECTORY)
+      case .status: CInt(LINUX_OPEN_STATUS)
+      }
+    }
+  }
+
+  /// Opens what lies below; a link on the way, or in its place, is a failure (`ELOOP`).
+  ///
+  /// Unless it may wait it fails with `EAGAIN` where the kernel would have to ask the disk.
+  package func open(_ below: String, for purpose: Purpose, mayWait: Bool = true)
+    throws(SystemFailure) -> FileDescriptor
+  {
+    let number = unsafe linux_open_beneath(
+      descriptor.number, below, purpose.number, mayWait ? 1 : 0)
+    if number >= 0 { return FileDescriptor(owning: number) }
+    switch (errno, mayWait) {
+    case (ENOSYS, true): return try openBySteps(below, for: purpose)
+    case (ENOSYS, false), (EINVAL, false): throw failure("openat2", below, errno: EAGAIN)
+    default: throw failure("openat2", below)
+    }
+  }
+
+  /// Does what `open` does on a kernel without `openat2`.
+  func openBySteps(_ below: String, for purpose: Purpose) throws(SystemFailure) -> FileDescriptor {
+    let number = unsafe linux_open_by_steps(descriptor.number, below, purpose.number)
+    guard number >= 0 else { throw failure("openat", below) }
+    return FileDescriptor(owning: number)
+  }
+
+  /// Opens a directory below this one.
+  package func directory(_ below: String) throws(SystemFailure) -> Directory {
+    Directory(try open(below, for: .listing), path: path + "/" + below)
+  }
+
+  // MARK: Changing
+
+  /// Makes a directory with just these permissions, whatever the process's mask; a group that is
+  /// handed down (set-group) is handed down further.
+  package static func make(_ path: String, permissions: UInt32) throws(SystemFailure) {
+    guard unsafe mkdir(path, permissions) == 0 else { throw SystemFailure("mkdir", path) }
+    try Directory(path: path).settle(permissions)
+  }
+
+  /// Makes a directory in this one, as the other `make` does.
+  package func make(_ name: String, permissions: UInt32) throws(SystemFailure) {
+    guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else {
+      throw failure("mkdir", name)
+    }
+    try directory(name).settle(permissions)
+  }
+
+  private func settle(_ permissions: UInt32) throws(SystemFailure) {
+    let wanted = try status().permissions & S_ISGID | permissions
+    guard fchmod(descriptor.number, wanted) == 0 else { throw SystemFailure("chmod", path) }
+  }
+
+  /// Makes a file in this file system that has no name, and is gone with its descriptor unless it
+  /// is linked.
+  package func makeUnnamedFile(permissions: UInt32) throws(SystemFailure) -> FileDescriptor {
+    let number = linux_open_unnamed(descriptor.number, permissions)
+    guard number >= 0 else { throw SystemFailure("open an unnamed file in", path) }
+    let file = FileDescriptor(owning: number)
+    guard fchmod(number, permissions) == 0 else {
+      throw SystemFailure("chmod an unnamed file in", path)
+    }
+    return file
+  }
+
+  /// Gives a name to an unnamed file; a name that is taken stays as it is (`EEXIST`).
+  package func link(_ file: borrowing FileDescriptor, as name: String) throws(SystemFailure) {
+    guard unsafe linux_link_unnamed(file.number, descriptor.number, name) == 0 else {
+      throw failure("link", name)
+    }
+  }
+
+  /// Removes a name that is not a directory's; of a link the link itself.
+  package func remove(_ name: String) throws(SystemFailure) {
+    guard unsafe unlinkat(descriptor.number, name, 0) == 0 else { throw failure("unlink", name) }
+  }
+
+  /// Renames what stands under a name to the first free of `NAME.aside-1`, `NAME.aside-2`…
+  package func setAside(_ name: String) throws(SystemFailure) {
+    for number in 1...1_000 {
+      let aside = "\(name).aside-\(number)"
+      if unsafe linux_rename_new(descriptor.number, name, aside) == 0 { return }
+      guard errno == EEXIST else { break }
+    }
+    throw failure("set aside", name)
+  }
+
+  // MARK: Listing
+
+  /// The names in it, in no order, without `.` and `..`.
+  package func names() throws(SystemFailure) -> [String] {
+    // A stream takes its descriptor over and moves its offset: it gets one of its own.
+    let own = try open(".", for: .listing)
+    guard let stream = unsafe fdopendir(own.number) else { throw SystemFailure("fdopendir", path) }
+    _ = own.release()
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe nextEntry(stream) {
+      let name = unsafe entryName(entry)
+      if name != ".", name != ".." { names.append(name) }
+    }
+    guard errno == 0 else { throw SystemFailure("readdir", path) }
+    return names
+  }
+
+  private func failure(_ call: String, _ name: String, errno code: CInt = Glibc.errno)
+    -> SystemFailure
+  {
+    SystemFailure(call, path + "/" + name, errno: code)
+  }
+}
+
+/// The next entry, or nil with `errno` zero at the end.
+private func nextEntry(_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>? {
+  errno = 0
+  return unsafe readdir(stream)
+}
+
+private func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
+  // The name ends with a zero inside of `d_name`, by the promise of readdir.
+  unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+    let end = unsafe bytes.firstIndex(of: 0) ?? bytes.count
+    return unsafe String(decoding: bytes[..<end], as: UTF8.self)
+  }
+}
+
+/// A number of blocks in bytes, and the largest number instead of one that is larger.
+private func bytes(_ blocks: UInt, _ size: UInt) -> Int {
+  let (product, overflow) = blocks.multipliedReportingOverflow(by: size)
+  return overflow ? .max : Int(clamping: product)
+}

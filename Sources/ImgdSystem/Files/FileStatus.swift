@@ -1,0 +1,57 @@
+import Glibc
+
+/// What the file system says of one file, at one moment.
+package struct FileStatus: Sendable {
+  package enum Kind: Sendable { case regular, directory, link, other }
+
+  /// Which file it is, whatever it is called.
+  package struct Identity: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  package let identity: Identity
+  package let kind: Kind
+  package let owner: UInt32
+  /// The permission bits, with those for set-user, set-group and sticky.
+  package let permissions: UInt32
+  package let size: Int
+  /// The bytes that its blocks take.
+  package let allocated: Int
+
+  package var isWritableByOthers: Bool { permissions & 0o022 != 0 }
+
+  init(_ status: stat) {
+    identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    kind = Self.kind(of: status.st_mode)
+    owner = status.st_uid
+    permissions = status.st_mode & 0o7777
+    size = Int(status.st_size)
+    allocated = Int(status.st_blocks) * 512  // whatever the file system's own blocks are
+  }
+
+  private static func kind(of mode: mode_t) -> Kind {
+    switch mode & S_IFMT {
+    case S_IFREG: .regular
+    case S_IFDIR: .directory
+    case S_IFLNK: .link
+    default: .other
+    }
+  }
+
+  /// What stands at `path`; a link there is not followed.
+  package static func of(path: String) throws(SystemFailure) -> FileStatus {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { throw SystemFailure("lstat", path) }
+    return FileStatus(status)
+  }
+}
+
+extension FileDescriptor {
+  /// What the file system says of this file; `subject` names it in a failure.
+  package func status(_ subject: String) throws(SystemFailure) -> FileStatus {
+    var status = stat()
+    guard unsafe fstat(number, &status) == 0 else { throw SystemFailure("fstat", subject) }
+    return FileStatus(status)
+  }
+}
