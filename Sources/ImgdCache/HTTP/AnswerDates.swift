@@ -17,20 +17,33 @@ struct AnswerDates {
     date = dates("date").compactMap(\.self).first
     lastModified = dates("last-modified").compactMap(\.self).first
     expires = dates("expires").map { $0 ?? .min }.min()
-    age =
-      headers.filter { $0.name == "age" }.compactMap { CacheControl.seconds($0.value) }.max() ?? 0
+    age = headers.first { $0.name == "age" }.map { Self.age($0.value) } ?? 0
+  }
+
+  /// The first number of a list, as RFC 9111 wants it (5.1); a field that begins otherwise is none.
+  private static func age(_ value: String) -> Int64 {
+    var scanner = FieldScanner(value)
+    return CacheControl.seconds(scanner.takeArgument()) ?? 0
   }
 
   /// Age and apparent age, whichever is more (RFC 9111, 4.2.3); a clock that is behind the origin's
   /// makes no age negative.
   func initialAge(delay: Duration) -> Duration {
     let apparent = max(receivedAt - (date ?? receivedAt), 0)
-    return max(.seconds(apparent), .seconds(age) + max(delay, .zero))
+    let told = Duration.seconds(age) + max(delay, .zero)
+    return min(max(.seconds(apparent), told), .seconds(CacheControl.longest))
   }
 
-  /// The lifetime that the origin has named, if it has.
-  func explicitLifetime(_ control: CacheControl) -> Duration? {
-    if let seconds = control.sharedMaxAge ?? control.maxAge { return .seconds(seconds) }
+  /// The lifetime that the origin has named, if it has (RFC 9111, 4.2.1).
+  ///
+  /// What is one user's is not shared: there s-maxage counts only as better than a guess.
+  func explicitLifetime(_ control: CacheControl, isScoped: Bool) -> Duration? {
+    let shared = control.sharedMaxAge.map { Duration.seconds($0) }
+    let own = control.maxAge.map { Duration.seconds($0) } ?? lifetimeFromExpires
+    return isScoped ? own ?? shared : shared ?? own
+  }
+
+  private var lifetimeFromExpires: Duration? {
     guard let expires else { return nil }
     guard expires != .min else { return .zero }
     return .seconds(min(max(expires - (date ?? receivedAt), 0), CacheControl.longest))

@@ -1,19 +1,24 @@
 /// What an answer's Cache-Control fields say, as far as a cache that many share has to know.
 ///
-/// Unknown and malformed directives count as not written. A directive that comes twice counts with
-/// its smaller number. The forms of `private` and `no-cache` that name single fields are taken for
-/// the whole answer, as RFC 9111 allows.
+/// Unknown directives count as not written. A number that is none counts as 0, so that what cannot
+/// be understood is stale (RFC 9111, 4.2.1); a directive that comes twice counts with its smaller
+/// number. The forms of `private` and `no-cache` that name single fields are taken for the whole
+/// answer, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
 struct CacheControl: Equatable {
   /// The largest number of seconds that means anything (RFC 9111, 1.2.2).
   static let longest: Int64 = 1 << 31
 
   var maxAge: Int64?
   var sharedMaxAge: Int64?
+  var staleWhileRevalidate: Int64?
+  var staleIfError: Int64?
   var noStore = false
   var noCache = false
   var isPrivate = false
   var isPublic = false
   var mustRevalidate = false
+  var proxyRevalidate = false
+  var mustUnderstand = false
   var isImmutable = false
   /// Whether any field was there, whatever it said.
   var isPresent = false
@@ -23,39 +28,50 @@ struct CacheControl: Equatable {
       isPresent = true
       read(value)
     }
-    let asksOldWay = headers.contains { name, value in
-      name == "pragma" && value.lowercased() == "no-cache"
-    }
-    if !isPresent, asksOldWay { noCache = true }
+    guard !isPresent else { return }
+    noCache = headers.contains { $0.name == "pragma" && Self.asksToConfirm(pragma: $0.value) }
+  }
+
+  private static func asksToConfirm(pragma: String) -> Bool {
+    var asks = false
+    eachDirective(of: pragma) { directive, _ in asks = asks || directive == "no-cache" }
+    return asks
   }
 
   private mutating func read(_ value: String) {
+    Self.eachDirective(of: value) { set($0, $1) }
+  }
+
+  private static func eachDirective(of value: String, _ visit: (String, String?) -> Void) {
     var scanner = FieldScanner(value)
     repeat {
       scanner.skipBlanks()
       guard let directive = scanner.takeToken() else { continue }
       let hasArgument = scanner.take(UInt8(ascii: "="))
-      set(directive, hasArgument ? scanner.takeQuoted() ?? scanner.takeArgument() : nil)
+      visit(directive, hasArgument ? scanner.takeQuoted() ?? scanner.takeArgument() : nil)
     } while scanner.nextMember()
   }
 
   private mutating func set(_ directive: String, _ argument: String?) {
     switch directive {
-    case "max-age": maxAge = Self.smaller(maxAge, Self.seconds(argument))
-    case "s-maxage": sharedMaxAge = Self.smaller(sharedMaxAge, Self.seconds(argument))
+    case "max-age": Self.lower(&maxAge, to: argument)
+    case "s-maxage": Self.lower(&sharedMaxAge, to: argument)
+    case "stale-while-revalidate": Self.lower(&staleWhileRevalidate, to: argument)
+    case "stale-if-error": Self.lower(&staleIfError, to: argument)
     case "no-store": noStore = true
     case "no-cache": noCache = true
     case "private": isPrivate = true
     case "public": isPublic = true
-    case "must-revalidate", "proxy-revalidate": mustRevalidate = true
+    case "must-revalidate": mustRevalidate = true
+    case "proxy-revalidate": proxyRevalidate = true
+    case "must-understand": mustUnderstand = true
     case "immutable": isImmutable = true
     default: break
     }
   }
 
-  private static func smaller(_ left: Int64?, _ right: Int64?) -> Int64? {
-    guard let left, let right else { return left ?? right }
-    return min(left, right)
+  private static func lower(_ seconds: inout Int64?, to argument: String?) {
+    seconds = min(seconds ?? longest, Self.seconds(argument) ?? 0)
   }
 
   /// A number of seconds: below zero is 0, too large for any clock is the largest.

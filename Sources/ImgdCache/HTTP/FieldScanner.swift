@@ -75,6 +75,21 @@ struct FieldScanner {
   mutating func takeArgument() -> String {
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
+    return text(from: start)
+  }
+
+  /// What stands up to the next comma that is not in quotes, quotes and all, without the blanks
+  /// around it.
+  mutating func takeMember() -> String {
+    skipBlanks()
+    let start = index
+    while let byte = next, byte != UInt8(ascii: ",") {
+      if byte != UInt8(ascii: "\"") { index += 1 } else { _ = takeQuoted() }
+    }
+    return text(from: start)
+  }
+
+  private func text(from start: Int) -> String {
     let end = bytes[start..<index].lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
     return String(decoding: bytes[start..<end], as: UTF8.self)
   }

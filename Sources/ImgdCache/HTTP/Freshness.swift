@@ -5,8 +5,13 @@
 // answer was at that moment, and how much longer it is fresh. From then on only the monotonic clock
 // counts, so that nobody who sets the wall clock makes an entry younger or an age negative.
 //
-// Credentials are no concern of this page: an answer to a request that carried them is stored under
-// a key of its own (`CacheKey.scope`), so that `private` forbids storing only where there is none.
+// An answer to a request that carried credentials is stored under a key of its own, one user's
+// (`CacheKey.scope`). What is stored there is a private cache: `private` may be kept in it, the
+// rules for Authorization (3.5) are met since nobody shares it, and the directives that speak to
+// shared caches alone, s-maxage and proxy-revalidate, do not bind it.
+//
+// How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
+// shown, to whom and when, is for `CachePolicy` to decide.
 
 internal import ImgdSystem
 
@@ -19,10 +24,17 @@ package struct FreshnessRules: Sendable, Equatable {
   package var defaultLifetime: Duration
   /// Which part of the time since its last change an answer counts as fresh, in percent.
   package var heuristicPercent: Int
+  /// How long after its end an answer may stand in for an origin that fails, where the origin has
+  /// neither granted nor forbidden it.
+  package var staleIfError: Duration
 
-  package init(defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10) {
+  package init(
+    defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10,
+    staleIfError: Duration = .zero
+  ) {
     self.defaultLifetime = defaultLifetime
     self.heuristicPercent = heuristicPercent
+    self.staleIfError = staleIfError
   }
 }
 
@@ -42,6 +54,11 @@ package struct Freshness: Sendable, Equatable {
   package let isImmutable: Bool
   /// Request headers on which the answer depends, in lower case.
   package let varyingHeaders: [String]
+  /// How long after its end it may be shown while it is fetched anew; zero: not at all.
+  package let staleWhileRevalidate: Duration
+  /// How long after its end it may be shown when the origin fails; zero: not at all, nil: the
+  /// origin says nothing.
+  package let staleIfError: Duration?
 
   /// Judges an answer.
   ///
@@ -53,7 +70,7 @@ package struct Freshness: Sendable, Equatable {
   ) {
     let control = CacheControl(headers)
     let dates = AnswerDates(headers, receivedAt: receivedAt)
-    let explicit = dates.explicitLifetime(control)
+    let explicit = dates.explicitLifetime(control, isScoped: isScoped)
     let vary = varyingNames(headers)
     let lifetime = explicit ?? dates.guessedLifetime(rules)
     initialAge = dates.initialAge(delay: delay)
@@ -61,9 +78,29 @@ package struct Freshness: Sendable, Equatable {
     refusal = storeRefusal(
       status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
     needsConfirmation = control.noCache && ttl == nil
-    mustRevalidate = control.mustRevalidate || control.sharedMaxAge != nil
+    mustRevalidate = control.forbidsStale(isScoped: isScoped)
     isImmutable = control.isImmutable
     varyingHeaders = vary
+    let forbidsStale = mustRevalidate || needsConfirmation
+    staleWhileRevalidate = forbidsStale ? .zero : .seconds(control.staleWhileRevalidate ?? 0)
+    staleIfError = forbidsStale ? .zero : control.staleIfError.map { .seconds($0) }
+  }
+
+  /// A judgement that was made earlier, on an answer that was stored.
+  package init(
+    initialAge: Duration, remaining: Duration, needsConfirmation: Bool, mustRevalidate: Bool,
+    isImmutable: Bool, varyingHeaders: [String], staleWhileRevalidate: Duration,
+    staleIfError: Duration?
+  ) {
+    refusal = nil
+    self.initialAge = initialAge
+    self.remaining = remaining
+    self.needsConfirmation = needsConfirmation
+    self.mustRevalidate = mustRevalidate
+    self.isImmutable = isImmutable
+    self.varyingHeaders = varyingHeaders
+    self.staleWhileRevalidate = staleWhileRevalidate
+    self.staleIfError = staleIfError
   }
 }
 
@@ -71,12 +108,14 @@ package struct Freshness: Sendable, Equatable {
 /// a picture is none.
 private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
+/// The conditions for storing, in the order of RFC 9111, 3.
 private func storeRefusal(
   _ status: Int, _ control: CacheControl, isScoped: Bool, hasLifetime: Bool, varying: [String]
 ) -> StoreRefusal? {
-  if control.noStore || (control.isPrivate && !isScoped) { return .noStore }
   if status < 200 || status == 206 || status == 304 { return .noStore }
-  if !keptByDefault.contains(status), !hasLifetime, !control.isPublic { return .noStore }
+  if control.forbidsStoring(status, isScoped: isScoped) { return .noStore }
+  let isAllowed = hasLifetime || control.isPublic || (control.isPrivate && isScoped)
+  if !isAllowed, !keptByDefault.contains(status) { return .noStore }
   return varying.contains("*") ? .varies : nil
 }
 

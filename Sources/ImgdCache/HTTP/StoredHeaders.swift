@@ -47,3 +47,53 @@ package struct StoredHeaders: Sendable {
     return String(decoding: packed[start..<offset], as: UTF8.self)
   }
 }
+
+// MARK: What is kept of a message
+
+extension StoredHeaders {
+  /// What speaks of one connection alone, or to one proxy (RFC 9111, 3.1), and means nothing to
+  /// whom the answer is shown later.
+  private static let hopByHop: Set = [
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
+    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  ]
+  /// What tells of the bytes as they are stored; a confirmation brings no bytes.
+  private static let aboutTheBytes: Set = [
+    "content-encoding", "content-length", "content-range", "content-type",
+  ]
+  /// What tells of one message, and not of the next.
+  private static let aboutTheMessage: Set = ["age", "date"]
+
+  /// The fields of a message that belong to the answer itself.
+  package static func storable(_ list: HeaderList) -> HeaderList {
+    let nominated = list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
+    let dropped = hopByHop.union(nominated)
+    return list.filter { !dropped.contains($0.name) }
+  }
+
+  /// The fields after the origin has confirmed the answer (RFC 9111, 3.2 and 4.3.4): what came with
+  /// the confirmation replaces the old, but for what tells of the bytes.
+  ///
+  /// A confirmation with another strong entity tag speaks of another answer, and changes nothing.
+  package func confirmed(with fresh: HeaderList) -> HeaderList {
+    let old = list
+    guard Self.speakOfTheSame(old, fresh) else { return old }
+    let replacing = Self.storable(fresh).filter { !Self.aboutTheBytes.contains($0.name) }
+    let replaced = Self.aboutTheMessage.union(replacing.map(\.name))
+    return old.filter { !replaced.contains($0.name) } + replacing
+  }
+
+  private static func speakOfTheSame(_ old: HeaderList, _ fresh: HeaderList) -> Bool {
+    guard let tag = fresh.first(where: { $0.name == "etag" })?.value, !tag.hasPrefix("W/"),
+      let oldTag = old.first(where: { $0.name == "etag" })?.value
+    else { return true }
+    return tag == oldTag
+  }
+
+  private static func names(in value: String) -> [String] {
+    var scanner = FieldScanner(value)
+    var names: [String] = []
+    repeat { names.append(scanner.takeMember().lowercased()) } while scanner.take(UInt8(ascii: ","))
+    return names
+  }
+}

@@ -53,9 +53,13 @@ package final class CachedImage {
   package let facts: ImageFacts
   package let response: StoredResponse
   package let freshness: Freshness
+  /// What the request said in the headers on which the answer depends.
+  package let vary: VaryOutcome
   package let tags: [String]
   /// The number of the transfer that made it; a later one never gives way to an earlier.
+  /// Nought for one that was made before this process began.
   package let serial: UInt64
+  /// May lie before the beginning of the clock, for an image that an earlier process stored.
   package let storedAt: Instant
   /// Wall time in seconds since 1970, to be shown.
   package let storedAtWall: Int64
@@ -74,42 +78,49 @@ package final class CachedImage {
 
   /// Where it is in its tier; nil outside.
   var place: Int?
+  /// The end of its lifetime.
+  private let expiresAt: Instant
+  /// Until when it may be shown without asking, as far as its age goes.
   private var freshUntil: Instant
   /// When the origin made it, on the monotonic clock, and how old it was when it came. Kept as
   /// numbers: every hit asks for them, and a duration is divided in 128 bits.
   private let bornAt: Int64
   private let initialAge: Int64
 
+  /// `isTimeDoubtful` says that nobody knows when it was stored: then it has no lifetime left.
   package init(
     key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
-    freshness: Freshness, tags: [String] = [], serial: UInt64, isPurged: Bool = false,
-    at now: Instant, wall: Int64
+    freshness: Freshness, vary: VaryOutcome = .none, tags: [String] = [], serial: UInt64,
+    isPurged: Bool = false, at now: Instant, wall: Int64, isTimeDoubtful: Bool = false
   ) {
     self.key = key
     self.payload = payload
     self.facts = facts
     self.response = response
     self.freshness = freshness
+    self.vary = vary
     self.tags = tags
     self.serial = serial
     self.isPurged = isPurged
-    storedAt = now
+    storedAt = max(now, StoredMoment.earliest)
     storedAtWall = wall
-    lastAccess = now
-    initialAge = freshness.initialAge.nanoseconds
-    bornAt = now.nanoseconds - initialAge
-    freshUntil = freshness.needsConfirmation ? now : now + freshness.remaining
+    lastAccess = storedAt
+    initialAge = min(max(freshness.initialAge.nanoseconds, 0), StoredMoment.longest)
+    bornAt = storedAt.nanoseconds - initialAge
+    let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
+    expiresAt = isTimeDoubtful ? StoredMoment.earliest : max(end, StoredMoment.earliest)
+    freshUntil = freshness.needsConfirmation ? min(storedAt, expiresAt) : expiresAt
   }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
   package func renewed(
-    response: StoredResponse, freshness: Freshness, tags more: [String] = [], serial: UInt64,
-    isPurged: Bool = false, at now: Instant, wall: Int64
+    response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none,
+    tags more: [String] = [], serial: UInt64, isPurged: Bool = false, at now: Instant, wall: Int64
   ) -> CachedImage {
     CachedImage(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      tags: tags + more.filter { !tags.contains($0) }, serial: serial, isPurged: isPurged, at: now,
-      wall: wall)
+      vary: vary, tags: tags + more.filter { !tags.contains($0) }, serial: serial,
+      isPurged: isPurged, at: now, wall: wall)
   }
 
   // MARK: Time
@@ -129,22 +140,27 @@ package final class CachedImage {
 
   func markStale() {
     isStale = true
-    freshUntil = storedAt
+    freshUntil = min(storedAt, expiresAt)
   }
 
-  // MARK: Conditions
+  // MARK: HTTP
 
-  /// Whether the origin would answer differently to a request that carries this header.
-  ///
-  /// Credentials don't count: they are part of the key.
-  package func varies(on header: String) -> Bool {
-    !freshness.varyingHeaders.isEmpty && header != "authorization" && header != "cookie"
-      && freshness.varyingHeaders.contains(header)
+  /// What a policy has to know of it at this moment.
+  package func state(at now: Instant) -> StoredState {
+    StoredState(
+      isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
+      needsConfirmation: freshness.needsConfirmation, mustRevalidate: freshness.mustRevalidate,
+      isMarkedStale: isStale, isImmutable: freshness.isImmutable,
+      staleWhileRevalidate: freshness.staleWhileRevalidate, staleIfError: freshness.staleIfError)
   }
+
+  /// Whether the answer is one to a request with these extra headers, in lower case.
+  package func isFor(sent headers: HeaderList) -> Bool { vary.matches(sent: headers) }
 
   /// The bytes it really holds.
   var cost: Int {
-    Self.bookkeeping + payload.cost + key.cost + response.cost + (replyPieces?.count ?? 0)
+    Self.bookkeeping + payload.cost + key.cost + response.cost + vary.cost
+      + (replyPieces?.count ?? 0)
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 

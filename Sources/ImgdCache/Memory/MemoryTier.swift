@@ -84,7 +84,7 @@ package final class MemoryTier: ImageRequestCache {
   ) -> CachedImage? {
     guard let place = place(of: url, identifier: identifier, scope: nil) else { return nil }
     let image = list.image(at: place)
-    guard image.isFresh(at: now) else { return nil }
+    guard image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     return use(place, at: now)
   }
 

@@ -36,7 +36,7 @@ package struct PurgeFilter: Sendable {
 
   private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
 
-  private func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
+  func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
     if let url, key.url != url { return false }
     if let identifier, !sameBytes(key.identifier ?? "", identifier) { return false }
     if let prefix, !key.url.text.utf8.starts(with: prefix.utf8) { return false }

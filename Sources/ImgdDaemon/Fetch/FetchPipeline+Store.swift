@@ -31,12 +31,13 @@ extension FetchPipeline {
   private func keep(
     _ result: TransferResult, _ picture: Picture, of download: MergedDownload
   ) -> DeliveredImage {
+    let freshness = freshness(of: result.head.pairs, status: result.head.status, download)
     let image = CachedImage(
       key: download.mergeKey.key, payload: result.payload, facts: ImageFacts(picture),
       response: StoredResponse(
         status: result.head.status, headers: result.head.pairs, finalURL: result.head.finalURL),
-      freshness: freshness(of: result.head.pairs, status: result.head.status, download),
-      tags: download.tags, serial: download.serial, isPurged: download.isPurged, at: loop.now,
+      freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
+      serial: download.serial, isPurged: download.isPurged, at: loop.now,
       wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .network)
@@ -45,14 +46,14 @@ extension FetchPipeline {
   private func renew(
     _ confirmed: CachedImage, with result: TransferResult, of download: MergedDownload
   ) -> DeliveredImage {
-    let headers = confirmed.response.headers(confirmedWith: result.head.pairs)
+    let headers = confirmed.response.headers.confirmed(with: result.head.pairs)
     let status = confirmed.response.status
+    let freshness = freshness(of: headers, status: status, download)
     let image = confirmed.renewed(
       response: StoredResponse(
         status: status, headers: headers, finalURL: confirmed.response.finalURL),
-      freshness: freshness(of: headers, status: status, download), tags: download.tags,
-      serial: download.serial,
-      isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
+      freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
+      serial: download.serial, isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
   }
@@ -69,9 +70,7 @@ extension FetchPipeline {
   /// Keeps what somebody wanted kept; an orphan too, which was left to run for that.
   private func store(_ image: CachedImage, of download: MergedDownload) {
     let isWanted = download.beneficiaries.contains { $0.request.keepsInMemory }
-    guard isWanted, !image.varies(withSent: download.mergeKey.headers),
-      case .stored(let evicted) = memory.add(image, at: loop.now)
-    else { return }
+    guard isWanted, case .stored(let evicted) = memory.add(image, at: loop.now) else { return }
     hub.cache(.stored, entries: 1, bytes: image.payload.count)
     hub.cache(.evicted, evicted)
   }
@@ -109,33 +108,19 @@ extension CachedImage {
     }
     return format
   }
-
-  /// Whether the answer depends on a header that the client sent along.
-  func varies(withSent headers: [HeaderField]) -> Bool {
-    headers.contains { varies(on: $0.name) }
-  }
-}
-
-extension StoredResponse {
-  /// The headers after the origin has confirmed the answer: those it sent along replace the old
-  /// ones, but for those that speak of the bytes.
-  func headers(confirmedWith fresh: HeaderList) -> HeaderList {
-    let replacing = fresh.filter { !$0.name.hasPrefix("content-") }
-    let kept = headers.list.filter { old in !replacing.contains { $0.name == old.name } }
-    return kept + replacing
-  }
 }
 
 extension ResponseHead {
-  /// What speaks of one connection alone, and means nothing to whom the answer is shown later.
-  private static let hopByHop: Set<String> = [
-    "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade",
-  ]
-
   /// The headers that belong to the answer itself.
-  var pairs: [(name: String, value: String)] {
-    headers.filter { !Self.hopByHop.contains($0.name) }.map { ($0.name, $0.value) }
+  var pairs: HeaderList { StoredHeaders.storable(headers.map { ($0.name, $0.value) }) }
+}
+
+extension MergeKey {
+  /// What the clients sent along.
+  var sent: HeaderList { headers.map { ($0.name, $0.value) } }
+
+  func outcome(of freshness: Freshness) -> VaryOutcome {
+    VaryOutcome(varying: freshness.varyingHeaders, sent: sent)
   }
 }
 

@@ -141,7 +141,7 @@ final class FetchPipeline {
 
   private func proceed(_ job: FetchJob) {
     let found = job.request.cache.reads ? memory.peek(job.mergeKey.key) : nil
-    let image = found.flatMap { $0.varies(withSent: job.mergeKey.headers) ? nil : $0 }
+    let image = found.flatMap { $0.isFor(sent: job.mergeKey.sent) ? $0 : nil }
     if let image, job.request.cache.accepts(image, at: loop.now) { return hit(image, for: job) }
     memory.noteMiss()
     guard job.request.cache != .onlyIfCached else {

@@ -43,7 +43,7 @@ struct FreshnessTests {
     Case("Expires beyond reason", [("expires", "Fri, 31 Dec 9999 23:59:59 GMT")], 1 << 31),
     Case("Age is used up", [("cache-control", "max-age=60"), ("age", "50")], 10),
     Case("more Age than lifetime", [("cache-control", "max-age=60"), ("age", "100")], -40),
-    Case("the larger Age", [("cache-control", "max-age=60"), ("age", "5"), ("age", "6")], 54),
+    Case("the first Age", [("cache-control", "max-age=60"), ("age", "5"), ("age", "6")], 55),
     Case("a bad Age", [("cache-control", "max-age=60"), ("age", "x")], 60),
     Case("a negative Age", [("cache-control", "max-age=60"), ("age", "-5")], 60),
     Case(
@@ -57,7 +57,7 @@ struct FreshnessTests {
     Case("changed just now", [("last-modified", Self.thisMoment)], 0),
     Case("changed in the future", [("last-modified", "Sun, 06 Nov 1996 08:49:37 GMT")], 0),
     Case("Last-Modified that is no date", [("last-modified", "yesterday")], 3600),
-    Case("a malformed max-age", [("cache-control", "max-age=x")], 3600),
+    Case("a malformed max-age", [("cache-control", "max-age=x")], 0),
   ]
 
   @Test("what is left of the lifetime", arguments: cases.indices)

@@ -4,8 +4,11 @@ import Testing
 @Suite("Stored headers")
 struct StoredHeadersTests {
   private func roundTrips(_ list: HeaderList) -> Bool {
-    let read = StoredHeaders(list).list
-    return read.map(\.name) == list.map(\.name) && read.map(\.value) == list.map(\.value)
+    isSame(StoredHeaders(list).list, list)
+  }
+
+  private func isSame(_ left: HeaderList, _ right: HeaderList) -> Bool {
+    left.map(\.name) == right.map(\.name) && left.map(\.value) == right.map(\.value)
   }
 
   @Test("come back as they went in, whatever is in them")
@@ -14,5 +17,82 @@ struct StoredHeadersTests {
     #expect(roundTrips([("etag", "\"x\""), ("set-cookie", "a=b"), ("set-cookie", "c=d")]))
     #expect(roundTrips([("", ""), ("a", ""), ("", "b"), ("x", "line\nline:\0ä")]))
     #expect(roundTrips([("long", String(repeating: "v", count: 70_000))]))
+  }
+
+  typealias Fields = [(name: String, value: String)]
+
+  @Test(
+    "what a confirmation changes (3.2, 4.3.4)",
+    arguments: [
+      ([("a", "1")], [], [("a", "1")]),
+      ([], [("a", "1")], [("a", "1")]),
+      ([("a", "1"), ("b", "1")], [("a", "2")], [("b", "1"), ("a", "2")]),
+      ([("a", "1"), ("a", "2")], [("a", "3")], [("a", "3")]),
+      ([("a", "1")], [("a", "2"), ("a", "3")], [("a", "2"), ("a", "3")]),
+      // What tells of the bytes stays.
+      ([("content-length", "9")], [("content-length", "0")], [("content-length", "9")]),
+      ([("content-encoding", "br")], [("content-encoding", "gzip")], [("content-encoding", "br")]),
+      (
+        [("content-type", "image/png")], [("content-type", "text/html")],
+        [("content-type", "image/png")]
+      ),
+      ([], [("content-range", "bytes 0-1/2")], []),
+      // Other names that begin so are replaced.
+      ([("content-language", "de")], [("content-language", "fr")], [("content-language", "fr")]),
+      ([("content-location", "/a")], [("content-location", "/b")], [("content-location", "/b")]),
+      // What tells of the old message goes.
+      ([("age", "90"), ("etag", "1")], [], [("etag", "1")]),
+      ([("age", "90")], [("age", "3")], [("age", "3")]),
+      ([("date", "then")], [("date", "now")], [("date", "now")]),
+      ([("date", "then")], [("etag", "1")], [("etag", "1")]),
+      // What tells of the connection does not come.
+      ([("a", "1")], [("connection", "a"), ("a", "2"), ("keep-alive", "5")], [("a", "1")]),
+      (
+        [("x", "1")], [("transfer-encoding", "chunked"), ("proxy-authenticate", "b")], [("x", "1")]
+      ),
+      // A strong validator has to be the stored one.
+      (
+        [("etag", "\"1\""), ("a", "1")], [("etag", "\"2\""), ("a", "2")],
+        [("etag", "\"1\""), ("a", "1")]
+      ),
+      (
+        [("etag", "\"1\""), ("a", "1")], [("etag", "\"1\""), ("a", "2")],
+        [("etag", "\"1\""), ("a", "2")]
+      ),
+      (
+        [("etag", "W/\"1\""), ("a", "1")], [("etag", "W/\"2\""), ("a", "2")],
+        [("etag", "W/\"2\""), ("a", "2")]
+      ),
+      ([("a", "1")], [("etag", "\"2\""), ("a", "2")], [("etag", "\"2\""), ("a", "2")]),
+    ] as [(Fields, Fields, Fields)])
+  func confirmed(old: Fields, fresh: Fields, expected: Fields) {
+    #expect(isSame(StoredHeaders(old).confirmed(with: fresh), expected))
+  }
+
+  @Test("a lifetime begins anew with a confirmation")
+  func renewal() {
+    let old = StoredHeaders([
+      ("cache-control", "max-age=60"), ("age", "50"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+    ])
+    let confirmed = old.confirmed(with: [("cache-control", "max-age=30")])
+    let answer = Freshness(status: 200, headers: confirmed, receivedAt: 784_200_000)
+    #expect(answer.remaining == .seconds(30))
+  }
+
+  @Test(
+    "what is storable of a message (3.1)",
+    arguments: [
+      ([("etag", "1")], [("etag", "1")]),
+      ([("connection", "close"), ("etag", "1")], [("etag", "1")]),
+      ([("x-hop", "1"), ("connection", "Close , X-Hop"), ("etag", "1")], [("etag", "1")]),
+      (
+        [("connection", "a"), ("connection", "b,,"), ("a", "1"), ("b", "1"), ("c", "1")],
+        [("c", "1")]
+      ),
+      ([("connection", "\"a"), ("a", "1")], [("a", "1")]),
+      ([("proxy-authentication-info", "x"), ("te", "x"), ("trailer", "x"), ("upgrade", "x")], []),
+    ] as [(Fields, Fields)])
+  func storable(message: Fields, expected: Fields) {
+    #expect(isSame(StoredHeaders.storable(message), expected))
   }
 }

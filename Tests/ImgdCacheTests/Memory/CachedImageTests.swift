@@ -1,6 +1,7 @@
-import ImgdCache
 import ImgdSystem
 import Testing
+
+@testable import ImgdCache
 
 @Suite("A cached image")
 struct CachedImageTests {
@@ -17,13 +18,112 @@ struct CachedImageTests {
     #expect(image.age(at: at(0)) == 20, "a clock before the beginning makes no age less")
   }
 
-  @Test("varies on the headers of Vary, but for credentials, which the key holds")
-  func varies() {
-    let image = image(key("http://h/a"), headers: [("vary", "Accept, Cookie, Authorization")])
-    #expect(image.varies(on: "accept"))
-    #expect(!image.varies(on: "cookie"))
-    #expect(!image.varies(on: "authorization"))
-    #expect(!image.varies(on: "x-other"))
+  @Test("is for requests that say the same where the answer varies")
+  func varying() {
+    let tier = MemoryTier.holding(100_000)
+    let plain = stored(varying: ["accept"], sent: [])
+    #expect(plain.isFor(sent: []) && plain.isFor(sent: [("x", "1")]))
+    #expect(!plain.isFor(sent: [("accept", "a")]))
+    let french = stored(varying: ["accept"], sent: [("accept", "fr")])
+    #expect(french.isFor(sent: [("accept", "fr")]))
+    #expect(!french.isFor(sent: []))
+    #expect(french.cost > stored(varying: [], sent: []).cost)
+    _ = tier.add(french, at: at(0))
+    #expect(tier.peek(french.key) != nil)
+    #expect(tier.readyImage(for: "http://h/a", identifier: nil, at: at(0)) == nil)
+  }
+
+  /// An image that was stored with a judgement of its own.
+  private func stored(
+    _ freshness: Freshness = Freshness(status: 200, headers: [], receivedAt: 0),
+    varying: [String] = [], sent: HeaderList = [], moment: Instant = at(0), isDoubtful: Bool = false
+  ) -> CachedImage {
+    CachedImage(
+      key: key("http://h/a"), payload: Payload([1]),
+      facts: ImageFacts(format: 0, width: 1, height: 1, frames: 1, orientation: 1),
+      response: StoredResponse(status: 200, headers: []), freshness: freshness,
+      vary: VaryOutcome(varying: varying, sent: sent), serial: 0, at: moment, wall: 0,
+      isTimeDoubtful: isDoubtful)
+  }
+
+  /// Sixty seconds of life from an age of twenty.
+  private func judgement(
+    initialAge: Duration = .seconds(20), remaining: Duration = .seconds(60),
+    needsConfirmation: Bool = false, mustRevalidate: Bool = false
+  ) -> Freshness {
+    Freshness(
+      initialAge: initialAge, remaining: remaining, needsConfirmation: needsConfirmation,
+      mustRevalidate: mustRevalidate, isImmutable: true, varyingHeaders: [],
+      staleWhileRevalidate: .seconds(30), staleIfError: .seconds(90))
+  }
+
+  @Test(
+    "an image from before the beginning of the clock has the age and the rest that it has",
+    arguments: [
+      // Stored at, now; age, rest.
+      (-10, 0, 30, 50), (-59, 0, 79, 1), (-60, 0, 80, 0), (-1_000, 5, 1_025, 0),
+      (5, 5, 20, 60), (5, 0, 20, 65),
+    ] as [(Int64, Int64, Int, Int)])
+  func restored(moment: Int64, now: Int64, age: Int, left: Int) {
+    let image = stored(judgement(), moment: at(moment))
+    #expect(image.age(at: at(now)) == age)
+    #expect(image.freshFor(at: at(now)) == left)
+    #expect(image.isFresh(at: at(now)) == (left > 0))
+  }
+
+  @Test(
+    "a wall clock that was set makes no image younger and none fresh for longer",
+    arguments: [-1 << 40, -3_600, -6, -5, -1, 0, 1, 59, 60, 3_600, 1 << 40] as [Int64])
+  func clocks(elapsed: Int64) {
+    let moment = StoredMoment(storedWall: 0, nowWall: elapsed, now: at(7))
+    let image = stored(judgement(), moment: moment.instant, isDoubtful: moment.isDoubtful)
+    #expect(image.age(at: at(7)) >= 20)
+    #expect(image.freshFor(at: at(7)) <= 60)
+    #expect(image.isFresh(at: at(7)) == (-5..<60).contains(elapsed))
+    if !image.isFresh(at: at(7)) { #expect(image.freshFor(at: at(7)) == 0) }
+  }
+
+  @Test("an image of a doubtful time is granted nothing")
+  func doubtful() {
+    let state = stored(judgement(), moment: at(7), isDoubtful: true).state(at: at(7))
+    #expect(!state.isFresh)
+    #expect(CachePolicy.useProtocol.decision(on: state) == .confirm(mayFallBack: false))
+    let longest = Freshness(
+      status: 200, headers: [("cache-control", "stale-if-error=9999999999")], receivedAt: 0)
+    let granted = stored(longest, moment: at(7), isDoubtful: true).state(at: at(7))
+    #expect(CachePolicy.useProtocol.decision(on: granted) == .confirm(mayFallBack: false))
+  }
+
+  @Test("tells its state, of which marking changes one part")
+  func state() {
+    let image = stored(judgement(mustRevalidate: true), moment: at(100))
+    var expected = StoredState(
+      isFresh: true, mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(30),
+      staleIfError: .seconds(90))
+    #expect(image.state(at: at(159)) == expected)
+    image.markStale()
+    expected.isMarkedStale = true
+    #expect(image.state(at: at(159)) == expected)
+    (expected.isFresh, expected.staleFor) = (false, .seconds(5))
+    #expect(image.state(at: at(165)) == expected)
+    let unconfirmed = stored(judgement(needsConfirmation: true), moment: at(100))
+    #expect(unconfirmed.state(at: at(100)).needsConfirmation)
+    #expect(!unconfirmed.isFresh(at: at(100)))
+  }
+
+  @Test("no judgement and no time, whatever was stored, is too much to reckon with")
+  func extremes() {
+    let durations: [Duration] = [.seconds(Int64.min), .seconds(-1), .zero, .seconds(Int64.max)]
+    let instants = [Int64.min, -1, 0, .max / 4].map { Instant(nanoseconds: $0) }
+    for (age, rest) in durations.flatMap({ age in durations.map { (age, $0) } }) {
+      for (moment, now) in instants.flatMap({ moment in [at(0), at(1 << 30)].map { (moment, $0) } })
+      {
+        let image = stored(judgement(initialAge: age, remaining: rest), moment: moment)
+        #expect(image.age(at: now) >= 0)
+        #expect(image.freshFor(at: now) >= 0)
+        #expect(image.state(at: now).staleFor >= .zero)
+      }
+    }
   }
 
   @Test("keeps the validators, and is renewed when they hold")

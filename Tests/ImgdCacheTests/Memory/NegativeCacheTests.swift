@@ -1,0 +1,158 @@
+import ImgdCache
+import ImgdSystem
+import Testing
+
+@Suite("Failures that are remembered")
+struct NegativeCacheTests {
+  private func key(_ number: Int) -> CacheKey { ImgdCacheTests.key("http://h/\(number)") }
+
+  private func filter(_ change: (inout PurgeFilter) -> Void) -> PurgeFilter {
+    var filter = PurgeFilter()
+    change(&filter)
+    return filter
+  }
+
+  @Test("are found until their end, with their age")
+  func finding() {
+    var cache = NegativeCache<Int>()
+    cache.note(404, for: key(1), lasting: .seconds(10), at: at(100))
+    let found = cache.find(key(1), at: at(103))
+    #expect(found?.value == 404)
+    #expect(found?.age == .seconds(3) && found?.remaining == .seconds(7))
+    #expect(cache.find(key(2), at: at(103)) == nil)
+    #expect(cache.find(key(1), at: at(99))?.age == .zero)
+    #expect(cache.count == 1)
+    #expect(cache.find(key(1), at: at(110)) == nil)
+    #expect(cache.count == 0, "what has expired goes when it is met")
+  }
+
+  @Test("are replaced, and forgotten by one that lasts no time")
+  func replacing() {
+    var cache = NegativeCache<Int>()
+    cache.note(404, for: key(1), lasting: .seconds(10), at: at(0))
+    cache.note(410, for: key(1), lasting: .seconds(20), at: at(5))
+    #expect(cache.find(key(1), at: at(15))?.value == 410)
+    #expect(cache.count == 1)
+    cache.note(404, for: key(1), lasting: .zero, at: at(6))
+    #expect(cache.count == 0)
+    cache.note(404, for: key(1), lasting: .seconds(-5), at: at(6))
+    #expect(cache.count == 0)
+  }
+
+  @Test("go in the order in which they were noted when there is no room")
+  func bounded() {
+    var cache = NegativeCache<Int>(capacity: 3)
+    for number in 1...3 { cache.note(number, for: key(number), lasting: .seconds(99), at: at(0)) }
+    cache.note(11, for: key(1), lasting: .seconds(99), at: at(1))
+    cache.note(4, for: key(4), lasting: .seconds(99), at: at(2))
+    #expect(cache.count == 3)
+    #expect(cache.find(key(2), at: at(2)) == nil, "the first noted, since 1 was noted again")
+    #expect(cache.find(key(1), at: at(2))?.value == 11)
+    cache.note(5, for: key(5), lasting: .seconds(99), at: at(2))
+    #expect(cache.find(key(3), at: at(2)) == nil)
+  }
+
+  @Test("keep their order through any number of notes, expiries and purges")
+  func model() {
+    var cache = NegativeCache<Int>(capacity: 8)
+    var model: [(number: Int, value: Int, end: Int64)] = []
+    var generator = FixedGenerator(seed: 9)
+    for step in 0..<5_000 {
+      let now = Int64(step / 4)
+      let number = Int.random(in: 0..<20, using: &generator)
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0:
+        cache.remove(where: filter { $0.url = key(number).url }, at: at(now))
+        model.removeAll { $0.number == number }
+      case 1..<5:
+        let lasting = Int64.random(in: 1...20, using: &generator)
+        cache.note(step, for: key(number), lasting: .seconds(lasting), at: at(now))
+        model.removeAll { $0.number == number }
+        if model.count == 8 { model.removeFirst() }
+        model.append((number, step, now + lasting))
+      default:
+        model.removeAll { $0.number == number && $0.end <= now }
+        let value = model.first { $0.number == number }?.value
+        #expect(cache.find(key(number), at: at(now))?.value == value)
+      }
+      #expect(cache.count == model.count)
+    }
+  }
+
+  @Test("are forgotten by purges that name them")
+  func purging() {
+    var full = NegativeCache<Int>()
+    for number in 1...4 {
+      full.note(number, for: key(number), lasting: .seconds(99), at: at(Int64(number)))
+    }
+    full.note(5, for: ImgdCacheTests.key("http://other/1", "x"), lasting: .seconds(99), at: at(5))
+    let cases: [(PurgeFilter, Int)] = [
+      (PurgeFilter(), 5), (filter { $0.host = "h" }, 4), (filter { $0.url = key(3).url }, 1),
+      (filter { $0.prefix = "http://h/" }, 4), (filter { $0.identifier = "x" }, 1),
+      (filter { $0.tag = "t" }, 0), (filter { $0.olderThan = .seconds(7) }, 2),
+      (filter { ($0.olderThan, $0.host) = (.seconds(5), "other") }, 0),
+      (filter { $0.unusedFor = .zero }, 0), (filter { $0.expired = true }, 0),
+    ]
+    for (filter, count) in cases {
+      var cache = full
+      #expect(cache.remove(where: filter, at: at(10)) == count)
+      #expect(cache.count == 5 - count)
+    }
+    var cache = full
+    #expect(cache.remove(where: filter { $0.expired = true }, at: at(101)) == 2)
+  }
+
+  struct Row: Sendable {
+    let name: String
+    var status = 404
+    let headers: [(name: String, value: String)]
+    var rule: Int64 = 60
+    let lifetime: Int64?
+
+    init(
+      _ name: String, status: Int = 404, _ headers: [(name: String, value: String)],
+      rule: Int64 = 60, _ lifetime: Int64?
+    ) {
+      (self.name, self.status, self.headers) = (name, status, headers)
+      (self.rule, self.lifetime) = (rule, lifetime)
+    }
+  }
+
+  private static func control(_ value: String) -> [(name: String, value: String)] {
+    [("cache-control", value)]
+  }
+
+  static let rows = [
+    Row("404", [], 60), Row("410", status: 410, [], 60),
+    Row("not 403", status: 403, [], nil), Row("not 500", status: 500, [], nil),
+    Row("not 451, even with a lifetime", status: 451, control("max-age=60"), nil),
+    Row("not 200", status: 200, [], nil),
+    Row("switched off", [], rule: 0, nil),
+    Row("switched off, whatever is said", control("max-age=9"), rule: 0, nil),
+    Row("the origin wants less", control("max-age=5"), 5),
+    Row("the origin wants more", control("max-age=300"), 300),
+    Row("the origin wants too much", control("max-age=31536000"), 600),
+    Row("a rule above the bound", control("max-age=31536000"), rule: 3600, 3600),
+    Row("less than a rule above the bound", control("max-age=900"), rule: 3600, 900),
+    Row("the origin wants nothing", control("max-age=0"), nil),
+    Row("no-store", control("no-store"), nil),
+    Row("private", control("private, max-age=60"), nil),
+    Row("no-cache", control("no-cache, max-age=60"), nil),
+    Row("Pragma", [("pragma", "no-cache")], nil),
+    Row("Vary: *", [("vary", "*")], nil),
+    Row("its age is used up", control("max-age=60") + [("age", "20")], 40),
+    Row("its age is more than that", control("max-age=60") + [("age", "60")], nil),
+    Row("Expires", [("expires", "Thu, 01 Jan 1970 00:00:30 GMT")], 30),
+    Row("Expires: 0", [("expires", "0")], nil),
+    Row("no guess from Last-Modified", [("last-modified", "Thu, 01 Jan 1960 00:00:00 GMT")], 60),
+    Row("beyond all numbers", control("max-age=999999999999999999999"), 600),
+  ]
+
+  @Test("lifetimes", arguments: rows.indices)
+  func lifetime(index: Int) {
+    let row = Self.rows[index]
+    let lifetime = negativeLifetime(
+      status: row.status, headers: row.headers, rule: .seconds(row.rule), receivedAt: 0)
+    #expect(lifetime == row.lifetime.map { .seconds($0) }, "\(row.name)")
+  }
+}
