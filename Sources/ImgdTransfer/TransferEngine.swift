@@ -61,6 +61,11 @@ package final class TransferEngine: Sendable {
     mailbox.post(.apply(settings))
   }
 
+  /// Lets go of the bodies that broke off and wait to be continued, 32 MB at most.
+  package func dropPartials() {
+    mailbox.post(.dropPartials)
+  }
+
   /// Aborts everything, ends the thread and waits for its end. Not to be called from `report`.
   package func stop() {
     mailbox.post(.stop)
@@ -74,5 +79,6 @@ enum TransferMessage: Sendable {
   case adjust(serial: UInt64, maxBytes: Int, deadline: Duration)
   case abort(serial: UInt64)
   case apply(TransferSettings)
+  case dropPartials
   case stop
 }
