@@ -7,6 +7,7 @@
 //   TransferDesk   knows the transfers by their serials,
 //   Transfer       goes one order's way: hops, retries, the deadline,
 //   Exchange       is one request with its response,
+//   PartialBodies  keeps what came of bodies that broke off,
 //   CurlMulti      lets libcurl wait in our loop.
 //
 // No thread but that one touches any of them, and the compiler sees to it: they are not Sendable.

@@ -39,6 +39,7 @@ final class Transfer {
   private var pause: Timer?
   private var reportedAt: Instant?
   private var reported = 0
+  /// Whether this hop's head has been reported.
   private var hasHead = false
 
   init(_ order: TransferOrder, settings: TransferSettings, desk: TransferDesk) {
@@ -105,6 +106,7 @@ final class Transfer {
   private func arrive() {
     partial = partialKey.flatMap { desk.partials.take($0, at: desk.loop.now) }
     furthest = partial?.count ?? 0
+    hasHead = false
     send()
   }
 

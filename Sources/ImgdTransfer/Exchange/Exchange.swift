@@ -44,8 +44,9 @@ final class Exchange {
   private(set) var resumedFrom = 0
   private(set) var expected: Int?
   private(set) var gate: AddressGate
-  /// What is to be continued; the exchange owns it until it is over.
-  let partial: PartialBody?
+  /// What is to be continued, until the origin has answered with a body.
+  private(set) var partial: PartialBody?
+  /// Where the part ends that the origin has said to send.
   private var rangeEnd: Int?
   private var body = PayloadWriter()
   private var skipped = 0
@@ -113,6 +114,7 @@ final class Exchange {
       stop = .announcedTooLong(announced)
       return false
     }
+    partial = nil
     expected = isDecoding ? nil : announced
     transfer.headArrived(expected: expected, at: 0)
     return true
@@ -129,6 +131,7 @@ final class Exchange {
     }
     head = head.continuing(partial.head, total: range.total)
     swap(&body, &partial.bytes)
+    self.partial = nil
     received = range.first
     resumedFrom = range.first
     rangeEnd = range.last + 1

@@ -7,6 +7,9 @@ import Testing
 private let tag = "\"1\""
 private let resumable = [("ETag", tag), ("Accept-Ranges", "bytes")]
 
+private let broken = OriginAnswer.cut(sample(1_000), after: 600, headers: resumable)
+private let whole = OriginAnswer.ranged(sample(1_000), tag: tag)
+
 /// The answer to who asks for the bytes from 600 on of a thousand.
 private func rest(_ fields: [(String, String)]) -> OriginAnswer {
   .body(Array(sample(1_000).dropFirst(600)), status: 206, headers: fields)
@@ -23,8 +26,6 @@ extension OriginServer {
 struct ResumeTests {
   let origin: OriginServer
   let bench: TransferBench
-  private let broken = OriginAnswer.cut(sample(1_000), after: 600, headers: resumable)
-  private let whole = OriginAnswer.ranged(sample(1_000), tag: tag)
 
   init() throws {
     origin = try OriginServer()
@@ -267,8 +268,6 @@ struct ResumeTests {
 struct ResumeLaterTests {
   let origin: OriginServer
   let bench: TransferBench
-  private let broken = OriginAnswer.cut(sample(1_000), after: 600, headers: resumable)
-  private let whole = OriginAnswer.ranged(sample(1_000), tag: tag)
 
   init() throws {
     origin = try OriginServer()
@@ -362,6 +361,22 @@ struct ResumeLaterTests {
     #expect(result.head.finalURL == origin.url("/a"))
     #expect(origin.ranges("/r") == [nil, nil, nil])
     #expect(origin.ranges("/b") == [nil])
+  }
+
+  @Test("of another hop is announced before it goes on")
+  func otherHop() throws {
+    let bench = try TransferBench(.with { $0.retries = 1 })
+    origin.plan("/b", .cut(sample(1_000), after: 300, headers: resumable), .closed, whole)
+    _ = try bench.failure(origin.url("/b"))
+    origin.plan("/a", .cut(sample(900), after: 600, headers: resumable), .redirect(to: "/b"))
+    let serial = bench.begin(origin.url("/a"))
+    guard case .received(let result) = try bench.outcome(of: serial) else {
+      throw TransferFailure(.internal, "not received")
+    }
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 300)
+    #expect(bench.heads(of: serial) == [900, 1_000])
+    #expect(bench.reports(of: serial) == ["300/1000", "1000/1000"])
   }
 
   @Test("is not kept when it must not be stored")
