@@ -36,6 +36,19 @@ struct ContentRangeTests {
     #expect(ContentRange(value) == nil)
   }
 
+  @Test("survives any byte at any place")
+  func anyByte() {
+    let value = Array("bytes 600-999/1000".utf8)
+    for index in value.indices {
+      for byte in UInt8.min...UInt8.max {
+        var changed = value
+        changed[index] = byte
+        guard let range = ContentRange(String(decoding: changed, as: UTF8.self)) else { continue }
+        #expect(range.first <= range.last && range.last < range.total)
+      }
+    }
+  }
+
   @Test("is never read out of a part of itself that means something else")
   func cuts() {
     let value = "bytes 600-999/1000"
