@@ -4,22 +4,9 @@ import Testing
 
 @testable import ImgdTransfer
 
-private let tag = "\"1\""
-private let resumable = [("ETag", tag), ("Accept-Ranges", "bytes")]
-
-private let broken = OriginAnswer.cut(sample(1_000), after: 600, headers: resumable)
-private let whole = OriginAnswer.ranged(sample(1_000), tag: tag)
-
 /// The answer to who asks for the bytes from 600 on of a thousand.
 private func rest(_ fields: [(String, String)]) -> OriginAnswer {
   .body(Array(sample(1_000).dropFirst(600)), status: 206, headers: fields)
-}
-
-extension OriginServer {
-  /// The ranges that a path was asked for; nil where it was asked for whole.
-  fileprivate func ranges(_ path: String) -> [String?] {
-    requests(path).map { $0.header("range") }
-  }
 }
 
 @Suite("A body that breaks off", .timeLimit(.minutes(1)))
@@ -37,8 +24,8 @@ struct ResumeTests {
     arguments: [(2, 1), (1_000, 600), (300_000, 10_000), (300_000, 200_000), (16_385, 16_384)])
   func continued(count: Int, there: Int) throws {
     origin.plan(
-      "/a", .cut(sample(count), after: there, headers: resumable),
-      .ranged(sample(count), tag: tag, headers: [("X-New", "1")]))
+      "/a", .cut(sample(count), after: there, headers: Broken.headers),
+      .ranged(sample(count), tag: Broken.tag, headers: [("X-New", "1")]))
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(count))
     #expect(result.resumedFrom == there)
@@ -48,7 +35,7 @@ struct ResumeTests {
     #expect(result.head["content-range"] == nil)
     #expect(result.head["x-new"] == "1")
     #expect(origin.ranges("/a") == [nil, "bytes=\(there)-"])
-    #expect(origin.requests("/a").last?.header("if-range") == tag)
+    #expect(origin.requests("/a").last?.header("if-range") == Broken.tag)
     #expect(origin.requests("/a").last?.header("accept-encoding") == "identity")
   }
 
@@ -70,7 +57,7 @@ struct ResumeTests {
         $0.retries = 1
         $0.idleTimeout = .milliseconds(300)
       })
-    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: resumable), whole)
+    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(1_000))
     #expect(result.resumedFrom == 600)
@@ -78,12 +65,12 @@ struct ResumeTests {
 
   @Test("is continued as often as more of it comes, and there are attempts")
   func again() throws {
-    origin.plan("/a", .ranged(sample(1_000), tag: tag, most: 400))
+    origin.plan("/a", .ranged(sample(1_000), tag: Broken.tag, most: 400))
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(1_000))
     #expect(result.retries == 2)
     #expect(origin.ranges("/a") == [nil, "bytes=400-", "bytes=800-"])
-    origin.plan("/b", .ranged(sample(1_000), tag: tag, most: 300))
+    origin.plan("/b", .ranged(sample(1_000), tag: Broken.tag, most: 300))
     let failure = try bench.failure(origin.url("/b"))
     #expect(failure.kind == .truncated)
     #expect(failure.received == 900 && failure.expected == 1_000)
@@ -93,7 +80,7 @@ struct ResumeTests {
   @Test("is given up when no more of it comes")
   func stuck() throws {
     let bench = try TransferBench(.with { $0.retries = 9 })
-    origin.plan("/a", broken, .ranged(sample(1_000), tag: tag, most: 0))
+    origin.plan("/a", .broken, .ranged(sample(1_000), tag: Broken.tag, most: 0))
     #expect(try bench.failure(origin.url("/a")).kind == .truncated)
     #expect(origin.ranges("/a") == [nil, "bytes=600-", "bytes=600-"])
   }
@@ -102,31 +89,31 @@ struct ResumeTests {
   func smallParts() throws {
     func part(_ range: Range<Int>) -> OriginAnswer {
       let value = "bytes \(range.lowerBound)-\(range.upperBound - 1)/1000"
-      let fields = [("ETag", tag), ("Content-Range", value)]
+      let fields = [("ETag", Broken.tag), ("Content-Range", value)]
       return .body(Array(sample(1_000)[range]), status: 206, headers: fields)
     }
-    origin.plan("/a", broken, part(600..<601), part(601..<1_000))
+    origin.plan("/a", .broken, part(600..<601), part(601..<1_000))
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
     #expect(origin.ranges("/a") == [nil, "bytes=600-", "bytes=601-"])
   }
 
   @Test("waits while its origin has no time")
   func busy() throws {
-    origin.plan("/a", broken, .status(503), whole)
+    origin.plan("/a", .broken, .status(503), .whole)
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
     #expect(origin.ranges("/a") == [nil, "bytes=600-", "bytes=600-"])
   }
 
   @Test("is continued through a refusal to connect")
   func unreached() throws {
-    origin.plan("/a", broken, .reset, whole)
+    origin.plan("/a", .broken, .reset, .whole)
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
   }
 
   @Test("begins anew with the answer that has changed")
   func changed() throws {
     let other = Array(sample(2_000).reversed())
-    origin.plan("/a", broken, .ranged(other, tag: "\"2\""))
+    origin.plan("/a", .broken, .ranged(other, tag: "\"2\""))
     let serial = bench.begin(origin.url("/a"))
     guard case .received(let result) = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "not received")
@@ -145,20 +132,23 @@ struct ResumeTests {
       ("another version", rest([range, ("ETag", "\"2\"")])),
       ("a weak tag", rest([range, ("ETag", "W/\"1\"")])),
       ("no tag", rest([range])),
-      ("no range", rest([("ETag", tag)])),
-      ("an earlier start", rest([("ETag", tag), ("Content-Range", "bytes 599-998/1000")])),
-      ("a later start", rest([("ETag", tag), ("Content-Range", "bytes 601-1000/1000")])),
-      ("another total", rest([("ETag", tag), ("Content-Range", "bytes 600-999/1001")])),
-      ("no total", rest([("ETag", tag), ("Content-Range", "bytes 600-999/*")])),
-      ("another length", rest([("ETag", tag), ("Content-Range", "bytes 600-998/1000")])),
-      ("packed", rest([range, ("ETag", tag), ("Content-Encoding", "gzip")])),
-      ("many parts", rest([("ETag", tag), ("Content-Type", "multipart/byteranges; boundary=x")])),
+      ("no range", rest([("ETag", Broken.tag)])),
+      ("an earlier start", rest([("ETag", Broken.tag), ("Content-Range", "bytes 599-998/1000")])),
+      ("a later start", rest([("ETag", Broken.tag), ("Content-Range", "bytes 601-1000/1000")])),
+      ("another total", rest([("ETag", Broken.tag), ("Content-Range", "bytes 600-999/1001")])),
+      ("no total", rest([("ETag", Broken.tag), ("Content-Range", "bytes 600-999/*")])),
+      ("another length", rest([("ETag", Broken.tag), ("Content-Range", "bytes 600-998/1000")])),
+      ("packed", rest([range, ("ETag", Broken.tag), ("Content-Encoding", "gzip")])),
+      (
+        "many parts",
+        rest([("ETag", Broken.tag), ("Content-Type", "multipart/byteranges; boundary=x")])
+      ),
       ("more than it says", .raw(Self.overlong)),
       ("beyond the end", .status(416, headers: [("Content-Range", "bytes */1000")])),
       ("unsatisfiable", .status(416)),
     ]
     for (index, (name, answer)) in answers.enumerated() {
-      origin.plan("/\(index)", broken, answer, .body(sample(1_000)))
+      origin.plan("/\(index)", .broken, answer, .body(sample(1_000)))
       let result = try bench.fetch(origin.url("/\(index)"))
       #expect(result.bytes == sample(1_000), "\(name)")
       #expect(result.resumedFrom == 0 && result.retries == 1, "\(name)")
@@ -173,7 +163,7 @@ struct ResumeTests {
 
   @Test("is asked for whole once", arguments: [206, 416])
   func noLoop(status: Int) throws {
-    origin.plan("/a", broken, .status(status, body: sample(400)))
+    origin.plan("/a", .broken, .status(status, body: sample(400)))
     let failure = try bench.failure(origin.url("/a"))
     #expect(failure.status == status)
     #expect(origin.ranges("/a") == [nil, "bytes=600-", nil])
@@ -181,7 +171,7 @@ struct ResumeTests {
 
   @Test("is gone when its origin says so", arguments: [304, 404, 412])
   func gone(status: Int) throws {
-    origin.plan("/a", broken, .status(status), .body(sample(9)))
+    origin.plan("/a", .broken, .status(status), .body(sample(9)))
     #expect(try bench.failure(origin.url("/a")).status == status)
     _ = try bench.fetch(origin.url("/a"))
     #expect(origin.ranges("/a") == [nil, "bytes=600-", nil])
@@ -196,16 +186,16 @@ struct ResumeTests {
       ("weak", .cut(sample(1_000), after: 600, headers: [ranges, ("ETag", "W/\"1\"")])),
       ("no validator", .cut(sample(1_000), after: 600, headers: [ranges])),
       ("just changed", .cut(sample(1_000), after: 600, headers: [ranges, date, fresh])),
-      ("no ranges", .cut(sample(1_000), after: 600, headers: [("ETag", tag)])),
+      ("no ranges", .cut(sample(1_000), after: 600, headers: [("ETag", Broken.tag)])),
       (
         "ranges refused",
-        .cut(sample(9), after: 6, headers: [("ETag", tag), ("Accept-Ranges", "none")])
+        .cut(sample(9), after: 6, headers: [("ETag", Broken.tag), ("Accept-Ranges", "none")])
       ),
-      ("packed", .cut(sample(9), after: 6, headers: resumable + [("Content-Encoding", "br")])),
-      ("nothing there", .cut(sample(1_000), after: 0, headers: resumable)),
+      ("packed", .cut(sample(9), after: 6, headers: Broken.headers + [("Content-Encoding", "br")])),
+      ("nothing there", .cut(sample(1_000), after: 0, headers: Broken.headers)),
     ]
     for (index, (name, answer)) in answers.enumerated() {
-      origin.plan("/\(index)", answer, whole)
+      origin.plan("/\(index)", answer, .whole)
       let result = try bench.fetch(origin.url("/\(index)"))
       #expect(result.bytes == sample(1_000), "\(name)")
       #expect(origin.ranges("/\(index)") == [nil, nil], "\(name)")
@@ -214,7 +204,7 @@ struct ResumeTests {
 
   @Test("is fetched anew when the order has conditions", arguments: ["If-None-Match", "If-Match"])
   func conditional(name: String) throws {
-    origin.plan("/a", broken, whole)
+    origin.plan("/a", .broken, .whole)
     let result = try bench.fetch(origin.url("/a"), headers: [HeaderField(name, "\"0\"")])
     #expect(result.bytes == sample(1_000))
     #expect(origin.ranges("/a") == [nil, nil])
@@ -222,7 +212,7 @@ struct ResumeTests {
 
   @Test("learns its length on the way")
   func chunked() throws {
-    origin.plan("/a", .chunkedCut([sample(600)], headers: resumable), whole)
+    origin.plan("/a", .chunkedCut([sample(600)], headers: Broken.headers), .whole)
     let serial = bench.begin(origin.url("/a"))
     guard case .received(let result) = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "not received")
@@ -234,7 +224,7 @@ struct ResumeTests {
 
   @Test("makes progress over the whole, and is announced once")
   func progress() throws {
-    origin.plan("/a", .ranged(sample(1_000), tag: tag, most: 400))
+    origin.plan("/a", .ranged(sample(1_000), tag: Broken.tag, most: 400))
     let serial = bench.begin(origin.url("/a"))
     guard case .received = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "not received")
@@ -245,182 +235,21 @@ struct ResumeTests {
 
   @Test("is measured whole against the limit")
   func limit() throws {
-    let cut = OriginAnswer.chunkedCut([sample(600)], headers: resumable)
-    origin.plan("/a", cut, whole)
+    let cut = OriginAnswer.chunkedCut([sample(600)], headers: Broken.headers)
+    origin.plan("/a", cut, .whole)
     let failure = try bench.failure(origin.url("/a"), maxBytes: 999)
     #expect(failure.kind == .tooLarge)
     #expect(failure.limit == 999 && failure.expected == 1_000)
-    origin.plan("/b", cut, whole)
+    origin.plan("/b", cut, .whole)
     #expect(try bench.fetch(origin.url("/b"), maxBytes: 1_000).bytes == sample(1_000))
   }
 
   @Test("is not continued somewhere else")
   func redirected() throws {
-    origin.plan("/a", broken, .redirect(to: "/b"))
-    origin.plan("/b", whole)
+    origin.plan("/a", .broken, .redirect(to: "/b"))
+    origin.plan("/b", .whole)
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
     #expect(origin.ranges("/a") == [nil, "bytes=600-"])
     #expect(origin.ranges("/b") == [nil])
-  }
-}
-
-@Suite("What has come of a body", .timeLimit(.minutes(1)))
-struct ResumeLaterTests {
-  let origin: OriginServer
-  let bench: TransferBench
-
-  init() throws {
-    origin = try OriginServer()
-    bench = try TransferBench()
-  }
-
-  @Test("is there for the next transfer, once")
-  func failed() throws {
-    origin.plan("/a", broken, whole)
-    #expect(try bench.failure(origin.url("/a")).kind == .truncated)
-    let serial = bench.begin(origin.url("/a"))
-    guard case .received(let result) = try bench.outcome(of: serial) else {
-      throw TransferFailure(.internal, "not received")
-    }
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 600 && result.retries == 0)
-    #expect(bench.heads(of: serial) == [1_000])
-    #expect(bench.reports(of: serial) == ["600/1000", "1000/1000"])
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
-  }
-
-  @Test("survives an abort")
-  func aborted() throws {
-    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: resumable), whole)
-    let serial = bench.begin(origin.url("/a"))
-    try bench.waitForHead(of: serial)
-    bench.engine.abort(serial: serial)
-    let result = try bench.fetch(origin.url("/a"))
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 600)
-  }
-
-  @Test("survives an abort before the origin has answered")
-  func abortedEarly() throws {
-    origin.plan("/a", broken, .silence, whole)
-    _ = try bench.failure(origin.url("/a"))
-    let serial = bench.begin(origin.url("/a"))
-    #expect(origin.waitForRequests("/a", 2))
-    bench.engine.abort(serial: serial)
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
-  }
-
-  @Test("survives the end of the time")
-  func timeout() throws {
-    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: resumable), whole)
-    let failure = try bench.failure(origin.url("/a"), deadline: .milliseconds(300))
-    #expect(failure.kind == .timeout(.total))
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
-  }
-
-  @Test("adds up over transfers")
-  func addsUp() throws {
-    origin.plan("/a", .ranged(sample(1_000), tag: tag, most: 250))
-    for _ in 0..<3 { _ = try bench.failure(origin.url("/a")) }
-    #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
-    #expect(origin.ranges("/a") == [nil, "bytes=250-", "bytes=500-", "bytes=750-"])
-  }
-
-  @Test("is for nobody who asks in another way")
-  func credentials() throws {
-    origin.plan("/a", broken, whole)
-    let mine = [HeaderField("Authorization", "a")]
-    _ = try bench.failure(origin.url("/a"), headers: mine)
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
-    let other = [HeaderField("Authorization", "b")]
-    #expect(try bench.fetch(origin.url("/a"), headers: other).resumedFrom == 0)
-    #expect(origin.ranges("/a") == [nil, nil, nil])
-    #expect(try bench.fetch(origin.url("/a"), headers: mine).resumedFrom == 600)
-  }
-
-  @Test("is kept from who comes by another way, where credentials were left behind")
-  func leftOrigin() throws {
-    let other = try OriginServer()
-    other.plan("/r", .redirect(to: origin.url("/a")))
-    origin.plan("/a", broken, whole)
-    let fields = [HeaderField("Authorization", "a")]
-    _ = try bench.failure(origin.url("/a"), headers: fields)
-    #expect(try bench.fetch(other.url("/r"), headers: fields).resumedFrom == 0)
-  }
-
-  @Test("is continued behind a redirect, by the hop that began it alone")
-  func redirect() throws {
-    origin.plan("/r", .redirect(to: "/a"), .redirect(to: "/b"), .redirect(to: "/a"))
-    origin.plan("/a", broken, whole)
-    origin.plan("/b", whole)
-    _ = try bench.failure(origin.url("/r"))
-    #expect(try bench.fetch(origin.url("/r")).resumedFrom == 0)
-    let result = try bench.fetch(origin.url("/r"))
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 600)
-    #expect(result.head.finalURL == origin.url("/a"))
-    #expect(origin.ranges("/r") == [nil, nil, nil])
-    #expect(origin.ranges("/b") == [nil])
-  }
-
-  @Test("of another hop is announced before it goes on")
-  func otherHop() throws {
-    let bench = try TransferBench(.with { $0.retries = 1 })
-    origin.plan("/b", .cut(sample(1_000), after: 300, headers: resumable), .closed, whole)
-    _ = try bench.failure(origin.url("/b"))
-    origin.plan("/a", .cut(sample(900), after: 600, headers: resumable), .redirect(to: "/b"))
-    let serial = bench.begin(origin.url("/a"))
-    guard case .received(let result) = try bench.outcome(of: serial) else {
-      throw TransferFailure(.internal, "not received")
-    }
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 300)
-    #expect(bench.heads(of: serial) == [900, 1_000])
-    #expect(bench.reports(of: serial) == ["300/1000", "1000/1000"])
-  }
-
-  @Test("is not kept when it must not be stored")
-  func noStore() throws {
-    let headers = resumable + [("Cache-Control", "no-store")]
-    origin.plan("/a", .cut(sample(1_000), after: 600, headers: headers), whole)
-    _ = try bench.failure(origin.url("/a"))
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
-    origin.plan("/b", broken, whole)
-    let order = [HeaderField("Cache-Control", "no-store")]
-    _ = try bench.failure(origin.url("/b"), headers: order)
-    #expect(try bench.fetch(origin.url("/b"), headers: order).resumedFrom == 0)
-  }
-
-  @Test("is not kept when it has grown too large")
-  func tooLarge() throws {
-    origin.plan("/a", .chunkedCut([sample(600), sample(600)], headers: resumable), whole)
-    #expect(try bench.failure(origin.url("/a"), maxBytes: 700).kind == .tooLarge)
-    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
-  }
-
-  @Test("can be let go of")
-  func dropped() throws {
-    origin.plan("/a", broken, whole)
-    _ = try bench.failure(origin.url("/a"))
-    bench.engine.dropPartials()
-    #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
-    #expect(origin.ranges("/a") == [nil, nil])
-  }
-}
-
-extension TransferBench {
-  /// What the heads of a transfer announced.
-  fileprivate func heads(of serial: UInt64) -> [Int?] {
-    events(of: serial).compactMap { event in
-      if case .headers(_, let expected) = event { .some(expected) } else { nil }
-    }
-  }
-
-  /// The progress of a transfer: `received/expected`.
-  fileprivate func reports(of serial: UInt64) -> [String] {
-    events(of: serial).compactMap { event in
-      guard case .progress(_, let received, let expected) = event else { return nil }
-      return "\(received)/\(expected.map(String.init) ?? "?")"
-    }
   }
 }
