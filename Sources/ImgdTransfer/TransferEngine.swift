@@ -7,6 +7,7 @@
 //   TransferDesk   knows the transfers by their serials,
 //   Transfer       goes one order's way: hops, retries, the deadline,
 //   Exchange       is one request with its response,
+//   PartialBodies  keeps what came of bodies that broke off,
 //   CurlMulti      lets libcurl wait in our loop.
 //
 // No thread but that one touches any of them, and the compiler sees to it: they are not Sendable.
@@ -61,6 +62,11 @@ package final class TransferEngine: Sendable {
     mailbox.post(.apply(settings))
   }
 
+  /// Lets go of the bodies that broke off and wait to be continued, 32 MB at most.
+  package func dropPartials() {
+    mailbox.post(.dropPartials)
+  }
+
   /// Aborts everything, ends the thread and waits for its end. Not to be called from `report`.
   package func stop() {
     mailbox.post(.stop)
@@ -74,5 +80,6 @@ enum TransferMessage: Sendable {
   case adjust(serial: UInt64, maxBytes: Int, deadline: Duration)
   case abort(serial: UInt64)
   case apply(TransferSettings)
+  case dropPartials
   case stop
 }

@@ -3,7 +3,8 @@ package import ImgdSystem
 /// News of a transfer. The last one is always `finished`, unless the transfer is aborted.
 package enum TransferEvent: Sendable {
   /// The final response's headers are there. `expected` is nil when the origin does not say how
-  /// long the body is, or sends it encoded. Comes again when a broken body is fetched anew.
+  /// long the body is, or sends it encoded. Comes again when a broken body is fetched anew, and
+  /// not when it is continued: then progress goes on, over the whole.
   case headers(serial: UInt64, expected: Int?)
   /// At most ten a second, and always one with the final count.
   case progress(serial: UInt64, received: Int, expected: Int?)
@@ -23,14 +24,17 @@ package struct TransferResult: Sendable {
   package let head: ResponseHead
   /// How many attempts had failed before.
   package let retries: Int
+  /// How many bytes of the body were there before the last attempt; 0 when it began anew.
+  package let resumedFrom: Int
 
   /// The size of the body, decoded.
   package var bytesReceived: Int { payload.count }
 
-  package init(payload: Payload, head: ResponseHead, retries: Int) {
+  package init(payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0) {
     self.payload = payload
     self.head = head
     self.retries = retries
+    self.resumedFrom = resumedFrom
   }
 }
 

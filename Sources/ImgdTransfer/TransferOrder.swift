@@ -31,4 +31,14 @@ package struct TransferOrder: Sendable {
   }
 
   private static let conditions: Set<String> = ["if-none-match", "if-modified-since"]
+
+  /// Whether the answer may be put together from parts: not when the order has conditions or a
+  /// range of its own, nor when nothing of the answer may be kept.
+  var isResumable: Bool {
+    !headers.contains { field in
+      let name = field.name.lowercased()
+      return name.hasPrefix("if-") || name == "range"
+        || name == "cache-control" && field.value.lowercased().contains("no-store")
+    }
+  }
 }

@@ -17,16 +17,18 @@ struct RetryPolicy {
   /// The pause before the next attempt, or nil when the failure is final.
   ///
   /// An origin that says when to come again is believed, as long as that is before the deadline.
-  /// A body that breaks off is fetched anew once: the second time it is no accident.
+  /// A body that breaks off is fetched anew once: the second time it is no accident. When the
+  /// attempt `gained` bytes that the next one can build on, it is worth going on.
   mutating func pause(
-    after failure: TransferFailure, rest: Duration, jitter: Double = .random(in: 0.5...1.5)
+    after failure: TransferFailure, rest: Duration, gained: Bool = false,
+    jitter: Double = .random(in: 0.5...1.5)
   ) -> Duration? {
-    guard failure.isTransient, made < most else { return nil }
-    guard failure.kind != .truncated || !hasRefetched else { return nil }
+    guard failure.isTransient || gained, made < most else { return nil }
+    guard failure.kind != .truncated || gained || !hasRefetched else { return nil }
     let pause = failure.retryAfter ?? backoff * jitter
     guard pause < rest else { return nil }
     made += 1
-    hasRefetched = hasRefetched || failure.kind == .truncated
+    hasRefetched = hasRefetched || failure.kind == .truncated && !gained
     return pause
   }
 

@@ -5,6 +5,9 @@
 //             │       └→ failed for now → a pause ───┤
 //             └──────────────────────────────────────┘
 //
+// A body that breaks off is continued by the next exchange with the same hop, or by another transfer
+// later: what has come of it goes from exchange to exchange, and at the end to the desk.
+//
 // One deadline runs over all of it. Whatever ends a transfer takes its handle out of curl and its
 // timers off the loop first, and reports last, so that nothing follows the last word.
 
@@ -26,11 +29,18 @@ final class Transfer {
   private var decodes = true
   private var avoidsKeptConnections = false
 
+  /// What the next exchange with this hop is to continue.
+  private var partial: PartialBody?
+  /// The most that has been there of the body.
+  private var furthest = 0
+
   private var exchange: Exchange?
   private var deadline: Timer?
   private var pause: Timer?
   private var reportedAt: Instant?
   private var reported = 0
+  /// Whether this hop's head has been reported.
+  private var hasHead = false
 
   init(_ order: TransferOrder, settings: TransferSettings, desk: TransferDesk) {
     self.order = order
@@ -51,7 +61,7 @@ final class Transfer {
     } catch {
       return end(.failed(error))
     }
-    send()
+    arrive()
   }
 
   func adjust(maxBytes: Int, deadline: Duration) {
@@ -65,7 +75,14 @@ final class Transfer {
   func close() {
     deadline?.cancel()
     pause?.cancel()
-    if let exchange { release(exchange) }
+    if let exchange {
+      partial = order.isResumable ? exchange.takePartial() : nil
+      release(exchange)
+    }
+    if let partial, let partialKey {
+      desk.partials.add(partial, for: partialKey, at: desk.loop.now)
+    }
+    partial = nil
   }
 
   private func watchDeadline() {
@@ -85,13 +102,27 @@ final class Transfer {
 
   // MARK: Exchanges
 
+  /// Begins with a hop, where an earlier transfer may have left off.
+  private func arrive() {
+    partial = partialKey.flatMap { desk.partials.take($0, at: desk.loop.now) }
+    furthest = partial?.count ?? 0
+    hasHead = false
+    send()
+  }
+
+  private var partialKey: PartialKey? {
+    guard let route, order.isResumable else { return nil }
+    return PartialKey(
+      url: route.url.text, ordered: order.headers, sent: route.headers(of: order))
+  }
+
   private func send() {
     do throws(TransferFailure) {
       guard let route else { return }
       if settings.proxy != nil { try route.check(settings.addressRule) }
       let exchange = Exchange(
         request(on: route), on: try desk.takeHandle(), for: self, maxBytes: maxBytes,
-        loop: desk.loop)
+        resuming: partial.take(), loop: desk.loop)
       self.exchange = exchange
       desk.multi.add(exchange)
     } catch {
@@ -104,6 +135,7 @@ final class Transfer {
     request.afterPublic = route.afterPublic
     request.decodes = decodes
     request.avoidsKeptConnections = avoidsKeptConnections
+    request.resuming = partial?.headers ?? []
     return request
   }
 
@@ -117,6 +149,7 @@ final class Transfer {
   func exchangeEnded(_ code: CURLcode) {
     guard let exchange else { return }
     let verdict = exchange.verdict(code, isConditional: order.isConditional)
+    if order.isResumable, verdict.leavesPartial { partial = exchange.takePartial() }
     release(exchange)
     switch verdict {
     case .received, .confirmed: deliver(exchange)
@@ -127,6 +160,7 @@ final class Transfer {
     case .keptConnectionRefused:
       avoidsKeptConnections = true
       send()
+    case .notContinued: send()
     case .failed(let failure): fail(failure, in: exchange)
     }
   }
@@ -136,7 +170,9 @@ final class Transfer {
       let payload = try exchange.takeBody()
       if payload.count != reported { report(payload.count, expected: exchange.expected) }
       let head = exchange.head.head(finalURL: route?.finalURL)
-      end(.received(TransferResult(payload: payload, head: head, retries: retry.made)))
+      let result = TransferResult(
+        payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom)
+      end(.received(result))
     } catch {
       end(.failed(TransferFailure(.unavailable, "no room for the body: \(error)")))
     }
@@ -149,14 +185,17 @@ final class Transfer {
         location, from: exchange.gate.connected ?? literal, atMost: settings.maxRedirects)
       decodes = true
       avoidsKeptConnections = false
-      send()
+      arrive()
     } catch {
       end(.failed(error))
     }
   }
 
   private func fail(_ failure: TransferFailure, in exchange: Exchange) {
-    if let delay = retry.pause(after: failure, rest: rest) {
+    let there = partial?.count ?? 0
+    let hasGained = there > furthest
+    furthest = max(there, furthest)
+    if let delay = retry.pause(after: failure, rest: rest, gained: hasGained) {
       pause = desk.loop.schedule(after: delay) { [unowned self] in send() }
       return
     }
@@ -177,10 +216,15 @@ final class Transfer {
 
   // MARK: News
 
-  func headArrived(expected: Int?) {
+  /// `start` is what there was of the body before: who has seen it grow is not told again.
+  func headArrived(expected: Int?, at start: Int) {
     reportedAt = desk.loop.now
-    reported = 0
-    desk.report(.headers(serial: order.serial, expected: expected))
+    if start == 0 || !hasHead {
+      hasHead = true
+      reported = 0
+      desk.report(.headers(serial: order.serial, expected: expected))
+    }
+    if start > reported { report(start, expected: expected) }
   }
 
   func bodyGrew(to received: Int, expected: Int?) {

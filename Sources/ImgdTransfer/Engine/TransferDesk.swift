@@ -10,6 +10,7 @@ final class TransferDesk {
   unowned let loop: EventLoop
   let multi: CurlMulti
   let report: (TransferEvent) -> Void
+  var partials = PartialBodies()
   private var settings: TransferSettings
   private var transfers: [UInt64: Transfer] = [:]
   private var idleHandles: [EasyHandle] = []
@@ -31,6 +32,7 @@ final class TransferDesk {
       transfers[serial]?.adjust(maxBytes: maxBytes, deadline: deadline)
     case .abort(let serial): transfers.removeValue(forKey: serial)?.close()
     case .apply(let settings): apply(settings)
+    case .dropPartials: partials.removeAll()
     case .stop: stop()
     }
   }
@@ -50,6 +52,7 @@ final class TransferDesk {
   private func stop() {
     for transfer in transfers.values { transfer.close() }
     transfers.removeAll()
+    partials.removeAll()
     idleHandles.removeAll()
     multi.close()
     loop.stop()

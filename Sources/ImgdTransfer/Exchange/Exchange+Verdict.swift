@@ -11,7 +11,17 @@ enum ExchangeVerdict {
   case undecodable
   /// A kept connection leads where this transfer may not go; a new one may lead elsewhere.
   case keptConnectionRefused
+  /// What was to be continued cannot be: it has to be asked for whole.
+  case notContinued
   case failed(TransferFailure)
+
+  /// Whether a part of the body may be left that is worth continuing.
+  var leavesPartial: Bool {
+    switch self {
+    case .keptConnectionRefused, .failed: true
+    case .received, .confirmed, .redirected, .undecodable, .notContinued: false
+    }
+  }
 }
 
 extension Exchange {
@@ -20,6 +30,8 @@ extension Exchange {
     guard head.isComplete else { return .failed(failureBeforeHead(code)) }
     guard isWanted else { return verdictOnStatus(isConditional: isConditional) }
     switch code {
+    // An origin may send less of a range than was asked for.
+    case CURLE_OK where resumedFrom > 0 && received < expected ?? 0: return .failed(truncated)
     case CURLE_OK: return received > 0 && hasContent ? .received : .failed(emptyBody)
     case CURLE_BAD_CONTENT_ENCODING where request.decodes: return .undecodable
     case CURLE_OUT_OF_MEMORY: return .failed(TransferFailure(.unavailable, "out of memory"))
@@ -41,6 +53,7 @@ extension Exchange {
     case .announcedTooLong(let length): return .failed(tooLarge(announced: length))
     case .grewTooLong: return .failed(tooLarge(announced: expected))
     case .skippedEnough: return nil
+    case .doesNotFit: return .notContinued
     case .refusedAddress where gate.opened == 0 && !request.avoidsKeptConnections:
       return .keptConnectionRefused
     case .refusedAddress: return .failed(blockedAddress)
@@ -77,6 +90,8 @@ extension Exchange {
       return .redirected(to: location)
     case 304 where isConditional:
       return .confirmed
+    case 416 where partial != nil:
+      return .notContinued
     default: break
     }
     return .failed(status)
@@ -85,9 +100,12 @@ extension Exchange {
   private var status: TransferFailure {
     var failure = TransferFailure(.httpStatus, "\(host) answers with status \(head.status)")
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
-    failure.isTransient = [408, 429, 500, 502, 503, 504].contains(head.status)
+    failure.isTransient = isStatusTransient
     return failure
   }
+
+  /// Whether the status speaks of the moment, and not of what was asked for.
+  var isStatusTransient: Bool { [408, 429, 500, 502, 503, 504].contains(head.status) }
 
   private var emptyBody: TransferFailure {
     TransferFailure(.emptyBody, "\(host) answers with status \(head.status) and no content")

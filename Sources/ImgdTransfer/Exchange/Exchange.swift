@@ -22,6 +22,8 @@ final class Exchange {
     case refusedAddress
     case noRoom(SystemFailure)
     case idle
+    /// What came as the rest of the body is not that.
+    case doesNotFit
   }
 
   /// The part of a body that is read for nothing, so that the connection can be used again.
@@ -36,9 +38,16 @@ final class Exchange {
 
   private(set) var head = HeadCollector()
   private(set) var stop: Stop?
+  /// The bytes of the body that are there, those of earlier exchanges included.
   private(set) var received = 0
+  /// How many of them were there before.
+  private(set) var resumedFrom = 0
   private(set) var expected: Int?
   private(set) var gate: AddressGate
+  /// What is to be continued, until the origin has answered with a body.
+  private(set) var partial: PartialBody?
+  /// Where the part ends that the origin has said to send.
+  private var rangeEnd: Int?
   private var body = PayloadWriter()
   private var skipped = 0
   private var lastSign: Instant
@@ -46,9 +55,10 @@ final class Exchange {
 
   init(
     _ request: Request, on easy: EasyHandle, for transfer: Transfer, maxBytes: Int,
-    loop: EventLoop
+    resuming partial: PartialBody?, loop: EventLoop
   ) {
     self.request = request
+    self.partial = partial
     self.easy = easy
     self.transfer = transfer
     self.maxBytes = maxBytes
@@ -62,6 +72,19 @@ final class Exchange {
 
   /// The body, once; the exchange is empty afterwards.
   func takeBody() throws(SystemFailure) -> Payload { try body.finish() }
+
+  /// What the next exchange can continue, once: the body that broke off, or what this one was to
+  /// continue itself when it did not get so far.
+  func takePartial() -> PartialBody? {
+    guard stop?.isAboutBody != true else { return nil }
+    guard head.isComplete else { return partial }
+    guard isWanted else { return isStatusTransient ? partial : nil }
+    guard received > 0, received < expected ?? .max,
+      let begun = PartialBody(of: head, total: expected)
+    else { return nil }
+    swap(&begun.bytes, &body)
+    return begun
+  }
 
   /// Ends the waiting; the handle is no longer in use.
   func close() {
@@ -80,20 +103,50 @@ final class Exchange {
 
   func take(headLine line: Span<UInt8>) -> Bool {
     lastSign = loop.now
-    guard head.take(line), isWanted else { return true }
+    guard head.take(line) else { return true }
+    if head.status == 206, let partial { return goOn(with: partial) }
+    return !isWanted || start()
+  }
+
+  private func start() -> Bool {
     let announced = easy.expectedLength
     if let announced, announced > maxBytes {
       stop = .announcedTooLong(announced)
       return false
     }
+    partial = nil
     expected = isDecoding ? nil : announced
-    transfer.headArrived(expected: expected)
+    transfer.headArrived(expected: expected, at: 0)
+    return true
+  }
+
+  private func goOn(with partial: PartialBody) -> Bool {
+    guard let range = partial.range(addedBy: head, length: easy.expectedLength) else {
+      stop = .doesNotFit
+      return false
+    }
+    guard range.total <= maxBytes else {
+      stop = .announcedTooLong(range.total)
+      return false
+    }
+    head = head.continuing(partial.head, total: range.total)
+    swap(&body, &partial.bytes)
+    self.partial = nil
+    received = range.first
+    resumedFrom = range.first
+    rangeEnd = range.last + 1
+    expected = range.total
+    transfer.headArrived(expected: expected, at: received)
     return true
   }
 
   func take(bodyPart part: UnsafeRawBufferPointer) -> Bool {
     lastSign = loop.now
     guard isWanted else { return skip(part.count) }
+    if let rangeEnd, part.count > rangeEnd - received {
+      stop = .doesNotFit
+      return false
+    }
     guard part.count <= maxBytes - received else {
       stop = .grewTooLong
       return false
@@ -155,5 +208,15 @@ final class Exchange {
   private var isDecoding: Bool {
     guard request.decodes, let coding = head.first("content-encoding") else { return false }
     return coding.lowercased() != "identity"
+  }
+}
+
+extension Exchange.Stop {
+  /// Whether what has come of the body is of no use.
+  fileprivate var isAboutBody: Bool {
+    switch self {
+    case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit: true
+    case .skippedEnough, .refusedAddress, .idle: false
+    }
   }
 }

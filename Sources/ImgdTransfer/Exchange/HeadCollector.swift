@@ -50,6 +50,30 @@ struct HeadCollector {
     fields.first { $0.name == name }?.value
   }
 
+  /// The members of a field that is a list, in lower case.
+  func list(_ name: String) -> [String] {
+    fields.filter { $0.name == name }.flatMap { field in
+      field.value.utf8.split(separator: UInt8(ascii: ",")).map { member in
+        Self.text(Array(member).span).lowercased()
+      }
+    }
+  }
+
+  /// The head of the whole whose beginning came with `start`, and whose rest comes with this one:
+  /// what is new replaces what was said before, and the length is that of the whole.
+  func continuing(_ start: HeadCollector, total: Int) -> HeadCollector {
+    let names = Set(fields.map(\.name)).union(Self.aboutOnePart)
+    var whole = start
+    whole.fields.removeAll { names.contains($0.name) }
+    whole.fields += fields.filter { !Self.aboutOnePart.contains($0.name) }
+    whole.fields.append(HeaderField("content-length", "\(total)"))
+    return whole
+  }
+
+  private static let aboutOnePart: Set<String> = [
+    "content-length", "content-range", "transfer-encoding",
+  ]
+
   private mutating func takeField(_ line: Span<UInt8>) {
     bytes += line.count
     guard bytes <= Self.mostBytes, fields.count < Self.mostFields,

@@ -9,6 +9,8 @@ struct Request {
   var decodes = true
   /// Opens a new connection although one may be kept.
   var avoidsKeptConnections = false
+  /// What asks for the rest of a body that has begun to come before.
+  var resuming: [HeaderField] = []
 
   /// The header lines in curl's notation: the order's fields, then the engine's where the order has
   /// none. curl would send `Expect` by itself.
@@ -18,7 +20,7 @@ struct Request {
     let own = [
       HeaderField("User-Agent", settings.userAgent), HeaderField("Accept", settings.accept),
     ].filter { !names.contains($0.name.lowercased()) && $0.isOneLine }
-    return (sound + own).map(\.line) + ["Expect:"]
+    return (sound + own + resuming).map(\.line) + ["Expect:"]
   }
 }
 

@@ -66,6 +66,27 @@ extension OriginAnswer {
     }
   }
 
+  /// Knows ranges: the rest to who has the first bytes of what has this tag, else everything. With
+  /// `most` it closes after so many bytes of the body.
+  package static func ranged(
+    _ bytes: [UInt8], tag: String, most: Int = .max, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer { request in
+      let headers = headers + [("ETag", tag), ("Accept-Ranges", "bytes")]
+      let start = request.header("if-range") == tag ? request.rangeStart ?? 0 : 0
+      guard start < bytes.count else {
+        return [.send(head(416, [("Content-Range", "bytes */\(bytes.count)")], length: 0))]
+      }
+      let range = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
+      let rest = bytes.dropFirst(start)
+      let opening =
+        start > 0
+        ? head(206, headers + [range], length: rest.count)
+        : head(200, headers, length: rest.count)
+      return [.send(opening + rest.prefix(most))] + (rest.count > most ? [.close] : [])
+    }
+  }
+
   /// The request's own head as the body.
   package static var echo: OriginAnswer {
     OriginAnswer { request in
@@ -120,8 +141,10 @@ extension OriginAnswer {
   package static var silence: OriginAnswer { OriginAnswer(.silence) }
 
   /// Sends the head and the first bytes of the body, and then nothing, without closing.
-  package static func stalls(_ bytes: [UInt8], after count: Int) -> OriginAnswer {
-    OriginAnswer(.send(head(200, [], length: bytes.count) + bytes.prefix(count)), .silence)
+  package static func stalls(
+    _ bytes: [UInt8], after count: Int, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer(.send(head(200, headers, length: bytes.count) + bytes.prefix(count)), .silence)
   }
 }
 
@@ -129,8 +152,10 @@ extension OriginAnswer {
 
 extension OriginAnswer {
   /// Closes in the middle of the body.
-  package static func cut(_ bytes: [UInt8], after count: Int) -> OriginAnswer {
-    OriginAnswer(.send(head(200, [], length: bytes.count) + bytes.prefix(count)), .close)
+  package static func cut(
+    _ bytes: [UInt8], after count: Int, headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    OriginAnswer(.send(head(200, headers, length: bytes.count) + bytes.prefix(count)), .close)
   }
 
   /// Announces another length than it sends, and closes.
@@ -152,8 +177,10 @@ extension OriginAnswer {
   }
 
   /// Closes before the last chunk.
-  package static func chunkedCut(_ chunks: [[UInt8]]) -> OriginAnswer {
-    let start = head(200, [("Transfer-Encoding", "chunked")], length: nil)
+  package static func chunkedCut(
+    _ chunks: [[UInt8]], headers: [(String, String)] = []
+  ) -> OriginAnswer {
+    let start = head(200, headers + [("Transfer-Encoding", "chunked")], length: nil)
     return OriginAnswer(.send(start + chunks.flatMap(chunk)), .close)
   }
 

@@ -27,4 +27,12 @@ package struct OriginRequest: Sendable {
   package func header(_ name: String) -> String? {
     headers.first { $0.name == name }?.value
   }
+
+  /// Where the rest begins that is asked for: 600 of `Range: bytes=600-`.
+  var rangeStart: Int? {
+    guard let range = header("range"), range.hasPrefix("bytes="), range.hasSuffix("-") else {
+      return nil
+    }
+    return Int(range.dropFirst("bytes=".count).dropLast())
+  }
 }

@@ -74,6 +74,19 @@ struct EncryptedTests {
     #expect(try bench().failure(plain).status == 400)
   }
 
+  @Test("go on where an earlier one had to stop")
+  func resume() throws {
+    let nginx = try NginxOrigin.current()
+    let bench = try bench()
+    let stalling = nginx.url(.good, "/stalling/a.png")
+    let failure = try bench.failure(stalling, deadline: .seconds(1))
+    #expect(failure.kind == .timeout(.total))
+    let result = try bench.fetch(stalling)
+    #expect(result.bytes == sample(100_000))
+    #expect(result.resumedFrom >= 50_000)
+    #expect(result.resumedFrom == failure.received)
+  }
+
   @Test("stop at the limit within HTTP/2 as well, and leave the others alone")
   func limit() throws {
     let nginx = try NginxOrigin.current()

@@ -50,6 +50,7 @@ final class NginxOrigin: Sendable {
         ssl_certificate_key \(site).key;
         ssl_protocols \(site == .oldProtocol ? "TLSv1.1" : "TLSv1.2 TLSv1.3");
         location / { root \(directory); add_header X-Protocol $server_protocol; }
+        location /stalling/ { alias \(directory)/; limit_rate_after 60000; limit_rate 1; }
         location /protocol { return 200 $server_protocol/$connection; }
         location /away { return 302 /protocol; }
       }

@@ -72,4 +72,21 @@ struct RetryPolicyTests {
     let second = policy.pause(after: transient(.truncated), rest: .seconds(9))
     #expect(second == nil)
   }
+
+  @Test("go on with a broken body as long as more of it comes")
+  func gaining() {
+    var policy = RetryPolicy(most: 5)
+    let pauses = [true, true, false, true, false].map { gained in
+      policy.pause(after: transient(.truncated), rest: .seconds(99), gained: gained) != nil
+    }
+    #expect(pauses == [true, true, true, true, false])
+    var silent = RetryPolicy(most: 1)
+    let idle = TransferFailure(.timeout(.idle), "")
+    let none = silent.pause(after: idle, rest: .seconds(9))
+    #expect(none == nil)
+    let first = silent.pause(after: idle, rest: .seconds(9), gained: true)
+    #expect(first != nil)
+    let second = silent.pause(after: idle, rest: .seconds(9), gained: true)
+    #expect(second == nil)
+  }
 }

@@ -87,4 +87,26 @@ struct TransferEngineTests {
     }
     #expect(try bench.fetch(origin.url("/ok")).payload.count == 40_000)
   }
+
+  @Test("puts a body together from what transfers leave that are aborted anywhere")
+  func resumeStorm() throws {
+    let origin = try OriginServer()
+    let bench = try TransferBench(.with { $0.retries = 3 })
+    let versions = (0..<3).map { version in sample(40_000).map { $0 &+ UInt8(version) } }
+    var resumed = 0
+    for round in 0..<150 {
+      let body = versions[round / 4 % 3]
+      let tag = "\"\(round / 4 % 3)\""
+      origin.plan("/a", .ranged(body, tag: tag, most: 1 + round * 97 % 17_000))
+      let serial = bench.begin(origin.url("/a"))
+      if round % 3 == 0 { try bench.waitForHead(of: serial) }
+      bench.engine.abort(serial: serial)
+      guard round % 10 == 9 else { continue }
+      origin.plan("/a", .ranged(body, tag: tag))
+      let result = try bench.fetch(origin.url("/a"))
+      #expect(result.bytes == body)
+      resumed += result.resumedFrom > 0 ? 1 : 0
+    }
+    #expect(resumed > 0)
+  }
 }

@@ -1,0 +1,149 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("What has come of a body", .timeLimit(.minutes(1)))
+struct ResumeLaterTests {
+  let origin: OriginServer
+  let bench: TransferBench
+
+  init() throws {
+    origin = try OriginServer()
+    bench = try TransferBench()
+  }
+
+  @Test("is there for the next transfer, once")
+  func failed() throws {
+    origin.plan("/a", .broken, .whole)
+    #expect(try bench.failure(origin.url("/a")).kind == .truncated)
+    let serial = bench.begin(origin.url("/a"))
+    guard case .received(let result) = try bench.outcome(of: serial) else {
+      throw TransferFailure(.internal, "not received")
+    }
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 600 && result.retries == 0)
+    #expect(bench.heads(of: serial) == [1_000])
+    #expect(bench.reports(of: serial) == ["600/1000", "1000/1000"])
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
+  }
+
+  @Test("survives an abort")
+  func aborted() throws {
+    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
+    let serial = bench.begin(origin.url("/a"))
+    try bench.waitForHead(of: serial)
+    bench.engine.abort(serial: serial)
+    let result = try bench.fetch(origin.url("/a"))
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 600)
+  }
+
+  @Test("survives an abort before the origin has answered")
+  func abortedEarly() throws {
+    origin.plan("/a", .broken, .silence, .whole)
+    _ = try bench.failure(origin.url("/a"))
+    let serial = bench.begin(origin.url("/a"))
+    #expect(origin.waitForRequests("/a", 2))
+    bench.engine.abort(serial: serial)
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
+  }
+
+  @Test("survives the end of the time")
+  func timeout() throws {
+    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
+    let failure = try bench.failure(origin.url("/a"), deadline: .milliseconds(300))
+    #expect(failure.kind == .timeout(.total))
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
+  }
+
+  @Test("adds up over transfers")
+  func addsUp() throws {
+    origin.plan("/a", .ranged(sample(1_000), tag: Broken.tag, most: 250))
+    for _ in 0..<3 { _ = try bench.failure(origin.url("/a")) }
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
+    #expect(origin.ranges("/a") == [nil, "bytes=250-", "bytes=500-", "bytes=750-"])
+  }
+
+  @Test("is for nobody who asks in another way")
+  func credentials() throws {
+    origin.plan("/a", .broken, .whole)
+    let mine = [HeaderField("Authorization", "a")]
+    _ = try bench.failure(origin.url("/a"), headers: mine)
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
+    let other = [HeaderField("Authorization", "b")]
+    #expect(try bench.fetch(origin.url("/a"), headers: other).resumedFrom == 0)
+    #expect(origin.ranges("/a") == [nil, nil, nil])
+    #expect(try bench.fetch(origin.url("/a"), headers: mine).resumedFrom == 600)
+  }
+
+  @Test("is kept from who comes by another way, where credentials were left behind")
+  func leftOrigin() throws {
+    let other = try OriginServer()
+    other.plan("/r", .redirect(to: origin.url("/a")))
+    origin.plan("/a", .broken, .whole)
+    let fields = [HeaderField("Authorization", "a")]
+    _ = try bench.failure(origin.url("/a"), headers: fields)
+    #expect(try bench.fetch(other.url("/r"), headers: fields).resumedFrom == 0)
+  }
+
+  @Test("is continued behind a redirect, by the hop that began it alone")
+  func redirect() throws {
+    origin.plan("/r", .redirect(to: "/a"), .redirect(to: "/b"), .redirect(to: "/a"))
+    origin.plan("/a", .broken, .whole)
+    origin.plan("/b", .whole)
+    _ = try bench.failure(origin.url("/r"))
+    #expect(try bench.fetch(origin.url("/r")).resumedFrom == 0)
+    let result = try bench.fetch(origin.url("/r"))
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 600)
+    #expect(result.head.finalURL == origin.url("/a"))
+    #expect(origin.ranges("/r") == [nil, nil, nil])
+    #expect(origin.ranges("/b") == [nil])
+  }
+
+  @Test("of another hop is announced before it goes on")
+  func otherHop() throws {
+    let bench = try TransferBench(.with { $0.retries = 1 })
+    origin.plan("/b", .cut(sample(1_000), after: 300, headers: Broken.headers), .closed, .whole)
+    _ = try bench.failure(origin.url("/b"))
+    origin.plan("/a", .cut(sample(900), after: 600, headers: Broken.headers), .redirect(to: "/b"))
+    let serial = bench.begin(origin.url("/a"))
+    guard case .received(let result) = try bench.outcome(of: serial) else {
+      throw TransferFailure(.internal, "not received")
+    }
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 300)
+    #expect(bench.heads(of: serial) == [900, 1_000])
+    #expect(bench.reports(of: serial) == ["300/1000", "1000/1000"])
+  }
+
+  @Test("is not kept when it must not be stored")
+  func noStore() throws {
+    let headers = Broken.headers + [("Cache-Control", "no-store")]
+    origin.plan("/a", .cut(sample(1_000), after: 600, headers: headers), .whole)
+    _ = try bench.failure(origin.url("/a"))
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
+    origin.plan("/b", .broken, .whole)
+    let order = [HeaderField("Cache-Control", "no-store")]
+    _ = try bench.failure(origin.url("/b"), headers: order)
+    #expect(try bench.fetch(origin.url("/b"), headers: order).resumedFrom == 0)
+  }
+
+  @Test("is not kept when it has grown too large")
+  func tooLarge() throws {
+    origin.plan("/a", .chunkedCut([sample(600), sample(600)], headers: Broken.headers), .whole)
+    #expect(try bench.failure(origin.url("/a"), maxBytes: 700).kind == .tooLarge)
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
+  }
+
+  @Test("can be let go of")
+  func dropped() throws {
+    origin.plan("/a", .broken, .whole)
+    _ = try bench.failure(origin.url("/a"))
+    bench.engine.dropPartials()
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
+    #expect(origin.ranges("/a") == [nil, nil])
+  }
+}

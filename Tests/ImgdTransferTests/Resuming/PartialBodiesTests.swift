@@ -1,0 +1,84 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite("Partial bodies that wait")
+struct PartialBodiesTests {
+  private let start = Instant(nanoseconds: 0)
+
+  private func key(_ number: Int) -> PartialKey {
+    PartialKey(url: "http://a/\(number)", ordered: [], sent: [])
+  }
+
+  private func partial(_ count: Int, also field: String = "X: y") throws -> PartialBody {
+    let head = HeadCollector.collected(200, ["ETag: \"1\"", "Accept-Ranges: bytes", field])
+    let partial = try #require(PartialBody(of: head, total: nil))
+    try [UInt8](repeating: 7, count: count).withUnsafeBytes { try partial.bytes.append($0) }
+    return partial
+  }
+
+  @Test("are handed out once, for the same key alone")
+  func once() throws {
+    var bodies = PartialBodies()
+    bodies.add(try partial(5), for: key(1), at: start)
+    #expect(bodies.take(key(2), at: start) == nil)
+    let token = [HeaderField("Authorization", "a")]
+    #expect(bodies.take(PartialKey(url: "http://a/1", ordered: token, sent: []), at: start) == nil)
+    #expect(bodies.take(PartialKey(url: "http://a/1", ordered: [], sent: token), at: start) == nil)
+    #expect(bodies.take(key(1), at: start)?.count == 5)
+    #expect(bodies.take(key(1), at: start) == nil)
+    #expect(bodies.bytes == 0)
+  }
+
+  @Test("make room for the latest under the same key")
+  func replaced() throws {
+    var bodies = PartialBodies()
+    bodies.add(try partial(5), for: key(1), at: start)
+    bodies.add(try partial(7), for: key(1), at: start)
+    #expect(bodies.count == 1 && bodies.bytes == 7)
+    #expect(bodies.take(key(1), at: start)?.count == 7)
+  }
+
+  @Test("are few: the oldest go")
+  func number() throws {
+    var bodies = PartialBodies()
+    for number in 0...PartialBodies.most { bodies.add(try partial(1), for: key(number), at: start) }
+    #expect(bodies.count == PartialBodies.most)
+    #expect(bodies.take(key(0), at: start) == nil)
+    #expect(bodies.take(key(1), at: start) != nil)
+  }
+
+  @Test("are small together, and none is too large by itself")
+  func size() throws {
+    var bodies = PartialBodies()
+    for number in 0..<4 { bodies.add(try partial(10 << 20), for: key(number), at: start) }
+    #expect(bodies.count == 3 && bodies.bytes == 30 << 20)
+    bodies.add(try partial(PartialBodies.mostBytes + 1), for: key(9), at: start)
+    #expect(bodies.count == 3)
+    bodies.add(try partial(PartialBodies.mostBytes), for: key(9), at: start)
+    #expect(bodies.count == 1 && bodies.bytes == PartialBodies.mostBytes)
+    bodies.removeAll()
+    #expect(bodies.count == 0 && bodies.bytes == 0)
+  }
+
+  @Test("do not wait for ever")
+  func age() throws {
+    var bodies = PartialBodies()
+    bodies.add(try partial(1), for: key(1), at: start)
+    bodies.add(try partial(1), for: key(2), at: start)
+    let edge = start + PartialBodies.longestWait
+    #expect(bodies.take(key(1), at: edge) != nil)
+    #expect(bodies.take(key(2), at: edge + .nanoseconds(1)) == nil)
+    bodies.add(try partial(1), for: key(1), at: start)
+    bodies.add(try partial(1), for: key(2), at: edge + .seconds(1))
+    #expect(bodies.count == 1)
+  }
+
+  @Test("are none that must not be stored")
+  func secret() throws {
+    var bodies = PartialBodies()
+    bodies.add(try partial(1, also: "Cache-Control: no-store"), for: key(1), at: start)
+    #expect(bodies.count == 0)
+  }
+}
