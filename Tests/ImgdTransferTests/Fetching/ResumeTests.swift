@@ -55,7 +55,7 @@ struct ResumeTests {
     let bench = try TransferBench(
       .with {
         $0.retries = 1
-        $0.idleTimeout = .milliseconds(300)
+        $0.idleTimeout = .seconds(1)
       })
     origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
     let result = try bench.fetch(origin.url("/a"))
