@@ -71,23 +71,28 @@ extension StoredHeaders {
     return list.filter { !dropped.contains($0.name) }
   }
 
-  /// The fields after the origin has confirmed the answer (RFC 9111, 3.2 and 4.3.4): what came with
-  /// the confirmation replaces the old, but for what tells of the bytes.
-  ///
-  /// A confirmation with another strong entity tag speaks of another answer, and changes nothing.
-  package func confirmed(with fresh: HeaderList) -> HeaderList {
-    let old = list
-    guard Self.speakOfTheSame(old, fresh) else { return old }
-    let replacing = Self.storable(fresh).filter { !Self.aboutTheBytes.contains($0.name) }
-    let replaced = Self.aboutTheMessage.union(replacing.map(\.name))
-    return old.filter { !replaced.contains($0.name) } + replacing
+  /// Whether a confirmation speaks of this answer: one with another strong entity tag speaks of
+  /// another (RFC 9111, 4.3.4), and what is stored is to be fetched anew.
+  package func areConfirmed(by fresh: HeaderList) -> Bool {
+    guard let tag = Self.entityTag(of: fresh), !tag.hasPrefix("W/"),
+      let own = Self.entityTag(of: list)
+    else { return true }
+    return tag == own
   }
 
-  private static func speakOfTheSame(_ old: HeaderList, _ fresh: HeaderList) -> Bool {
-    guard let tag = fresh.first(where: { $0.name == "etag" })?.value, !tag.hasPrefix("W/"),
-      let oldTag = old.first(where: { $0.name == "etag" })?.value
-    else { return true }
-    return tag == oldTag
+  /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): what came with the
+  /// confirmation replaces the old, but for what tells of the bytes.
+  ///
+  /// What does not speak of this answer changes nothing.
+  package func confirmed(with fresh: HeaderList) -> HeaderList {
+    guard areConfirmed(by: fresh) else { return list }
+    let replacing = Self.storable(fresh).filter { !Self.aboutTheBytes.contains($0.name) }
+    let replaced = Self.aboutTheMessage.union(replacing.map(\.name))
+    return list.filter { !replaced.contains($0.name) } + replacing
+  }
+
+  private static func entityTag(of list: HeaderList) -> String? {
+    list.first { $0.name == "etag" }?.value
   }
 
   private static func names(in value: String) -> [String] {

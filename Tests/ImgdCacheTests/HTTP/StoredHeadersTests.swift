@@ -69,6 +69,18 @@ struct StoredHeadersTests {
     #expect(isSame(StoredHeaders(old).confirmed(with: fresh), expected))
   }
 
+  @Test(
+    "which confirmations speak of the answer (4.3.4)",
+    arguments: [
+      (nil, nil, true), (nil, "\"1\"", true), ("\"1\"", nil, true), ("\"1\"", "\"1\"", true),
+      ("\"1\"", "\"2\"", false), ("\"1\"", "W/\"2\"", true), ("W/\"1\"", "W/\"2\"", true),
+      ("W/\"1\"", "\"1\"", false),
+    ] as [(String?, String?, Bool)])
+  func speaks(own: String?, tag: String?, isConfirmed: Bool) {
+    func fields(_ tag: String?) -> HeaderList { tag.map { [("etag", $0)] } ?? [] }
+    #expect(StoredHeaders(fields(own)).areConfirmed(by: fields(tag)) == isConfirmed)
+  }
+
   @Test("a lifetime begins anew with a confirmation")
   func renewal() {
     let old = StoredHeaders([
