@@ -1,0 +1,192 @@
+import CSQLite
+import Glibc
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite("A damaged index file")
+struct IndexDamageTests {
+  private let sample: SampleIndex
+
+  init() throws { sample = try SampleIndex() }
+
+  /// Fills an index, closes it and gives its bytes.
+  private func filled(_ count: UInt64) throws -> [UInt8] {
+    let index = try sample.open()
+    try index.add((1...count).map { sampleRow($0, identifier: "x", tags: ["t\($0)", "all"]) })
+    _ = try index.write { () throws(IndexProblem) in try index.doom([1, 2]) { _ in 9 } }
+    try index.close(clean: true)
+    return try #require(readBytes(sample.path))
+  }
+
+  /// Everything that can be asked; what it answers is of no interest.
+  private func use() {
+    _ = problem { _ = try sample.contents() }
+    _ = problem {
+      let index = try sample.open()
+      _ = try index.found { $0.tag = "all" }
+      _ = try index.found { $0.prefix = "https://www" }
+      try index.add([sampleRow(3), sampleRow(10_000)])
+      _ = try index.write { () throws(IndexProblem) in
+        try index.touch([(4, 7)])
+        try index.markStale([5])
+        _ = try index.doom([6]) { _ in 0 }
+        return try index.doomAll(keepUntil: 0)
+      }
+    }
+  }
+
+  private func restore(_ bytes: [UInt8]) throws {
+    for part in ["-wal", "-shm"] { unlink(sample.path + part) }
+    try overwrite(sample.path, bytes)
+  }
+
+  @Test("is noticed wherever it was cut short")
+  func cut() throws {
+    let whole = try filled(60)
+    let expected = try sample.contents()
+    let lengths = Set(stride(from: 0, to: whole.count, by: 1009)).union(0..<120)
+      .union(stride(from: 4096, to: whole.count, by: 4096))
+    for length in lengths {
+      try restore(Array(whole[..<length]))
+      let contents = try? sample.contents()
+      // Nothing left is a new file.
+      #expect(contents == nil || contents == expected || length == 0, "\(length)")
+      try restore(Array(whole[..<length]))
+      use()
+    }
+  }
+
+  @Test("gives right data or none, whichever byte has changed")
+  func flipped() throws {
+    let whole = try filled(12)
+    let expected = try sample.contents()
+    var random = FixedGenerator(seed: 5)
+    // The pages that are of most use to an attacker and to us: the head, and then anything.
+    let places =
+      Array(0..<100) + (0..<900).map { _ in Int.random(in: 0..<whole.count, using: &random) }
+    for place in places {
+      var bytes = whole
+      bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      try restore(bytes)
+      if var contents = try? sample.contents() {
+        // The order of last use and the files to be removed are not sealed.
+        contents.doomed = expected.doomed
+        for index in contents.rows.indices where index < expected.rows.count {
+          contents.rows[index].record.lastAccess = expected.rows[index].record.lastAccess
+          contents.records[index].lastAccess = expected.records[index].lastAccess
+        }
+        #expect(contents == expected, "byte \(place)")
+      }
+      try restore(bytes)
+      use()
+    }
+  }
+
+  @Test(
+    "is noticed in every value that this program does not write",
+    arguments: [
+      "UPDATE entry SET digest = x'00'", "UPDATE entry SET digest = zeroblob(17)",
+      "UPDATE entry SET bytes = -1", "UPDATE entry SET bytes = 9223372036854775807",
+      "UPDATE entry SET width = 2147483648", "UPDATE entry SET flags = 256",
+      "UPDATE entry SET fresh_until = 3001", "UPDATE entry SET last_access = -1",
+      "UPDATE entry SET seal = 0", "UPDATE picture SET headers = x''",
+      "UPDATE picture SET url = url || 'x'", "UPDATE picture SET url = cast(x'FF' AS TEXT)",
+      "UPDATE picture SET checksum = x'01'", "UPDATE picture SET host = 'org'",
+      "UPDATE picture SET if_error_ms = -5", "UPDATE picture SET status = 404",
+      "UPDATE picture SET number = 99", "DELETE FROM picture", "DELETE FROM entry",
+      "UPDATE tag SET tag = 'other'", "DELETE FROM tag", "UPDATE entry SET number = 98",
+    ])
+  func forged(_ change: String) throws {
+    let index = try sample.open()
+    try index.add([sampleRow(1, tags: ["t"])])
+    try index.close(clean: true)
+    try sample.sql(change)
+    #expect(problem { _ = try sample.contents() }?.isDamage == true)
+    use()
+  }
+
+  @Test("is not what a kill leaves behind, at any moment of a transaction")
+  func killed() throws {
+    let index = try sample.open()
+    let copy = try SampleIndex()
+    var committed: [UInt64] = []
+    for round in 1...40 as ClosedRange<UInt64> {
+      try index.write { () throws(IndexProblem) in
+        for step in 0..<5 as Range<UInt64> {
+          _ = try index.insert(sampleRow(round * 100 + step), retiring: 0)
+          // A small cache spills into the log before the end.
+          try index.connection.execute("PRAGMA cache_size = 1")
+          expectCopy(copy, holds: committed)
+        }
+      }
+      committed += (0..<5).map { round * 100 + $0 }
+      expectCopy(copy, holds: committed)
+    }
+  }
+
+  /// Looks at the files as they are at this moment, as the next process would find them.
+  private func expectCopy(_ copy: SampleIndex, holds digests: [UInt64]) {
+    do {
+      for part in ["-shm", "-wal", ""] {
+        unlink(copy.path + part)
+        if part != "-shm" { try overwrite(copy.path + part, readBytes(sample.path + part) ?? []) }
+      }
+      let found = try copy.open()
+      #expect(!found.wasClean)
+      #expect(try found.page(after: 0, limit: .max, examined: .max).rows.count == digests.count)
+      #expect(try found.records(after: 0, limit: .max).map(\.digestLow) == digests)
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
+  @Test("is not what a log leaves behind that was cut short")
+  func cutLog() throws {
+    let index = try sample.open()
+    try index.close(clean: true)
+    let writer = try sample.open()
+    for digest in 1...10 as ClosedRange<UInt64> { try writer.add([sampleRow(digest)]) }
+    let (whole, log) = (readBytes(sample.path) ?? [], readBytes(sample.path + "-wal") ?? [])
+    let copy = try SampleIndex()
+    var counts = Set<Int>()
+    for length in stride(from: 0, through: log.count, by: 517) {
+      unlink(copy.path + "-shm")
+      try overwrite(copy.path, whole)
+      try overwrite(copy.path + "-wal", Array(log[..<length]))
+      let digests = try copy.contents().records.map(\.digestLow)
+      #expect(digests == Array((1...10).prefix(digests.count)))
+      counts.insert(digests.count)
+    }
+    #expect(counts.count == 11)
+  }
+}
+
+@Suite("An index file on a full disk")
+struct IndexFullDiskTests {
+  @Test(
+    "says so, keeps what it had, and works again when there is room", .enabled(if: getuid() == 0))
+  func full() throws {
+    let sample = try SampleIndex()
+    guard mount("none", sample.directory, "tmpfs", 0, "size=1m") == 0 else { return }
+    defer { umount2(sample.directory, 2) }
+    let index = try sample.open()
+    var stored = 0
+    var trouble: IndexProblem?
+    while trouble == nil, stored < 10_000 {
+      trouble = problem { try index.add([sampleRow(UInt64(stored))]) }
+      if trouble == nil { stored += 1 }
+    }
+    #expect(trouble?.systemErrno == ENOSPC)
+    #expect(stored > 10)
+    #expect(try index.records(after: 0, limit: .max).count == stored)
+
+    #expect(mount("none", sample.directory, "tmpfs", UInt(MS_REMOUNT), "size=8m") == 0)
+    try index.add([sampleRow(20_000)])
+    try index.close(clean: true)
+    let again = try sample.open()
+    #expect(again.wasClean)
+    #expect(try again.records(after: 0, limit: .max).count == stored + 1)
+  }
+}

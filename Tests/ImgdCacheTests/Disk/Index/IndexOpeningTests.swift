@@ -1,0 +1,161 @@
+import Glibc
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite("Opening the index file")
+struct IndexOpeningTests {
+  private let sample: SampleIndex
+
+  init() throws { sample = try SampleIndex() }
+
+  private func closed(_ rows: [IndexRow] = [sampleRow(1)]) throws {
+    let index = try sample.open()
+    try index.add(rows)
+    try index.close(clean: true)
+  }
+
+  @Test("tells whether the last writer closed it")
+  func cleanliness() throws {
+    let first = try sample.open()
+    #expect(first.wasClean)
+    try first.close(clean: true)
+    #expect(try sample.open(.readOnly).wasClean)
+    let second = try sample.open()
+    #expect(second.wasClean)
+    // A kill would leave it so.
+    #expect(try !sample.open(.readOnly).wasClean)
+    try second.close(clean: false)
+    let third = try sample.open()
+    #expect(!third.wasClean)
+    try third.close(clean: true)
+    #expect(try sample.open().wasClean)
+  }
+
+  @Test("leaves one file behind when it is closed, that nobody else can read")
+  func files() throws {
+    let old = umask(0)
+    defer { umask(old) }
+    let index = try sample.open()
+    try index.add([sampleRow(1)])
+    for part in ["", "-wal", "-shm"] {
+      var status = stat()
+      #expect(lstat(sample.path + part, &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600)
+    }
+    try index.close(clean: true)
+    #expect(access(sample.path + "-wal", F_OK) != 0)
+    #expect(problem { try index.add([sampleRow(2)]) }?.systemErrno == 0)
+    #expect(problem { _ = try index.records(after: 0, limit: 1) }?.systemErrno == 0)
+
+    chmod(sample.path, 0o644)
+    try sample.open().close(clean: true)
+    var status = stat()
+    #expect(lstat(sample.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+  }
+
+  @Test("lets a reader see what has been committed, and no more")
+  func reading() throws {
+    let writer = try sample.open()
+    let reader = try sample.open(.readOnly)
+    try writer.write { () throws(IndexProblem) in
+      let number = try writer.insert(sampleRow(1), retiring: 0).number
+      #expect(try reader.row(number: number) == nil)
+    }
+    #expect(try reader.row(number: 1)?.url == sampleRow(1).url)
+    try writer.add([sampleRow(2)])
+    #expect(try reader.records(after: 0, limit: 9).count == 2)
+    #expect(problem { try reader.add([sampleRow(3)]) } != nil)
+    try reader.close(clean: false)
+    try writer.close(clean: true)
+  }
+
+  @Test("says when somebody else writes")
+  func locked() throws {
+    let first = try sample.open()
+    let second = try sample.open()
+    try first.write { () throws(IndexProblem) in
+      #expect(problem { try second.add([sampleRow(1)]) }?.isBusy == true)
+    }
+    try second.add([sampleRow(1)])
+  }
+
+  @Test("refuses a layout from the future")
+  func future() throws {
+    try closed()
+    try sample.sql("PRAGMA user_version = 2")
+    for access in [IndexFile.Access.readWrite, .readOnly] {
+      guard case .fromTheFuture(2) = problem({ _ = try sample.open(access) }) else {
+        Issue.record("it was opened")
+        return
+      }
+    }
+  }
+
+  @Test(
+    "takes for damaged what this program has not made",
+    arguments: [
+      "PRAGMA user_version = 0", "PRAGMA user_version = -1", "PRAGMA application_id = 7",
+      "DROP TABLE tag", "DROP INDEX picture_url", "CREATE TABLE more (x)",
+      "CREATE VIEW more AS SELECT * FROM entry", "ALTER TABLE entry ADD COLUMN more INTEGER",
+      "CREATE TRIGGER more AFTER DELETE ON entry BEGIN DELETE FROM doomed; END",
+      "DELETE FROM state", "UPDATE sqlite_sequence SET seq = 9223372036854775807",
+      "UPDATE sqlite_sequence SET seq = 'x'", "UPDATE entry SET number = 4294967296",
+    ])
+  func foreign(_ change: String) throws {
+    try closed()
+    try sample.sql(change)
+    #expect(problem { _ = try sample.open() }?.isDamage == true)
+  }
+
+  @Test("takes for damaged what is no file of SQLite")
+  func otherFiles() throws {
+    for text in ["x", String(repeating: "This is a text. ", count: 1000)] {
+      try overwrite(sample.path, Array(text.utf8))
+      #expect(problem { _ = try sample.open() }?.isDamage == true)
+      #expect(problem { _ = try sample.open(.readOnly) }?.isDamage == true)
+    }
+    unlink(sample.path)
+    mkdir(sample.path, 0o700)
+    #expect(problem { _ = try sample.open() }?.isDamage == true)
+    rmdir(sample.path)
+    try write("", to: sample.directory + "/other")
+    symlink(sample.directory + "/other", sample.path)
+    #expect(problem { _ = try sample.open() }?.isDamage == true)
+    #expect(readBytes(sample.directory + "/other") == [])
+  }
+
+  @Test("makes a new file of an empty one")
+  func empty() throws {
+    try overwrite(sample.path, [])
+    let index = try sample.open()
+    #expect(index.wasClean)
+    try index.add([sampleRow(1)])
+  }
+
+  @Test("says what the system said when there is no directory, or no file to read")
+  func missing() throws {
+    #expect(problem { _ = try sample.open(.readOnly) }?.systemErrno == ENOENT)
+    let path = sample.directory + "/none/index.db"
+    let missing = problem { _ = try IndexFile(path: path, access: .readWrite) }
+    #expect(missing?.systemErrno == ENOENT)
+    #expect(missing?.description.hasSuffix("index.db: No such file or directory") == true)
+  }
+
+  @Test("begins anew after the old file was set aside, in place of an older one")
+  func settingAside() throws {
+    for round in 1...3 {
+      try overwrite(sample.path, Array("text \(round)".utf8))
+      try overwrite(sample.path + "-wal", [UInt8](repeating: 7, count: 99))
+      try IndexFile.setAside(path: sample.path)
+      #expect(read(sample.path + ".aside") == "text \(round)")
+      let index = try sample.open()
+      #expect(try index.records(after: 0, limit: 9).isEmpty)
+      try index.close(clean: true)
+    }
+    try IndexFile.setAside(path: sample.path)
+    try IndexFile.setAside(path: sample.path)
+    #expect(access(sample.path, F_OK) != 0)
+  }
+}
