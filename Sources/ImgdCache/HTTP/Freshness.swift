@@ -120,7 +120,7 @@ private func storeRefusal(
 }
 
 /// The names in Vary, each once, in lower case and in order.
-private func varyingNames(_ headers: HeaderList) -> [String] {
+func varyingNames(_ headers: HeaderList) -> [String] {
   var names: Set<String> = []
   for (name, value) in headers where name == "vary" {
     var scanner = FieldScanner(value)

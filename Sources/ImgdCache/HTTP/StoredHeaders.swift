@@ -4,7 +4,22 @@
 /// fields each would hold a million strings that are hardly ever looked at.
 package struct StoredHeaders: Sendable {
   /// Names and values in turn, each behind its length in four bytes.
-  private let packed: [UInt8]
+  let packed: [UInt8]
+
+  /// Fields that were packed earlier and come from a file; nil when they make no sense.
+  init?(packed: [UInt8]) {
+    var offset = 0
+    var parts = 0
+    while offset < packed.count {
+      guard packed.count - offset >= 4 else { return nil }
+      let count = Self.count(packed, at: offset)
+      guard count <= packed.count - offset - 4 else { return nil }
+      offset += 4 + count
+      parts += 1
+    }
+    guard parts.isMultiple(of: 2) else { return nil }
+    self.packed = packed
+  }
 
   package init(_ list: HeaderList) {
     var packed: [UInt8] = []
@@ -30,6 +45,10 @@ package struct StoredHeaders: Sendable {
   /// The memory held.
   var cost: Int { packed.count }
 
+  private static func count(_ packed: [UInt8], at offset: Int) -> Int {
+    (0..<4).reversed().reduce(0) { $0 << 8 | Int(packed[offset + $1]) }
+  }
+
   private static func append(_ text: String, to packed: inout [UInt8]) {
     var count = UInt32(clamping: text.utf8.count)
     for _ in 0..<4 {
@@ -40,10 +59,8 @@ package struct StoredHeaders: Sendable {
   }
 
   private func part(at offset: inout Int) -> String {
-    var count = 0
-    for place in (0..<4).reversed() { count = count << 8 | Int(packed[offset + place]) }
     let start = offset + 4
-    offset = start + count
+    offset = start + Self.count(packed, at: offset)
     return String(decoding: packed[start..<offset], as: UTF8.self)
   }
 }

@@ -76,6 +76,9 @@ package final class CachedImage {
   /// Marked by a soft purge: to be confirmed before it is shown again.
   package internal(set) var isStale = false
 
+  /// Where it is on disk, or was last; the disk tier knows whether it still is.
+  package internal(set) var file: StoredFile?
+
   /// Where it is in its tier; nil outside.
   var place: Int?
   /// The end of its lifetime.
@@ -117,10 +120,12 @@ package final class CachedImage {
     response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none,
     tags more: [String] = [], serial: UInt64, isPurged: Bool = false, at now: Instant, wall: Int64
   ) -> CachedImage {
-    CachedImage(
+    let renewed = CachedImage(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
       vary: vary, tags: tags + more.filter { !tags.contains($0) }, serial: serial,
       isPurged: isPurged, at: now, wall: wall)
+    renewed.file = file
+    return renewed
   }
 
   // MARK: Time

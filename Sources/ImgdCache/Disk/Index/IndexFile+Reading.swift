@@ -21,6 +21,18 @@ extension IndexFile {
     return records
   }
 
+  /// The entries whose files belong on a shelf: the first twelve bits of their digests say so.
+  func matches(onShelf number: Int) throws(IndexProblem) -> [IndexMatch] {
+    let statement = try connection.statement(.shelf)
+    let first = UInt64(number) << 52
+    statement.bind(high: first, low: 0)
+    statement.bind(high: first | 0xF_FFFF_FFFF_FFFF, low: .max)
+    defer { statement.reset() }
+    var matches: [IndexMatch] = []
+    while try statement.step() { matches.append(try statement.match()) }
+    return matches
+  }
+
   /// Everything about one entry; nil when there is none.
   package func row(number: UInt32) throws(IndexProblem) -> IndexRow? {
     try reading { () throws(IndexProblem) in try rowWithinReading(number) }

@@ -3,7 +3,7 @@ enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
   case readClean, writeClean
 
-  case recordByDigest, recordByNumber, records, row, pageURLs, tags
+  case recordByDigest, recordByNumber, records, shelf, row, pageURLs, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh
 
@@ -23,6 +23,7 @@ enum IndexQuery: Int, CaseIterable {
     case .recordByDigest: Self.selectRecord + " WHERE digest = ?"
     case .recordByNumber: Self.selectRecord + " WHERE number = ?"
     case .records: Self.selectRecord + " WHERE number > ? ORDER BY number LIMIT ?"
+    case .shelf: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
     case .row:
       """
       SELECT url, host, identifier, checksum, status, headers, final_url, initial_age_ms,

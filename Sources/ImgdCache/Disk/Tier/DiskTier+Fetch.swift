@@ -1,0 +1,138 @@
+internal import ImgdSystem
+
+extension DiskTier {
+  /// What the tier has of an image.
+  package enum Fetching {
+    case nothing
+    /// It is on its way to the disk, and here.
+    case image(CachedImage)
+    /// The answer will be told.
+    case later
+  }
+
+  /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
+  package func fetch(_ key: CacheKey, then: @escaping (CachedImage?) -> Void) -> Fetching {
+    guard isEnabled, key.scope == nil, state != .off else { return .nothing }
+    guard purging == 0 else {
+      afterPurge.append { [unowned self] in fetchAgain(key, then: then) }
+      return .later
+    }
+    if let image = stores.image(for: key) {
+      counts.hits += 1
+      return .image(image)
+    }
+    let digest = KeyDigest(url: key.url.text, identifier: key.identifier)
+    if let place = index.place(of: digest) {
+      guard !isTooOld(index[place]) else {
+        remove([place], as: .eviction)
+        counts.misses += 1
+        return .nothing
+      }
+      load(place, key, then: then)
+      return .later
+    }
+    guard !isLoaded else {
+      counts.misses += 1
+      return .nothing
+    }
+    lookUp(digest, key, then: then)
+    return .later
+  }
+
+  private func fetchAgain(_ key: CacheKey, then: @escaping (CachedImage?) -> Void) {
+    switch fetch(key, then: then) {
+    case .nothing: then(nil)
+    case .image(let image): then(image)
+    case .later: break
+    }
+  }
+
+  /// While the index is being read, the file knows of entries that memory does not.
+  private func lookUp(
+    _ digest: KeyDigest, _ key: CacheKey, then: @escaping (CachedImage?) -> Void
+  ) {
+    ask({ (reader) throws(DiskTrouble) in try reader.record(digest) }, orElse: { then(nil) }) {
+      [unowned self] record in
+      guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
+        counts.misses += 1
+        return then(nil)
+      }
+      load(place, key, then: then)
+    }
+  }
+
+  // MARK: Loading
+
+  /// Reads a picture; all who want it meanwhile share the reading.
+  private func load(
+    _ place: Int, _ key: CacheKey, then: @escaping (CachedImage?) -> Void
+  ) {
+    let entry = index[place]
+    loads[entry.digest, default: []].append(then)
+    guard loads[entry.digest]?.count == 1 else { return }
+    let order = LoadOrder(
+      number: entry.number, bytes: Int(entry.bytes), verifies: !entry.isTrusted)
+    ask(
+      { (reader) throws(DiskTrouble) in reader.load(order) },
+      orElse: { [unowned self] in loaded(nil, entry, key, at: place) }
+    ) { [unowned self] answer in loaded(answer, entry, key, at: place) }
+  }
+
+  private func loaded(
+    _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+  ) {
+    let waiting = loads.removeValue(forKey: entry.digest) ?? []
+    guard purging == 0 else {
+      // What was read may be what is being purged.
+      afterPurge += waiting.map { then in { [unowned self] in fetchAgain(key, then: then) } }
+      return
+    }
+    let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
+    if image == nil { counts.misses += 1 } else { counts.hits += 1 }
+    for then in waiting { then(image) }
+  }
+
+  /// The image, if its entry is still there, and what has to be done if it is not whole.
+  private func image(
+    from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+  ) -> CachedImage? {
+    guard index.entry(at: place, number: entry.number) != nil else { return nil }
+    switch answer {
+    case .loaded(let row, let payload):
+      guard row.isOf(key),
+        let image = CachedImage(
+          row, key: key, payload: payload, facts: entry.facts, wall: wall, at: loop.now)
+      else {
+        damaged(place, "its row is not what was stored")
+        return nil
+      }
+      index[place].isTrusted = true
+      touch(place)
+      image.file = storedFile(of: entry, at: place)
+      return image
+    case .missing: lost(place)
+    case .damaged(let reason): damaged(place, reason)
+    case .failed(let trouble): fail(trouble)
+    }
+    return nil
+  }
+
+  /// A file is not there. If that is because its directory is not, everything begins anew.
+  func lost(_ place: Int) {
+    remove([place], as: .loss)
+    order({ (writer) throws(DiskTrouble) in writer.isInPlace }) { [unowned self] isInPlace in
+      if isInPlace == false { fail(DiskTrouble(.gone, "the cache directory was removed")) }
+    }
+  }
+
+  func damaged(_ place: Int, _ reason: String) {
+    counts.corrupt += 1
+    onNews(.damaged("\(fileName(of: index[place])): \(reason)"))
+    remove([place], as: .loss)
+  }
+
+  func isTooOld(_ entry: DiskEntry) -> Bool {
+    guard let maxAge = limits.maxAge else { return false }
+    return Int64(entry.storedAt) <= wall - maxAge.nanoseconds / 1_000_000_000
+  }
+}

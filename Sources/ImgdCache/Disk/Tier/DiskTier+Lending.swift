@@ -1,0 +1,121 @@
+internal import ImgdSystem
+
+/// Where an image is on disk, if it is still the same entry.
+package final class StoredFile {
+  let place: Int
+  let number: UInt32
+  package let path: String
+  /// When it was last looked whether the file is there.
+  var checkedAt: Instant?
+  /// How the daemon ends an answer that tells the path.
+  private var ending: [UInt8]?
+
+  init(place: Int, number: UInt32, path: String) {
+    self.place = place
+    self.number = number
+    self.path = path
+  }
+
+  /// The daemon's encoding of the path, made once.
+  package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
+    if let ending { return ending }
+    let encoded = encode(path)
+    ending = encoded
+    return encoded
+  }
+}
+
+/// Why there is no path to an image.
+package enum PathRefusal: Sendable, CaseIterable {
+  case off, readOnly, full, busy
+  case noStore, credentials, tooLarge, purged
+  /// The request does not want it stored on disk.
+  case notWanted
+  /// It was on disk, and is not any more.
+  case lost
+}
+
+extension DiskTier {
+  /// Whether an image's file can be handed out.
+  package enum Lending: Equatable {
+    /// Its path stays for the time of the lease; the image knows it.
+    case lent
+    /// It is being written, or looked at; see `whenSettled`.
+    case waiting
+    case refused(PathRefusal)
+  }
+
+  var leaseSeconds: Int64 { (limits.lease.nanoseconds + 999_999_999) / 1_000_000_000 }
+
+  /// Promises that the file of an image stays for a while, after a look whether it is there; an
+  /// image without a file is written, if it may be.
+  package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
+    guard isEnabled, let directory, state != .off else { return .refused(.off) }
+    if stores.store(of: image) != nil { return .waiting }
+    if let file = image.file, let entry = index.entry(at: file.place, number: file.number) {
+      if file.checkedAt == loop.now { return lend(file.place) }
+      switch check(entry, in: directory) {
+      case .sound, .wouldWait:
+        file.checkedAt = loop.now
+        return lend(file.place)
+      case .missing: lost(file.place)
+      case .damaged: damaged(file.place, "it is not the file that was stored")
+      }
+    }
+    guard mayStore else { return .refused(.lost) }
+    if let refusal = add(image) { return .refused(refusal) }
+    return .waiting
+  }
+
+  private func check(_ entry: DiskEntry, in directory: DiskDirectory) -> CheckAnswer {
+    guard let file = pictureFile(of: entry) else { return .damaged }
+    return directory.check(file, count: Int(entry.bytes))
+  }
+
+  private func lend(_ place: Int) -> Lending {
+    touch(place)
+    let end = wall + leaseSeconds
+    // Half as long again, so that the promise need not be renewed at every use.
+    if Int64(index[place].leaseEnd) < end {
+      index[place].leaseEnd = UInt32(clamping: end + leaseSeconds / 2)
+      leases[index[place].number] = Int64(index[place].leaseEnd)
+      dropOldLeases()
+    }
+    return .lent
+  }
+
+  /// Calls back when it is known whether there is a file; only for an image that is waited for.
+  package func whenSettled(_ image: CachedImage, _ action: @escaping (Lending) -> Void) {
+    guard let store = stores.store(of: image) else {
+      return action(lend(image, mayStore: false))
+    }
+    store.settled.append(action)
+  }
+
+  /// Whether an image's own file is there, as far as the index knows.
+  package func holds(_ image: CachedImage) -> Bool {
+    guard let file = image.file else { return false }
+    return index.entry(at: file.place, number: file.number) != nil
+  }
+
+  func storedFile(of entry: DiskEntry, at place: Int) -> StoredFile? {
+    guard let directory, let file = pictureFile(of: entry) else { return nil }
+    return StoredFile(place: place, number: entry.number, path: directory.path(of: file))
+  }
+
+  func pictureFile(of entry: DiskEntry) -> PictureFile? {
+    PictureFile(
+      digest: entry.digest, number: entry.number, suffix: suffixes[Int(entry.facts.format)])
+  }
+
+  func fileName(of entry: DiskEntry) -> String {
+    pictureFile(of: entry)?.name ?? entry.digest.hex
+  }
+
+  /// Promises that are over are forgotten once they are most of the table.
+  private func dropOldLeases() {
+    guard leases.count > 1_024, leases.count > index.count / 4 else { return }
+    let wall = self.wall
+    leases = leases.filter { $0.value > wall }
+  }
+}

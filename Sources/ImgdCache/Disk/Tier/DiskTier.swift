@@ -1,0 +1,330 @@
+// The pictures that are held on disk, within a capacity, as files that others may open.
+//
+// The control loop knows of each entry what it takes to find it (`DiskIndex`), and decides. The work
+// is done by two threads, a writer and a reader, that take orders as values (`Workshop`). What the
+// loop does not know is asked of the reader: the rest of an entry, and, while the index is still
+// being read after the start, whether there is an entry at all.
+//
+//   fetch   digest → entry → the reader brings picture and row → an image for the memory tier
+//   store   an image → a batch for the writer → an entry
+//   lend    an image → its file is looked at, and stays for the time of the lease
+//   purge   a filter → the writer finds and removes in one commit; who asks meanwhile waits
+//   trim    above the capacity, what was not used for longest goes
+//
+// Nothing that goes wrong here fails a fetch: the tier becomes read-only, or is opened anew, and
+// tries by itself to become whole again.
+
+package import ImgdSystem
+
+package final class DiskTier {
+  package enum State: String, Sendable {
+    case ok
+    case readOnly = "read-only"
+    case off
+  }
+
+  package private(set) var limits: Limits
+  package internal(set) var counts = Counts()
+  package internal(set) var state = State.off
+  /// Whether all entries of the index file are known in memory.
+  package internal(set) var isLoaded = false
+  /// Told what was stored and removed, and what went wrong; set once by the composition.
+  package var onNews: (DiskNews) -> Void = { _ in }
+
+  let loop: EventLoop
+  let writer: Workshop<DiskWriter>?
+  let reader: Workshop<DiskReader>?
+  /// The endings of file names, by the number of the format.
+  let suffixes: [String]
+  private let path: String
+  private let wallAtStart: Int64
+  private let startedAt: Instant
+
+  var directory: DiskDirectory?
+  var index = DiskIndex()
+  /// Changes with every index: what was asked of an earlier one is not answered any more.
+  var generation = 0
+  /// A stop was not clean: bytes are compared with their checksum before they are used.
+  private var trustsFiles = true
+
+  var loads: [KeyDigest: [(CachedImage?) -> Void]] = [:]
+  /// Keys that were removed while the index was still being read.
+  var removedWhileLoading: Set<UInt32> = []
+  var stores = DiskStores()
+  var purging = 0
+  var afterPurge: [() -> Void] = []
+  var leases: [UInt32: Int64] = [:]
+  var carryingOut: Timer?
+  private var touched: [(place: Int, number: UInt32)] = []
+  private var retryPause = firstRetryPause
+  private var isRetrying = false
+  /// That nothing can be written is for want of room.
+  private(set) var isFull = false
+
+  /// How long what is known of last uses may be lost by a crash.
+  private static let recencyDelay = Duration.seconds(10)
+  private static let firstRetryPause = Duration.seconds(1)
+  private static let longestRetryPause = Duration.seconds(60)
+
+  /// A tier in a directory that has been opened, or that cannot be opened for now.
+  package init(
+    _ directory: DiskDirectory?, path: String, limits: Limits, suffixes: [String],
+    loop: EventLoop, wall: Int64 = WallClock.seconds
+  ) throws(SystemFailure) {
+    self.limits = limits
+    self.loop = loop
+    self.path = path
+    self.suffixes = suffixes
+    wallAtStart = wall
+    startedAt = loop.now
+    writer = try Workshop(name: "imgd-disk", home: loop) { DiskWriter() }
+    reader = try Workshop(name: "imgd-reader", home: loop) { DiskReader() }
+    self.directory = directory
+    if let directory { open(directory) } else { retryLater() }
+    scheduleSweep()
+  }
+
+  /// No tier: nothing is found, stored or lent.
+  package init(offOn loop: EventLoop) {
+    limits = Limits(
+      capacity: 0, trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
+    self.loop = loop
+    path = ""
+    suffixes = []
+    wallAtStart = WallClock.seconds
+    startedAt = loop.now
+    writer = nil
+    reader = nil
+  }
+
+  /// Whether there will ever be anything here.
+  package var isEnabled: Bool { writer != nil }
+
+  /// Whether the index is being read.
+  package var isLoading: Bool { isEnabled && directory != nil && !isLoaded }
+
+  package var count: Int { index.count }
+  package var allocated: Int { index.allocated }
+
+  /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
+  var wall: Int64 { wallAtStart + (loop.now - startedAt).nanoseconds / 1_000_000_000 }
+
+  package func apply(_ limits: Limits) {
+    guard isEnabled else { return }
+    self.limits = limits
+    trim()
+  }
+
+  /// Closes everything in order; what was asked before is done.
+  package func stop() {
+    let uses = takeUses()
+    writer?.submit({ $0.close(uses) })
+    reader?.submit({ $0.close() })
+    writer?.stop()
+    reader?.stop()
+  }
+
+  // MARK: Opening
+
+  private func open(_ directory: DiskDirectory) {
+    begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.open(directory) }
+  }
+
+  /// Opens what the path leads to now, with an index that knows nothing yet.
+  func reopen() {
+    forgetEverything()
+    let path = self.path
+    // The lock goes when nobody holds the directory any more.
+    reader?.submit({ $0.close() }) { [unowned self, generation] in
+      begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.reopen(path) }
+    }
+  }
+
+  private func begin(
+    generation: Int, _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> DiskOpening
+  ) {
+    let job: @Sendable (DiskWriter) -> Result<DiskOpening, DiskTrouble> = { writer in
+      Result { () throws(DiskTrouble) in try open(writer) }
+    }
+    // Who asks meanwhile waits, as during a purge.
+    purging += 1
+    writer?.submit(job) { [unowned self] result in
+      if generation == self.generation {
+        switch result {
+        case .success(let opening): opened(opening)
+        case .failure(let trouble): fail(trouble)
+        }
+      }
+      endPurge()
+    }
+  }
+
+  private func opened(_ opening: DiskOpening) {
+    directory = opening.directory
+    trustsFiles = opening.wasClean
+    retryPause = Self.firstRetryPause
+    state = .ok
+    let directory = opening.directory
+    reader?.submit({ reader in
+      Result { () throws(DiskTrouble) in try reader.open(directory) }
+    }) { [unowned self, generation] result in
+      guard generation == self.generation else { return }
+      if case .failure(let trouble) = result { return fail(trouble) }
+      gather()
+    }
+    carryOut()
+    if !opening.wasClean { lookThrough(shelf: 0) }
+    sendStores()
+  }
+
+  private func forgetEverything() {
+    generation += 1
+    index = DiskIndex()
+    isLoaded = false
+    state = .off
+    directory = nil
+    leases = [:]
+    touched = []
+    removedWhileLoading = []
+    let waiting = loads.values.flatMap(\.self)
+    loads = [:]
+    for answer in waiting { answer(nil) }
+  }
+
+  // MARK: Reading the index at the start
+
+  private static let gatheredAtOnce = 16_384
+  private static let takenAtOnce = 4_096
+
+  private func gather() {
+    ask({ (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) }) {
+      [unowned self] isComplete in
+      guard !isLoaded else { return }
+      if isComplete { takeRecords() } else { gather() }
+    }
+  }
+
+  private func takeRecords() {
+    ask({ (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) }) {
+      [unowned self] part in
+      guard !isLoaded else { return }
+      for record in part.records { takeIn(record) }
+      guard part.isLast else { return takeRecords() }
+      isLoaded = true
+      removedWhileLoading = []
+      trim()
+    }
+  }
+
+  /// An entry of the index file; one that is known already is newer.
+  @discardableResult
+  func takeIn(_ record: IndexRecord) -> Int? {
+    let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
+    if let place = index.place(of: digest) { return place }
+    guard !removedWhileLoading.contains(record.number) else { return nil }
+    let place = index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
+    return place
+  }
+
+  /// Asks the reader, unless what it is asked about has been replaced meanwhile.
+  func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable (DiskReader) throws(DiskTrouble) -> Answer,
+    orElse failed: @escaping () -> Void = {}, then: @escaping (Answer) -> Void
+  ) {
+    let job: @Sendable (DiskReader) -> Result<Answer, DiskTrouble> = { reader in
+      Result { () throws(DiskTrouble) in try question(reader) }
+    }
+    reader?.submit(job) { [unowned self, generation] result in
+      guard generation == self.generation else { return failed() }
+      switch result {
+      case .success(let answer): then(answer)
+      case .failure(let trouble):
+        fail(trouble)
+        failed()
+      }
+    }
+  }
+
+  /// Tells the writer to do something; trouble is dealt with.
+  func order<Answer: Sendable>(
+    _ job: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> Answer,
+    then: @escaping (Answer?) -> Void = { _ in }
+  ) {
+    let work: @Sendable (DiskWriter) -> Result<Answer, DiskTrouble> = { writer in
+      Result { () throws(DiskTrouble) in try job(writer) }
+    }
+    writer?.submit(work) { [unowned self, generation] result in
+      guard generation == self.generation else { return then(nil) }
+      switch result {
+      case .success(let answer): then(answer)
+      case .failure(let trouble):
+        fail(trouble)
+        then(nil)
+      }
+    }
+  }
+
+  // MARK: Trouble
+
+  /// Something could not be done: what is broken is opened anew, at once or later.
+  func fail(_ trouble: DiskTrouble) {
+    onNews(.trouble(trouble.reason))
+    switch trouble.kind {
+    case .gone where directory != nil, .indexLost where directory != nil: reopen()
+    case .full, .readOnly, .broken, .gone, .indexLost:
+      state = directory == nil ? .off : .readOnly
+      isFull = trouble.kind == .full
+      if directory == nil { refuseStores() }
+      retryLater()
+    }
+  }
+
+  private func retryLater() {
+    guard !isRetrying else { return }
+    isRetrying = true
+    loop.schedule(after: retryPause) { [unowned self] in
+      isRetrying = false
+      retry()
+    }
+    retryPause = min(retryPause * 2, Self.longestRetryPause)
+  }
+
+  private func retry() {
+    guard directory != nil else { return reopen() }
+    order({ (writer) throws(DiskTrouble) in try writer.probe() }) { [unowned self] answer in
+      guard answer != nil else { return }
+      retryPause = Self.firstRetryPause
+      if state == .readOnly { onNews(.recovered) }
+      state = .ok
+    }
+  }
+
+  // MARK: Recency
+
+  func touch(_ place: Int) {
+    index.touch(place)
+    index[place].lastAccess = UInt32(clamping: wall)
+    guard !index[place].isTouched else { return }
+    index[place].isTouched = true
+    if touched.isEmpty {
+      loop.schedule(after: Self.recencyDelay) { [unowned self] in writeUses() }
+    }
+    touched.append((place, index[place].number))
+  }
+
+  private func writeUses() {
+    let uses = takeUses()
+    guard !uses.isEmpty else { return }
+    order { (writer) throws(DiskTrouble) in try writer.note(uses) }
+  }
+
+  /// The uses that the index file does not know of.
+  func takeUses() -> [(number: UInt32, at: Int64)] {
+    defer { touched = [] }
+    return touched.compactMap { place, number in
+      guard let entry = index.entry(at: place, number: number) else { return nil }
+      index[place].isTouched = false
+      return (number, Int64(entry.lastAccess))
+    }
+  }
+}
