@@ -10,8 +10,23 @@ extension MemoryTier.Limits {
   }
 }
 
+extension DiskTier.Limits {
+  init(_ disk: Configuration.Disk) {
+    let minFree: DiskTier.MinFree =
+      switch disk.minFree {
+      case .bytes(let bytes): .bytes(bytes)
+      case .percent(let percent): .percent(percent)
+      }
+    self.init(
+      capacity: disk.capacity, trimToPercent: disk.trimToPercent,
+      maxAge: disk.maxAge > .zero ? disk.maxAge : nil, minFree: minFree, lease: disk.lease)
+  }
+}
+
 extension FreshnessRules {
   init(_ http: Configuration.HTTP) {
-    self.init(defaultLifetime: http.defaultFreshness, heuristicPercent: http.heuristicPercent)
+    self.init(
+      defaultLifetime: http.defaultFreshness, heuristicPercent: http.heuristicPercent,
+      staleIfError: http.staleIfError)
   }
 }

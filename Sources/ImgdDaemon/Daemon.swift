@@ -6,6 +6,7 @@
 
 import Glibc
 import ImgdCache
+import ImgdPicture
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
@@ -15,10 +16,13 @@ final class Daemon {
 
   /// How long what runs may go on when the daemon is told to stop.
   private static let drainLimit = Duration.seconds(10)
+  /// How long the first answer may wait for the index of the disk tier.
+  private static let loadLimit = Duration.milliseconds(40)
 
   private let loop: EventLoop
   private let engine: TransferEngine
   private let pipeline: FetchPipeline
+  private let disk: DiskTier
   private let hub: EventHub
   private let server: ControlServer
   private let commands: Commands
@@ -33,9 +37,11 @@ final class Daemon {
     do throws(ListenProblem) {
       listener = try UnixListener(path: configuration.control.socket)
     } catch { throw .listening(error) }
+    let directory = try Self.openDirectory(configuration.disk)
     do throws(SystemFailure) {
       loop = try EventLoop()
-      let parts = try Self.build(configuration, on: loop)
+      disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
+      let parts = try Self.build(configuration, disk: disk, on: loop)
       engine = parts.engine
       pipeline = parts.pipeline
       hub = parts.hub
@@ -50,6 +56,30 @@ final class Daemon {
     reloader.onAnswer = { [unowned self] in hub.configuration(wasTaken: $0.isGood) }
   }
 
+  /// The cache directory, or nil when there is none for now: it is tried again later. Somebody
+  /// else's directory is no place to start in.
+  private static func openDirectory(
+    _ settings: Configuration.Disk
+  ) throws(StartProblem) -> DiskDirectory? {
+    guard settings.enabled else { return nil }
+    do throws(DirectoryProblem) {
+      return try DiskDirectory.open(settings.directory)
+    } catch {
+      guard case .unavailable = error else { throw .directory(error) }
+      Log.warning("no pictures are kept on disk for now: \(error.description)")
+      return nil
+    }
+  }
+
+  private static func makeTier(
+    _ settings: Configuration.Disk, in directory: DiskDirectory?, on loop: EventLoop
+  ) throws(SystemFailure) -> DiskTier {
+    guard settings.enabled else { return DiskTier(offOn: loop) }
+    return try DiskTier(
+      directory, path: settings.directory, limits: DiskTier.Limits(settings),
+      suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
+  }
+
   private struct Parts {
     let engine: TransferEngine
     let pipeline: FetchPipeline
@@ -57,7 +87,7 @@ final class Daemon {
   }
 
   private static func build(
-    _ configuration: Configuration, on loop: EventLoop
+    _ configuration: Configuration, disk: DiskTier, on loop: EventLoop
   ) throws(SystemFailure) -> Parts {
     let hub = EventHub()
     let arrivals = Arrivals()
@@ -69,7 +99,7 @@ final class Daemon {
     arrivals.take = { [unowned downloader] in downloader.receive($0) }
     let pipeline = FetchPipeline(
       memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)),
-      downloader: downloader, hub: hub, loop: loop, settings: configuration)
+      disk: disk, downloader: downloader, hub: hub, loop: loop, settings: configuration)
     return Parts(engine: engine, pipeline: pipeline, hub: hub)
   }
 
@@ -85,10 +115,19 @@ final class Daemon {
     do throws(SystemFailure) {
       signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
     } catch { throw .system(error) }
+    loadIndex()
     loop.run()
     server.closeAll()
     engine.stop()
+    disk.stop()
     reloader.stop()
+  }
+
+  /// A small index is read before anybody is served; a large one is read while they are.
+  private func loadIndex() {
+    let timeIsUp = loop.now + Self.loadLimit
+    loop.schedule(after: Self.loadLimit) {}
+    while disk.isLoading, loop.now < timeIsUp { loop.tick(waiting: true) }
   }
 
   private func take(signal: CInt) {
@@ -102,6 +141,7 @@ final class Daemon {
   /// What memory pressure will do, by hand: the memory tier is emptied and the heap given back.
   private func giveMemoryBack() {
     let removed = pipeline.removeAll()
+    engine.dropPartials()
     hub.pressure(source: "signal", removed: removed)
     Heap.giveBack()
     Log.notice("gave back \(removed.bytes) bytes of \(removed.entries) pictures on SIGUSR1")

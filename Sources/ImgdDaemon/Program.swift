@@ -1,4 +1,5 @@
 import Glibc
+import ImgdCache
 import ImgdSystem
 
 /// The daemon as a process: arguments in, exit code out.
@@ -72,11 +73,13 @@ struct ConfigurationSource: Sendable {
 /// Why the daemon could not start.
 enum StartProblem: Error, CustomStringConvertible {
   case listening(ListenProblem)
+  case directory(DirectoryProblem)
   case system(SystemFailure)
 
   var description: String {
     switch self {
     case .listening(let problem): problem.description
+    case .directory(let problem): problem.description
     case .system(let failure): failure.description
     }
   }
@@ -87,6 +90,9 @@ enum StartProblem: Error, CustomStringConvertible {
     case .listening(.pathTooLong): EX_CONFIG
     case .listening(.notASocket): EX_CANTCREAT
     case .listening(.system): EX_CANTCREAT
+    case .directory(.taken): EX_UNAVAILABLE
+    case .directory(.unsafe): EX_CONFIG
+    case .directory(.unavailable): EX_CANTCREAT
     case .system: EX_OSERR
     }
   }

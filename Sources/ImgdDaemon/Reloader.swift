@@ -60,7 +60,7 @@ final class Reloader {
     case .success(var fresh):
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
-      fresh.control.socket = current.control.socket
+      for key in ConfigurationKey.all where !key.isLive { key.reset(&fresh, current) }
       current = fresh
       onReload(fresh)
       let changed = changes.filter(\.isLive).map(\.key)

@@ -52,11 +52,22 @@ extension Commands {
     do throws(URLProblem) {
       let url = try CanonicalURL.parse(text)
       let key = CacheKey(url: url, identifier: identifier, scope: nil)
-      let image = pipeline.memory.peek(key)
-      session.reply(id: id) { line in
-        line.field("tier", image == nil ? "none" : "memory")
-        line.field("url", url.text)
-        if let image { describe(image, in: &line) }
+      if let image = pipeline.memory.peek(key) {
+        return session.reply(id: id) { line in
+          line.field("tier", Tier.memory.rawValue)
+          line.field("url", url.text)
+          describe(image, in: &line)
+        }
+      }
+      session.standBy()
+      pipeline.disk.look(for: key) { [self] entry in
+        session.resume {
+          session.reply(id: id) { line in
+            line.field("tier", entry == nil ? "none" : Tier.disk.rawValue)
+            line.field("url", url.text)
+            if let entry { describe(entry, in: &line) }
+          }
+        }
       }
     } catch {
       session.refuse(id: id, receipt: nil, .of(error))
@@ -65,13 +76,19 @@ extension Commands {
 
   /// The entries of a tier, a page at a time.
   func entries(_ entries: EntriesRequest, id: RequestID, for session: ClientSession) {
-    guard entries.tier == .memory else {
-      return session.refuse(id: id, receipt: nil, .noDiskTier)
-    }
     let cursor = entries.cursor.flatMap { UInt64($0) }
     if let text = entries.cursor, cursor == nil {
       return session.refuse(id: id, receipt: nil, .badCursor(text))
     }
+    switch entries.tier {
+    case .memory: memoryEntries(entries, after: cursor, id: id, for: session)
+    case .disk: diskEntries(entries, after: cursor, id: id, for: session)
+    }
+  }
+
+  private func memoryEntries(
+    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
+  ) {
     let page = pipeline.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
     session.reply(id: id) { line in
       line.array("entries") { line in
@@ -85,6 +102,44 @@ extension Commands {
       }
       line.field("cursor", page.next.map(String.init))
     }
+  }
+
+  private func diskEntries(
+    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
+  ) {
+    session.standBy()
+    pipeline.disk.page(after: cursor, limit: entries.limit, prefix: entries.prefix) {
+      [self] page in
+      session.resume {
+        session.reply(id: id) { line in
+          line.array("entries") { line in
+            for entry in page.entries {
+              line.object { line in
+                line.field("url", entry.url)
+                line.field("identifier", entry.identifier)
+                describe(entry, in: &line)
+              }
+            }
+          }
+          line.field("cursor", page.next.map(String.init))
+        }
+      }
+    }
+  }
+
+  private func describe(_ entry: DiskListing, in line: inout JSONWriter) {
+    guard let format = PictureFormat(rawValue: entry.facts.format) else { return }
+    line.field("format", format.name)
+    line.field("type", format.mediaType)
+    line.field("width", Int(entry.facts.width))
+    line.field("height", Int(entry.facts.height))
+    line.field("frames", Int(entry.facts.frames))
+    line.field("bytes", entry.bytes)
+    line.field("age", entry.age)
+    line.field("fresh_for", entry.freshFor)
+    line.field("stored", Timestamp.rfc3339(entry.storedAt))
+    line.array("tags") { line in for tag in entry.tags { line.value(tag) } }
+    line.field("path", entry.path)
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {

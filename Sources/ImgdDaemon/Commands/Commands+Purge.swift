@@ -6,18 +6,30 @@ extension Commands {
   func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
-      let removed: Removal =
-        purge.tier == .disk ? .none : pipeline.purge(filter, marksOnly: purge.soft)
-      if filter.matchesAll, !purge.soft, removed.entries > 0 {
-        session.log("purged everything, entries: \(removed.entries)")
-      }
-      session.reply(id: id) { line in
-        line.field("removed", !purge.soft && removed.entries > 0)
-        line.object("memory") { $0.removal(removed) }
-        line.object("disk") { $0.removal(.none) }
+      session.standBy()
+      pipeline.purge(filter, tiers: purge.tier, marksOnly: purge.soft) {
+        memory, disk in
+        session.resume {
+          Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, id: id, to: session)
+        }
       }
     } catch {
       session.refuse(id: id, receipt: nil, error)
+    }
+  }
+
+  private static func answer(
+    _ purge: PurgeRequest, matchesAll: Bool, _ memory: Removal, _ disk: Removal, id: RequestID,
+    to session: ClientSession
+  ) {
+    let entries = memory.entries + disk.entries
+    if matchesAll, !purge.soft, entries > 0 {
+      session.log("purged everything, entries: \(entries)")
+    }
+    session.reply(id: id) { line in
+      line.field("removed", !purge.soft && entries > 0)
+      line.object("memory") { $0.removal(memory) }
+      line.object("disk") { $0.removal(disk) }
     }
   }
 }

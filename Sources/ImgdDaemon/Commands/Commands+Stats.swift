@@ -8,7 +8,7 @@ extension Commands {
   func stats(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.object("memory") { memory(in: &$0) }
-      line.object("disk") { noDisk(in: &$0) }
+      line.object("disk") { disk(in: &$0) }
       line.object("downloads") { downloads(in: &$0) }
       line.object("decode") { noDecoder(in: &$0) }
       line.object("clients") { clients(in: &$0) }
@@ -37,16 +37,25 @@ extension Commands {
     line.field("lent_bytes", memory.lentBytes)
   }
 
-  /// The names are there before the tier is, so that who reads them need not ask which daemon it is.
-  private func noDisk(in line: inout JSONWriter) {
-    for name in [
-      "bytes", "capacity", "preferred", "entries", "hits", "misses", "insertions", "replacements",
-      "evictions", "evicted_bytes", "purges", "lent_bytes", "files", "write_errors", "corrupt",
-    ] {
-      line.name(name)
-      line.value(0)
-    }
-    line.field("state", "off")
+  private func disk(in line: inout JSONWriter) {
+    let disk = pipeline.disk
+    line.field("bytes", disk.allocated)
+    line.field("capacity", disk.limits.capacity)
+    line.field("preferred", disk.limits.preferred)
+    line.field("entries", disk.count)
+    line.field("hits", disk.counts.hits)
+    line.field("misses", disk.counts.misses)
+    line.field("insertions", disk.counts.insertions)
+    line.field("replacements", disk.counts.replacements)
+    line.field("evictions", disk.counts.evictions)
+    line.field("evicted_bytes", disk.counts.evictedBytes)
+    line.field("purges", disk.counts.purges)
+    line.field("lent_bytes", disk.lentBytes)
+    line.field("files", disk.count)
+    line.field("write_errors", disk.counts.writeErrors)
+    line.field("corrupt", disk.counts.corrupt)
+    line.field("state", disk.state.rawValue)
+    if !disk.isLoaded, disk.state != .off { line.field("loading", true) }
   }
 
   private func noDecoder(in line: inout JSONWriter) {

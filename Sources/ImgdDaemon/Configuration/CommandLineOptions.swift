@@ -23,6 +23,7 @@ package struct CommandLineOptions: Equatable {
   private static let options = [
     CommandLineOption("config", letter: "c", takesValue: true),
     CommandLineOption("socket", takesValue: true),
+    CommandLineOption("cache-directory", takesValue: true),
     CommandLineOption("set", takesValue: true),
     CommandLineOption("check-config"),
     CommandLineOption("print-config"),
@@ -37,6 +38,7 @@ package struct CommandLineOptions: Equatable {
 
       -c, --config FILE            read FILE and FILE.d/*.conf instead of the usual files
           --socket PATH            listen on PATH
+          --cache-directory DIR    keep pictures in DIR
           --set Section.Key=VALUE  set one key of the configuration; may be repeated
           --check-config           say whether the configuration is good, and end
           --print-config           print the configuration in force, explained, and end
@@ -60,7 +62,10 @@ package struct CommandLineOptions: Equatable {
     case .operand(let operand):
       throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes options alone")
     case .option("config", let value): configurationFile = try named(value, "--config", "a file")
-    case .option("socket", let value): try setSocket(try named(value, "--socket", "a path"))
+    case .option("socket", let value):
+      set("--socket", .control, "Socket", try named(value, "--socket", "a path"))
+    case .option("cache-directory", let value):
+      set("--cache-directory", .disk, "Directory", try named(value, "--cache-directory", "a path"))
     case .option("set", let value): try set(value ?? "")
     case .option("check-config", _): ask(.checkConfiguration)
     case .option("print-config", _): ask(.printConfiguration)
@@ -82,9 +87,11 @@ package struct CommandLineOptions: Equatable {
     return value
   }
 
-  private mutating func setSocket(_ path: String) throws(UsageProblem) {
+  private mutating func set(
+    _ option: String, _ section: ConfigurationSection, _ key: String, _ value: String
+  ) {
     let assignment = ConfigurationAssignment(
-      origin: "--socket", section: .control, key: "Socket", value: path)
+      origin: option, section: section, key: key, value: value)
     settings.append(Setting(assignment: assignment))
   }
 

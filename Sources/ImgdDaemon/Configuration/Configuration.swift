@@ -16,6 +16,7 @@
 package struct Configuration: Sendable, Equatable {
   package var control = Control()
   package var memory = Memory()
+  package var disk = Disk()
   package var downloads = Downloads()
   package var http = HTTP()
   package var network = Network()
@@ -40,6 +41,18 @@ package struct Configuration: Sendable, Equatable {
     package var maxEntryBytes: Int { maxEntry.bytes(of: capacity) }
   }
 
+  /// The disk tier.
+  package struct Disk: Sendable, Equatable {
+    package var enabled = true
+    package var directory = "/var/cache/imgd"
+    package var capacity = 150 << 20
+    package var trimToPercent = 50
+    /// Zero for no limit.
+    package var maxAge = Duration.seconds(7 * 86_400)
+    package var minFree = Share.percent(5)
+    package var lease = Duration.seconds(30)
+  }
+
   /// The downloader and its limits.
   package struct Downloads: Sendable, Equatable {
     package var maxActive = 4
@@ -60,6 +73,10 @@ package struct Configuration: Sendable, Equatable {
   package struct HTTP: Sendable, Equatable {
     package var defaultFreshness = Duration.seconds(3600)
     package var heuristicPercent = 10
+    /// How long it is remembered that there is no such picture; zero: not at all.
+    package var negativeFreshness = Duration.seconds(60)
+    /// How long a stale picture may stand in for an origin that fails and has not said; zero: not.
+    package var staleIfError = Duration.zero
   }
 
   /// Which addresses may be asked, and how.

@@ -1,6 +1,6 @@
 extension ConfigurationKey {
   /// Every key there is, section by section.
-  package static let all: [ConfigurationKey] = control + memory + downloads + http + network
+  package static let all: [ConfigurationKey] = control + memory + disk + downloads + http + network
 
   /// Beyond this a size is a slip of the fingers, and sums of sizes still fit.
   private static let anySize = 0...(1 << 50)
@@ -34,6 +34,30 @@ extension ConfigurationKey {
     ConfigurationKey(
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture the memory tier takes: a size, or a percentage of Capacity."),
+  ]
+
+  private static let disk: [ConfigurationKey] = [
+    ConfigurationKey(
+      .disk, "Enabled", \.disk.enabled, .boolean, isLive: false,
+      "Whether pictures are kept on disk."),
+    ConfigurationKey(
+      .disk, "Directory", \.disk.directory, .path(longest: 3_000), isLive: false,
+      "Where they are kept: a directory of the daemon's own."),
+    ConfigurationKey(
+      .disk, "Capacity", \.disk.capacity, .size(anySize),
+      "How much the files may take before those that were not used for longest are removed."),
+    ConfigurationKey(
+      .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
+      "How much of Capacity is left after such a removal."),
+    ConfigurationKey(
+      .disk, "MaxAge", \.disk.maxAge, .duration(anyDuration),
+      "How long a picture is kept at most, used or not; 0s for no limit."),
+    ConfigurationKey(
+      .disk, "MinFree", \.disk.minFree, .reserve,
+      "What stays free of the file system: a size, or a percentage of it; 0 to use it all."),
+    ConfigurationKey(
+      .disk, "Lease", \.disk.lease, .duration(anyDuration),
+      "How long a file stays at least after its path was handed out."),
   ]
 
   private static let downloads: [ConfigurationKey] = [
@@ -82,6 +106,12 @@ extension ConfigurationKey {
     ConfigurationKey(
       .http, "Heuristic", \.http.heuristicPercent, .percentage(0...100),
       "How long a picture that only says when it was changed counts as fresh: a part of its age."),
+    ConfigurationKey(
+      .http, "NegativeFreshness", \.http.negativeFreshness, .duration(anyDuration),
+      "How long a 404 or 410 is remembered, and a failed name look-up for at most 5s; 0s: not."),
+    ConfigurationKey(
+      .http, "StaleIfError", \.http.staleIfError, .durationOrOff(anyDuration),
+      "How long a stale picture stands in for an origin that fails and says nothing of it, or off."),
   ]
 
   private static let network: [ConfigurationKey] = [

@@ -2,6 +2,7 @@
 package enum ConfigurationSection: String, Sendable, CaseIterable {
   case control = "Control"
   case memory = "Memory"
+  case disk = "Disk"
   case downloads = "Downloads"
   case http = "HTTP"
   case network = "Network"

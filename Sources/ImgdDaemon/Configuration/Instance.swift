@@ -13,7 +13,23 @@ struct Instance {
     configuration.control.socket =
       servesMachine
       ? ControlSocketPlace.system : ControlSocketPlace.user(environment: environment, uid: uid)
+    configuration.disk.directory = cacheDirectory
     return configuration
+  }
+
+  /// What systemd has made for the service, or the usual place; several are separated by colons.
+  private var cacheDirectory: String {
+    if let made = environment["CACHE_DIRECTORY"]?.split(separator: ":").first,
+      made.hasPrefix("/")
+    {
+      return String(made)
+    }
+    guard !servesMachine else { return Configuration.Disk().directory }
+    if let named = environment["XDG_CACHE_HOME"], named.hasPrefix("/") { return named + "/imgd" }
+    guard let home = environment["HOME"], home.hasPrefix("/") else {
+      return Configuration.Disk().directory
+    }
+    return home + "/.cache/imgd"
   }
 
   /// The file to read when none is named; nil when the user has no home to keep one in.

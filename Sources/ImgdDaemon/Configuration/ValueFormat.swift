@@ -86,7 +86,28 @@ extension ValueFormat where Value == Share {
   }
 }
 
+extension ValueFormat where Value == Share {
+  /// Bytes or a percentage, either of which may be nothing.
+  static var reserve: Self {
+    Self { text throws(WrongValue) in
+      guard text != "0%" else { return .percent(0) }
+      return try share.parse(text)
+    } text: {
+      share.text($0)
+    }
+  }
+}
+
 extension ValueFormat where Value == Duration {
+  /// A span of time within limits, or `off` for none.
+  static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
+    Self { text throws(WrongValue) in
+      text.lowercased() == "off" ? .zero : try duration(limits).parse(text)
+    } text: {
+      $0 == .zero ? "off" : duration(limits).text($0)
+    }
+  }
+
   /// A span of time within limits.
   static func duration(_ limits: ClosedRange<Duration>) -> Self {
     Self { text throws(WrongValue) in

@@ -45,6 +45,19 @@ extension ClientSession {
 }
 
 extension ClientSession {
+  /// Lets a command wait for what is not known yet: a connection is not idle meanwhile.
+  func standBy() {
+    collecting += 1
+  }
+
+  /// Ends the waiting of a command with its answer, unless nobody is there to hear it.
+  func resume(_ answer: () -> Void) {
+    guard isOpen else { return }
+    collecting -= 1
+    answer()
+    workEnded()
+  }
+
   /// Whether one more command may stand by.
   var hasRoomToCollect: Bool { collecting < limits.receipts }
 

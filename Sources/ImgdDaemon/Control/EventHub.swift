@@ -34,14 +34,27 @@ final class EventHub {
     }
   }
 
-  func cache(_ what: CacheChange, _ removal: Removal) {
-    if removal.entries > 0 { cache(what, entries: removal.entries, bytes: removal.bytes) }
+  func cache(_ what: CacheChange, _ removal: Removal, tier: Tier = .memory) {
+    guard removal.entries > 0 else { return }
+    cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
   }
 
-  func cache(_ what: CacheChange, entries: Int, bytes: Int) {
+  /// What the disk tier does by itself.
+  func tell(_ news: DiskNews) {
+    switch news {
+    case .stored(let bytes): cache(.stored, entries: 1, bytes: bytes, tier: .disk)
+    case .evicted(let removal): cache(.evicted, removal, tier: .disk)
+    case .trouble(let reason): Log.warning("the disk tier is in trouble: \(reason)")
+    case .damaged(let reason):
+      Log.warning("a picture on disk is damaged and was removed: \(reason)")
+    case .recovered: Log.notice("the disk tier works again")
+    }
+  }
+
+  func cache(_ what: CacheChange, entries: Int, bytes: Int, tier: Tier = .memory) {
     tell(.cache, "cache") { event in
       event.field("what", what.rawValue)
-      event.field("tier", "memory")
+      event.field("tier", tier.rawValue)
       event.field("entries", entries)
       event.field("bytes", bytes)
     }

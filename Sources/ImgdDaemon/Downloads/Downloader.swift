@@ -50,8 +50,8 @@ final class Downloader {
   // MARK: Joining and leaving
 
   /// Shares a transfer that is under way, or begins one; the job waits for it afterwards.
-  func join(_ job: FetchJob, revalidating image: CachedImage?) {
-    let download = shared(for: job) ?? begin(for: job, revalidating: image)
+  func join(_ job: FetchJob, beside stored: MergedDownload.Stored) {
+    let download = shared(for: job) ?? begin(for: job, beside: stored)
     let before = download.priority
     download.add(job)
     widen(download, for: job)
@@ -68,11 +68,18 @@ final class Downloader {
     return shared
   }
 
-  private func begin(for job: FetchJob, revalidating image: CachedImage?) -> MergedDownload {
+  /// Whether what a key stands for is being fetched, by whomever.
+  func isUnderWay(_ key: MergeKey) -> Bool {
+    byKey[key]?.contains { $0.state != .closed && !$0.isPurged } == true
+  }
+
+  private func begin(
+    for job: FetchJob, beside stored: MergedDownload.Stored
+  ) -> MergedDownload {
     lastSerial += 1
     let download = MergedDownload(
       serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
-      revalidated: image, allowance: job.allowance)
+      stored: stored, allowance: job.allowance)
     downloads[download.serial] = download
     byKey[download.mergeKey, default: []].append(download)
     scheduler.enqueue(
@@ -132,7 +139,7 @@ final class Downloader {
 
   private func order(for download: MergedDownload) -> TransferOrder {
     var headers = download.mergeKey.headers
-    headers += Conditions.headers(toConfirm: download.revalidated)
+    headers += Conditions.headers(toConfirm: download.stored.confirmed)
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
       maxBytes: download.allowance.bytes, deadline: download.allowance.time)

@@ -29,8 +29,7 @@ final class MergedDownload {
   let mergeKey: MergeKey
   let url: CanonicalURL
   let policy: CacheMode
-  /// The image that the transfer asks the origin to confirm, when there is one.
-  let revalidated: CachedImage?
+  let stored: Stored
 
   var state = State.queued
   /// When its transfer began; nil while it waits.
@@ -48,6 +47,14 @@ final class MergedDownload {
   private var lastToLeave: FetchJob?
   private var priorities: [Priority: Int] = [:]
 
+  /// What is stored of the same picture.
+  struct Stored {
+    /// The image that the transfer asks the origin to confirm.
+    var confirmed: CachedImage?
+    /// What everybody gets when the origin fails.
+    var fallback: DeliveredImage?
+  }
+
   struct Allowance: Equatable {
     var bytes: Int
     var time: Duration
@@ -60,13 +67,13 @@ final class MergedDownload {
 
   init(
     serial: UInt64, mergeKey: MergeKey, url: CanonicalURL, policy: CacheMode,
-    revalidated: CachedImage?, allowance: Allowance
+    stored: Stored, allowance: Allowance
   ) {
     self.serial = serial
     self.mergeKey = mergeKey
     self.url = url
     self.policy = policy
-    self.revalidated = revalidated
+    self.stored = stored
     self.allowance = allowance
   }
 

@@ -46,6 +46,8 @@ final class FetchJob {
   /// The transfer that the job waits for, and its place among those who wait.
   var download: MergedDownload?
   var place = 0
+  /// The picture is there, and is being written to disk.
+  var isStoring = false
   /// Whether it has not been told that its transfer runs.
   var isQueued = true
 
@@ -69,5 +71,18 @@ final class FetchJob {
 
   var priority: Priority { request.priority }
 
-  var state: State { download?.state == .running ? .running : .queued }
+  var state: State { isStoring || download?.state == .running ? .running : .queued }
+
+  /// Whether somebody stands by for a path.
+  var wantsPath: Bool {
+    (session != nil && request.delivery == .path)
+      || collectors.contains { ($0.delivery ?? request.delivery) == .path }
+  }
+
+  /// A job of the daemon's own: what another one was shown is stale and is asked for again.
+  convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
+    self.init(
+      receipt: receipt, id: .none, request: job.request.refreshing, url: job.url,
+      mergeKey: job.mergeKey, uid: job.uid, startedAt: now, allowance: job.allowance)
+  }
 }

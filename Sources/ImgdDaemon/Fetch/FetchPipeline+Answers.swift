@@ -17,9 +17,8 @@ extension FetchPipeline {
     case .image(let delivered):
       if session === job.session { finishProgress(of: job, delivered) }
       let reply = FetchReply(
-        delivered: delivered, id: id, receipt: job.receipt,
-        delivery: delivery ?? job.request.delivery, showsHTTP: job.request.http,
-        url: job.request.url,
+        delivered: delivered, id: id, receipt: job.receipt, request: job.request,
+        delivery: delivery ?? job.request.delivery,
         elapsedNanoseconds: Instant.current.nanoseconds - job.startedAt.nanoseconds, now: loop.now)
       deliver(reply, to: session)
     }
@@ -30,11 +29,27 @@ extension FetchPipeline {
       return session.postpone(reply)
     }
     switch reply.delivery {
-    case .path, .none: session.write(reply)
+    case .path: deliverPath(reply, to: session)
+    case .none: session.write(reply)
     case .inline: deliverInline(reply, to: session)
     case .fd: deliverDescriptor(reply, to: session)
     case .pixels:
       session.refuse(id: reply.id, receipt: reply.receipt, .needsDecoder("deliver pixels"))
+    }
+  }
+
+  /// A job waits for its file before it ends; who collects its outcome later may find none.
+  private func deliverPath(_ reply: FetchReply, to session: ClientSession) {
+    let image = reply.delivered.image
+    let lending = disk.lend(image, mayStore: reply.request.keepsOnDisk)
+    guard lending == .waiting else {
+      var reply = reply
+      reply.path = FetchReply.Path(lending)
+      return session.write(reply)
+    }
+    session.standBy()
+    disk.whenSettled(image) { [unowned self] _ in
+      session.resume { deliverPath(reply, to: session) }
     }
   }
 

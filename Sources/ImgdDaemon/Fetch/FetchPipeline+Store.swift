@@ -17,14 +17,19 @@ extension FetchPipeline {
       }
       return .image(keep(result, picture, of: download))
     case .confirmed(let result):
-      guard let image = download.revalidated else {
+      guard let image = download.stored.confirmed else {
         return .failure(FetchFailure(error: .confirmedForClient, head: result.head))
       }
       return .image(renew(image, with: result, of: download))
     case .notAPicture(let result, let reason):
       return .failure(FetchFailure(error: .notAnImage(reason), head: result.head))
     case .failed(let failure):
-      return .failure(FetchFailure(failure))
+      if let fallback = download.stored.fallback, failure.allowsFallback {
+        return .image(fallback)
+      }
+      let known = FetchFailure(failure)
+      remember(known, failure, of: download)
+      return .failure(known)
     }
   }
 
@@ -53,7 +58,8 @@ extension FetchPipeline {
       response: StoredResponse(
         status: status, headers: headers, finalURL: confirmed.response.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
+      serial: download.serial,
+      isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
   }
@@ -68,24 +74,97 @@ extension FetchPipeline {
   }
 
   /// Keeps what somebody wanted kept; an orphan too, which was left to run for that.
+  ///
+  /// What a tier has of the same picture goes, if the new one must not or shall not be kept there:
+  /// nobody may find the old one afterwards.
   private func store(_ image: CachedImage, of download: MergedDownload) {
-    let isWanted = download.beneficiaries.contains { $0.request.keepsInMemory }
-    guard isWanted, case .stored(let evicted) = memory.add(image, at: loop.now) else { return }
+    let wishes = download.beneficiaries.map(\.request)
+    guard wishes.contains(where: { $0.cache != .noStore && $0.store != .none }) else { return }
+    let isWanted = image.freshness.refusal == nil
+    if isWanted, wishes.contains(where: \.keepsInMemory) {
+      storeInMemory(image)
+    } else if !image.isPurged {
+      _ = memory.remove(image.key)
+    }
+    if isWanted, wishes.contains(where: \.keepsOnDisk) {
+      storeOnDisk(image)
+    } else if !image.isPurged {
+      disk.remove(image.key)
+    }
+  }
+
+  private func storeInMemory(_ image: CachedImage) {
+    guard case .stored(let evicted) = memory.add(image, at: loop.now) else {
+      if !image.isPurged, memory.peek(image.key)?.serial ?? .max < image.serial {
+        _ = memory.remove(image.key)
+      }
+      return
+    }
     hub.cache(.stored, entries: 1, bytes: image.payload.count)
     hub.cache(.evicted, evicted)
   }
 
-  // MARK: Removing
-
-  /// Removes what matches, and keeps what is on its way from being stored.
-  func purge(_ filter: PurgeFilter, marksOnly: Bool) -> Removal {
-    downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
-    let removed = memory.purge(filter, soft: marksOnly, at: loop.now)
-    if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, removed) }
-    return removed
+  /// What the origin has confirmed keeps its file.
+  private func storeOnDisk(_ image: CachedImage) {
+    if disk.holds(image) { return disk.renew(image) }
+    if disk.add(image) != nil, !image.isPurged { disk.remove(image.key) }
   }
 
-  /// Empties the tier; what is on its way is stored as if nothing had happened.
+  // MARK: What is not there
+
+  private static let longestUnknownHost = Duration.seconds(5)
+
+  /// The failure that a recent fetch has met, if it holds for this one too.
+  func knownFailure(for job: FetchJob) -> FetchFailure? {
+    guard job.request.cache == .default_ || job.request.cache == .forceCache,
+      job.mergeKey.headers.isEmpty
+    else { return nil }
+    return negatives.find(job.mergeKey.key, at: loop.now)?.value
+  }
+
+  private func remember(
+    _ failure: FetchFailure, _ cause: TransferFailure, of download: MergedDownload
+  ) {
+    guard !download.isPurged, download.mergeKey.headers.isEmpty,
+      download.beneficiaries.contains(where: { $0.request.cache != .noStore }),
+      let lifetime = lifetime(of: cause)
+    else { return }
+    var known = failure
+    known.error = failure.error.markedAsCached
+    negatives.note(known, for: download.mergeKey.key, lasting: lifetime, at: loop.now)
+  }
+
+  private func lifetime(of cause: TransferFailure) -> Duration? {
+    let rule = settings.http.negativeFreshness
+    if cause.kind == .dns { return rule > .zero ? min(rule, Self.longestUnknownHost) : nil }
+    guard let head = cause.head else { return nil }
+    return negativeLifetime(
+      status: head.status, headers: head.pairs, rule: rule, receivedAt: WallClock.seconds)
+  }
+
+  // MARK: Removing
+
+  /// Removes what matches, and keeps what is on its way from being stored; `then` is told how much
+  /// was in memory and how much on disk.
+  func purge(
+    _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
+    then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
+  ) {
+    downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    var fromMemory = Removal.none
+    if tiers != .disk {
+      negatives.remove(where: filter, at: loop.now)
+      fromMemory = memory.purge(filter, soft: marksOnly, at: loop.now)
+      if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromMemory) }
+    }
+    guard tiers != .memory else { return then(fromMemory, .none) }
+    disk.purge(filter, soft: marksOnly) { [unowned hub] fromDisk in
+      if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromDisk, tier: .disk) }
+      then(fromMemory, fromDisk)
+    }
+  }
+
+  /// Empties the memory tier; what is on its way is stored as if nothing had happened.
   func removeAll() -> Removal {
     let removed = memory.removeAll()
     hub.cache(.removedAll, removed)
@@ -108,11 +187,9 @@ extension CachedImage {
     }
     return format
   }
-}
 
-extension ResponseHead {
-  /// The headers that belong to the answer itself.
-  var pairs: HeaderList { StoredHeaders.storable(headers.map { ($0.name, $0.value) }) }
+  /// Whether the origin would answer a job's request with it, as far as Vary says.
+  func isFor(_ job: FetchJob) -> Bool { isFor(sent: job.mergeKey.sent) }
 }
 
 extension MergeKey {
@@ -124,16 +201,38 @@ extension MergeKey {
   }
 }
 
-extension CacheMode {
-  /// Whether the cache is looked into at all.
-  var reads: Bool { self != .reload && self != .noStore }
+extension ResponseHead {
+  /// The headers that belong to the answer itself.
+  var pairs: HeaderList { StoredHeaders.storable(headers.map { ($0.name, $0.value) }) }
+}
 
-  /// Whether an image that is there may be used as it is.
-  func accepts(_ image: CachedImage, at now: Instant) -> Bool {
-    switch self {
-    case .default_: image.isFresh(at: now)
-    case .forceCache, .onlyIfCached: true
-    case .noCache, .reload, .noStore: false
+extension CacheMode {
+  /// Whether the caches are looked into at all.
+  var reads: Bool { self != .reload && self != .noStore }
+}
+
+extension CachePolicy {
+  /// The web's names are NSURLRequest's policies.
+  init(_ mode: CacheMode) {
+    self =
+      switch mode {
+      case .default_: .useProtocol
+      case .reload: .reload
+      case .noCache: .revalidate
+      case .forceCache: .returnElseLoad
+      case .onlyIfCached: .returnDontLoad
+      case .noStore: .noStore
+      }
+  }
+}
+
+extension TransferFailure {
+  /// Whether a stale picture may stand in: the origin could not be asked, or is in trouble.
+  var allowsFallback: Bool {
+    switch kind {
+    case .dns, .connect, .tls, .timeout, .truncated, .emptyBody: true
+    case .httpStatus: CacheDecision.isFailure(status: status ?? 0)
+    default: false
     }
   }
 }

@@ -1,4 +1,4 @@
-// The one way through: request → key → memory → network → store → reply.
+// The one way through: request → key → memory → disk → network → store → reply.
 //
 // `fetch` takes a request as far as it goes at once. A hit ends there, in the same call, without a
 // job and without leaving the loop. What has to wait becomes a `FetchJob` in the downloader's hands,
@@ -14,28 +14,33 @@ import ImgdWire
 
 final class FetchPipeline {
   let memory: MemoryTier
+  let disk: DiskTier
   let downloader: Downloader
   let hub: EventHub
   let loop: EventLoop
   private(set) var settings: Configuration
   private(set) var jobs = JobRegistry()
   private(set) var outcomes: Outcomes
+  /// What origins have said is not there.
+  var negatives = NegativeCache<FetchFailure>()
   private var receipts = ReceiptSource()
   private(set) var hitLatency = LatencyHistogram()
   private(set) var fetchLatency = LatencyHistogram()
   private var whenDrained: (() -> Void)?
 
   init(
-    memory: MemoryTier, downloader: Downloader, hub: EventHub, loop: EventLoop,
+    memory: MemoryTier, disk: DiskTier, downloader: Downloader, hub: EventHub, loop: EventLoop,
     settings: Configuration
   ) {
     self.memory = memory
+    self.disk = disk
     self.downloader = downloader
     self.hub = hub
     self.loop = loop
     self.settings = settings
     outcomes = Outcomes(mostBytes: settings.memory.capacity / 4)
     downloader.onNews = { [unowned self] download, news in take(news, of: download) }
+    disk.onNews = { [unowned hub] in hub.tell($0) }
   }
 
   func apply(_ settings: Configuration) {
@@ -43,6 +48,7 @@ final class FetchPipeline {
     outcomes.mostBytes = settings.memory.capacity / 4
     downloader.apply(settings.downloads)
     hub.cache(.evicted, memory.apply(MemoryTier.Limits(settings.memory)))
+    disk.apply(DiskTier.Limits(settings.disk))
   }
 
   // MARK: In
@@ -68,19 +74,28 @@ final class FetchPipeline {
       let image = memory.readyImage(
         for: request.url, identifier: request.identifier, at: loop.now)
     else { return false }
-    if image.replyPieces == nil {
-      hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
+    var path = FetchReply.Path.notWanted
+    if request.delivery == .path {
+      let lending = disk.lend(image, mayStore: request.keepsOnDisk)
+      if lending == .waiting { return false }
+      path = FetchReply.Path(lending)
     }
+    keepReply(with: image)
     let receipt = receipts.next()
     let elapsed = Instant.current.nanoseconds - loop.now.nanoseconds
     hitLatency.record(elapsed)
-    let reply = FetchReply(
+    var reply = FetchReply(
       delivered: DeliveredImage(image: image, source: .memory), id: id, receipt: receipt,
-      delivery: request.delivery, showsHTTP: request.http, url: request.url,
-      elapsedNanoseconds: elapsed, now: loop.now)
+      request: request, delivery: request.delivery, elapsedNanoseconds: elapsed, now: loop.now)
+    reply.path = path
     if let line = reply.asHitLine { session.write(line) } else { deliver(reply, to: session) }
     hub.job(receipt, url: request.url, .done)
     return true
+  }
+
+  private func keepReply(with image: CachedImage) {
+    guard image.replyPieces == nil else { return }
+    hub.cache(.evicted, memory.keepReply(FetchReply.pieces(of: image), with: image))
   }
 
   private func accept(
@@ -137,46 +152,99 @@ final class FetchPipeline {
       time: request.timeout ?? settings.downloads.timeout)
   }
 
-  // MARK: Memory, then network
+  // MARK: Memory, then disk, then network
 
   private func proceed(_ job: FetchJob) {
-    let found = job.request.cache.reads ? memory.peek(job.mergeKey.key) : nil
-    let image = found.flatMap { $0.isFor(sent: job.mergeKey.sent) ? $0 : nil }
-    if let image, job.request.cache.accepts(image, at: loop.now) { return hit(image, for: job) }
-    memory.noteMiss()
-    guard job.request.cache != .onlyIfCached else {
-      return endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
+    guard job.request.cache.reads else { return consider(nil, for: job) }
+    if let found = memory.peek(job.mergeKey.key), found.isFor(job) {
+      return consider(DeliveredImage(image: found, source: .memory), for: job)
     }
+    memory.noteMiss()
+    let fetching = disk.fetch(job.mergeKey.key) { [unowned self] image in
+      // Who asked may have left.
+      if jobs[job.receipt] === job { foundOnDisk(image, for: job) }
+    }
+    switch fetching {
+    case .nothing: consider(nil, for: job)
+    case .image(let image): foundOnDisk(image, for: job)
+    case .later: if let limit = job.request.timeout { expect(job, within: limit) }
+    }
+  }
+
+  /// A disk hit goes into memory, unless something newer has got there meanwhile.
+  private func foundOnDisk(_ found: CachedImage?, for job: FetchJob) {
+    if let newer = memory.peek(job.mergeKey.key), newer !== found, newer.isFor(job) {
+      return consider(DeliveredImage(image: newer, source: .memory), for: job)
+    }
+    guard let found, found.isFor(job) else { return consider(nil, for: job) }
+    if job.request.keepsInMemory, case .stored(let evicted) = memory.add(found, at: loop.now) {
+      hub.cache(.stored, entries: 1, bytes: found.payload.count)
+      hub.cache(.evicted, evicted)
+    }
+    consider(DeliveredImage(image: found, source: .disk), for: job)
+  }
+
+  /// What is stored is used, or confirmed, or loaded anew.
+  private func consider(_ found: DeliveredImage?, for job: FetchJob) {
+    let policy = CachePolicy(job.request.cache)
+    let stored = found?.image.state(at: loop.now)
+    switch policy.decision(on: stored, rules: FreshnessRules(settings.http)) {
+    case .use, .useStale: if let found { hit(found, for: job) }
+    case .useStaleAndRefresh:
+      if let found {
+        hit(found, for: job)
+        refresh(found, after: job)
+      }
+    case .refuse: endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
+    case .confirm(let mayFallBack): load(job, confirming: found, mayFallBack: mayFallBack)
+    case .load: load(job, confirming: nil, mayFallBack: false)
+    }
+  }
+
+  private func hit(_ found: DeliveredImage, for job: FetchJob) {
+    if found.source == .memory { memory.noteUse(of: found.image, at: loop.now) }
+    hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
+    var delivered = found
+    delivered.isStale = !found.image.isFresh(at: loop.now)
+    endAtOnce(job, FetchOutcome.image(delivered).own(of: job))
+  }
+
+  private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
+    if found?.source == .memory { memory.noteMiss() }
+    if let failure = knownFailure(for: job) { return endAtOnce(job, .failure(failure)) }
     let limit = job.owner?.limits.queued ?? .max
     guard jobs.count <= limit else {
       return endAtOnce(job, .failure(FetchFailure(error: .queueFull(limit: limit))))
     }
-    let mayConfirm = image?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    download(job, revalidating: mayConfirm ? image : nil)
+    let mayConfirm = found?.image.response.canBeConfirmed == true && !job.mergeKey.hasCondition
+    download(
+      job,
+      beside: MergedDownload.Stored(
+        confirmed: mayConfirm ? found?.image : nil, fallback: mayFallBack ? found : nil))
   }
 
-  private func hit(_ image: CachedImage, for job: FetchJob) {
-    memory.noteUse(of: image, at: loop.now)
-    hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
-    let isStale = !image.isFresh(at: loop.now)
-    let delivered = DeliveredImage(image: image, source: .memory, isStale: isStale)
-    endAtOnce(job, FetchOutcome.image(delivered).own(of: job))
+  /// Asks the origin behind the back of who has had a stale answer.
+  private func refresh(_ found: DeliveredImage, after job: FetchJob) {
+    guard !downloader.isUnderWay(job.mergeKey) else { return }
+    let refresh = FetchJob(refreshing: job, receipt: receipts.next(), at: loop.now)
+    jobs.add(refresh)
+    load(refresh, confirming: found, mayFallBack: false)
   }
 
-  /// Ends a job that never had to wait.
+  /// Ends a job that never had to wait for a transfer.
   private func endAtOnce(_ job: FetchJob, _ outcome: FetchOutcome) {
     if !job.request.wait { acknowledge(job, as: outcome.state) }
-    end(job, outcome)
+    complete(job, outcome)
   }
 
-  private func download(_ job: FetchJob, revalidating image: CachedImage?) {
+  private func download(_ job: FetchJob, beside stored: MergedDownload.Stored) {
     if job.request.events { tell(job, "queued") }
     hub.job(job.receipt, url: job.url.text, .queued)
-    downloader.join(job, revalidating: image)
+    downloader.join(job, beside: stored)
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
-    if let limit = job.request.timeout { expect(job, within: limit) }
+    if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
   }
 
   /// Ends the job when the time is over, whatever longer time another grants the transfer.
@@ -239,11 +307,23 @@ final class FetchPipeline {
     let result = settle(outcome, of: download)
     for job in download.waiters {
       download.remove(job)
-      end(job, result.own(of: job))
+      complete(job, result.own(of: job))
     }
   }
 
   // MARK: Out
+
+  /// Ends a job, when its picture is a file if that is what it wants.
+  private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
+    guard case .image(let delivered) = outcome, job.wantsPath,
+      disk.lend(delivered.image, mayStore: job.request.keepsOnDisk) == .waiting
+    else { return end(job, outcome) }
+    job.isStoring = true
+    disk.whenSettled(delivered.image) { [unowned self] _ in
+      // It may have been cancelled meanwhile, or its time may be over.
+      if jobs[job.receipt] === job { end(job, outcome) }
+    }
+  }
 
   /// The only way out for a job: off every table, its line written, its collectors served.
   func end(_ job: FetchJob, _ outcome: FetchOutcome) {

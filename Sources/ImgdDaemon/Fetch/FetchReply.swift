@@ -12,13 +12,33 @@ struct FetchReply {
   let delivered: DeliveredImage
   let id: RequestID
   let receipt: ReceiptID
+  let request: FetchRequest
+  /// As the request says, or who collects its outcome.
   let delivery: Delivery
-  let showsHTTP: Bool
-  /// The URL as the client wrote it.
-  let url: String
   let elapsedNanoseconds: Int64
   let now: Instant
+  var path = Path.notWanted
 
+  /// What there is to say of the picture as a file.
+  enum Path {
+    case notWanted
+    /// The path that the image knows.
+    case lent
+    case refused(PathRefusal)
+
+    init(_ lending: DiskTier.Lending) {
+      self =
+        switch lending {
+        case .lent: .lent
+        case .waiting: .refused(.lost)
+        case .refused(let reason): .refused(reason)
+        }
+    }
+  }
+
+  private var showsHTTP: Bool { request.http }
+  /// The URL as the client wrote it.
+  private var url: String { request.url }
   private var image: CachedImage { delivered.image }
   private var elapsedMicroseconds: UInt64 { UInt64(max(elapsedNanoseconds / 1_000, 0)) }
 
@@ -27,7 +47,7 @@ struct FetchReply {
     guard let facts = image.replyPieces, !showsHTTP, let number = id.number,
       delivery == .path || delivery == .none
     else { return nil }
-    let ending = delivery == .path ? Self.pathEnding : Self.plainEnding
+    let ending = self.ending
     return HitLine(
       id: number.value, receipt: receipt, facts: facts, age: image.age(at: now),
       freshFor: image.freshFor(at: now), elapsedMicroseconds: elapsedMicroseconds, ending: ending)
@@ -40,7 +60,7 @@ struct FetchReply {
     line.field("age", image.age(at: now))
     line.field("fresh_for", image.freshFor(at: now))
     line.field("elapsed_ms", millisecondsOf: elapsedMicroseconds)
-    if delivery == .path { writePath(to: &line) }
+    writePath(to: &line)
     if delivered.isStale { line.field("stale", true) }
     if showsHTTP { line.http(status: image.response.status, headers: image.response.headers.list) }
     writeBytes(to: &line)
@@ -85,16 +105,35 @@ struct FetchReply {
   // MARK: Delivery
 
   /// How a line ends that carries nothing but where the picture is.
-  private static let plainEnding = Array("}\n".utf8)
-  private static let pathEnding =
-    Array(",\"path\":null,\"deliver_note\":\"\(pathNote)\"}\n".utf8)
+  private var ending: [UInt8] {
+    switch path {
+    case .notWanted: return Self.plainEnding
+    case .lent: return image.file?.ending(orElse: Self.ending) ?? Self.plainEnding
+    case .refused(let reason): return Self.endings[reason] ?? Self.plainEnding
+    }
+  }
 
-  /// Short: it is in every answer to who asks for a path.
-  private static let pathNote = "no disk tier: use deliver fd"
+  private static let plainEnding = Array("}\n".utf8)
+  private static let endings = Dictionary(
+    uniqueKeysWithValues: PathRefusal.allCases.map {
+      ($0, Array(",\"path\":null,\"deliver_note\":\"\($0.note)\"}\n".utf8))
+    })
+
+  /// Encoded once for each file, and kept with it.
+  private static func ending(path: String) -> [UInt8] {
+    var line = JSONWriter()
+    line.field("path", path)
+    return Array(",".utf8) + line.bytes + plainEnding
+  }
 
   private func writePath(to line: inout JSONWriter) {
-    line.fieldNull("path")
-    line.field("deliver_note", Self.pathNote)
+    switch path {
+    case .notWanted: break
+    case .lent: line.field("path", image.file?.path)
+    case .refused(let reason):
+      line.fieldNull("path")
+      line.field("deliver_note", reason.note)
+    }
   }
 
   private func writeBytes(to line: inout JSONWriter) {
@@ -119,6 +158,24 @@ extension RequestID {
     case .none: (nil, true)
     case .integer(let number): (number, true)
     case .string: nil
+    }
+  }
+}
+
+extension PathRefusal {
+  /// What who asked for a path is told instead; short, and always the same words.
+  var note: String {
+    switch self {
+    case .off: "no disk tier: use deliver fd"
+    case .readOnly: "the disk tier cannot write now: use deliver fd"
+    case .full: "the disk is full: use deliver fd"
+    case .busy: "too much waits for the disk: use deliver fd"
+    case .noStore: "the origin forbids storing: use deliver fd"
+    case .credentials: "fetched with credentials, so kept in memory only: use deliver fd"
+    case .tooLarge: "larger than the disk tier takes: use deliver fd"
+    case .purged: "purged on its way, so not stored: use deliver fd"
+    case .notWanted: "the request keeps it off the disk: use deliver fd"
+    case .lost: "the file was removed: ask again, or use deliver fd"
     }
   }
 }

@@ -15,6 +15,21 @@ extension FetchRequest {
   /// Whether the memory tier may keep what comes.
   var keepsInMemory: Bool { cache != .noStore && store.allowsMemory }
 
+  /// Whether the disk tier may keep what comes.
+  var keepsOnDisk: Bool { cache != .noStore && store.allowsDisk }
+
+  /// The same for nobody: to have what is stored confirmed.
+  var refreshing: FetchRequest {
+    var request = FetchRequest(url: url)
+    request.identifier = identifier
+    request.cache = .noCache
+    request.delivery = .none
+    request.store = store
+    request.priority = .low
+    request.extras = extras.map { FetchExtras(headers: $0.headers, tags: $0.tags, ttl: $0.ttl) }
+    return request
+  }
+
   /// What only a decoder could do, when the request asks for it.
   var decoderFeature: String? {
     if delivery == .pixels { return "deliver pixels" }

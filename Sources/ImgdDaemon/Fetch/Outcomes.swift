@@ -21,19 +21,20 @@ enum FetchOutcome {
 struct DeliveredImage {
   enum Source: String {
     case memory
+    case disk
     case revalidated
     case network
   }
 
   let image: CachedImage
-  let source: Source
+  var source: Source
   var isCoalesced = false
   var isStale = false
 }
 
 /// An error and what `http:true` shows of the answer behind it.
 struct FetchFailure {
-  let error: WireError
+  var error: WireError
   var head: ResponseHead?
 }
 

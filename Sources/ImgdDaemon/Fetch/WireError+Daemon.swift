@@ -12,6 +12,12 @@ extension WireError {
   static let noDiskTier = WireError(
     .unavailable, "this daemon keeps no files: \"tier\":\"memory\" is the one there is")
 
+  /// The same error when it is remembered: nobody was asked this time.
+  var markedAsCached: WireError {
+    WireError(
+      code, message, details: details + [.init("cached", true)], retryable: isRetryable)
+  }
+
   static let confirmedForClient = WireError(
     .httpStatus,
     "the origin answered 304 to the condition in the request's headers, and sent no picture",

@@ -11,7 +11,7 @@ package final class DaemonProcess: @unchecked Sendable {
   package init(settings: [String] = [], configuration: String? = nil) throws {
     directory = try TemporaryDirectory.make()
     socket = directory + "/imgd.sock"
-    var arguments = ["--socket", socket]
+    var arguments = ["--socket", socket, "--cache-directory", directory + "/cache"]
     if let configuration {
       try write(configuration, to: directory + "/imgd.conf")
       arguments += ["--config", directory + "/imgd.conf"]
