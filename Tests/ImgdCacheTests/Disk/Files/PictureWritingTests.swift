@@ -28,11 +28,11 @@ import Testing
       #expect(directory.outcome(file, count: count) == .bytes(bytes))
       #expect(directory.check(file, count: count) == .sound)
       try directory.remove(file)
-      #expect(directory.check(file, count: count) == .missing)
+      #expect(directory.outcome(file, count: count) == .missing)
     }
   }
 
-  @Test func anUncommonPayloadIsTheSameAfterwards() throws {
+  @Test func aPayloadIsWrittenAsOftenAsOneLikes() throws {
     let payload = try Payload(body(100_000)).shareable()
     for number in 1...3 as ClosedRange<UInt32> {
       let prepared = try directory.prepare(payload)
@@ -127,7 +127,7 @@ import Testing
     _ = symlink(place.root + "/target", directory.path(of: file))
     try directory.remove(file)
     #expect(read(place.root + "/target") == "text")
-    #expect(directory.check(file, count: 1) == .missing)
+    #expect(directory.outcome(file, count: 1) == .missing)
   }
 
   @Test(arguments: ["a", "a/bc"])
@@ -147,7 +147,7 @@ import Testing
       _ = mkdir(path, 0o700)
       try write("text", to: path + "/inside")
       try directory.remove(file)
-      #expect(directory.check(file, count: 1) == .missing)
+      #expect(directory.outcome(file, count: 1) == .missing)
       #expect(read(path + ".aside-\(number)/inside") == "text")
     }
     try directory.store([5], as: file)
