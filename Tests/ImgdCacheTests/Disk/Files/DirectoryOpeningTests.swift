@@ -66,6 +66,11 @@ import Testing
     #expect(reason(path)?.contains("is not an absolute path") == true)
   }
 
+  @Test func refusesAPathWithAZeroByte() {
+    #expect(reason(place.path + "\0/more")?.contains("zero byte") == true)
+    #expect(access(place.path, F_OK) != 0)
+  }
+
   @Test(arguments: ["", "/"])
   func refusesALink(end: String) throws {
     _ = mkdir(place.root + "/elsewhere", 0o750)

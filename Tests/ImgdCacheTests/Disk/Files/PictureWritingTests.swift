@@ -161,6 +161,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let place = try DiskPlace()
       try mountSmall(place.root)
+      defer { umount2(place.root, CInt(MNT_DETACH)) }
       let directory = try place.open()
       let before = try directory.freeSpace().free
       try #require(before < 2 << 20)

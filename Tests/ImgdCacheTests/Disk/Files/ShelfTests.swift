@@ -54,13 +54,15 @@ import Testing
   @Test func aNameThatIsNoTextIsForeign() throws {
     let file = try picture()
     try directory.store([1], as: file)
-    let name = Array(shelf.utf8) + [0x2F, 0xFF, 0xFE, 0]
-    let made = name.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { path in
-      path.baseAddress.map { open($0, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600) } ?? -1
+    let name = (Array(shelf.utf8) + [0x2F, 0xFF, 0xFE, 0]).map { CChar(bitPattern: $0) }
+    try name.withUnsafeBufferPointer { name in
+      let path = try #require(name.baseAddress)
+      let made = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+      #expect(made >= 0)
+      close(made)
+      #expect(try directory.files(onShelf: file.shelf).foreign == 1)
+      unlink(path)
     }
-    #expect(made >= 0)
-    close(made)
-    #expect(try directory.files(onShelf: file.shelf).foreign == 1)
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
