@@ -28,6 +28,7 @@ package struct Directory: ~Copyable, Sendable {
 
   // MARK: Looking
 
+  /// What the file system says of it, wherever it has been moved to.
   package func status() throws(SystemFailure) -> FileStatus { try descriptor.status(path) }
 
   /// What stands under a name, which may be a link itself.

@@ -2,6 +2,7 @@ import Glibc
 
 /// What the file system says of one file, at one moment.
 package struct FileStatus: Sendable {
+  /// What stands under a name.
   package enum Kind: Sendable { case regular, directory, link, other }
 
   /// Which file it is, whatever it is called.

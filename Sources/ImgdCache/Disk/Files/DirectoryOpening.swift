@@ -42,6 +42,9 @@ enum DirectoryOpening {
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw .unsafe(path: "'\(path)'", reason: "is not an absolute path: begin with /")
     }
+    guard !path.utf8.contains(0) else {
+      throw .unsafe(path: "'\(path)'", reason: "has a zero byte in it: no path has")
+    }
     var end = path.endIndex
     while path[..<end].utf8.count > 1, path[..<end].utf8.last == UInt8(ascii: "/") {
       end = path.utf8.index(before: end)

@@ -34,6 +34,8 @@ extension DiskDirectory {
 
   /// Looks whether a picture's file is as it was stored, without ever waiting for the disk.
   package func check(_ file: PictureFile, count: Int) -> CheckAnswer {
+    // fstatat alone is half of the cost of open, fstat and close (1.3 µs against 3.0), but it goes
+    // to the disk for what is not in the kernel's memory, and follows a link on the way.
     do throws(SystemFailure) {
       let descriptor = try shelves.open(file.relativePath, for: .status, mayWait: false)
       return damage(try descriptor.status(file.name), count: count) == nil ? .sound : .damaged

@@ -1,0 +1,83 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct KeyDigestTests {
+  /// Computed elsewhere: with another result no file of an older program would be found again.
+  @Test(arguments: [
+    ("http://a/", nil, "0a6eca14e62f703d31df4d44ec308adf"),
+    ("http://a/", "x", "dc1edc778394a99f373ca3405f89014c"),
+    ("https://images.example/photo.jpg?size=2", nil, "3d8f2041069c3c46dec4c00aa8d2808b"),
+    (
+      "https://images.example/photo.jpg?size=2", "thumb é",
+      "d4d900a35072277122e736fac9ad4479"
+    ),
+  ])
+  func isTheSameForEver(url: String, identifier: String?, hex: String) {
+    #expect(KeyDigest(url: url, identifier: identifier).hex == hex)
+  }
+
+  @Test func theEmptyIdentifierIsNone() {
+    #expect(
+      KeyDigest(url: "http://a/", identifier: "") == KeyDigest(url: "http://a/", identifier: nil))
+  }
+
+  @Test func aPartCannotPassForItsNeighbours() {
+    let digests: Set = [
+      KeyDigest(url: "http://a/b", identifier: "c"), KeyDigest(url: "http://a/", identifier: "bc"),
+      KeyDigest(url: "http://a/bc", identifier: nil),
+      KeyDigest(url: "http://a/\0\0\0\u{1}c", identifier: nil),
+      KeyDigest(url: "http://a/", identifier: "c"), KeyDigest(url: "", identifier: "http://a/c"),
+    ]
+    #expect(digests.count == 6)
+  }
+
+  @Test(
+    arguments: [
+      (0, 0), (1, 2), (.max, .max), (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210), (0, 1 << 63),
+    ] as [(UInt64, UInt64)])
+  func isReadBackFromItsDigits(high: UInt64, low: UInt64) {
+    let digest = KeyDigest(high: high, low: low)
+    #expect(digest.hex.utf8.count == 32)
+    #expect(KeyDigest(hex: digest.hex) == digest)
+  }
+
+  @Test func readsNothingButThirtyTwoLowerCaseDigits() {
+    let hex = "0123456789abcdef0123456789abcdef"
+    #expect(KeyDigest(hex: hex) != nil)
+    for end in 0..<32 { #expect(KeyDigest(hex: hex.prefix(end)) == nil, "\(end) digits") }
+    #expect(KeyDigest(hex: hex + "0") == nil)
+    for wrong in ["A", "g", " ", "+", "/", ":", "`", "\0", "é"] {
+      for place in 0..<32 {
+        #expect(KeyDigest(hex: hex.prefix(place) + wrong + hex.dropFirst(place + 1)) == nil)
+      }
+    }
+  }
+}
+
+@Suite struct BodyChecksumTests {
+  @Test(
+    arguments: [
+      ("", 0xE3B0_C442_98FC_1C14, 0x9AFB_F4C8_996F_B924),
+      ("abc", 0xBA78_16BF_8F01_CFEA, 0x4141_40DE_5DAE_2223),
+    ] as [(String, UInt64, UInt64)])
+  func isTheFrontOfTheSHA256(text: String, high: UInt64, low: UInt64) {
+    #expect(BodyChecksum(of: Payload(Array(text.utf8))) == BodyChecksum(high: high, low: low))
+  }
+
+  @Test func isTheSameOnTheHeapAndInSharedMemory() throws {
+    let payload = Payload(body(5_000))
+    #expect(BodyChecksum(of: payload) == BodyChecksum(of: try payload.shareable()))
+  }
+
+  @Test func everyByteCounts() {
+    let bytes = body(300)
+    let sum = BodyChecksum(of: Payload(bytes))
+    for place in bytes.indices {
+      var changed = bytes
+      changed[place] ^= 1
+      #expect(BodyChecksum(of: Payload(changed)) != sum)
+    }
+  }
+}

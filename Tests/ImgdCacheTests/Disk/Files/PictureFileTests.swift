@@ -1,0 +1,74 @@
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct PictureFileTests {
+  private let digest = KeyDigest(high: 0xABC0_0000_0000_0001, low: 0x2F)
+  private let hex = "abc0000000000001000000000000002f"
+
+  @Test func saysWhoseItIsAndWhereItStands() throws {
+    let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
+    #expect(file.name == hex + "-2f.jpg")
+    #expect(file.relativePath == "a/bc/" + hex + "-2f.jpg")
+  }
+
+  @Test(
+    arguments: [
+      (0x0000_0000_0000_0000, 0x000, "0/00"), (0x00F0_0000_0000_0000, 0x00F, "0/0f"),
+      (0xF010_0000_0000_0000, 0xF01, "f/01"), (0xFFFF_FFFF_FFFF_FFFF, 0xFFF, "f/ff"),
+    ] as [(UInt64, Int, String)])
+  func theFirstThreeDigitsAreTheShelf(high: UInt64, shelf: Int, path: String) throws {
+    let file = try picture(high: high)
+    #expect(file.shelf == shelf)
+    #expect(file.relativePath == path + "/" + file.name)
+  }
+
+  @Test(
+    arguments: [0, 1, 15, 16, 0xDEAD_BEEF, .max] as [UInt32],
+    ["a", "jpg", "webp", "7z", "abcdefgh"])
+  func isReadBackFromItsName(number: UInt32, suffix: String) throws {
+    let file = try #require(PictureFile(digest: digest, number: number, suffix: suffix))
+    #expect(PictureFile(name: file.name) == file)
+  }
+
+  @Test(arguments: ["", "JPG", "jp g", "abcdefghi", ".jpg", "jpg/", "../x", "é", "j\0", "j-g"])
+  func takesNoOtherSuffix(suffix: String) {
+    #expect(PictureFile(digest: digest, number: 1, suffix: suffix) == nil)
+    #expect(PictureFile(name: hex + "-1." + suffix) == nil)
+  }
+
+  @Test(arguments: [
+    "", ".", "..", "../x", "/etc/passwd", "-", ".-", "-.", "index.db", "lock",
+    "HEX-2f.jpg/", "/HEX-2f.jpg", "./HEX-2f.jpg", "HEX-2F.jpg", "HEX-02f.jpg", "HEX-00.jpg",
+    "HEX-.jpg", "HEX--1.jpg", "HEX-+1.jpg", "HEX-100000000.jpg", "HEX-0000000000000001.jpg",
+    "HEX-ffffffffffffffffff.jpg", "HEX-2f", "HEX-2f.", "HEX-2f.jpg.aside-1", "HEX-2f.jpg~",
+    "HEX.2f-jpg", "HEX2f.jpg", "HEX0-2f.jpg", "HEX-2f-1.jpg", " HEX-2f.jpg", "HEX-2f.jpg\n",
+    "HEX-2f.jpg\0", "HEX-2f.jpg\u{301}", "HEX\u{301}-2f.jpg", "HEX-2f\u{301}.jpg",
+  ])
+  func readsNoOtherName(pattern: String) {
+    let name = pattern.split(separator: "HEX", omittingEmptySubsequences: false)
+      .joined(separator: hex)
+    #expect(PictureFile(name: name) == nil)
+  }
+
+  @Test func readsNoUpperCaseDigestAndNoEndlessName() {
+    #expect(PictureFile(name: "ABC0000000000001000000000000002F-2f.jpg") == nil)
+    #expect(PictureFile(name: String(repeating: "a", count: 100_000)) == nil)
+    #expect(PictureFile(name: hex + "-1." + String(repeating: "j", count: 100_000)) == nil)
+  }
+
+  @Test func everyCutAndEveryChangedByteIsAnotherNameOrNone() throws {
+    let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
+    let bytes = Array(file.name.utf8)
+    for end in bytes.indices {
+      let cut = String(decoding: bytes[..<end], as: UTF8.self)
+      #expect(PictureFile(name: cut).map { $0.name == cut } ?? true)
+      for byte in UInt8.min...UInt8.max {
+        var changed = bytes
+        changed[end] = byte
+        let name = String(decoding: changed, as: UTF8.self)
+        #expect(PictureFile(name: name).map { $0.name == name } ?? true)
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct PictureReadingTests {
+  private let place: DiskPlace
+  private let directory: DiskDirectory
+  private let file: PictureFile
+  private let path: String
+
+  init() throws {
+    place = try DiskPlace()
+    directory = try place.open()
+    file = try picture()
+    path = directory.path(of: file)
+    try directory.store(body(100), as: file)
+  }
+
+  /// Expects that the picture is found damaged by everybody who looks, for a reason like this.
+  private func expectDamage(_ reason: String, count: Int = 100) {
+    for waits in [true, false] {
+      guard case .damaged(let text) = directory.outcome(file, count: count, allowsWaiting: waits)
+      else {
+        Issue.record("it was opened, or missing")
+        return
+      }
+      #expect(text.contains(reason))
+    }
+    #expect(directory.check(file, count: count) == .damaged)
+  }
+
+  @Test func opensWithoutWaitingWhatTheKernelKnows() {
+    #expect(directory.outcome(file, count: 100, allowsWaiting: false) == .bytes(body(100)))
+    #expect(directory.check(file, count: 100) == .sound)
+  }
+
+  @Test func missesWhatIsNotThere() throws {
+    for other in [try picture(2), try picture(high: 0), try picture(high: 0xABD0 << 48)] {
+      #expect(directory.outcome(other, count: 100) == .missing)
+      #expect([.missing, .wouldWait].contains(directory.check(other, count: 100)))
+    }
+    TemporaryDirectory.remove(place.path)
+    #expect(directory.outcome(file, count: 100) == .missing)
+  }
+
+  @Test(arguments: [0, 99, 101, 1 << 40, .max, -1])
+  func anotherLengthIsDamage(count: Int) {
+    expectDamage("it has 100 bytes instead of \(count)", count: count)
+  }
+
+  @Test(arguments: [0, 50, 101])
+  func aFileThatWasCutOrGrownIsDamaged(length: Int) {
+    _ = truncate(path, length)
+    expectDamage("it has \(length) bytes instead of 100")
+  }
+
+  @Test func aLinkIsDamage() {
+    _ = rename(path, place.root + "/moved")
+    _ = symlink(place.root + "/moved", path)
+    expectDamage("symbolic link")
+  }
+
+  @Test(arguments: ["a", "a/bc"])
+  func aShelfThatIsALinkIsDamage(shelf: String) {
+    let shelf = place.path + "/1/" + shelf
+    _ = rename(shelf, place.root + "/moved")
+    _ = symlink(place.root + "/moved", shelf)
+    expectDamage("symbolic link")
+  }
+
+  @Test func aShelfThatIsAFileIsDamage() throws {
+    TemporaryDirectory.remove(place.path + "/1/a/bc")
+    try write("text", to: place.path + "/1/a/bc")
+    let damage = Outcome.damaged("there is something else on the way to it")
+    #expect(directory.outcome(file, count: 100) == damage)
+    #expect(
+      [damage, .wouldWait].contains(directory.outcome(file, count: 100, allowsWaiting: false)))
+    #expect([.damaged, .wouldWait].contains(directory.check(file, count: 100)))
+  }
+
+  @Test func whatIsNoFileIsDamageAndNeverWaitedFor() {
+    _ = unlink(path)
+    _ = mkfifo(path, 0o600)
+    expectDamage("not a regular file")
+    _ = unlink(path)
+    _ = mkdir(path, 0o700)
+    expectDamage("not a regular file")
+  }
+
+  @Test(arguments: [0o660, 0o642, 0o666] as [mode_t])
+  func whatOthersMayWriteToIsDamage(mode: mode_t) {
+    _ = chmod(path, mode)
+    expectDamage("others may write")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+  func anotherUsersFileIsDamage() {
+    _ = chown(path, 65_534, 65_534)
+    expectDamage("belongs to user 65534")
+  }
+
+  @Test(arguments: [0, 1, Payload.heapLimit, Payload.heapLimit + 1, 100_000])
+  func aFileOfAnotherLengthIsNotRead(count: Int) throws {
+    let file = try picture(2)
+    try directory.store(body(count), as: file)
+    let descriptor = FileDescriptor(
+      owning: open(directory.path(of: file), O_RDONLY | O_CLOEXEC))
+    for other in [count - 1, count + 1, -1, Payload.heapLimit, 200_000] where other != count {
+      #expect(try DiskDirectory.read(descriptor, count: other) == nil, "\(other)")
+    }
+    let payload = try #require(try DiskDirectory.read(descriptor, count: count))
+    #expect(content(payload) == body(count))
+    #expect(payload.isShareable == (count > Payload.heapLimit))
+  }
+
+  @Test func aFileOutlivesItsRemovalWhileItIsOpen() throws {
+    guard case .file(let descriptor) = directory.open(file, count: 100, allowsWaiting: true) else {
+      Issue.record("it was not opened")
+      return
+    }
+    try directory.remove(file)
+    #expect(try DiskDirectory.read(descriptor, count: 100).map(content) == body(100))
+  }
+
+  @Test func leavesNoDescriptorOpen() async {
+    await #expect(processExitsWith: .success) {
+      let place = try DiskPlace()
+      let open = { () throws -> Int in
+        try names("/proc/self/fd").count { number in
+          var room = [CChar](repeating: 0, count: 256)
+          let length = readlink("/proc/self/fd/\(number)", &room, room.count)
+          let target = room.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }
+          return String(decoding: target, as: UTF8.self).hasPrefix(place.root)
+        }
+      }
+      do {
+        let directory = try place.open()
+        let before = try open()
+        try #require(before == 3, "the directory, the layout and the lock")
+        for number in 1...20 as ClosedRange<UInt32> {
+          let file = try picture(number)
+          try directory.store(body(20_000), as: file)
+          try? directory.store(body(20_000), as: file)
+          _ = try directory.prepare(Payload([1]))
+          _ = directory.outcome(file, count: 20_000)
+          _ = directory.outcome(file, count: 7)
+          _ = directory.check(file, count: 20_000)
+          _ = directory.check(file, count: 7)
+          _ = try directory.files(onShelf: file.shelf)
+          _ = directory.isInPlace()
+          _ = place.problem()
+          try directory.remove(file)
+        }
+        try #require(try open() == before)
+      }
+      try #require(try open() == 0)
+    }
+  }
+}
