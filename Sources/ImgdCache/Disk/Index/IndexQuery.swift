@@ -29,7 +29,11 @@ enum IndexQuery: Int, CaseIterable {
         lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying, suffix, seal
       FROM picture WHERE number = ?
       """
-    case .pageURLs: "SELECT number, url FROM picture WHERE number > ? ORDER BY number"
+    case .pageURLs:
+      """
+      SELECT number, url FROM entry LEFT JOIN picture USING (number)
+      WHERE number > ? ORDER BY number
+      """
     case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
 
     case .insertEntry:
