@@ -35,8 +35,6 @@ struct IndexOpeningTests {
 
   @Test("leaves one file behind when it is closed, that nobody else can read")
   func files() throws {
-    let old = umask(0)
-    defer { umask(old) }
     let index = try sample.open()
     try index.add([sampleRow(1)])
     for part in ["", "-wal", "-shm"] {
