@@ -76,10 +76,12 @@ enum IndexQuery: Int, CaseIterable {
     case .removePicture: "DELETE FROM picture WHERE number = ?"
     case .removeTags: "DELETE FROM tag WHERE number = ?"
 
+    // In the order of both tables: the order of the digests would read all pictures at random.
     case .doomAll:
       """
       INSERT INTO doomed (number, digest, suffix, keep_until)
-      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number)
+      SELECT number, digest, suffix, ?
+      FROM entry NOT INDEXED CROSS JOIN picture USING (number)
       """
     case .keepLonger:
       """
