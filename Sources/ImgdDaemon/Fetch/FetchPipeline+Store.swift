@@ -151,6 +151,9 @@ extension FetchPipeline {
     then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
   ) {
     downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    if !marksOnly {
+      for image in outcomes.images { image.purge(filter, at: loop.now) }
+    }
     var fromMemory = Removal.none
     if tiers != .disk {
       negatives.remove(where: filter, at: loop.now)

@@ -319,7 +319,7 @@ final class FetchPipeline {
       disk.lend(delivered.image, mayStore: job.request.keepsOnDisk) == .waiting
     else { return end(job, outcome) }
     job.isStoring = true
-    disk.whenSettled(delivered.image) { [unowned self] _ in
+    disk.whenSettled(delivered.image) { [unowned self] in
       // It may have been cancelled meanwhile, or its time may be over.
       if jobs[job.receipt] === job { end(job, outcome) }
     }

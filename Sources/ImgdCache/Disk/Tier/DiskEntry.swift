@@ -19,6 +19,8 @@ struct DiskEntry {
   var leaseEnd: UInt32 = 0
   /// The bytes are known to be those that were stored.
   var isTrusted: Bool
+  /// When its file was last found sound, in the count of `DiskTier.sightings`.
+  var seenIn: UInt32 = 0
   /// Its last use is newer than what the index file says.
   var isTouched = false
 
