@@ -125,6 +125,7 @@ package final class DiskTier {
 
   /// Closes everything in order; what was asked before is done.
   package func stop() {
+    sendAllStores()
     let uses = takeUses()
     // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
