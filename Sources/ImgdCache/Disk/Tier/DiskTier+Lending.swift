@@ -65,7 +65,7 @@ extension DiskTier {
 
   /// Whether an entry's file is sound; it is looked at unless nobody has touched it since the last
   /// time.
-  private func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
+  func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
     if index[place].seenIn == sightings { return .sound }
     guard looks[entry.number] == nil else { return .wouldWait }
@@ -119,7 +119,7 @@ extension DiskTier {
     }
   }
 
-  private func lend(_ place: Int) -> Lending {
+  func lend(_ place: Int) -> Lending {
     touch(place)
     let end = wall + leaseSeconds
     // Half as long again, so that the promise need not be renewed at every use.
