@@ -14,6 +14,9 @@ package final class StoredFile {
     self.path = path
   }
 
+  /// The path is held twice.
+  var cost: Int { 2 * path.utf8.count + 128 }
+
   /// The daemon's encoding of the path, made once.
   package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
     if let ending { return ending }
