@@ -119,9 +119,11 @@ final class Downloader {
     startReady()
   }
 
-  /// Marks what a purge matches, so that it is delivered and not stored.
-  func purge(matching matches: (MergedDownload) -> Bool) {
-    for download in downloads.values where matches(download) { download.isPurged = true }
+  /// Marks what a purge matches, so that it is delivered and not stored in those tiers.
+  func purge(_ tiers: Set<Tier>, matching matches: (MergedDownload) -> Bool) {
+    for download in downloads.values where matches(download) {
+      download.purgedTiers.formUnion(tiers)
+    }
   }
 
   // MARK: Running

@@ -34,8 +34,8 @@ final class MergedDownload {
   var state = State.queued
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
-  /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
-  var isPurged = false
+  /// The tiers that a matching purge keeps it out of: what it brings is delivered all the same.
+  var purgedTiers: Set<Tier> = []
   var received = 0
   var expected: Int?
   var hasHeaders = false
@@ -76,6 +76,12 @@ final class MergedDownload {
     self.stored = stored
     self.allowance = allowance
   }
+
+  /// What it brings is kept nowhere.
+  var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
+
+  /// Nobody joins it any more: who asks after a purge wants what is there after it.
+  var isPurged: Bool { !purgedTiers.isEmpty }
 
   /// Everybody who waits, in the order in which they joined.
   var waiters: [FetchJob] { waiting.compactMap { $0 } }

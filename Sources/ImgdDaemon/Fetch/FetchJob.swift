@@ -48,6 +48,8 @@ final class FetchJob {
   var place = 0
   /// The picture is there, and is being written to disk.
   var isStoring = false
+  /// Whether it has been told that the job waits.
+  var isAnnounced = false
   /// Whether it has not been told that its transfer runs.
   var isQueued = true
 

@@ -42,7 +42,7 @@ extension FetchPipeline {
       response: StoredResponse(
         status: result.head.status, headers: result.head.pairs, finalURL: result.head.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurged, at: loop.now,
+      serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .network)
@@ -59,7 +59,7 @@ extension FetchPipeline {
         status: status, headers: headers, finalURL: confirmed.response.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
       serial: download.serial,
-      isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
+      isPurged: download.isPurgedEverywhere, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
   }
@@ -81,15 +81,19 @@ extension FetchPipeline {
     let wishes = download.beneficiaries.map(\.request)
     guard wishes.contains(where: { $0.cache != .noStore && $0.store != .none }) else { return }
     let isWanted = image.freshness.refusal == nil
-    if isWanted, wishes.contains(where: \.keepsInMemory) {
-      storeInMemory(image)
-    } else if !image.isPurged {
-      _ = memory.remove(image.key)
+    if !download.purgedTiers.contains(.memory) {
+      if isWanted, wishes.contains(where: \.keepsInMemory) {
+        storeInMemory(image)
+      } else {
+        _ = memory.remove(image.key)
+      }
     }
-    if isWanted, wishes.contains(where: \.keepsOnDisk) {
-      storeOnDisk(image)
-    } else if !image.isPurged {
-      disk.remove(image.key)
+    if !download.purgedTiers.contains(.disk) {
+      if isWanted, wishes.contains(where: \.keepsOnDisk) {
+        storeOnDisk(image)
+      } else {
+        disk.remove(image.key)
+      }
     }
   }
 
@@ -150,8 +154,8 @@ extension FetchPipeline {
     _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
     then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
   ) {
-    downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
-    if !marksOnly {
+    downloader.purge(tiers.tiers) { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    if !marksOnly, tiers != .memory {
       for image in outcomes.images { image.purge(filter, at: loop.now) }
     }
     var fromMemory = Removal.none
@@ -263,5 +267,15 @@ extension FetchOutcome {
     }
     delivered.isCoalesced = job.isCoalesced
     return .image(delivered)
+  }
+}
+
+extension PurgeRequest.Scope {
+  var tiers: Set<Tier> {
+    switch self {
+    case .all: [.memory, .disk]
+    case .memory: [.memory]
+    case .disk: [.disk]
+    }
   }
 }

@@ -172,7 +172,9 @@ final class FetchPipeline {
     switch fetching {
     case .nothing: consider(nil, for: job)
     case .image(let image): foundOnDisk(image, for: job, mayKeep: true)
-    case .later: if let limit = job.request.timeout { expect(job, within: limit) }
+    case .later:
+      announce(job)
+      if let limit = job.request.timeout { expect(job, within: limit) }
     }
   }
 
@@ -240,13 +242,20 @@ final class FetchPipeline {
   }
 
   private func download(_ job: FetchJob, beside stored: MergedDownload.Stored) {
-    if job.request.events { tell(job, "queued") }
-    hub.job(job.receipt, url: job.url.text, .queued)
+    announce(job)
     downloader.join(job, beside: stored)
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
     if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
+  }
+
+  /// Tells, once, that the job has to wait for something.
+  private func announce(_ job: FetchJob) {
+    guard !job.isAnnounced else { return }
+    job.isAnnounced = true
+    if job.request.events { tell(job, "queued") }
+    hub.job(job.receipt, url: job.url.text, .queued)
   }
 
   /// Ends the job when the time is over, whatever longer time another grants the transfer.

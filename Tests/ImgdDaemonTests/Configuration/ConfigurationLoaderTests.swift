@@ -181,7 +181,9 @@ private final class Files {
       "IMGD_MEMORY_CAPCITY: Memory.CAPCITY is not a key: did you mean Memory.Capacity?"
     ),
     (
-      "IMGD_HTTP_", "", "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, Heuristic"
+      "IMGD_HTTP_", "",
+      "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, "
+        + "Heuristic, NegativeFreshness, StaleIfError"
     ),
   ])
   func wrongVariablesAreNamed(variable: String, value: String, problem: String) {
@@ -225,8 +227,8 @@ private final class Files {
       "2: Control.MaxLine=17M is out of range: write a size from 1K to 16M"
     ),
     (
-      "[Disk]\nEnabled=no",
-      "1: [Disk] is not a section: there is [Control], [Memory], "
+      "[Decode]\nWorkers=2",
+      "1: [Decode] is not a section: there is [Control], [Memory], [Disk], "
         + "[Downloads], [HTTP] or [Network]"
     ),
   ])
