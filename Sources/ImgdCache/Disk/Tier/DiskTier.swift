@@ -47,7 +47,7 @@ package final class DiskTier {
   /// A stop was not clean: bytes are compared with their checksum before they are used.
   private var trustsFiles = true
 
-  var loads: [KeyDigest: [(CachedImage?) -> Void]] = [:]
+  var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
@@ -204,7 +204,7 @@ package final class DiskTier {
     removedWhileLoading = []
     let waiting = loads.values.flatMap(\.self)
     loads = [:]
-    for answer in waiting { answer(nil) }
+    for waiter in waiting { waiter.then(nil) }
   }
 
   // MARK: Reading the index at the start
