@@ -103,14 +103,18 @@ import Testing
   }
 
   @Test func aReloadChangesItsLimitsAndNotItsPlace() throws {
-    let daemon = try DaemonProcess(configuration: "[Disk]\nCapacity=1M\n")
-    let client = try daemon.connect()
-    try daemon.rewrite(configuration: "[Disk]\nCapacity=2M\nTrimTo=25%\nEnabled=no\n")
-    #expect(try client.ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
-    let disk = try client.ask(#"{"cmd":"stats"}"#)["disk"]
-    #expect(disk?["capacity"]?.integer == 2 << 20)
-    #expect(disk?["preferred"]?.integer == 512 << 10)
-    #expect(disk?["state"]?.string == "ok")
-    #expect(daemon.log.contains("Disk.Enabled"), "\(daemon.log)")
+    let stage = try Stage(configuration: "[Disk]\nCapacity=1M\n")
+    stage.origin.plan("/a.png", .picture(TestPicture.png(bytes: 3_000)))
+    try stage.daemon.rewrite(
+      configuration: "[Disk]\nCapacity=2M\nTrimTo=25%\nEnabled=no\n[HTTP]\nStaleIfError=1d\n")
+    try stage.play(
+      """
+      > {"cmd":"reload"}
+      < {"ok":true,"changed":["Disk.Capacity","Disk.TrimTo","HTTP.StaleIfError"],"needs_restart":["Disk.Enabled"]}
+      > {"cmd":"fetch","url":"ORIGIN/a.png"}
+      < {"ok":true,"path":"…"}
+      > {"cmd":"stats"}
+      < {"ok":true,"disk":{"state":"ok","entries":1,"capacity":2097152,"preferred":524288}}
+      """)
   }
 }
