@@ -13,6 +13,7 @@ struct Imgd {
     socket = bench.path("imgd")
     let words = [
       bench.options.imgd, "--config", "/dev/null", "--socket", socket,
+      "--cache-directory", bench.path("cache"),
     ]
     child = try bench.serve(
       words + settings.flatMap { ["--set", $0] }, "imgd", place: place,

@@ -26,14 +26,14 @@ import Testing
   private static let others: [String: String] = [
     "Control.Socket": "/tmp/x y.sock", "Control.MaxClients": "1", "Control.MaxLine": "1025",
     "Control.MaxInline": "0", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
-    "Memory.MaxEntry": "3M", "Disk.Enabled": "no", "Disk.Directory": "/tmp/c",
-    "Disk.Capacity": "2G", "Disk.TrimTo": "100%", "Disk.MaxAge": "0s", "Disk.MinFree": "0%",
-    "Disk.Lease": "1min", "HTTP.NegativeFreshness": "0s", "HTTP.StaleIfError": "1d",
-    "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
+    "Memory.MaxEntry": "3M", "Disk.Enabled": "no", "Disk.Directory": "/srv/my pictures",
+    "Disk.Capacity": "2G", "Disk.TrimTo": "100%", "Disk.MaxAge": "0s", "Disk.MinFree": "0",
+    "Disk.Lease": "0s", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
     "Downloads.Order": "lifo", "Downloads.Orphans": "finish", "Downloads.ConnectTimeout": "1500ms",
     "Downloads.IdleTimeout": "1h30min", "Downloads.Timeout": "5", "Downloads.MaxBytes": "123",
     "Downloads.MaxRedirects": "0", "Downloads.Retries": "0", "Downloads.UserAgent": "a; b #c",
     "Downloads.AcceptTypes": "png", "HTTP.DefaultFreshness": "0s", "HTTP.Heuristic": "0%",
+    "HTTP.NegativeFreshness": "0s", "HTTP.StaleIfError": "1d",
     "Network.Private": "deny", "Network.Allow": "10.0.0.0/8, fd00::/8", "Network.Deny": "::/0",
     "Network.Proxy": "http://proxy:3128", "Network.CAFile": "/etc/ca.pem",
   ]
@@ -80,16 +80,20 @@ import Testing
     #expect(configuration.memory.maxEntryBytes == 75 << 20)
   }
 
-  @Test func onlyThePlacesNeedARestart() {
+  @Test func whereTheDaemonIsNeedsARestart() {
     #expect(
       ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName)
         == ["Control.Socket", "Disk.Enabled", "Disk.Directory"])
     var other = Configuration()
     other.control.socket = "/tmp/s"
+    other.disk.directory = "/tmp/d"
+    other.disk.capacity = 1
     other.downloads.order = .lifo
     #expect(
       Configuration().changes(to: other) == [
         ConfigurationChange(key: "Control.Socket", isLive: false),
+        ConfigurationChange(key: "Disk.Directory", isLive: false),
+        ConfigurationChange(key: "Disk.Capacity", isLive: true),
         ConfigurationChange(key: "Downloads.Order", isLive: true),
       ])
     #expect(other.changes(to: other) == [])
