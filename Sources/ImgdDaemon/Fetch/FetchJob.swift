@@ -42,6 +42,8 @@ final class FetchJob {
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?
+  /// What is shown if the origin fails.
+  var fallback: DeliveredImage?
 
   /// The transfer that the job waits for, and its place among those who wait.
   var download: MergedDownload?
