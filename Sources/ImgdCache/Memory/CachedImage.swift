@@ -165,7 +165,7 @@ package final class CachedImage {
   /// The bytes it really holds.
   var cost: Int {
     Self.bookkeeping + payload.cost + key.cost + response.cost + vary.cost
-      + (replyPieces?.count ?? 0)
+      + (replyPieces?.count ?? 0) + (file?.cost ?? 0)
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 

@@ -14,6 +14,9 @@ package final class StoredFile {
     self.path = path
   }
 
+  /// The path is held twice.
+  var cost: Int { 2 * path.utf8.count + 128 }
+
   /// The daemon's encoding of the path, made once.
   package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
     if let ending { return ending }
@@ -65,7 +68,7 @@ extension DiskTier {
 
   /// Whether an entry's file is sound; it is looked at unless nobody has touched it since the last
   /// time.
-  private func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
+  func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
     if index[place].seenIn == sightings { return .sound }
     guard looks[entry.number] == nil else { return .wouldWait }
@@ -119,7 +122,7 @@ extension DiskTier {
     }
   }
 
-  private func lend(_ place: Int) -> Lending {
+  func lend(_ place: Int) -> Lending {
     touch(place)
     let end = wall + leaseSeconds
     // Half as long again, so that the promise need not be renewed at every use.

@@ -192,6 +192,7 @@ extension DiskTier {
     row.record.allocated = entry.allocated
     index[file.place].freshUntil = UInt32(clamping: row.record.freshUntil)
     index[file.place].storedAt = UInt32(clamping: row.record.storedAt)
+    index[file.place].isPlain = EntryFlags(image).contains(.plain)
     let renewed = row
     order { (writer) throws(DiskTrouble) in try writer.renew(renewed) }
   }

@@ -47,7 +47,7 @@ package final class DiskTier {
   /// A stop was not clean: bytes are compared with their checksum before they are used.
   private var trustsFiles = true
 
-  var loads: [KeyDigest: [(CachedImage?) -> Void]] = [:]
+  var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
@@ -125,6 +125,7 @@ package final class DiskTier {
 
   /// Closes everything in order; what was asked before is done.
   package func stop() {
+    sendAllStores()
     let uses = takeUses()
     // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
@@ -203,7 +204,7 @@ package final class DiskTier {
     removedWhileLoading = []
     let waiting = loads.values.flatMap(\.self)
     loads = [:]
-    for answer in waiting { answer(nil) }
+    for waiter in waiting { waiter.then(nil) }
   }
 
   // MARK: Reading the index at the start
