@@ -86,6 +86,11 @@ final class DiskStage {
     try start()
   }
 
+  /// Waits until the daemon knows all of its index.
+  func waitUntilLoaded() throws {
+    guard try becomes({ try disk("loading") == nil }) else { throw TestFailure("it still loads") }
+  }
+
   /// Restarts the daemon after a stop that was none.
   func crash() throws {
     kill9()

@@ -151,7 +151,7 @@ extension DiskTier {
     }
   }
 
-  private func carryOutLater(after delay: Duration) {
+  func carryOutLater(after delay: Duration) {
     if let carryingOut, carryingOut.deadline <= loop.now + delay { return }
     carryingOut?.cancel()
     carryingOut = loop.schedule(after: delay) { [unowned self] in

@@ -133,12 +133,15 @@ extension DiskTier {
 
   private func takeIn(_ record: IndexRecord, of store: DiskStores.Store) {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
-    if let old = index.place(of: digest) {
+    let old = index.place(of: digest)
+    if let old {
       index.remove(old)
       counts.replacements += 1
     } else {
       counts.insertions += 1
     }
+    // What it replaces, in the index file at least, stays for a lease.
+    if old != nil || !isLoaded { carryOutLater(after: limits.lease) }
     var entry = DiskEntry(record, isTrusted: true)
     entry.lastAccess = UInt32(clamping: wall)
     let place = index.insert(entry)

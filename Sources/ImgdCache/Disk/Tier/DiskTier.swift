@@ -109,7 +109,7 @@ package final class DiskTier {
   package var isEnabled: Bool { writer != nil }
 
   /// Whether the index is being read.
-  package var isLoading: Bool { isEnabled && directory != nil && !isLoaded }
+  package var isLoading: Bool { isEnabled && (isOpening || directory != nil) && !isLoaded }
 
   package var count: Int { index.count }
   package var allocated: Int { index.allocated }
