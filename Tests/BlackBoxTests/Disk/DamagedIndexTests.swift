@@ -109,20 +109,4 @@ import Testing
     #expect(read(theirs) == "theirs")
     #expect(CacheFiles.kind(of: index) == S_IFREG)
   }
-
-  @Test(.enabled(if: geteuid() == 0))
-  func `a directory in which nothing can be written serves without a tier, and recovers`() throws {
-    let (stage, index) = try stoppedStage()
-    // Root writes everywhere but to what is marked so.
-    let marked = stage.cache + "/1"
-    guard (try? CacheFiles.shell("chattr +i \(marked) \(index)")) != nil else { return }
-    defer { try? CacheFiles.shell("chattr -i \(marked) \(index)") }
-    try stage.start()
-    let line = try stage.fetch("/0")
-    #expect(line["ok"] == .bool(true))
-    #expect(try stage.disk("state") != .string("ok"))
-    try CacheFiles.shell("chattr -i \(marked) \(index)")
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
-    try expectService(stage)
-  }
 }

@@ -121,12 +121,13 @@ extension DiskTier {
   ) {
     switch outcome {
     case .success(let record) where isCurrent: takeIn(record, of: store)
-    case .success: settle(store)
+    case .success:
+      failed(store, DiskTrouble(.gone, "the cache directory was removed"), isCurrent: false)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }
 
-  /// There is no directory to store anything in.
+  /// Nothing can be stored now: who waits for a path is told so.
   func refuseStores() {
     for store in stores.takeBatch(most: .max, bytes: .max) { settle(store) }
   }
@@ -209,7 +210,7 @@ extension DiskTier {
   }
 
   /// Makes twice the room that is asked for, so that the next picture finds some too.
-  private func makeRoom(for bytes: Int) -> Bool {
+  func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
     evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0))
     return index.allocated < before

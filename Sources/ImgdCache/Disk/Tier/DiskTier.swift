@@ -41,6 +41,8 @@ package final class DiskTier {
   private let startedAt: Instant
 
   var directory: DiskDirectory?
+  /// Whether paths still lead to it.
+  var isInPlace = true
   var index = DiskIndex()
   /// Changes with every index: what was asked of an earlier one is not answered any more.
   var generation = 0
@@ -52,6 +54,8 @@ package final class DiskTier {
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
   var purging = 0
+  /// Purges that could not be written.
+  var owed: [OwedPurge] = []
   /// It will be known soon whether anything can be stored.
   private(set) var isOpening = false
   var afterPurge: [() -> Void] = []
@@ -174,11 +178,13 @@ package final class DiskTier {
 
   private func opened(_ opening: DiskOpening) {
     directory = opening.directory
+    isInPlace = true
     watch = ShelfWatch(opening.directory)
     sightings += 1
     trustsFiles = opening.wasClean
     retryPause = Self.firstRetryPause
     state = .ok
+    carryOutOwed()
     let directory = opening.directory
     reader?.submit({ reader in
       Result { () throws(DiskTrouble) in try reader.open(directory) }
@@ -288,9 +294,10 @@ package final class DiskTier {
     switch trouble.kind {
     case .gone where directory != nil, .indexLost where directory != nil: reopen()
     case .full, .readOnly, .broken, .gone, .indexLost:
-      state = directory == nil ? .off : .readOnly
+      // Nothing is told of what should have been purged.
+      state = directory == nil || !owed.isEmpty ? .off : .readOnly
       isFull = trouble.kind == .full
-      if directory == nil { refuseStores() }
+      refuseStores()
       retryLater()
     }
   }
@@ -307,11 +314,14 @@ package final class DiskTier {
 
   private func retry() {
     guard directory != nil else { return reopen() }
+    // The room may be taken by our own files, down to where not even the index can be written.
+    if isFull { _ = makeRoom(for: 0) }
     order({ (writer) throws(DiskTrouble) in try writer.probe() }) { [unowned self] answer in
       guard answer != nil else { return }
       retryPause = Self.firstRetryPause
       if state == .readOnly { onNews(.recovered) }
       state = .ok
+      carryOutOwed()
     }
   }
 
