@@ -145,13 +145,15 @@ package final class DiskTier {
   }
 
   /// Opens what the path leads to now, with an index that knows nothing yet.
-  func reopen() {
+  func reopen(beginningAnew: Bool = false) {
     forgetEverything()
     isOpening = true
     let path = self.path
     // The lock goes when nobody holds the directory any more.
     reader?.submit({ $0.close() }) { [unowned self, generation] in
-      begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.reopen(path) }
+      begin(generation: generation) { (writer) throws(DiskTrouble) in
+        try writer.reopen(path, beginningAnew: beginningAnew)
+      }
     }
   }
 
@@ -169,7 +171,9 @@ package final class DiskTier {
       if generation == self.generation {
         switch result {
         case .success(let opening): opened(opening)
-        case .failure(let trouble): fail(trouble)
+        case .failure(let trouble):
+          directory = nil
+          fail(trouble)
         }
       }
       endPurge()
@@ -292,7 +296,8 @@ package final class DiskTier {
   func fail(_ trouble: DiskTrouble) {
     onNews(.trouble(trouble.reason))
     switch trouble.kind {
-    case .gone where directory != nil, .indexLost where directory != nil: reopen()
+    case .gone where directory != nil: reopen()
+    case .indexLost where directory != nil: reopen(beginningAnew: true)
     case .full, .readOnly, .broken, .gone, .indexLost:
       // Nothing is told of what should have been purged.
       state = directory == nil || !owed.isEmpty ? .off : .readOnly

@@ -46,7 +46,9 @@ final class DiskWriter {
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
-  func reopen(_ path: String) throws(DiskTrouble) -> DiskOpening {
+  ///
+  /// An index that was damaged further inside than opening looks is given up.
+  func reopen(_ path: String, beginningAnew: Bool) throws(DiskTrouble) -> DiskOpening {
     // The lock goes with the directory, so that it can be taken again.
     close()
     let directory: DiskDirectory
@@ -55,7 +57,9 @@ final class DiskWriter {
     } catch {
       throw DiskTrouble(.broken, error.description)
     }
-    return try open(directory)
+    guard beginningAnew else { return try open(directory) }
+    self.directory = directory
+    return try beginAnew(in: directory)
   }
 
   /// An index that cannot be read is kept for whoever wants to look at it. Its pictures are lost to
