@@ -27,7 +27,8 @@ import Testing
     var wrong = 0
     for (index, client) in clients.enumerated() {
       let line = try client.receive()
-      let bytes = line["path"]?.string.flatMap(readBytes) ?? Base64.decode(line["data"]?.string ?? "")
+      let bytes =
+        line["path"]?.string.flatMap(readBytes) ?? Base64.decode(line["data"]?.string ?? "")
       if bytes != pictures[index % Self.urls] { wrong += 1 }
     }
     #expect(wrong == 0)

@@ -69,7 +69,9 @@ import Testing
     let line = try stage.fetch("/a", fields)
     #expect(line["path"] == .null)
     #expect(line["deliver_note"]?.string?.isEmpty == false)
-    #expect(try stage.fetch("/a", (fields.isEmpty ? "" : fields + ",") + #""deliver":"none""#)["bytes"] == .integer(1_000))
+    #expect(
+      try stage.fetch("/a", (fields.isEmpty ? "" : fields + ",") + #""deliver":"none""#)["bytes"]
+        == .integer(1_000))
     #expect(stage.files.isEmpty)
     #expect(try stage.count("entries") == 0)
     try stage.restart()

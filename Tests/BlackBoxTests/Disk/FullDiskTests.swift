@@ -53,17 +53,25 @@ private final class SmallDisk {
     return line
   }
 
+  /// Large beside the log of the index, which takes some megabytes.
   @Test func `gives up what was used last so that new pictures fit`() throws {
-    let disk = try SmallDisk(kilobytes: 2_000)
+    let disk = try SmallDisk(kilobytes: 20_000)
     let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=0s", directory: disk.path + "/cache")
-    plan(60, 100_000, on: stage)
-    for number in 0..<60 { _ = try fetch(number, 100_000, from: stage) }
+    let pictures = (0..<60).map { number in
+      png(seed: UInt64(number)) + [UInt8](repeating: UInt8(number), count: 500_000)
+    }
+    for number in 0..<60 {
+      stage.origin.plan("/\(number)", .picture(pictures[number]))
+      let line = try stage.fetch("/\(number)")
+      if let path = line["path"]?.string { #expect(readBytes(path) == pictures[number]) }
+    }
     #expect(try stage.count("evictions") > 20)
     #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
-    #expect(try stage.becomes { try fetch(59, 100_000, from: stage)["path"]?.string != nil })
+    #expect(try stage.path(of: "/59").isEmpty == false)
     #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
     try stage.restart()
     #expect(try stage.becomes { try stage.agrees() })
+    #expect(try stage.count("entries") > 10)
   }
 
   @Test func `fails no fetch, says so, and recovers when there is room`() throws {
@@ -110,14 +118,16 @@ private final class SmallDisk {
     _ = try fetch(0, 50_000, from: stage)
     disk.makeRoom()
     #expect(
-      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)")
+      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
+    )
     try disk.fill()
     #expect(stage.stop() == 0)
     try stage.start()
     _ = try fetch(0, 50_000, from: stage)
     disk.makeRoom()
     #expect(
-      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)")
+      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
+    )
   }
 
   @Test func `keeps nobody waiting who has asked for much at once`() throws {

@@ -107,7 +107,11 @@ private final class KillTrial {
       case 0: ("", { _ in true })
       case 1: (#","host":"\#(Self.hosts[number % 2])""#, { $0 % 2 == number % 2 })
       case 2: (#","tag":"third""#, { $0 % 3 == 0 })
-      case 3: (#","prefix":"\#(url(number))""#, { "\($0)".hasPrefix("\(number)") && $0 % 2 == number % 2 })
+      case 3:
+        (
+          #","prefix":"\#(url(number))""#,
+          { "\($0)".hasPrefix("\(number)") && $0 % 2 == number % 2 }
+        )
       default: (#","url":"\#(url(number))""#, { $0 == number })
       }
     var floors: [Int: Int] = [:]

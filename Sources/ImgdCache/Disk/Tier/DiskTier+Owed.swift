@@ -19,10 +19,10 @@ extension DiskTier {
     state = .off
   }
 
-  /// Before anything is looked for.
+  /// Before anything is looked for or stored: what comes later is not meant.
   func carryOutOwed() {
     let purges = owed
     owed = []
-    for owed in purges { purge(owed.filter, soft: owed.soft) { _ in } }
+    for owed in purges { purgeEntries(owed.filter, soft: owed.soft) { _ in } }
   }
 }

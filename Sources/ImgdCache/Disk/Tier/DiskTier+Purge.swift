@@ -69,6 +69,7 @@ extension DiskTier {
     guard isEnabled else { return then(.none) }
     guard state != .off else {
       guard purging > 0 else {
+        dropStores(matching: filter)
         owe(OwedPurge(filter: filter, soft: soft))
         return then(.none)
       }
@@ -76,13 +77,22 @@ extension DiskTier {
       return
     }
     counts.purges += 1
+    dropStores(matching: filter)
+    // What has been stored by then is found by the query.
+    sendAllStores()
+    if filter.matchesAll, !soft, isLoaded { return purgeAll(filter, then) }
+    purgeEntries(filter, soft: soft, then: then)
+  }
+
+  private func dropStores(matching filter: PurgeFilter) {
     for store in stores.all.values
     where filter.matches(key: store.image.key, tags: store.image.tags) {
       store.image.isPurged = true
     }
-    // What has been stored by then is found by the query.
-    sendAllStores()
-    if filter.matchesAll, !soft, isLoaded { return purgeAll(filter, then) }
+  }
+
+  /// Purges what the index file has by now.
+  func purgeEntries(_ filter: PurgeFilter, soft: Bool, then: @escaping (Removal) -> Void) {
     let uses = takeUses()
     let query = IndexFilter(filter, wall: wall)
     let leases = currentLeases
