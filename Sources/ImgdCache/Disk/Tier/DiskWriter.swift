@@ -206,9 +206,11 @@ final class DiskWriter {
     _ numbers: [UInt32], leases: [UInt32: Int64], at wall: Int64
   ) throws(DiskTrouble) {
     var files: [DoomedFile] = []
-    try commitRemoval(of: { _ in numbers }, leases: leases) { index throws(IndexProblem) in
-      files = try index.doom(numbers) { leases[$0] ?? 0 }
-    }
+    try commitRemoval(
+      of: { _ in numbers }, leases: leases,
+      by: { index throws(IndexProblem) in
+        files = try index.doom(numbers) { leases[$0] ?? 0 }
+      })
     try remove(files.filter { $0.keepUntil <= wall })
   }
 
@@ -217,10 +219,10 @@ final class DiskWriter {
     try commitRemoval(
       of: { index throws(IndexProblem) in
         try index.numbers(matching: IndexFilter()).map(\.number)
-      }, leases: leases
-    ) { index throws(IndexProblem) in
-      _ = try index.doomAll(keepUntil: 0, except: leases)
-    }
+      }, leases: leases,
+      by: { index throws(IndexProblem) in
+        _ = try index.doomAll(keepUntil: 0, except: leases)
+      })
     try carryOut(at: wall)
   }
 
@@ -232,16 +234,16 @@ final class DiskWriter {
     try commitRemoval(
       of: { index throws(IndexProblem) in
         soft ? [] : try index.numbers(matching: filter).map(\.number)
-      }, leases: leases
-    ) { index throws(IndexProblem) in
-      matches = try index.numbers(matching: filter)
-      let numbers = matches.map(\.number)
-      if soft {
-        try index.markStale(numbers)
-      } else {
-        _ = try index.doom(numbers) { leases[$0] ?? 0 }
-      }
-    }
+      }, leases: leases,
+      by: { index throws(IndexProblem) in
+        matches = try index.numbers(matching: filter)
+        let numbers = matches.map(\.number)
+        if soft {
+          try index.markStale(numbers)
+        } else {
+          _ = try index.doom(numbers) { leases[$0] ?? 0 }
+        }
+      })
     return matches
   }
 
@@ -268,7 +270,7 @@ final class DiskWriter {
   /// has been promised them: a row without its file is a miss.
   private func commitRemoval(
     of numbers: (IndexFile) throws(IndexProblem) -> [UInt32], leases: [UInt32: Int64],
-    _ body: (IndexFile) throws(IndexProblem) -> Void
+    by body: (IndexFile) throws(IndexProblem) -> Void
   ) throws(DiskTrouble) {
     do throws(DiskTrouble) {
       try commit(body)
