@@ -70,6 +70,7 @@ extension DiskTier {
   /// time.
   func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
+    guard isInPlace else { return .missing }
     if index[place].seenIn == sightings { return .sound }
     guard looks[entry.number] == nil else { return .wouldWait }
     guard let directory, let file = pictureFile(of: entry) else { return .damaged }
@@ -114,6 +115,7 @@ extension DiskTier {
     for news in watch.news() {
       guard case .touched(let file) = news else {
         sightings += 1
+        isInPlace = directory?.isInPlace() == true
         continue
       }
       if let place = index.place(of: file.digest), index[place].number == file.number {

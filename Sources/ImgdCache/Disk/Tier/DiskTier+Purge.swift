@@ -68,18 +68,31 @@ extension DiskTier {
   package func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (Removal) -> Void) {
     guard isEnabled else { return then(.none) }
     guard state != .off else {
-      guard purging > 0 else { return then(.none) }
+      guard purging > 0 else {
+        dropStores(matching: filter)
+        owe(OwedPurge(filter: filter, soft: soft))
+        return then(.none)
+      }
       afterPurge.append { [unowned self] in purge(filter, soft: soft, then: then) }
       return
     }
     counts.purges += 1
+    dropStores(matching: filter)
+    // What has been stored by then is found by the query.
+    sendAllStores()
+    if filter.matchesAll, !soft, isLoaded { return purgeAll(filter, then) }
+    purgeEntries(filter, soft: soft, then: then)
+  }
+
+  private func dropStores(matching filter: PurgeFilter) {
     for store in stores.all.values
     where filter.matches(key: store.image.key, tags: store.image.tags) {
       store.image.isPurged = true
     }
-    // What has been stored by then is found by the query.
-    sendAllStores()
-    if filter.matchesAll, !soft { return purgeAll(then) }
+  }
+
+  /// Purges what the index file has by now.
+  func purgeEntries(_ filter: PurgeFilter, soft: Bool, then: @escaping (Removal) -> Void) {
     let uses = takeUses()
     let query = IndexFilter(filter, wall: wall)
     let leases = currentLeases
@@ -88,23 +101,24 @@ extension DiskTier {
       try writer.note(uses)
       return try writer.purge(query, soft: soft, leases: leases)
     }) { [unowned self] matches in
+      if matches == nil { owe(OwedPurge(filter: filter, soft: soft)) }
       then(take(matches ?? [], soft: soft))
       if !soft { carryOut() }
       endPurge()
     }
   }
 
-  private func purgeAll(_ then: @escaping (Removal) -> Void) {
+  private func purgeAll(_ filter: PurgeFilter, _ then: @escaping (Removal) -> Void) {
     var removal = Removal()
     for place in Array(index.places) {
       let allocated = index.remove(place).allocated
       removal.count(allocated)
     }
-    isLoaded = true
     let (wall, leases) = (self.wall, currentLeases)
     purging += 1
     order({ (writer) throws(DiskTrouble) in try writer.doomAll(leases: leases, at: wall) }) {
-      [unowned self] _ in
+      [unowned self] done in
+      if done == nil { owe(OwedPurge(filter: filter, soft: false)) }
       then(removal)
       carryOutLater(after: limits.lease)
       endPurge()
@@ -151,7 +165,7 @@ extension DiskTier {
     }
   }
 
-  private func carryOutLater(after delay: Duration) {
+  func carryOutLater(after delay: Duration) {
     if let carryingOut, carryingOut.deadline <= loop.now + delay { return }
     carryingOut?.cancel()
     carryingOut = loop.schedule(after: delay) { [unowned self] in

@@ -121,24 +121,28 @@ extension DiskTier {
   ) {
     switch outcome {
     case .success(let record) where isCurrent: takeIn(record, of: store)
-    case .success: settle(store)
+    case .success:
+      failed(store, DiskTrouble(.gone, "the cache directory was removed"), isCurrent: false)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }
 
-  /// There is no directory to store anything in.
+  /// Nothing can be stored now: who waits for a path is told so.
   func refuseStores() {
     for store in stores.takeBatch(most: .max, bytes: .max) { settle(store) }
   }
 
   private func takeIn(_ record: IndexRecord, of store: DiskStores.Store) {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
-    if let old = index.place(of: digest) {
+    let old = index.place(of: digest)
+    if let old {
       index.remove(old)
       counts.replacements += 1
     } else {
       counts.insertions += 1
     }
+    // What it replaces, in the index file at least, stays for a lease.
+    if old != nil || !isLoaded { carryOutLater(after: limits.lease) }
     var entry = DiskEntry(record, isTrusted: true)
     entry.lastAccess = UInt32(clamping: wall)
     let place = index.insert(entry)
@@ -206,7 +210,7 @@ extension DiskTier {
   }
 
   /// Makes twice the room that is asked for, so that the next picture finds some too.
-  private func makeRoom(for bytes: Int) -> Bool {
+  func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
     evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0))
     return index.allocated < before

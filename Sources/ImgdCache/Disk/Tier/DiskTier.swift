@@ -41,6 +41,8 @@ package final class DiskTier {
   private let startedAt: Instant
 
   var directory: DiskDirectory?
+  /// Whether paths still lead to it.
+  var isInPlace = true
   var index = DiskIndex()
   /// Changes with every index: what was asked of an earlier one is not answered any more.
   var generation = 0
@@ -52,6 +54,8 @@ package final class DiskTier {
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
   var purging = 0
+  /// Purges that could not be written.
+  var owed: [OwedPurge] = []
   /// It will be known soon whether anything can be stored.
   private(set) var isOpening = false
   var afterPurge: [() -> Void] = []
@@ -109,7 +113,7 @@ package final class DiskTier {
   package var isEnabled: Bool { writer != nil }
 
   /// Whether the index is being read.
-  package var isLoading: Bool { isEnabled && directory != nil && !isLoaded }
+  package var isLoading: Bool { isEnabled && (isOpening || directory != nil) && !isLoaded }
 
   package var count: Int { index.count }
   package var allocated: Int { index.allocated }
@@ -141,13 +145,15 @@ package final class DiskTier {
   }
 
   /// Opens what the path leads to now, with an index that knows nothing yet.
-  func reopen() {
+  func reopen(beginningAnew: Bool = false) {
     forgetEverything()
     isOpening = true
     let path = self.path
     // The lock goes when nobody holds the directory any more.
     reader?.submit({ $0.close() }) { [unowned self, generation] in
-      begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.reopen(path) }
+      begin(generation: generation) { (writer) throws(DiskTrouble) in
+        try writer.reopen(path, beginningAnew: beginningAnew)
+      }
     }
   }
 
@@ -165,7 +171,9 @@ package final class DiskTier {
       if generation == self.generation {
         switch result {
         case .success(let opening): opened(opening)
-        case .failure(let trouble): fail(trouble)
+        case .failure(let trouble):
+          directory = nil
+          fail(trouble)
         }
       }
       endPurge()
@@ -174,11 +182,13 @@ package final class DiskTier {
 
   private func opened(_ opening: DiskOpening) {
     directory = opening.directory
+    isInPlace = true
     watch = ShelfWatch(opening.directory)
     sightings += 1
     trustsFiles = opening.wasClean
     retryPause = Self.firstRetryPause
     state = .ok
+    carryOutOwed()
     let directory = opening.directory
     reader?.submit({ reader in
       Result { () throws(DiskTrouble) in try reader.open(directory) }
@@ -286,11 +296,13 @@ package final class DiskTier {
   func fail(_ trouble: DiskTrouble) {
     onNews(.trouble(trouble.reason))
     switch trouble.kind {
-    case .gone where directory != nil, .indexLost where directory != nil: reopen()
+    case .gone where directory != nil: reopen()
+    case .indexLost where directory != nil: reopen(beginningAnew: true)
     case .full, .readOnly, .broken, .gone, .indexLost:
-      state = directory == nil ? .off : .readOnly
+      // Nothing is told of what should have been purged.
+      state = directory == nil || !owed.isEmpty ? .off : .readOnly
       isFull = trouble.kind == .full
-      if directory == nil { refuseStores() }
+      refuseStores()
       retryLater()
     }
   }
@@ -307,11 +319,14 @@ package final class DiskTier {
 
   private func retry() {
     guard directory != nil else { return reopen() }
+    // The room may be taken by our own files, down to where not even the index can be written.
+    if isFull { _ = makeRoom(for: 0) }
     order({ (writer) throws(DiskTrouble) in try writer.probe() }) { [unowned self] answer in
       guard answer != nil else { return }
       retryPause = Self.firstRetryPause
       if state == .readOnly { onNews(.recovered) }
       state = .ok
+      carryOutOwed()
     }
   }
 

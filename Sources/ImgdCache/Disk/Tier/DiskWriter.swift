@@ -32,10 +32,12 @@ final class DiskWriter {
   func open(_ directory: DiskDirectory) throws(DiskTrouble) -> DiskOpening {
     close()
     self.directory = directory
+    // Somebody may have removed the index and left the files.
+    let isNew = unsafe access(directory.indexPath, F_OK) != 0
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
       self.index = index
-      return DiskOpening(directory: directory, wasClean: index.wasClean)
+      return DiskOpening(directory: directory, wasClean: index.wasClean && !isNew)
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
@@ -44,7 +46,9 @@ final class DiskWriter {
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
-  func reopen(_ path: String) throws(DiskTrouble) -> DiskOpening {
+  ///
+  /// An index that was damaged further inside than opening looks is given up.
+  func reopen(_ path: String, beginningAnew: Bool) throws(DiskTrouble) -> DiskOpening {
     // The lock goes with the directory, so that it can be taken again.
     close()
     let directory: DiskDirectory
@@ -53,7 +57,9 @@ final class DiskWriter {
     } catch {
       throw DiskTrouble(.broken, error.description)
     }
-    return try open(directory)
+    guard beginningAnew else { return try open(directory) }
+    self.directory = directory
+    return try beginAnew(in: directory)
   }
 
   /// An index that cannot be read is kept for whoever wants to look at it. Its pictures are lost to
@@ -156,7 +162,14 @@ final class DiskWriter {
       return .failure(DiskTrouble(.gone, "the directory is not open"))
     }
     do throws(SystemFailure) {
-      try directory.link(draft.prepared, as: file)
+      do throws(SystemFailure) {
+        try directory.link(draft.prepared, as: file)
+      } catch {
+        // After an index was lost, numbers begin again: no row knows of the file that has the name.
+        guard error.errno == EEXIST else { throw error }
+        try directory.remove(file)
+        try directory.link(draft.prepared, as: file)
+      }
       return .success(row.record)
     } catch {
       try? doom([row.record.number], leases: [:], at: .max)
@@ -193,17 +206,23 @@ final class DiskWriter {
     _ numbers: [UInt32], leases: [UInt32: Int64], at wall: Int64
   ) throws(DiskTrouble) {
     var files: [DoomedFile] = []
-    try commit { index throws(IndexProblem) in
-      files = try index.doom(numbers) { leases[$0] ?? 0 }
-    }
+    try commitRemoval(
+      of: { _ in numbers }, leases: leases,
+      by: { index throws(IndexProblem) in
+        files = try index.doom(numbers) { leases[$0] ?? 0 }
+      })
     try remove(files.filter { $0.keepUntil <= wall })
   }
 
   /// Removes every entry.
   func doomAll(leases: [UInt32: Int64], at wall: Int64) throws(DiskTrouble) {
-    try commit { index throws(IndexProblem) in
-      _ = try index.doomAll(keepUntil: 0, except: leases)
-    }
+    try commitRemoval(
+      of: { index throws(IndexProblem) in
+        try index.numbers(matching: IndexFilter()).map(\.number)
+      }, leases: leases,
+      by: { index throws(IndexProblem) in
+        _ = try index.doomAll(keepUntil: 0, except: leases)
+      })
     try carryOut(at: wall)
   }
 
@@ -212,15 +231,19 @@ final class DiskWriter {
     _ filter: IndexFilter, soft: Bool, leases: [UInt32: Int64]
   ) throws(DiskTrouble) -> [IndexMatch] {
     var matches: [IndexMatch] = []
-    try commit { index throws(IndexProblem) in
-      matches = try index.numbers(matching: filter)
-      let numbers = matches.map(\.number)
-      if soft {
-        try index.markStale(numbers)
-      } else {
-        _ = try index.doom(numbers) { leases[$0] ?? 0 }
-      }
-    }
+    try commitRemoval(
+      of: { index throws(IndexProblem) in
+        soft ? [] : try index.numbers(matching: filter).map(\.number)
+      }, leases: leases,
+      by: { index throws(IndexProblem) in
+        matches = try index.numbers(matching: filter)
+        let numbers = matches.map(\.number)
+        if soft {
+          try index.markStale(numbers)
+        } else {
+          _ = try index.doom(numbers) { leases[$0] ?? 0 }
+        }
+      })
     return matches
   }
 
@@ -241,6 +264,25 @@ final class DiskWriter {
       return (try? directory.remove(file)) != nil
     }
     try commit { index throws(IndexProblem) in try index.forget(gone.map(\.number)) }
+  }
+
+  /// Commits a removal. Where there is not even room for that, the files go first, as long as nobody
+  /// has been promised them: a row without its file is a miss.
+  private func commitRemoval(
+    of numbers: (IndexFile) throws(IndexProblem) -> [UInt32], leases: [UInt32: Int64],
+    by body: (IndexFile) throws(IndexProblem) -> Void
+  ) throws(DiskTrouble) {
+    do throws(DiskTrouble) {
+      try commit(body)
+    } catch {
+      guard error.kind == .full, let directory, let index, let found = try? numbers(index)
+      else { throw error }
+      for number in found where leases[number] == nil {
+        guard let row = try? index.row(number: number), let file = row.file else { continue }
+        try? directory.remove(file)
+      }
+      try commit(body)
+    }
   }
 
   fileprivate func commit(

@@ -44,6 +44,8 @@ final class ShelfWatch {
   /// What others have done since the last time.
   func news() -> [News] {
     watch.events().compactMap { event in
+      // That is our own writing.
+      if event.name?.hasPrefix("index.db") == true { return nil }
       guard let number = event.directory, areShelves.contains(number), let name = event.name else {
         forget()
         return .everything
