@@ -93,7 +93,7 @@ extension FetchPipeline {
     }
   }
 
-  private func storeInMemory(_ image: CachedImage) {
+  func storeInMemory(_ image: CachedImage) {
     guard case .stored(let evicted) = memory.add(image, at: loop.now) else {
       if !image.isPurged, memory.peek(image.key)?.serial ?? .max < image.serial {
         _ = memory.remove(image.key)
@@ -151,8 +151,12 @@ extension FetchPipeline {
     then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
   ) {
     downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    if !marksOnly {
+      for image in outcomes.images { image.purge(filter, at: loop.now) }
+    }
     var fromMemory = Removal.none
     if tiers != .disk {
+      memoryPurges += 1
       negatives.remove(where: filter, at: loop.now)
       fromMemory = memory.purge(filter, soft: marksOnly, at: loop.now)
       if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromMemory) }
@@ -166,6 +170,7 @@ extension FetchPipeline {
 
   /// Empties the memory tier; what is on its way is stored as if nothing had happened.
   func removeAll() -> Removal {
+    memoryPurges += 1
     let removed = memory.removeAll()
     hub.cache(.removedAll, removed)
     return removed
@@ -180,13 +185,17 @@ extension ImageFacts {
   }
 }
 
-extension CachedImage {
-  var format: PictureFormat {
-    guard let format = PictureFormat(rawValue: facts.format) else {
+extension ImageFacts {
+  var pictureFormat: PictureFormat {
+    guard let known = PictureFormat(rawValue: format) else {
       preconditionFailure("an image is stored with a format that was recognised")
     }
-    return format
+    return known
   }
+}
+
+extension CachedImage {
+  var format: PictureFormat { facts.pictureFormat }
 
   /// Whether the origin would answer a job's request with it, as far as Vary says.
   func isFor(_ job: FetchJob) -> Bool { isFor(sent: job.mergeKey.sent) }

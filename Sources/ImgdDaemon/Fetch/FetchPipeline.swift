@@ -23,8 +23,10 @@ final class FetchPipeline {
   private(set) var outcomes: Outcomes
   /// What origins have said is not there.
   var negatives = NegativeCache<FetchFailure>()
-  private var receipts = ReceiptSource()
-  private(set) var hitLatency = LatencyHistogram()
+  /// What is being read from disk when memory is emptied is not put into it afterwards.
+  var memoryPurges = 0
+  var receipts = ReceiptSource()
+  var hitLatency = LatencyHistogram()
   private(set) var fetchLatency = LatencyHistogram()
   private var whenDrained: (() -> Void)?
 
@@ -56,6 +58,7 @@ final class FetchPipeline {
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
     if answerPlainHit(request, id: id, to: session) { return }
+    if answerPlainDiskHit(request, id: id, to: session) { return }
     do throws(WireError) {
       try accept(request, id: id, from: session)
     } catch {
@@ -160,27 +163,26 @@ final class FetchPipeline {
       return consider(DeliveredImage(image: found, source: .memory), for: job)
     }
     memory.noteMiss()
+    let purges = memoryPurges
     let fetching = disk.fetch(job.mergeKey.key) { [unowned self] image in
       // Who asked may have left.
-      if jobs[job.receipt] === job { foundOnDisk(image, for: job) }
+      guard jobs[job.receipt] === job else { return }
+      foundOnDisk(image, for: job, mayKeep: purges == memoryPurges)
     }
     switch fetching {
     case .nothing: consider(nil, for: job)
-    case .image(let image): foundOnDisk(image, for: job)
+    case .image(let image): foundOnDisk(image, for: job, mayKeep: true)
     case .later: if let limit = job.request.timeout { expect(job, within: limit) }
     }
   }
 
-  /// A disk hit goes into memory, unless something newer has got there meanwhile.
-  private func foundOnDisk(_ found: CachedImage?, for job: FetchJob) {
-    if let newer = memory.peek(job.mergeKey.key), newer !== found, newer.isFor(job) {
-      return consider(DeliveredImage(image: newer, source: .memory), for: job)
+  /// A disk hit goes into memory, unless it, or something newer, has got there meanwhile.
+  private func foundOnDisk(_ found: CachedImage?, for job: FetchJob, mayKeep: Bool) {
+    if let there = memory.peek(job.mergeKey.key), there.isFor(job) {
+      return consider(DeliveredImage(image: there, source: .memory), for: job)
     }
     guard let found, found.isFor(job) else { return consider(nil, for: job) }
-    if job.request.keepsInMemory, case .stored(let evicted) = memory.add(found, at: loop.now) {
-      hub.cache(.stored, entries: 1, bytes: found.payload.count)
-      hub.cache(.evicted, evicted)
-    }
+    if job.request.keepsInMemory, mayKeep { storeInMemory(found) }
     consider(DeliveredImage(image: found, source: .disk), for: job)
   }
 
@@ -319,7 +321,7 @@ final class FetchPipeline {
       disk.lend(delivered.image, mayStore: job.request.keepsOnDisk) == .waiting
     else { return end(job, outcome) }
     job.isStoring = true
-    disk.whenSettled(delivered.image) { [unowned self] _ in
+    disk.whenSettled(delivered.image) { [unowned self] in
       // It may have been cancelled meanwhile, or its time may be over.
       if jobs[job.receipt] === job { end(job, outcome) }
     }

@@ -51,7 +51,7 @@ extension DiskTier {
     guard isEnabled, key.scope == nil else { return }
     let digest = KeyDigest(url: key.url.text, identifier: key.identifier)
     if let place = index.place(of: digest) { remove([place], as: .purge) }
-    for store in stores.all.values where store.image.key == key { store.isPurged = true }
+    for store in stores.all.values where store.image.key == key { store.image.isPurged = true }
     guard !isLoaded else { return }
     // The file may know of an entry that memory does not know yet.
     var filter = PurgeFilter()
@@ -75,7 +75,7 @@ extension DiskTier {
     counts.purges += 1
     for store in stores.all.values
     where filter.matches(key: store.image.key, tags: store.image.tags) {
-      store.isPurged = true
+      store.image.isPurged = true
     }
     // What has been stored by then is found by the query.
     sendAllStores()

@@ -5,9 +5,7 @@ struct DiskStores {
   final class Store {
     let image: CachedImage
     let order: StoreOrder
-    var settled: [(DiskTier.Lending) -> Void] = []
-    /// A purge has matched it: it goes again as soon as it is there.
-    var isPurged = false
+    var settled: [() -> Void] = []
     /// Room was made for it once already.
     var wasRetried = false
 
@@ -42,7 +40,7 @@ struct DiskStores {
 
   /// The newest image under a key that is on its way.
   func image(for key: CacheKey) -> CachedImage? {
-    byKey[key].flatMap { $0.isPurged ? nil : $0.image }
+    byKey[key].flatMap { $0.image.isPurged ? nil : $0.image }
   }
 
   mutating func takeBatch(most: Int, bytes limit: Int) -> [Store] {
@@ -60,7 +58,7 @@ struct DiskStores {
 extension DiskTier {
   /// Why an image would not be kept; nil when it would.
   package func shouldCache(_ image: CachedImage) -> PathRefusal? {
-    if !isEnabled || state == .off { return .off }
+    if !isEnabled || (state == .off && !isOpening) { return .off }
     if image.key.scope != nil { return .credentials }
     if image.isPurged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
@@ -123,14 +121,14 @@ extension DiskTier {
   ) {
     switch outcome {
     case .success(let record) where isCurrent: takeIn(record, of: store)
-    case .success: settle(store, .refused(.lost))
+    case .success: settle(store)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }
 
   /// There is no directory to store anything in.
   func refuseStores() {
-    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store, .refused(.off)) }
+    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store) }
   }
 
   private func takeIn(_ record: IndexRecord, of store: DiskStores.Store) {
@@ -145,26 +143,27 @@ extension DiskTier {
     entry.lastAccess = UInt32(clamping: wall)
     let place = index.insert(entry)
     store.image.file = storedFile(of: entry, at: place)
-    guard !store.isPurged else {
+    if store.image.isPurged {
+      // A purge came while it was written.
       remove([place], as: .purge)
-      return settle(store, .refused(.purged))
+    } else {
+      onNews(.stored(bytes: Int(entry.bytes)))
     }
-    onNews(.stored(bytes: Int(entry.bytes)))
-    settle(store, lend(store.image, mayStore: false))
+    settle(store)
   }
 
   /// Without room, what was not used for longest goes, and the store is tried once more.
   private func failed(
     _ store: DiskStores.Store, _ trouble: DiskTrouble, isCurrent: Bool
   ) {
-    if !store.wasRetried, !store.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
+    if !store.wasRetried, !store.image.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
       store.wasRetried = true
       stores.unsent.insert(store, at: 0)
       return
     }
     counts.writeErrors += 1
     if isCurrent { fail(trouble) }
-    settle(store, .refused(trouble.kind == .full ? .full : .readOnly))
+    settle(store)
   }
 
   private func mayRetry(
@@ -179,9 +178,9 @@ extension DiskTier {
     }
   }
 
-  private func settle(_ store: DiskStores.Store, _ lending: Lending) {
+  private func settle(_ store: DiskStores.Store) {
     stores.remove(store)
-    for settled in store.settled { settled(lending) }
+    for settled in store.settled { settled() }
   }
 
   /// The origin has confirmed an image that is on disk: its file stays as it is.
@@ -193,6 +192,7 @@ extension DiskTier {
     row.record.allocated = entry.allocated
     index[file.place].freshUntil = UInt32(clamping: row.record.freshUntil)
     index[file.place].storedAt = UInt32(clamping: row.record.storedAt)
+    index[file.place].isPlain = EntryFlags(image).contains(.plain)
     let renewed = row
     order { (writer) throws(DiskTrouble) in try writer.renew(renewed) }
   }

@@ -47,15 +47,23 @@ package final class DiskTier {
   /// A stop was not clean: bytes are compared with their checksum before they are used.
   private var trustsFiles = true
 
-  var loads: [KeyDigest: [(CachedImage?) -> Void]] = [:]
+  var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
   var purging = 0
+  /// It will be known soon whether anything can be stored.
+  private(set) var isOpening = false
   var afterPurge: [() -> Void] = []
   var leases: [UInt32: Int64] = [:]
   var carryingOut: Timer?
   private var touched: [(place: Int, number: UInt32)] = []
+  var watch: ShelfWatch?
+  /// Files that were seen in an earlier count than this have to be looked at again.
+  var sightings: UInt32 = 1
+  var heardAt: Instant?
+  /// Files that are being looked at, and who waits for that.
+  var looks: [UInt32: [() -> Void]] = [:]
   private var retryPause = firstRetryPause
   private var isRetrying = false
   /// That nothing can be written is for want of room.
@@ -117,11 +125,13 @@ package final class DiskTier {
 
   /// Closes everything in order; what was asked before is done.
   package func stop() {
+    sendAllStores()
     let uses = takeUses()
-    writer?.submit({ $0.close(uses) })
+    // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
-    writer?.stop()
     reader?.stop()
+    writer?.submit({ $0.close(uses) })
+    writer?.stop()
   }
 
   // MARK: Opening
@@ -133,6 +143,7 @@ package final class DiskTier {
   /// Opens what the path leads to now, with an index that knows nothing yet.
   func reopen() {
     forgetEverything()
+    isOpening = true
     let path = self.path
     // The lock goes when nobody holds the directory any more.
     reader?.submit({ $0.close() }) { [unowned self, generation] in
@@ -148,7 +159,9 @@ package final class DiskTier {
     }
     // Who asks meanwhile waits, as during a purge.
     purging += 1
+    isOpening = true
     writer?.submit(job) { [unowned self] result in
+      isOpening = false
       if generation == self.generation {
         switch result {
         case .success(let opening): opened(opening)
@@ -161,6 +174,8 @@ package final class DiskTier {
 
   private func opened(_ opening: DiskOpening) {
     directory = opening.directory
+    watch = ShelfWatch(opening.directory)
+    sightings += 1
     trustsFiles = opening.wasClean
     retryPause = Self.firstRetryPause
     state = .ok
@@ -183,12 +198,13 @@ package final class DiskTier {
     isLoaded = false
     state = .off
     directory = nil
+    watch = nil
     leases = [:]
     touched = []
     removedWhileLoading = []
     let waiting = loads.values.flatMap(\.self)
     loads = [:]
-    for answer in waiting { answer(nil) }
+    for waiter in waiting { waiter.then(nil) }
   }
 
   // MARK: Reading the index at the start
