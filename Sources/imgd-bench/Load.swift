@@ -74,6 +74,13 @@ struct LoadResult {
   var perSecond: Double { Double(replies) / seconds }
 }
 
+/// Whether somebody takes connections at a socket.
+func isListening(_ socket: String) -> Bool {
+  let connection = bench_connect(socket)
+  if connection >= 0 { close(connection) }
+  return connection >= 0
+}
+
 /// Sends one line to a socket and gives back the one that answers it; nil when none did.
 func ask(_ socket: String, _ line: String) -> String? {
   var reply = [CChar](repeating: 0, count: 1 << 16)

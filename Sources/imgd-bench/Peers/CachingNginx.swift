@@ -22,7 +22,7 @@ struct CachingNginx {
     try File.write(Array(text.utf8), to: configuration)
     child = try bench.serve(
       ["nginx", "-c", configuration, "-p", home, "-e", log], "proxy", place: place)
-    try child.awaitReady("nginx's cache") { [socket] in File.exists(socket) }
+    try child.awaitReady("nginx's cache") { [socket] in isListening(socket) }
   }
 
   /// The pictures of some URLs of the origin, in turn.

@@ -34,7 +34,7 @@ struct Nginx {
     child = try bench.serve(
       ["nginx", "-c", configuration, "-p", home, "-e", home + "/error.log"],
       "nginx", place: place)
-    try child.awaitReady("nginx") { [socket] in File.exists(socket) }
+    try child.awaitReady("nginx") { [socket] in isListening(socket) }
   }
 
   var address: String { "127.0.0.1:\(port)" }
