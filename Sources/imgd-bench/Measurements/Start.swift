@@ -42,14 +42,13 @@ enum Start {
     count >= 1_000_000 ? "\(count / 1_000_000)M" : "\(count / 1_000)k"
   }
 
-  /// One start, all that is to be known of it.
+  /// What two starts tell: one that is left alone until all is loaded, one that is asked at once.
   private struct Launch {
     let ready: Double
     let loaded: Double
     let residentWhenReady: Double
     let residentWhenLoaded: Double
-    let wasLoading: Bool
-    /// The first hits after the first answer, and as many first hits when all is loaded.
+    /// Hits after the first answer, and as many other ones when all is loaded.
     let early: LoadResult
     let late: LoadResult
 
@@ -57,15 +56,17 @@ enum Start {
       _ bench: Bench, _ cache: String, _ count: Int, _ urls: [String]
     ) throws(BenchFailure) {
       let start = now()
-      let imgd = try Imgd(bench, settings: Imgd.roomy, cache: cache)
+      var imgd = try Imgd(bench, settings: Imgd.roomy, cache: cache)
       ready = now() - start
       let facts = ProcessFacts(imgd.child)
       residentWhenReady = Double(try facts.residentBytes)
-      early = try imgd.hits(Array(urls.prefix(asked)), deliver: "path").askOnce(.alone)
-      wasLoading = try imgd.isLoading
       try imgd.awaitLoaded()
       loaded = now() - start
       residentWhenLoaded = Double(try facts.residentBytes)
+      imgd.child.end()
+      imgd = try Imgd(bench, settings: Imgd.roomy, cache: cache)
+      early = try imgd.hits(Array(urls.prefix(asked)), deliver: "path").askOnce(.alone)
+      try imgd.awaitLoaded()
       let known = try imgd.stat("disk", "entries")
       late = try imgd.hits(Array(urls.suffix(asked)), deliver: "path").askOnce(.alone)
       guard known == count, try imgd.stat("downloads", "started") == 0 else {
@@ -95,7 +96,7 @@ enum Start {
             ratios: Ratios(early, to: starts.map { $0.late[keyPath: path] })
           ))
       }
-      report.note("in \(starts.count { $0.wasLoading }) of \(starts.count) all were before the end")
+      report.note("the first hits took \(Figure(median(starts.map(\.early.seconds)), "s").text)")
     }
 
     private func add(
