@@ -16,8 +16,9 @@ final class Daemon {
 
   /// How long what runs may go on when the daemon is told to stop.
   private static let drainLimit = Duration.seconds(10)
-  /// How long the first answer may wait for the index of the disk tier.
-  private static let loadLimit = Duration.milliseconds(40)
+  /// How long the first answer may wait for the index of the disk tier to be opened, and read.
+  private static let openLimit = Duration.seconds(5)
+  private static let loadLimit = Duration.milliseconds(50)
 
   private let loop: EventLoop
   private let engine: TransferEngine
@@ -123,11 +124,18 @@ final class Daemon {
     reloader.stop()
   }
 
-  /// A small index is read before anybody is served; a large one is read while they are.
+  /// The index is opened before anybody is served, and a small one is read; a large one is read
+  /// while they are.
   private func loadIndex() {
-    let timeIsUp = loop.now + Self.loadLimit
-    loop.schedule(after: Self.loadLimit) {}
-    while disk.isLoading, loop.now < timeIsUp { loop.tick(waiting: true) }
+    wait(atMost: Self.openLimit) { disk.isOpening }
+    wait(atMost: Self.loadLimit) { disk.isLoading }
+  }
+
+  private func wait(atMost limit: Duration, while isWaiting: () -> Bool) {
+    let timeIsUp = loop.now + limit
+    let alarm = loop.schedule(after: limit) {}
+    while isWaiting(), loop.now < timeIsUp { loop.tick(waiting: true) }
+    alarm.cancel()
   }
 
   private func take(signal: CInt) {

@@ -57,7 +57,7 @@ package final class DiskTier {
   /// Purges that could not be written.
   var owed: [OwedPurge] = []
   /// It will be known soon whether anything can be stored.
-  private(set) var isOpening = false
+  package internal(set) var isOpening = false
   var afterPurge: [() -> Void] = []
   var leases: [UInt32: Int64] = [:]
   var carryingOut: Timer?
