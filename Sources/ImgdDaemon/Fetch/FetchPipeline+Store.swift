@@ -284,11 +284,10 @@ extension FetchOutcome {
     }
   }
 
-  /// The stale image that a waiter may be shown when the origin fails.
+  /// What a waiter may be shown of what is stored, when the origin fails.
   private func standingIn(for job: FetchJob) -> FetchOutcome {
-    guard case .failure(let failure) = self, failure.isOfOrigin, var fallback = job.fallback
+    guard case .failure(let failure) = self, failure.isOfOrigin, let fallback = job.fallback
     else { return self }
-    fallback.isStale = true
     return .image(fallback)
   }
 

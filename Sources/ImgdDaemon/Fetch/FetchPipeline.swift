@@ -208,14 +208,18 @@ final class FetchPipeline {
   private func hit(_ found: DeliveredImage, for job: FetchJob) {
     if found.source == .memory { memory.noteUse(of: found.image, at: loop.now) }
     hitLatency.record(Instant.current.nanoseconds - loop.now.nanoseconds)
-    var delivered = found
-    delivered.isStale = !found.image.isFresh(at: loop.now)
-    endAtOnce(job, FetchOutcome.image(delivered).own(of: job))
+    endAtOnce(job, FetchOutcome.image(asShown(found)).own(of: job))
+  }
+
+  private func asShown(_ found: DeliveredImage) -> DeliveredImage {
+    var shown = found
+    shown.isStale = !found.image.isFresh(at: loop.now)
+    return shown
   }
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { memory.noteMiss() }
-    if mayFallBack { job.fallback = found }
+    if mayFallBack { job.fallback = found.map(asShown) }
     if let failure = knownFailure(for: job) {
       return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
     }

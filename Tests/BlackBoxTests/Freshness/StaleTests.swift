@@ -126,6 +126,35 @@ import Testing
     #expect(try stage.outcome("/b") == "connect")
   }
 
+  /// A request that wants its origin's consent, what the origin has said, and what is shown when it
+  /// fails.
+  static let consents: [(mode: String, control: String, outcome: String)] = [
+    ("no-cache", "max-age=1000", "http_status"), ("no-cache", "max-age=0", "http_status"),
+    ("no-cache", "max-age=1000, stale-if-error=9", "hit"),
+    ("no-cache", "max-age=0, stale-if-error=1000", "hit stale"),
+    ("no-cache", "max-age=1000, immutable", "hit"),
+    ("no-cache", "max-age=0, immutable", "http_status"),
+    ("reload", "max-age=1000, immutable, stale-if-error=1000", "http_status"),
+    ("no-store", "max-age=1000, immutable, stale-if-error=1000", "http_status"),
+  ]
+
+  @Test(arguments: HitTier.allCases)
+  func `who wants the origin's consent goes without it only by the origin's word`(
+    tier: HitTier
+  ) throws {
+    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    for (number, row) in Self.consents.enumerated() {
+      let path = "/\(number)"
+      stage.origin.plan(
+        path, .picture(png(), headers: [("Cache-Control", row.control)]), .status(500))
+      try stage.fetch(path)
+      try stage.leave(in: tier)
+      let wanted =
+        row.outcome.hasPrefix("hit") ? tier.rawValue + row.outcome.dropFirst(3) : row.outcome
+      #expect(try stage.outcome(path, #""cache":"\#(row.mode)""#) == wanted, "\(row)")
+    }
+  }
+
   /// The time may be the client's own, or the server's for any download.
   @Test(arguments: HitTier.allCases, [("", "1s"), (#""timeout_ms":300"#, "60s")])
   func `a stale picture stands in when the time is over`(
