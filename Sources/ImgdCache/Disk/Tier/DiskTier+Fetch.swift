@@ -51,14 +51,15 @@ extension DiskTier {
   private func lookUp(
     _ digest: KeyDigest, _ key: CacheKey, then: @escaping (CachedImage?) -> Void
   ) {
-    ask({ (reader) throws(DiskTrouble) in try reader.record(digest) }, orElse: { then(nil) }) {
-      [unowned self] record in
-      guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
-        counts.misses += 1
-        return then(nil)
-      }
-      load(place, key, then: then)
-    }
+    ask(
+      { (reader) throws(DiskTrouble) in try reader.record(digest) }, orElse: { then(nil) },
+      then: { [unowned self] record in
+        guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
+          counts.misses += 1
+          return then(nil)
+        }
+        load(place, key, then: then)
+      })
   }
 
   // MARK: Loading
@@ -74,8 +75,8 @@ extension DiskTier {
       number: entry.number, bytes: Int(entry.bytes), verifies: !entry.isTrusted)
     ask(
       { (reader) throws(DiskTrouble) in reader.load(order) },
-      orElse: { [unowned self] in loaded(nil, entry, key, at: place) }
-    ) { [unowned self] answer in loaded(answer, entry, key, at: place) }
+      orElse: { [unowned self] in loaded(nil, entry, key, at: place) },
+      then: { [unowned self] answer in loaded(answer, entry, key, at: place) })
   }
 
   private func loaded(
@@ -120,9 +121,11 @@ extension DiskTier {
   /// A file is not there. If that is because its directory is not, everything begins anew.
   func lost(_ place: Int) {
     remove([place], as: .loss)
-    order({ (writer) throws(DiskTrouble) in writer.isInPlace }) { [unowned self] isInPlace in
-      if isInPlace == false { fail(DiskTrouble(.gone, "the cache directory was removed")) }
-    }
+    order(
+      { (writer) throws(DiskTrouble) in writer.isInPlace },
+      then: { [unowned self] isInPlace in
+        if isInPlace == false { fail(DiskTrouble(.gone, "the cache directory was removed")) }
+      })
   }
 
   func damaged(_ place: Int, _ reason: String) {

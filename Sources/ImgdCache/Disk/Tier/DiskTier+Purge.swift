@@ -1,67 +1,6 @@
 internal import ImgdSystem
 
 extension DiskTier {
-  /// Why entries go.
-  enum Departure {
-    case eviction, purge
-    /// Their file is not there, or not whole.
-    case loss
-  }
-
-  /// Takes entries out, here at once and on disk behind.
-  func remove(_ places: [Int], as departure: Departure) {
-    guard !places.isEmpty else { return }
-    var removal = Removal()
-    var numbers: [UInt32] = []
-    for place in places {
-      let entry = index.remove(place)
-      removal.count(entry.allocated)
-      numbers.append(entry.number)
-      if !isLoaded { removedWhileLoading.insert(entry.number) }
-    }
-    if departure == .eviction {
-      counts.evictions += removal.entries
-      counts.evictedBytes += removal.bytes
-      onNews(.evicted(removal))
-    }
-    doom(numbers)
-  }
-
-  /// So many rows and files at a time, so that a picture never waits long for the writer.
-  private static let mostAtOnce = 512
-
-  private func doom(_ numbers: [UInt32]) {
-    let wall = self.wall
-    var leases: [UInt32: Int64] = [:]
-    for number in numbers {
-      if let end = self.leases[number], end > wall { leases[number] = end }
-    }
-    for start in stride(from: 0, to: numbers.count, by: Self.mostAtOnce) {
-      let part = Array(numbers[start..<min(start + Self.mostAtOnce, numbers.count)])
-      let promised = leases
-      order({ (writer) throws(DiskTrouble) in
-        try writer.doom(part, leases: promised, at: wall)
-      })
-    }
-    if !leases.isEmpty { carryOutLater(after: limits.lease) }
-  }
-
-  /// Removes the image under a key, if there is one.
-  package func remove(_ key: CacheKey) {
-    guard isEnabled, key.scope == nil else { return }
-    let digest = KeyDigest(url: key.url.text, identifier: key.identifier)
-    if let place = index.place(of: digest) { remove([place], as: .purge) }
-    for store in stores.all.values where store.image.key == key { store.isPurged = true }
-    guard !isLoaded else { return }
-    // The file may know of an entry that memory does not know yet.
-    var filter = PurgeFilter()
-    filter.url = key.url
-    filter.identifier = key.identifier ?? ""
-    purge(filter, soft: false) { _ in }
-  }
-
-  // MARK: Purging
-
   /// Removes what matches, or marks it stale; `then` is told how much when it is on disk too.
   ///
   /// From this call on nothing that matches is found: what is looked for meanwhile waits.
@@ -84,14 +23,16 @@ extension DiskTier {
     let query = IndexFilter(filter, wall: wall)
     let leases = currentLeases
     purging += 1
-    order({ (writer) throws(DiskTrouble) in
-      try writer.note(uses)
-      return try writer.purge(query, soft: soft, leases: leases)
-    }) { [unowned self] matches in
-      then(take(matches ?? [], soft: soft))
-      if !soft { carryOut() }
-      endPurge()
-    }
+    order(
+      { (writer) throws(DiskTrouble) in
+        try writer.note(uses)
+        return try writer.purge(query, soft: soft, leases: leases)
+      },
+      then: { [unowned self] matches in
+        then(take(matches ?? [], soft: soft))
+        if !soft { carryOut() }
+        endPurge()
+      })
   }
 
   private func purgeAll(_ then: @escaping (Removal) -> Void) {
@@ -103,12 +44,13 @@ extension DiskTier {
     isLoaded = true
     let (wall, leases) = (self.wall, currentLeases)
     purging += 1
-    order({ (writer) throws(DiskTrouble) in try writer.doomAll(leases: leases, at: wall) }) {
-      [unowned self] _ in
-      then(removal)
-      carryOutLater(after: limits.lease)
-      endPurge()
-    }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.doomAll(leases: leases, at: wall) },
+      then: { [unowned self] _ in
+        then(removal)
+        carryOutLater(after: limits.lease)
+        endPurge()
+      })
   }
 
   private var currentLeases: [UInt32: Int64] {
@@ -138,27 +80,6 @@ extension DiskTier {
     }
     return removal
   }
-
-  // MARK: What is doomed
-
-  /// Removes files whose lease is over, now and again when the next one's is.
-  func carryOut() {
-    let wall = self.wall
-    order({ (writer) throws(DiskTrouble) in try writer.carryOut(at: wall) }) {
-      [unowned self] next in
-      guard let next = next ?? nil else { return }
-      carryOutLater(after: .seconds(max(next - self.wall, 1)))
-    }
-  }
-
-  private func carryOutLater(after delay: Duration) {
-    if let carryingOut, carryingOut.deadline <= loop.now + delay { return }
-    carryingOut?.cancel()
-    carryingOut = loop.schedule(after: delay) { [unowned self] in
-      carryingOut = nil
-      carryOut()
-    }
-  }
 }
 
 extension IndexFilter {
@@ -172,31 +93,5 @@ extension IndexFilter {
     storedBefore = filter.olderThan.map { wall - $0.nanoseconds / 1_000_000_000 }
     usedBefore = filter.unusedFor.map { wall - $0.nanoseconds / 1_000_000_000 }
     staleAt = filter.expired ? wall : nil
-  }
-}
-
-extension DiskTier {
-  // MARK: After an unclean stop
-
-  private static let shelvesAtOnce = 16
-
-  /// Compares files and rows, shelf by shelf: a power loss may undo what a kill cannot.
-  func lookThrough(shelf: Int) {
-    guard shelf < Shelf.all else { return }
-    let end = min(shelf + Self.shelvesAtOnce, Shelf.all)
-    order({ (writer) throws(DiskTrouble) in try writer.lookThrough(shelves: shelf..<end) }) {
-      [unowned self] lost in
-      guard let lost else { return }
-      for match in lost { forget(match) }
-      lookThrough(shelf: end)
-    }
-  }
-
-  /// An entry whose file is not there.
-  private func forget(_ match: IndexMatch) {
-    if !isLoaded { removedWhileLoading.insert(match.number) }
-    let digest = KeyDigest(high: match.digestHigh, low: match.digestLow)
-    guard let place = index.place(of: digest), index[place].number == match.number else { return }
-    index.remove(place)
   }
 }

@@ -1,62 +1,5 @@
 internal import ImgdSystem
 
-/// Pictures on their way to the disk.
-struct DiskStores {
-  final class Store {
-    let image: CachedImage
-    let order: StoreOrder
-    var settled: [(DiskTier.Lending) -> Void] = []
-    /// A purge has matched it: it goes again as soon as it is there.
-    var isPurged = false
-    /// Room was made for it once already.
-    var wasRetried = false
-
-    init(_ image: CachedImage, _ order: StoreOrder) {
-      self.image = image
-      self.order = order
-    }
-  }
-
-  /// All that have not ended, the oldest first, by the identity of their image.
-  private(set) var all: [ObjectIdentifier: Store] = [:]
-  private var byKey: [CacheKey: Store] = [:]
-  private(set) var bytes = 0
-  var unsent: [Store] = []
-  /// Batches that the writer has not answered.
-  var inFlight = 0
-
-  mutating func add(_ store: Store) {
-    all[ObjectIdentifier(store.image)] = store
-    byKey[store.image.key] = store
-    bytes += store.image.payload.count
-    unsent.append(store)
-  }
-
-  mutating func remove(_ store: Store) {
-    guard all.removeValue(forKey: ObjectIdentifier(store.image)) != nil else { return }
-    if byKey[store.image.key] === store { byKey[store.image.key] = nil }
-    bytes -= store.image.payload.count
-  }
-
-  func store(of image: CachedImage) -> Store? { all[ObjectIdentifier(image)] }
-
-  /// The newest image under a key that is on its way.
-  func image(for key: CacheKey) -> CachedImage? {
-    byKey[key].flatMap { $0.isPurged ? nil : $0.image }
-  }
-
-  mutating func takeBatch(most: Int, bytes limit: Int) -> [Store] {
-    var count = 0
-    var bytes = 0
-    while count < min(most, unsent.count), count == 0 || bytes < limit {
-      bytes += unsent[count].image.payload.count
-      count += 1
-    }
-    defer { unsent.removeFirst(count) }
-    return Array(unsent.prefix(count))
-  }
-}
-
 extension DiskTier {
   /// Why an image would not be kept; nil when it would.
   package func shouldCache(_ image: CachedImage) -> PathRefusal? {
@@ -108,14 +51,16 @@ extension DiskTier {
     let orders = batch.map(\.order)
     let minFree = limits.minFree
     stores.inFlight += 1
-    writer?.submit({ $0.store(orders, keepingFree: minFree) }) { [unowned self, generation] in
-      stores.inFlight -= 1
-      for (store, outcome) in zip(batch, $0) {
-        stored(store, outcome, isCurrent: generation == self.generation)
-      }
-      trim()
-      sendStores()
-    }
+    writer?.submit(
+      { $0.store(orders, keepingFree: minFree) },
+      then: { [unowned self, generation] in
+        stores.inFlight -= 1
+        for (store, outcome) in zip(batch, $0) {
+          stored(store, outcome, isCurrent: generation == self.generation)
+        }
+        trim()
+        sendStores()
+      })
   }
 
   private func stored(
@@ -195,50 +140,5 @@ extension DiskTier {
     index[file.place].storedAt = UInt32(clamping: row.record.storedAt)
     let renewed = row
     order { (writer) throws(DiskTrouble) in try writer.renew(renewed) }
-  }
-
-  // MARK: Room
-
-  /// Removes what was not used for longest, once there is more than the capacity.
-  func trim() {
-    guard isLoaded, index.allocated > limits.capacity else { return }
-    evict(until: limits.preferred)
-  }
-
-  /// Makes twice the room that is asked for, so that the next picture finds some too.
-  private func makeRoom(for bytes: Int) -> Bool {
-    let before = index.allocated
-    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0))
-    return index.allocated < before
-  }
-
-  private func evict(until wanted: Int) {
-    var left = index.allocated
-    var victims: [Int] = []
-    let wall = self.wall
-    for place in index.leastRecentFirst {
-      guard left > wanted else { break }
-      let entry = index[place]
-      guard !entry.isLeased(at: wall) else { continue }
-      left -= entry.allocated
-      victims.append(place)
-    }
-    remove(victims, as: .eviction)
-  }
-
-  // MARK: Age
-
-  /// Looks for what has grown too old, a few times within the age.
-  func scheduleSweep() {
-    let pause = min(max((limits.maxAge ?? .seconds(3600)) / 8, .seconds(1)), .seconds(3600))
-    loop.schedule(after: pause) { [unowned self] in
-      sweep()
-      scheduleSweep()
-    }
-  }
-
-  private func sweep() {
-    remove(index.places.filter { isTooOld(index[$0]) }, as: .eviction)
-    trim()
   }
 }
