@@ -12,7 +12,8 @@ extension DiskTier {
 
   /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
   package func fetch(_ key: CacheKey, then: @escaping (CachedImage?) -> Void) -> Fetching {
-    guard isEnabled, key.scope == nil, state != .off else { return .nothing }
+    // While the directory is being opened there is something to wait for.
+    guard isEnabled, key.scope == nil, state != .off || purging > 0 else { return .nothing }
     guard purging == 0 else {
       afterPurge.append { [unowned self] in fetchAgain(key, then: then) }
       return .later
@@ -54,6 +55,11 @@ extension DiskTier {
     ask(
       { (reader) throws(DiskTrouble) in try reader.record(digest) }, orElse: { then(nil) },
       then: { [unowned self] record in
+        // What the file said may be what is being purged.
+        guard purging == 0 else {
+          afterPurge.append { [unowned self] in fetchAgain(key, then: then) }
+          return
+        }
         guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
           counts.misses += 1
           return then(nil)

@@ -4,15 +4,18 @@ internal import ImgdSystem
 package final class StoredFile {
   let place: Int
   let number: UInt32
+  /// Of the index that it is in: another one gives the same numbers to others.
+  let generation: Int
   package let path: String
   /// When it was last looked whether the file is there.
   var checkedAt: Instant?
   /// How the daemon ends an answer that tells the path.
   private var ending: [UInt8]?
 
-  init(place: Int, number: UInt32, path: String) {
+  init(place: Int, number: UInt32, generation: Int, path: String) {
     self.place = place
     self.number = number
+    self.generation = generation
     self.path = path
   }
 
@@ -52,7 +55,7 @@ extension DiskTier {
   package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
     guard isEnabled, let directory, state != .off else { return .refused(.off) }
     if stores.store(of: image) != nil { return .waiting }
-    if let file = image.file, let entry = index.entry(at: file.place, number: file.number) {
+    if let file = image.file, let entry = entry(of: file) {
       if file.checkedAt == loop.now { return lend(file.place) }
       switch check(entry, in: directory) {
       case .sound, .wouldWait:
@@ -95,12 +98,17 @@ extension DiskTier {
   /// Whether an image's own file is there, as far as the index knows.
   package func holds(_ image: CachedImage) -> Bool {
     guard let file = image.file else { return false }
-    return index.entry(at: file.place, number: file.number) != nil
+    return entry(of: file) != nil
+  }
+
+  func entry(of file: StoredFile) -> DiskEntry? {
+    file.generation == generation ? index.entry(at: file.place, number: file.number) : nil
   }
 
   func storedFile(of entry: DiskEntry, at place: Int) -> StoredFile? {
     guard let directory, let file = pictureFile(of: entry) else { return nil }
-    return StoredFile(place: place, number: entry.number, path: directory.path(of: file))
+    return StoredFile(
+      place: place, number: entry.number, generation: generation, path: directory.path(of: file))
   }
 
   func pictureFile(of entry: DiskEntry) -> PictureFile? {

@@ -6,14 +6,18 @@ extension DiskTier {
   }
 
   /// Opens what the path leads to now, with an index that knows nothing yet.
-  func reopen() {
+  ///
+  /// An index in which something is wrong may look right when it is opened: it is set aside.
+  func reopen(settingIndexAside isLost: Bool = false) {
     forgetEverything()
     let path = self.path
     // The lock goes when nobody holds the directory any more.
     reader?.submit(
       { $0.close() },
       then: { [unowned self, generation] in
-        begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.reopen(path) }
+        begin(generation: generation) { (writer) throws(DiskTrouble) in
+          try writer.reopen(path, settingIndexAside: isLost)
+        }
       })
   }
 
@@ -103,7 +107,19 @@ extension DiskTier {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
     if let place = index.place(of: digest) { return place }
     guard !removedWhileLoading.contains(record.number) else { return nil }
-    let place = index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
-    return place
+    guard suffixes.indices.contains(Int(record.format)) else {
+      refuse(record)
+      return nil
+    }
+    return index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
+  }
+
+  /// Whoever knows more formats has written it; nobody here can say what its bytes are.
+  private func refuse(_ record: IndexRecord) {
+    removedWhileLoading.insert(record.number)
+    let wall = self.wall
+    order { (writer) throws(DiskTrouble) in
+      try writer.doom([record.number], leases: [:], at: wall)
+    }
   }
 }

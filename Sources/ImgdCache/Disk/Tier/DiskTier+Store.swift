@@ -23,15 +23,17 @@ extension DiskTier {
   package func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = shouldCache(image) { return refusal }
     guard stores.store(of: image) == nil else { return nil }
-    guard let row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall) else {
-      return .tooLarge
-    }
+    guard let row = row(of: image) else { return .tooLarge }
     let order = StoreOrder(
       row: row, payload: image.payload, keepReplacedUntil: wall + leaseSeconds)
     stores.add(DiskStores.Store(image, order))
     // At the end of the tick, so that what comes together is stored together.
     if stores.unsent.count == 1 { loop.atTickEnd { [unowned self] in sendStores() } }
     return nil
+  }
+
+  private func row(of image: CachedImage) -> IndexRow? {
+    IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
   }
 
   /// Sends one batch at a time: what comes meanwhile goes with the next commit.
@@ -73,9 +75,9 @@ extension DiskTier {
     }
   }
 
-  /// There is no directory to store anything in.
-  func refuseStores() {
-    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store, .refused(.off)) }
+  /// Nothing can be stored for now; who waits for a path is told.
+  func refuseStores(_ refusal: PathRefusal) {
+    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store, .refused(refusal)) }
   }
 
   private func takeIn(_ record: IndexRecord, of store: DiskStores.Store) {
@@ -95,6 +97,8 @@ extension DiskTier {
       return settle(store, .refused(.purged))
     }
     onNews(.stored(bytes: Int(entry.bytes)))
+    // It is not on its way any more.
+    stores.remove(store)
     settle(store, lend(store.image, mayStore: false))
   }
 
@@ -131,8 +135,8 @@ extension DiskTier {
 
   /// The origin has confirmed an image that is on disk: its file stays as it is.
   package func renew(_ image: CachedImage) {
-    guard let file = image.file, let entry = index.entry(at: file.place, number: file.number),
-      var row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall)
+    guard let file = image.file, let entry = entry(of: file),
+      var row = row(of: image)
     else { return }
     row.record.number = entry.number
     row.record.allocated = entry.allocated

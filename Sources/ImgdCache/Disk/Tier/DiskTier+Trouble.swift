@@ -8,11 +8,12 @@ extension DiskTier {
   func fail(_ trouble: DiskTrouble) {
     onNews(.trouble(trouble.reason))
     switch trouble.kind {
-    case .gone where directory != nil, .indexLost where directory != nil: reopen()
+    case .gone where directory != nil: reopen()
+    case .indexLost where directory != nil: reopen(settingIndexAside: true)
     case .full, .readOnly, .broken, .gone, .indexLost:
       state = directory == nil ? .off : .readOnly
       isFull = trouble.kind == .full
-      if directory == nil { refuseStores() }
+      refuseStores(directory == nil ? .off : isFull ? .full : .readOnly)
       retryLater()
     }
   }

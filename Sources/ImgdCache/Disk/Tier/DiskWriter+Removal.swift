@@ -7,7 +7,7 @@ extension DiskWriter {
     try commit { index throws(IndexProblem) in
       files = try index.doom(numbers) { leases[$0] ?? 0 }
     }
-    try remove(files.filter { $0.keepUntil <= wall })
+    try removeFiles(files.filter { $0.keepUntil <= wall })
   }
 
   /// Removes every entry.
@@ -40,12 +40,12 @@ extension DiskWriter {
   func carryOut(at wall: Int64) throws(DiskTrouble) -> Int64? {
     var files: [DoomedFile] = []
     try commit { index throws(IndexProblem) in files = try index.doomed() }
-    try remove(files.filter { $0.keepUntil <= wall })
+    try removeFiles(files.filter { $0.keepUntil <= wall })
     return files.lazy.map(\.keepUntil).filter { $0 > wall }.min()
   }
 
   /// A file that cannot be removed stays doomed, and is tried again at the next start.
-  private func remove(_ files: [DoomedFile]) throws(DiskTrouble) {
+  func removeFiles(_ files: [DoomedFile]) throws(DiskTrouble) {
     guard let directory, !files.isEmpty else { return }
     let gone = files.filter { doomed in
       guard let file = doomed.file else { return true }

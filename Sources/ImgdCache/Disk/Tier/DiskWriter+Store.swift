@@ -51,7 +51,7 @@ extension DiskWriter {
     for place in kept {
       if let draft = drafts[place] { outcomes[place] = link(draft, as: rows[place]) }
     }
-    try? remove(retired.filter { $0.keepUntil <= 0 })
+    try? removeFiles(retired.filter { $0.keepUntil <= 0 })
     return outcomes.map { $0 ?? .failure(DiskTrouble(.broken, "a picture was not stored")) }
   }
 

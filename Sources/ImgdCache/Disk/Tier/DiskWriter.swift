@@ -34,7 +34,9 @@ final class DiskWriter {
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
-  func reopen(_ path: String) throws(DiskTrouble) -> DiskOpening {
+  func reopen(
+    _ path: String, settingIndexAside isLost: Bool
+  ) throws(DiskTrouble) -> DiskOpening {
     // The lock goes with the directory, so that it can be taken again.
     close()
     let directory: DiskDirectory
@@ -43,7 +45,9 @@ final class DiskWriter {
     } catch {
       throw DiskTrouble(.broken, error.description)
     }
-    return try open(directory)
+    guard isLost else { return try open(directory) }
+    self.directory = directory
+    return try beginAnew(in: directory)
   }
 
   /// An index that cannot be read is kept for whoever wants to look at it. Its pictures are lost to
