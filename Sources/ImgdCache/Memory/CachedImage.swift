@@ -63,8 +63,8 @@ package final class CachedImage {
   package let storedAt: Instant
   /// Wall time in seconds since 1970, to be shown.
   package let storedAtWall: Int64
-  /// A purge matched it on its way: it is delivered and not kept. Set before it is added.
-  package let isPurged: Bool
+  /// A purge has matched it: it is delivered to those who wait for it, and kept nowhere any more.
+  package internal(set) var isPurged: Bool
 
   package internal(set) var payload: Payload
   /// The part of an answer that is the same for everybody, encoded by the daemon.
@@ -165,7 +165,7 @@ package final class CachedImage {
   /// The bytes it really holds.
   var cost: Int {
     Self.bookkeeping + payload.cost + key.cost + response.cost + vary.cost
-      + (replyPieces?.count ?? 0)
+      + (replyPieces?.count ?? 0) + (file?.cost ?? 0)
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 

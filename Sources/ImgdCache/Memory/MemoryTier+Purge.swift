@@ -3,7 +3,10 @@ package import ImgdSystem
 extension MemoryTier {
   /// Removes every image that matches, or marks it stale, in one pass.
   package func purge(_ filter: PurgeFilter, soft: Bool = false, at now: Instant) -> Removal {
-    if filter.matchesAll, !soft { return removeAll() }
+    if filter.matchesAll, !soft {
+      for place in list.places { list[place].image?.isPurged = true }
+      return removeAll()
+    }
     var removal = Removal()
     let urlTag = filter.url.map { tags(of: $0.text).url }
     for place in list.places {
@@ -11,7 +14,12 @@ extension MemoryTier {
         filter.matches(image, at: now)
       else { continue }
       removal.count(list[place].cost)
-      if soft { image.markStale() } else { take(place) }
+      if soft {
+        image.markStale()
+      } else {
+        image.isPurged = true
+        take(place)
+      }
     }
     sweepLog()
     counts.purges += 1

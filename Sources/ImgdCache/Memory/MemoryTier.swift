@@ -93,6 +93,11 @@ package final class MemoryTier: ImageRequestCache {
     place(of: key).map { list.image(at: $0) }
   }
 
+  /// Whether there is an image of everybody's under a URL, fresh or not; counts as nothing.
+  package func holds(_ url: String, identifier: String?) -> Bool {
+    place(of: url, identifier: identifier, scope: nil) != nil
+  }
+
   /// Counts the use of an image that was found by looking.
   package func noteUse(of image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }

@@ -1,4 +1,4 @@
-internal import ImgdSystem
+package import ImgdSystem
 
 /// What a purge is about: every condition that is given has to hold, and none holds for everything.
 package struct PurgeFilter: Sendable {
@@ -49,6 +49,13 @@ package struct PurgeFilter: Sendable {
     if let olderThan, now - image.storedAt <= olderThan { return false }
     if let unusedFor, now - image.lastAccess <= unusedFor { return false }
     return !expired || !image.isFresh(at: now)
+  }
+}
+
+extension CachedImage {
+  /// Keeps an image that is in somebody's hands from being stored again, if a filter matches it.
+  package func purge(_ filter: PurgeFilter, at now: Instant) {
+    if filter.matches(self, at: now) { isPurged = true }
   }
 }
 

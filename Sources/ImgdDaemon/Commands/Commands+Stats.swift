@@ -55,7 +55,7 @@ extension Commands {
     line.field("write_errors", disk.counts.writeErrors)
     line.field("corrupt", disk.counts.corrupt)
     line.field("state", disk.state.rawValue)
-    if !disk.isLoaded, disk.state != .off { line.field("loading", true) }
+    if disk.isLoading { line.field("loading", true) }
   }
 
   private func noDecoder(in line: inout JSONWriter) {
@@ -79,6 +79,7 @@ extension Commands {
     line.field("coalesced", downloader.counts.coalesced)
     line.field("retries", downloader.counts.retries)
     line.field("revalidated", downloader.counts.revalidated)
+    line.field("resumed", downloader.counts.resumed)
     line.field("bytes_received", downloader.counts.bytesReceived)
   }
 

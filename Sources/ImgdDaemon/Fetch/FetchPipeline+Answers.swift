@@ -48,7 +48,7 @@ extension FetchPipeline {
       return session.write(reply)
     }
     session.standBy()
-    disk.whenSettled(image) { [unowned self] _ in
+    disk.whenSettled(image) { [unowned self] in
       session.resume { deliverPath(reply, to: session) }
     }
   }

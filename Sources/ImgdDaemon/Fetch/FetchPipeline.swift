@@ -23,8 +23,10 @@ final class FetchPipeline {
   private(set) var outcomes: Outcomes
   /// What origins have said is not there.
   var negatives = NegativeCache<FetchFailure>()
-  private var receipts = ReceiptSource()
-  private(set) var hitLatency = LatencyHistogram()
+  /// What is being read from disk when memory is emptied is not put into it afterwards.
+  var memoryPurges = 0
+  var receipts = ReceiptSource()
+  var hitLatency = LatencyHistogram()
   private(set) var fetchLatency = LatencyHistogram()
   private var whenDrained: (() -> Void)?
 
@@ -56,6 +58,7 @@ final class FetchPipeline {
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
     if answerPlainHit(request, id: id, to: session) { return }
+    if answerPlainDiskHit(request, id: id, to: session) { return }
     do throws(WireError) {
       try accept(request, id: id, from: session)
     } catch {
@@ -160,27 +163,28 @@ final class FetchPipeline {
       return consider(DeliveredImage(image: found, source: .memory), for: job)
     }
     memory.noteMiss()
+    let purges = memoryPurges
     let fetching = disk.fetch(job.mergeKey.key) { [unowned self] image in
       // Who asked may have left.
-      if jobs[job.receipt] === job { foundOnDisk(image, for: job) }
+      guard jobs[job.receipt] === job else { return }
+      foundOnDisk(image, for: job, mayKeep: purges == memoryPurges)
     }
     switch fetching {
     case .nothing: consider(nil, for: job)
-    case .image(let image): foundOnDisk(image, for: job)
-    case .later: if let limit = job.request.timeout { expect(job, within: limit) }
+    case .image(let image): foundOnDisk(image, for: job, mayKeep: true)
+    case .later:
+      announce(job)
+      if let limit = job.request.timeout { expect(job, within: limit) }
     }
   }
 
-  /// A disk hit goes into memory, unless something newer has got there meanwhile.
-  private func foundOnDisk(_ found: CachedImage?, for job: FetchJob) {
-    if let newer = memory.peek(job.mergeKey.key), newer !== found, newer.isFor(job) {
-      return consider(DeliveredImage(image: newer, source: .memory), for: job)
+  /// A disk hit goes into memory, unless it, or something newer, has got there meanwhile.
+  private func foundOnDisk(_ found: CachedImage?, for job: FetchJob, mayKeep: Bool) {
+    if let there = memory.peek(job.mergeKey.key), there.isFor(job) {
+      return consider(DeliveredImage(image: there, source: .memory), for: job)
     }
     guard let found, found.isFor(job) else { return consider(nil, for: job) }
-    if job.request.keepsInMemory, case .stored(let evicted) = memory.add(found, at: loop.now) {
-      hub.cache(.stored, entries: 1, bytes: found.payload.count)
-      hub.cache(.evicted, evicted)
-    }
+    if job.request.keepsInMemory, mayKeep { storeInMemory(found) }
     consider(DeliveredImage(image: found, source: .disk), for: job)
   }
 
@@ -211,16 +215,16 @@ final class FetchPipeline {
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { memory.noteMiss() }
-    if let failure = knownFailure(for: job) { return endAtOnce(job, .failure(failure)) }
+    if mayFallBack { job.fallback = found }
+    if let failure = knownFailure(for: job) {
+      return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
+    }
     let limit = job.owner?.limits.queued ?? .max
     guard jobs.count <= limit else {
       return endAtOnce(job, .failure(FetchFailure(error: .queueFull(limit: limit))))
     }
     let mayConfirm = found?.image.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    download(
-      job,
-      beside: MergedDownload.Stored(
-        confirmed: mayConfirm ? found?.image : nil, fallback: mayFallBack ? found : nil))
+    download(job, confirming: mayConfirm ? found?.image : nil)
   }
 
   /// Asks the origin behind the back of who has had a stale answer.
@@ -237,20 +241,28 @@ final class FetchPipeline {
     complete(job, outcome)
   }
 
-  private func download(_ job: FetchJob, beside stored: MergedDownload.Stored) {
-    if job.request.events { tell(job, "queued") }
-    hub.job(job.receipt, url: job.url.text, .queued)
-    downloader.join(job, beside: stored)
+  private func download(_ job: FetchJob, confirming stored: CachedImage?) {
+    announce(job)
+    downloader.join(job, confirming: stored)
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
     if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
   }
 
+  /// Tells, once, that the job has to wait for something.
+  private func announce(_ job: FetchJob) {
+    guard !job.isAnnounced else { return }
+    job.isAnnounced = true
+    if job.request.events { tell(job, "queued") }
+    hub.job(job.receipt, url: job.url.text, .queued)
+  }
+
   /// Ends the job when the time is over, whatever longer time another grants the transfer.
   private func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
-      end(job, .failure(FetchFailure(error: .timedOut(after: limit))))
+      let failure = FetchFailure(error: .timedOut(after: limit), isOfOrigin: true)
+      end(job, FetchOutcome.failure(failure).own(of: job))
     }
   }
 
@@ -319,7 +331,7 @@ final class FetchPipeline {
       disk.lend(delivered.image, mayStore: job.request.keepsOnDisk) == .waiting
     else { return end(job, outcome) }
     job.isStoring = true
-    disk.whenSettled(delivered.image) { [unowned self] _ in
+    disk.whenSettled(delivered.image) { [unowned self] in
       // It may have been cancelled meanwhile, or its time may be over.
       if jobs[job.receipt] === job { end(job, outcome) }
     }
@@ -331,6 +343,8 @@ final class FetchPipeline {
     guard jobs[job.receipt] === job else { return }
     downloader.leave(job)
     job.deadline?.cancel()
+    // The job may be kept for long with its outcome, which has paid for its own bytes alone.
+    job.fallback = nil
     jobs.remove(job)
     if case .image(let delivered) = outcome, delivered.source != .memory {
       fetchLatency.record((loop.now - job.startedAt).nanoseconds)

@@ -88,16 +88,10 @@ struct FetchReply {
     of delivered: DeliveredImage, url: String, to line: inout JSONWriter
   ) {
     let image = delivered.image
-    let format = image.format
     line.field("url", url)
     line.field("source", delivered.source.rawValue)
     line.field("coalesced", delivered.isCoalesced)
-    line.field("format", format.name)
-    line.field("type", format.mediaType)
-    line.field("width", Int(image.facts.width))
-    line.field("height", Int(image.facts.height))
-    line.field("frames", Int(image.facts.frames))
-    if image.facts.orientation > 1 { line.field("orientation", Int(image.facts.orientation)) }
+    line.facts(image.facts)
     line.field("bytes", image.payload.count)
     if let final = image.response.finalURL { line.field("final_url", final) }
   }
@@ -148,6 +142,19 @@ struct FetchReply {
       }
     case .path, .none, .pixels: break
     }
+  }
+}
+
+extension JSONWriter {
+  /// What is known of a picture without decoding it.
+  mutating func facts(_ facts: ImageFacts) {
+    let format = facts.pictureFormat
+    field("format", format.name)
+    field("type", format.mediaType)
+    field("width", Int(facts.width))
+    field("height", Int(facts.height))
+    field("frames", Int(facts.frames))
+    if facts.orientation > 1 { field("orientation", Int(facts.orientation)) }
   }
 }
 

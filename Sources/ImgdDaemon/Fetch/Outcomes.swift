@@ -36,6 +36,8 @@ struct DeliveredImage {
 struct FetchFailure {
   var error: WireError
   var head: ResponseHead?
+  /// Whether the origin has failed, so that something stale may stand in for it.
+  var isOfOrigin = false
 }
 
 /// Outcomes of fetches that nobody stayed for, until `wait` collects them.
@@ -76,6 +78,13 @@ struct Outcomes {
   mutating func find(_ receipt: ReceiptID, at now: Instant) -> Kept? {
     dropBeyondLimits(at: now)
     return kept[receipt]
+  }
+
+  /// The images that are kept, for a purge that may be about them.
+  var images: [CachedImage] {
+    kept.values.compactMap { kept in
+      if case .image(let delivered) = kept.outcome { delivered.image } else { nil }
+    }
   }
 
   /// Forgets what is kept under a receipt, when it is used again.

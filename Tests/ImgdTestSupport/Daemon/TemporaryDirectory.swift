@@ -20,7 +20,8 @@ package enum TemporaryDirectory {
     LeftBehind.forget(path)
   }
 
-  private static func names(in path: String) -> [String] {
+  /// What lies in a directory, in no order; nothing when it cannot be read.
+  package static func names(in path: String) -> [String] {
     guard let directory = opendir(path) else { return [] }
     defer { closedir(directory) }
     var names: [String] = []

@@ -59,6 +59,14 @@ package final class DiskDirectory: Sendable {
 
   private var layoutPath: String { path + "/" + Self.layout }
 
+  /// Where the shelves are.
+  var shelvesPath: String { layoutPath }
+
+  func path(ofShelf shelf: Int) -> String { layoutPath + "/" + Shelf.path(shelf) }
+
+  /// The directory that holds a shelf.
+  func path(ofRack shelf: Int) -> String { layoutPath + "/" + Shelf.rack(shelf) }
+
   /// Where the index file belongs.
   package var indexPath: String { layoutPath + "/index.db" }
 

@@ -17,25 +17,29 @@ import Glibc
 package final class IndexFile {
   package enum Access: Sendable { case readWrite, readOnly }
 
-  /// Whether the last writer has closed it, so that all it says was true then; true for a new one.
+  /// Whether the last writer has closed it, so that all it says was true then; true for a new one,
+  /// and not for one that was empty.
   package let wasClean: Bool
 
   let connection: Connection
+  private let access: Access
   private var isWriting = false
 
   /// Opens the file; one that shall be written is made if there is none, and marked as in use.
   package init(path: String, access: Access) throws(IndexProblem) {
-    try IndexPlace.prepare(path, creating: access == .readWrite)
+    let isNew = try IndexPlace.prepare(path, creating: access == .readWrite)
     connection = try Connection(path: path, isReadOnly: access == .readOnly)
+    self.access = access
     switch access {
     case .readOnly: wasClean = try Self.openToRead(connection)
-    case .readWrite: wasClean = try Self.openToWrite(connection)
+    case .readWrite: wasClean = try Self.openToWrite(connection, isNew: isNew)
     }
   }
 
   /// Closes it; `clean` says that all files are as the index says, and are on the disk.
   package func close(clean: Bool) throws(IndexProblem) {
     defer { connection.close() }
+    guard access == .readWrite else { return }
     if clean { try Self.markClean(true, connection) }
     // Somebody who reads may be in the way; then the log is carried over by the next writer.
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -98,12 +102,14 @@ extension IndexFile {
     return try isClean(connection)
   }
 
-  private static func openToWrite(_ connection: Connection) throws(IndexProblem) -> Bool {
+  private static func openToWrite(
+    _ connection: Connection, isNew: Bool
+  ) throws(IndexProblem) -> Bool {
     let isBlank = try IndexSchema.isBlank(connection)
     if !isBlank { try IndexSchema.verify(connection) }
     try connection.expectWritable()
     try tune(connection)
-    if isBlank { try IndexSchema.create(in: connection) }
+    if isBlank { try IndexSchema.create(in: connection, isClean: isNew) }
     let wasClean = try isClean(connection)
     if wasClean { try markClean(false, connection) }
     try connection.execute("PRAGMA synchronous = NORMAL")

@@ -3,16 +3,20 @@ import Glibc
 
 /// The index file as a name in its directory.
 enum IndexPlace {
-  /// Refuses what is not a file of our own, and makes an empty file that nobody else can read: it
-  /// holds URLs. SQLite gives its other files the same rights.
+  /// Refuses what is not a file of our own, or makes an empty file, which it tells. Nobody else can
+  /// read it, as it holds URLs; SQLite gives its other files the same rights.
   ///
   /// An existing file is only looked at by name. To open and close it here would take away the locks
   /// of a connection that this process has already.
-  static func prepare(_ path: String, creating: Bool) throws(IndexProblem) {
+  static func prepare(_ path: String, creating: Bool) throws(IndexProblem) -> Bool {
     var status = stat()
-    if unsafe lstat(path, &status) == 0 { return try judge(status, path, securing: creating) }
+    guard unsafe lstat(path, &status) != 0 else {
+      try judge(status, path, securing: creating)
+      return false
+    }
     guard errno == ENOENT else { throw .call("lstat", path) }
     if creating { try create(path) }
+    return creating
   }
 
   private static func judge(
@@ -20,6 +24,8 @@ enum IndexPlace {
   ) throws(IndexProblem) {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
     guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to somebody else") }
+    // To SQLite that would be an empty one.
+    guard status.st_size != 1 else { throw .damaged("\(path) has a single byte") }
     guard securing, status.st_mode & 0o7777 != rights else { return }
     guard unsafe chmod(path, rights) == 0 else { throw .call("chmod", path) }
   }

@@ -30,7 +30,11 @@ enum IndexQuery: Int, CaseIterable {
         lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying, suffix, seal
       FROM picture WHERE number = ?
       """
-    case .pageURLs: "SELECT number, url FROM picture WHERE number > ? ORDER BY number"
+    case .pageURLs:
+      """
+      SELECT number, url FROM entry LEFT JOIN picture USING (number)
+      WHERE number > ? ORDER BY number
+      """
     case .tags: "SELECT tag FROM tag WHERE number = ? ORDER BY tag"
 
     case .insertEntry:
@@ -73,10 +77,12 @@ enum IndexQuery: Int, CaseIterable {
     case .removePicture: "DELETE FROM picture WHERE number = ?"
     case .removeTags: "DELETE FROM tag WHERE number = ?"
 
+    // In the order of both tables: the order of the digests would read all pictures at random.
     case .doomAll:
       """
       INSERT INTO doomed (number, digest, suffix, keep_until)
-      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number)
+      SELECT number, digest, suffix, ?
+      FROM entry NOT INDEXED CROSS JOIN picture USING (number)
       """
     case .keepLonger:
       """

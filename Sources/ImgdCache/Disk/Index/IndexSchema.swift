@@ -83,11 +83,10 @@ enum IndexSchema {
     return try found(in: connection).isEmpty
   }
 
-  /// Makes the tables; a new index is clean.
-  static func create(in connection: Connection) throws(IndexProblem) {
+  static func create(in connection: Connection, isClean: Bool) throws(IndexProblem) {
     try connection.execute("BEGIN IMMEDIATE")
     for text in definitions { try connection.execute(text) }
-    try connection.execute("INSERT INTO state (one, clean) VALUES (1, 1)")
+    try connection.execute("INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
     try connection.execute("PRAGMA user_version = \(version)")
     try connection.execute("PRAGMA application_id = \(applicationID)")
     try connection.execute("COMMIT")

@@ -17,8 +17,12 @@ struct DiskEntry {
   var freshUntil: UInt32
   /// Until when its path has been promised to somebody.
   var leaseEnd: UInt32 = 0
+  /// All that a plain answer says of the picture is known here (`EntryFlags`).
+  var isPlain: Bool
   /// The bytes are known to be those that were stored.
   var isTrusted: Bool
+  /// When its file was last found sound, in the count of `DiskTier.sightings`.
+  var seenIn: UInt32 = 0
   /// Its last use is newer than what the index file says.
   var isTouched = false
 
@@ -38,6 +42,7 @@ struct DiskEntry {
     storedAt = UInt32(clamping: record.storedAt)
     lastAccess = UInt32(clamping: record.lastAccess)
     freshUntil = UInt32(clamping: record.freshUntil)
+    isPlain = EntryFlags(rawValue: record.flags).contains(.plain)
     self.isTrusted = isTrusted
   }
 

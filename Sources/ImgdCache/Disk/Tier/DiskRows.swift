@@ -19,7 +19,7 @@ extension IndexRow {
           ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0,
         format: image.facts.format, orientation: image.facts.orientation,
         width: image.facts.width, height: image.facts.height, frames: image.facts.frames,
-        flags: 0),
+        flags: EntryFlags(image).rawValue),
       url: image.key.url.text, host: image.key.url.host, identifier: image.key.identifier)
     status = image.response.status
     headers = image.response.headers.packed
@@ -90,6 +90,25 @@ extension CachedImage {
       at: moment.instant, wall: row.record.storedAt, isTimeDoubtful: moment.isDoubtful)
     // What no-cache would say of itself, a soft purge has said.
     if row.record.freshUntil == 0, row.lifetimeMs > 0, !flags.contains(.asks) { markStale() }
+  }
+}
+
+/// What the index in memory has to know of the rest of a row.
+struct EntryFlags: OptionSet {
+  let rawValue: UInt8
+
+  /// It was not redirected, depends on no header of the request, and was new when it came.
+  static let plain = EntryFlags(rawValue: 1)
+
+  init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  init(_ image: CachedImage) {
+    let isPlain =
+      image.response.finalURL == nil && image.vary == .none
+      && image.freshness.initialAge < .seconds(1)
+    self = isPlain ? .plain : []
   }
 }
 

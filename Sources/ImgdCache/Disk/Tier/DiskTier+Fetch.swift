@@ -11,71 +11,91 @@ extension DiskTier {
   }
 
   /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
-  package func fetch(_ key: CacheKey, then: @escaping (CachedImage?) -> Void) -> Fetching {
-    // While the directory is being opened there is something to wait for.
-    guard isEnabled, key.scope == nil, state != .off || purging > 0 else { return .nothing }
+  ///
+  /// Who only brings into memory what has been answered already does not count as a use.
+  package func fetch(
+    _ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void
+  ) -> Fetching {
+    fetch(key, Waiter(counts: countsAsUse, then: then))
+  }
+
+  /// Who waits for an image.
+  struct Waiter {
+    let counts: Bool
+    let then: (CachedImage?) -> Void
+  }
+
+  private func note(_ image: CachedImage?, for waiter: Waiter) {
+    guard waiter.counts else { return }
+    if image == nil { counts.misses += 1 } else { counts.hits += 1 }
+  }
+
+  private func tell(_ waiter: Waiter, _ image: CachedImage?) {
+    note(image, for: waiter)
+    waiter.then(image)
+  }
+
+  private func fetch(_ key: CacheKey, _ waiter: Waiter) -> Fetching {
+    guard isEnabled, key.scope == nil else { return .nothing }
     guard purging == 0 else {
-      afterPurge.append { [unowned self] in fetchAgain(key, then: then) }
+      afterPurge.append { [unowned self] in fetchAgain(key, waiter) }
       return .later
     }
+    guard state != .off else { return .nothing }
     if let image = stores.image(for: key) {
-      counts.hits += 1
+      note(image, for: waiter)
       return .image(image)
     }
     let digest = KeyDigest(url: key.url.text, identifier: key.identifier)
     if let place = index.place(of: digest) {
       guard !isTooOld(index[place]) else {
         remove([place], as: .eviction)
-        counts.misses += 1
+        note(nil, for: waiter)
         return .nothing
       }
-      load(place, key, then: then)
+      load(place, key, waiter)
       return .later
     }
     guard !isLoaded else {
-      counts.misses += 1
+      note(nil, for: waiter)
       return .nothing
     }
-    lookUp(digest, key, then: then)
+    lookUp(digest, key, waiter)
     return .later
   }
 
-  private func fetchAgain(_ key: CacheKey, then: @escaping (CachedImage?) -> Void) {
-    switch fetch(key, then: then) {
-    case .nothing: then(nil)
-    case .image(let image): then(image)
+  private func fetchAgain(_ key: CacheKey, _ waiter: Waiter) {
+    switch fetch(key, waiter) {
+    case .nothing: waiter.then(nil)
+    case .image(let image): waiter.then(image)
     case .later: break
     }
   }
 
   /// While the index is being read, the file knows of entries that memory does not.
-  private func lookUp(
-    _ digest: KeyDigest, _ key: CacheKey, then: @escaping (CachedImage?) -> Void
-  ) {
+  private func lookUp(_ digest: KeyDigest, _ key: CacheKey, _ waiter: Waiter) {
     ask(
-      { (reader) throws(DiskTrouble) in try reader.record(digest) }, orElse: { then(nil) },
+      { (reader) throws(DiskTrouble) in try reader.record(digest) },
+      orElse: { [unowned self] in tell(waiter, nil) },
       then: { [unowned self] record in
         // What the file said may be what is being purged.
         guard purging == 0 else {
-          afterPurge.append { [unowned self] in fetchAgain(key, then: then) }
+          afterPurge.append { [unowned self] in fetchAgain(key, waiter) }
           return
         }
         guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
-          counts.misses += 1
-          return then(nil)
+          return tell(waiter, nil)
         }
-        load(place, key, then: then)
+        load(place, key, waiter)
       })
   }
 
   // MARK: Loading
 
   /// Reads a picture; all who want it meanwhile share the reading.
-  private func load(
-    _ place: Int, _ key: CacheKey, then: @escaping (CachedImage?) -> Void
-  ) {
+  private func load(_ place: Int, _ key: CacheKey, _ waiter: Waiter) {
     let entry = index[place]
-    loads[entry.digest, default: []].append(then)
+    loads[entry.digest, default: []].append(waiter)
     guard loads[entry.digest]?.count == 1 else { return }
     let order = LoadOrder(
       number: entry.number, bytes: Int(entry.bytes), verifies: !entry.isTrusted)
@@ -91,12 +111,11 @@ extension DiskTier {
     let waiting = loads.removeValue(forKey: entry.digest) ?? []
     guard purging == 0 else {
       // What was read may be what is being purged.
-      afterPurge += waiting.map { then in { [unowned self] in fetchAgain(key, then: then) } }
+      afterPurge += waiting.map { waiter in { [unowned self] in fetchAgain(key, waiter) } }
       return
     }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
-    if image == nil { counts.misses += 1 } else { counts.hits += 1 }
-    for then in waiting { then(image) }
+    for waiter in waiting { tell(waiter, image) }
   }
 
   /// The image, if its entry is still there, and what has to be done if it is not whole.

@@ -7,8 +7,6 @@ package final class StoredFile {
   /// Of the index that it is in: another one gives the same numbers to others.
   let generation: Int
   package let path: String
-  /// When it was last looked whether the file is there.
-  var checkedAt: Instant?
   /// How the daemon ends an answer that tells the path.
   private var ending: [UInt8]?
 
@@ -18,6 +16,9 @@ package final class StoredFile {
     self.generation = generation
     self.path = path
   }
+
+  /// The path is held twice.
+  var cost: Int { 2 * path.utf8.count + 128 }
 
   /// The daemon's encoding of the path, made once.
   package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {
@@ -50,17 +51,15 @@ extension DiskTier {
 
   var leaseSeconds: Int64 { (limits.lease.nanoseconds + 999_999_999) / 1_000_000_000 }
 
-  /// Promises that the file of an image stays for a while, after a look whether it is there; an
-  /// image without a file is written, if it may be.
+  /// Promises that the file of an image stays for a while, if it is there; an image without a file
+  /// is written, if it may be.
   package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
-    guard isEnabled, let directory, state != .off else { return .refused(.off) }
+    guard isEnabled, state != .off || isOpening else { return .refused(.off) }
     if stores.store(of: image) != nil { return .waiting }
     if let file = image.file, let entry = entry(of: file) {
-      if file.checkedAt == loop.now { return lend(file.place) }
-      switch check(entry, in: directory) {
-      case .sound, .wouldWait:
-        file.checkedAt = loop.now
-        return lend(file.place)
+      switch sight(of: entry, at: file.place) {
+      case .sound: return lend(file.place)
+      case .wouldWait: return .waiting
       case .missing: lost(file.place)
       case .damaged: damaged(file.place, "it is not the file that was stored")
       }
@@ -70,12 +69,65 @@ extension DiskTier {
     return .waiting
   }
 
-  private func check(_ entry: DiskEntry, in directory: DiskDirectory) -> CheckAnswer {
-    guard let file = pictureFile(of: entry) else { return .damaged }
-    return directory.check(file, count: Int(entry.bytes))
+  /// Whether an entry's file is sound; it is looked at unless nobody has touched it since the last
+  /// time.
+  func sight(of entry: DiskEntry, at place: Int) -> CheckAnswer {
+    hear()
+    guard isInPlace else { return .missing }
+    if index[place].seenIn == sightings { return .sound }
+    guard looks[entry.number] == nil else { return .wouldWait }
+    guard let directory, let file = pictureFile(of: entry) else { return .damaged }
+    // Watched first, so that nothing happens unseen in between.
+    let isWatched = watch?.cover(file.shelf) == true
+    let answer = directory.check(file, count: Int(entry.bytes))
+    switch answer {
+    case .sound where isWatched: index[place].seenIn = sightings
+    case .wouldWait: look(file, of: entry, at: place, isWatched: isWatched)
+    case .sound, .missing, .damaged: break
+    }
+    return answer
   }
 
-  private func lend(_ place: Int) -> Lending {
+  /// Where the kernel would have to ask the disk, the reader waits for it.
+  private func look(_ file: PictureFile, of entry: DiskEntry, at place: Int, isWatched: Bool) {
+    looks[entry.number] = []
+    let count = sightings
+    ask(
+      { (reader) throws(DiskTrouble) in reader.check(file, count: Int(entry.bytes)) },
+      orElse: { [unowned self] in looked(entry) },
+      then: { [unowned self] problem in
+        if index.entry(at: place, number: entry.number) != nil {
+          switch problem {
+          case nil: index[place].seenIn = isWatched ? count : sightings
+          case .damaged(let reason): damaged(place, reason)
+          default: lost(place)
+          }
+        }
+        looked(entry)
+      })
+  }
+
+  private func looked(_ entry: DiskEntry) {
+    for action in looks.removeValue(forKey: entry.number) ?? [] { action() }
+  }
+
+  /// Takes note of what others have done to the files, once a tick.
+  private func hear() {
+    guard heardAt != loop.now, let watch else { return }
+    heardAt = loop.now
+    for news in watch.news() {
+      guard case .touched(let file) = news else {
+        sightings += 1
+        isInPlace = directory?.isInPlace() == true
+        continue
+      }
+      if let place = index.place(of: file.digest), index[place].number == file.number {
+        index[place].seenIn = 0
+      }
+    }
+  }
+
+  func lend(_ place: Int) -> Lending {
     touch(place)
     let end = wall + leaseSeconds
     // Half as long again, so that the promise need not be renewed at every use.
@@ -88,11 +140,10 @@ extension DiskTier {
   }
 
   /// Calls back when it is known whether there is a file; only for an image that is waited for.
-  package func whenSettled(_ image: CachedImage, _ action: @escaping (Lending) -> Void) {
-    guard let store = stores.store(of: image) else {
-      return action(lend(image, mayStore: false))
-    }
-    store.settled.append(action)
+  package func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
+    if let store = stores.store(of: image) { return store.settled.append(action) }
+    guard let number = image.file?.number, looks[number] != nil else { return action() }
+    looks[number]?.append(action)
   }
 
   /// Whether an image's own file is there, as far as the index knows.

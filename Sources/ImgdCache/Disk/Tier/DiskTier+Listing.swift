@@ -33,6 +33,11 @@ extension DiskTier {
   package func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (Page) -> Void
   ) {
+    if isOpening {
+      return afterPurge.append { [unowned self] in
+        page(after: cursor, limit: limit, prefix: prefix, then: then)
+      }
+    }
     guard isEnabled, state != .off, let start = UInt32(exactly: cursor ?? 0) else {
       return then(Page())
     }
@@ -48,6 +53,7 @@ extension DiskTier {
 
   /// What is known of an entry, without counting as a use.
   package func look(for key: CacheKey, then: @escaping (DiskListing?) -> Void) {
+    if isOpening { return afterPurge.append { [unowned self] in look(for: key, then: then) } }
     guard isEnabled, state != .off else { return then(nil) }
     let digest = KeyDigest(url: key.url.text, identifier: key.identifier)
     ask(

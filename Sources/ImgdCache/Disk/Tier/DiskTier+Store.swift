@@ -1,9 +1,64 @@
 internal import ImgdSystem
 
+/// Pictures on their way to the disk.
+struct DiskStores {
+  final class Store {
+    let image: CachedImage
+    let order: StoreOrder
+    var settled: [() -> Void] = []
+    /// Room was made for it once already.
+    var wasRetried = false
+
+    init(_ image: CachedImage, _ order: StoreOrder) {
+      self.image = image
+      self.order = order
+    }
+  }
+
+  /// All that have not ended, the oldest first, by the identity of their image.
+  private(set) var all: [ObjectIdentifier: Store] = [:]
+  private var byKey: [CacheKey: Store] = [:]
+  private(set) var bytes = 0
+  var unsent: [Store] = []
+  /// Batches that the writer has not answered.
+  var inFlight = 0
+
+  mutating func add(_ store: Store) {
+    all[ObjectIdentifier(store.image)] = store
+    byKey[store.image.key] = store
+    bytes += store.image.payload.count
+    unsent.append(store)
+  }
+
+  mutating func remove(_ store: Store) {
+    guard all.removeValue(forKey: ObjectIdentifier(store.image)) != nil else { return }
+    if byKey[store.image.key] === store { byKey[store.image.key] = nil }
+    bytes -= store.image.payload.count
+  }
+
+  func store(of image: CachedImage) -> Store? { all[ObjectIdentifier(image)] }
+
+  /// The newest image under a key that is on its way.
+  func image(for key: CacheKey) -> CachedImage? {
+    byKey[key].flatMap { $0.image.isPurged ? nil : $0.image }
+  }
+
+  mutating func takeBatch(most: Int, bytes limit: Int) -> [Store] {
+    var count = 0
+    var bytes = 0
+    while count < min(most, unsent.count), count == 0 || bytes < limit {
+      bytes += unsent[count].image.payload.count
+      count += 1
+    }
+    defer { unsent.removeFirst(count) }
+    return Array(unsent.prefix(count))
+  }
+}
+
 extension DiskTier {
   /// Why an image would not be kept; nil when it would.
   package func shouldCache(_ image: CachedImage) -> PathRefusal? {
-    if !isEnabled || state == .off { return .off }
+    if !isEnabled || (state == .off && !isOpening) { return .off }
     if image.key.scope != nil { return .credentials }
     if image.isPurged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
@@ -23,17 +78,17 @@ extension DiskTier {
   package func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = shouldCache(image) { return refusal }
     guard stores.store(of: image) == nil else { return nil }
-    guard let row = row(of: image) else { return .tooLarge }
+    guard
+      let row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
+    else {
+      return .tooLarge
+    }
     let order = StoreOrder(
       row: row, payload: image.payload, keepReplacedUntil: wall + leaseSeconds)
     stores.add(DiskStores.Store(image, order))
     // At the end of the tick, so that what comes together is stored together.
     if stores.unsent.count == 1 { loop.atTickEnd { [unowned self] in sendStores() } }
     return nil
-  }
-
-  private func row(of image: CachedImage) -> IndexRow? {
-    IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
   }
 
   /// Sends one batch at a time: what comes meanwhile goes with the next commit.
@@ -70,50 +125,53 @@ extension DiskTier {
   ) {
     switch outcome {
     case .success(let record) where isCurrent: takeIn(record, of: store)
-    case .success: settle(store, .refused(.lost))
+    case .success:
+      failed(store, DiskTrouble(.gone, "the cache directory was removed"), isCurrent: false)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }
 
-  /// Nothing can be stored for now; who waits for a path is told.
-  func refuseStores(_ refusal: PathRefusal) {
-    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store, .refused(refusal)) }
+  /// Nothing can be stored now: who waits for a path is told so.
+  func refuseStores() {
+    for store in stores.takeBatch(most: .max, bytes: .max) { settle(store) }
   }
 
   private func takeIn(_ record: IndexRecord, of store: DiskStores.Store) {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
-    if let old = index.place(of: digest) {
+    let old = index.place(of: digest)
+    if let old {
       index.remove(old)
       counts.replacements += 1
     } else {
       counts.insertions += 1
     }
+    // What it replaces, in the index file at least, stays for a lease.
+    if old != nil || !isLoaded { carryOutLater(after: limits.lease) }
     var entry = DiskEntry(record, isTrusted: true)
     entry.lastAccess = UInt32(clamping: wall)
     let place = index.insert(entry)
     store.image.file = storedFile(of: entry, at: place)
-    guard !store.isPurged else {
+    if store.image.isPurged {
+      // A purge came while it was written.
       remove([place], as: .purge)
-      return settle(store, .refused(.purged))
+    } else {
+      onNews(.stored(bytes: Int(entry.bytes)))
     }
-    onNews(.stored(bytes: Int(entry.bytes)))
-    // It is not on its way any more.
-    stores.remove(store)
-    settle(store, lend(store.image, mayStore: false))
+    settle(store)
   }
 
   /// Without room, what was not used for longest goes, and the store is tried once more.
   private func failed(
     _ store: DiskStores.Store, _ trouble: DiskTrouble, isCurrent: Bool
   ) {
-    if !store.wasRetried, !store.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
+    if !store.wasRetried, !store.image.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
       store.wasRetried = true
       stores.unsent.insert(store, at: 0)
       return
     }
     counts.writeErrors += 1
     if isCurrent { fail(trouble) }
-    settle(store, .refused(trouble.kind == .full ? .full : .readOnly))
+    settle(store)
   }
 
   private func mayRetry(
@@ -128,21 +186,67 @@ extension DiskTier {
     }
   }
 
-  private func settle(_ store: DiskStores.Store, _ lending: Lending) {
+  private func settle(_ store: DiskStores.Store) {
     stores.remove(store)
-    for settled in store.settled { settled(lending) }
+    for settled in store.settled { settled() }
   }
 
   /// The origin has confirmed an image that is on disk: its file stays as it is.
   package func renew(_ image: CachedImage) {
     guard let file = image.file, let entry = entry(of: file),
-      var row = row(of: image)
+      var row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
     else { return }
     row.record.number = entry.number
     row.record.allocated = entry.allocated
     index[file.place].freshUntil = UInt32(clamping: row.record.freshUntil)
     index[file.place].storedAt = UInt32(clamping: row.record.storedAt)
+    index[file.place].isPlain = EntryFlags(image).contains(.plain)
     let renewed = row
     order { (writer) throws(DiskTrouble) in try writer.renew(renewed) }
+  }
+
+  // MARK: Room
+
+  /// Removes what was not used for longest, once there is more than the capacity.
+  func trim() {
+    guard isLoaded, index.allocated > limits.capacity else { return }
+    evict(until: limits.preferred)
+  }
+
+  /// Makes twice the room that is asked for, so that the next picture finds some too.
+  func makeRoom(for bytes: Int) -> Bool {
+    let before = index.allocated
+    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0))
+    return index.allocated < before
+  }
+
+  private func evict(until wanted: Int) {
+    var left = index.allocated
+    var victims: [Int] = []
+    let wall = self.wall
+    for place in index.leastRecentFirst {
+      guard left > wanted else { break }
+      let entry = index[place]
+      guard !entry.isLeased(at: wall) else { continue }
+      left -= entry.allocated
+      victims.append(place)
+    }
+    remove(victims, as: .eviction)
+  }
+
+  // MARK: Age
+
+  /// Looks for what has grown too old, a few times within the age.
+  func scheduleSweep() {
+    let pause = min(max((limits.maxAge ?? .seconds(3600)) / 8, .seconds(1)), .seconds(3600))
+    loop.schedule(after: pause) { [unowned self] in
+      sweep()
+      scheduleSweep()
+    }
+  }
+
+  private func sweep() {
+    remove(index.places.filter { isTooOld(index[$0]) }, as: .eviction)
+    trim()
   }
 }

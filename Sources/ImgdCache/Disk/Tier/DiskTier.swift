@@ -23,7 +23,7 @@ package final class DiskTier {
     case off
   }
 
-  package internal(set) var limits: Limits
+  package private(set) var limits: Limits
   package internal(set) var counts = Counts()
   package internal(set) var state = State.off
   /// Whether all entries of the index file are known in memory.
@@ -36,30 +36,47 @@ package final class DiskTier {
   let reader: Workshop<DiskReader>?
   /// The endings of file names, by the number of the format.
   let suffixes: [String]
-  let path: String
+  private let path: String
   private let wallAtStart: Int64
   private let startedAt: Instant
 
   var directory: DiskDirectory?
+  /// Whether paths still lead to it.
+  var isInPlace = true
   var index = DiskIndex()
   /// Changes with every index: what was asked of an earlier one is not answered any more.
   var generation = 0
   /// A stop was not clean: bytes are compared with their checksum before they are used.
-  var trustsFiles = true
+  private var trustsFiles = true
 
-  var loads: [KeyDigest: [(CachedImage?) -> Void]] = [:]
+  var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
   var purging = 0
+  /// Purges that could not be written.
+  var owed: [OwedPurge] = []
+  /// It will be known soon whether anything can be stored.
+  private(set) var isOpening = false
   var afterPurge: [() -> Void] = []
   var leases: [UInt32: Int64] = [:]
   var carryingOut: Timer?
-  var touched: [(place: Int, number: UInt32)] = []
-  var retryPause = firstRetryPause
-  var isRetrying = false
+  private var touched: [(place: Int, number: UInt32)] = []
+  var watch: ShelfWatch?
+  /// Files that were seen in an earlier count than this have to be looked at again.
+  var sightings: UInt32 = 1
+  var heardAt: Instant?
+  /// Files that are being looked at, and who waits for that.
+  var looks: [UInt32: [() -> Void]] = [:]
+  private var retryPause = firstRetryPause
+  private var isRetrying = false
   /// That nothing can be written is for want of room.
-  var isFull = false
+  private(set) var isFull = false
+
+  /// How long what is known of last uses may be lost by a crash.
+  private static let recencyDelay = Duration.seconds(10)
+  private static let firstRetryPause = Duration.seconds(1)
+  private static let longestRetryPause = Duration.seconds(60)
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
   package init(
@@ -96,7 +113,7 @@ package final class DiskTier {
   package var isEnabled: Bool { writer != nil }
 
   /// Whether the index is being read.
-  package var isLoading: Bool { isEnabled && directory != nil && !isLoaded }
+  package var isLoading: Bool { isEnabled && (isOpening || directory != nil) && !isLoaded }
 
   package var count: Int { index.count }
   package var allocated: Int { index.allocated }
@@ -112,14 +129,136 @@ package final class DiskTier {
 
   /// Closes everything in order; what was asked before is done.
   package func stop() {
+    sendAllStores()
     let uses = takeUses()
-    writer?.submit({ $0.close(uses) })
+    // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
-    writer?.stop()
     reader?.stop()
+    writer?.submit({ $0.close(uses) })
+    writer?.stop()
   }
 
-  // MARK: Orders and questions
+  // MARK: Opening
+
+  private func open(_ directory: DiskDirectory) {
+    begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.open(directory) }
+  }
+
+  /// Opens what the path leads to now, with an index that knows nothing yet.
+  func reopen(beginningAnew: Bool = false) {
+    forgetEverything()
+    isOpening = true
+    let path = self.path
+    // The lock goes when nobody holds the directory any more.
+    reader?.submit(
+      { $0.close() },
+      then: { [unowned self, generation] in
+        begin(generation: generation) { (writer) throws(DiskTrouble) in
+          try writer.reopen(path, beginningAnew: beginningAnew)
+        }
+      })
+  }
+
+  private func begin(
+    generation: Int, _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> DiskOpening
+  ) {
+    let job: @Sendable (DiskWriter) -> Result<DiskOpening, DiskTrouble> = { writer in
+      Result { () throws(DiskTrouble) in try open(writer) }
+    }
+    // Who asks meanwhile waits, as during a purge.
+    purging += 1
+    isOpening = true
+    writer?.submit(job) { [unowned self] result in
+      isOpening = false
+      if generation == self.generation {
+        switch result {
+        case .success(let opening): opened(opening)
+        case .failure(let trouble):
+          directory = nil
+          fail(trouble)
+        }
+      }
+      endPurge()
+    }
+  }
+
+  private func opened(_ opening: DiskOpening) {
+    directory = opening.directory
+    isInPlace = true
+    watch = ShelfWatch(opening.directory)
+    sightings += 1
+    trustsFiles = opening.wasClean
+    retryPause = Self.firstRetryPause
+    state = .ok
+    carryOutOwed()
+    let directory = opening.directory
+    reader?.submit(
+      { reader in
+        Result { () throws(DiskTrouble) in try reader.open(directory) }
+      },
+      then: { [unowned self, generation] result in
+        guard generation == self.generation else { return }
+        if case .failure(let trouble) = result { return fail(trouble) }
+        gather()
+      })
+    carryOut()
+    if !opening.wasClean { lookThrough(shelf: 0) }
+    sendStores()
+  }
+
+  private func forgetEverything() {
+    generation += 1
+    index = DiskIndex()
+    isLoaded = false
+    state = .off
+    directory = nil
+    watch = nil
+    leases = [:]
+    touched = []
+    removedWhileLoading = []
+    let waiting = loads.values.flatMap(\.self)
+    loads = [:]
+    for waiter in waiting { waiter.then(nil) }
+  }
+
+  // MARK: Reading the index at the start
+
+  private static let gatheredAtOnce = 16_384
+  private static let takenAtOnce = 4_096
+
+  private func gather() {
+    ask(
+      { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
+      then: { [unowned self] isComplete in
+        guard !isLoaded else { return }
+        if isComplete { takeRecords() } else { gather() }
+      })
+  }
+
+  private func takeRecords() {
+    ask(
+      { (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) },
+      then: { [unowned self] part in
+        guard !isLoaded else { return }
+        for record in part.records { takeIn(record) }
+        guard part.isLast else { return takeRecords() }
+        isLoaded = true
+        removedWhileLoading = []
+        trim()
+      })
+  }
+
+  /// An entry of the index file; one that is known already is newer.
+  @discardableResult
+  func takeIn(_ record: IndexRecord) -> Int? {
+    let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
+    if let place = index.place(of: digest) { return place }
+    guard !removedWhileLoading.contains(record.number) else { return nil }
+    // Whoever knows more formats has written it: nobody here can say what its bytes are.
+    guard suffixes.indices.contains(Int(record.format)) else { return nil }
+    let place = index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
+    return place
+  }
 
   /// Asks the reader, unless what it is asked about has been replaced meanwhile.
   func ask<Answer: Sendable>(
@@ -156,6 +295,77 @@ package final class DiskTier {
         fail(trouble)
         then(nil)
       }
+    }
+  }
+
+  // MARK: Trouble
+
+  /// Something could not be done: what is broken is opened anew, at once or later.
+  func fail(_ trouble: DiskTrouble) {
+    onNews(.trouble(trouble.reason))
+    switch trouble.kind {
+    case .gone where directory != nil: reopen()
+    case .indexLost where directory != nil: reopen(beginningAnew: true)
+    case .full, .readOnly, .broken, .gone, .indexLost:
+      // Nothing is told of what should have been purged.
+      state = directory == nil || !owed.isEmpty ? .off : .readOnly
+      isFull = trouble.kind == .full
+      refuseStores()
+      retryLater()
+    }
+  }
+
+  private func retryLater() {
+    guard !isRetrying else { return }
+    isRetrying = true
+    loop.schedule(after: retryPause) { [unowned self] in
+      isRetrying = false
+      retry()
+    }
+    retryPause = min(retryPause * 2, Self.longestRetryPause)
+  }
+
+  private func retry() {
+    guard directory != nil else { return reopen() }
+    // The room may be taken by our own files, down to where not even the index can be written.
+    if isFull { _ = makeRoom(for: 0) }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.probe() },
+      then: { [unowned self] answer in
+        guard answer != nil else { return }
+        retryPause = Self.firstRetryPause
+        if state == .readOnly { onNews(.recovered) }
+        state = .ok
+        carryOutOwed()
+      })
+  }
+
+  // MARK: Recency
+
+  func touch(_ place: Int) {
+    index.touch(place)
+    index[place].lastAccess = UInt32(clamping: wall)
+    guard !index[place].isTouched else { return }
+    index[place].isTouched = true
+    if touched.isEmpty {
+      loop.schedule(after: Self.recencyDelay) { [unowned self] in writeUses() }
+    }
+    touched.append((place, index[place].number))
+  }
+
+  private func writeUses() {
+    let uses = takeUses()
+    guard !uses.isEmpty else { return }
+    order { (writer) throws(DiskTrouble) in try writer.note(uses) }
+  }
+
+  /// The uses that the index file does not know of.
+  func takeUses() -> [(number: UInt32, at: Int64)] {
+    defer { touched = [] }
+    return touched.compactMap { place, number in
+      guard let entry = index.entry(at: place, number: number) else { return nil }
+      index[place].isTouched = false
+      return (number, Int64(entry.lastAccess))
     }
   }
 }

@@ -148,11 +148,10 @@ final class TierStage {
   func fetch(_ url: String) -> CachedImage? { fetch(key(url)) }
 
   func lend(_ image: CachedImage, mayStore: Bool = true) -> DiskTier.Lending {
-    var lending = tier.lend(image, mayStore: mayStore)
+    let lending = tier.lend(image, mayStore: mayStore)
     guard lending == .waiting else { return lending }
-    tier.whenSettled(image) { lending = $0 }
     turn()
-    return lending
+    return tier.lend(image, mayStore: false)
   }
 
   @discardableResult

@@ -1,0 +1,69 @@
+import Glibc
+
+/// Tells afterwards what has happened in some directories: files removed, moved, changed.
+///
+/// It wakes nobody. Who relies on what it has seen in a directory asks first whether something has
+/// happened there since, which costs one call whatever the number of files; the kernel notes a
+/// change before the call returns that made it.
+package final class DirectoryWatch {
+  /// Something that happened in a watched directory, or to it.
+  package struct Event {
+    /// Which one it was, as `add` called it; nil when events have been lost.
+    package let directory: CInt?
+    /// The name of what it happened to; nil when it was the directory itself.
+    package let name: String?
+  }
+
+  private static let interest =
+    UInt32(
+      IN_DELETE | IN_MOVED_FROM | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+    )
+    | UInt32(IN_DONT_FOLLOW)
+  /// Room for many events; the longest has a name of 256 bytes.
+  private static let room = 16 * 1024
+
+  private let descriptor: FileDescriptor
+  private var buffer = [UInt8](repeating: 0, count: room)
+
+  package init() throws(SystemFailure) {
+    let number = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
+    guard number >= 0 else { throw SystemFailure("inotify_init1") }
+    descriptor = FileDescriptor(owning: number)
+  }
+
+  /// Watches a directory from now on; answers what its events are told by.
+  package func add(_ path: String) throws(SystemFailure) -> CInt {
+    let number = unsafe inotify_add_watch(descriptor.number, path, Self.interest)
+    guard number >= 0 else { throw SystemFailure("inotify_add_watch", path) }
+    return number
+  }
+
+  /// What has happened since the last time, oldest first; empty nearly always.
+  package func events() -> [Event] {
+    var events: [Event] = []
+    while case let count = unsafe read(descriptor.number, &buffer, buffer.count), count > 0 {
+      append(to: &events, from: count)
+    }
+    return events
+  }
+
+  /// An event is four numbers of 32 bits, the last the length of a name that is padded with zeros.
+  private func append(to events: inout [Event], from count: Int) {
+    var offset = 0
+    while offset + 16 <= count {
+      let directory = CInt(bitPattern: word(at: offset))
+      let length = Int(word(at: offset + 12))
+      let end = min(offset + 16 + length, count)
+      let name = buffer[(offset + 16)..<end].prefix { $0 != 0 }
+      events.append(
+        Event(
+          directory: directory < 0 ? nil : directory,
+          name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
+      offset = end
+    }
+  }
+
+  private func word(at offset: Int) -> UInt32 {
+    (0..<4).reversed().reduce(0) { $0 << 8 | UInt32(buffer[offset + $1]) }
+  }
+}

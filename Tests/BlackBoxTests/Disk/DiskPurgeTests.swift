@@ -1,0 +1,104 @@
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@Suite("A purge of the disk tier") struct DiskPurgeTests {
+  static let filters = [
+    "", #""url":"ORIGIN/a""#, #""prefix":"ORIGIN/""#, #""host":"127.0.0.1""#, #""tag":"t""#,
+    #""tier":"disk""#,
+  ]
+
+  @Test(arguments: filters.dropLast())
+  func `delivers what is on its way, and stores it in neither tier`(filter: String) throws {
+    let stage = try DiskStage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png(1_000))), .picture(png(2_000)))
+    try stage.client.send(
+      #"{"cmd":"fetch","id":1,"url":"\#(stage.origin.url("/a"))","tags":["t"]}"#)
+    #expect(gate.waitUntilReached())
+    try stage.purge(filter)
+    gate.open()
+    let line = try stage.client.receive()
+    #expect(line["ok"] == .bool(true) && line["bytes"] == .integer(1_000))
+    #expect(line["path"] == .null && line["deliver_note"]?.string?.contains("purged") == true)
+    #expect(stage.files.isEmpty)
+    try stage.play(
+      #"""
+      > {"cmd":"query","url":"ORIGIN/a"}
+      < {"ok":true,"tier":"none"}
+      """#)
+    try stage.restart()
+    #expect(try stage.fetch("/a")["bytes"] == .integer(2_000))
+  }
+
+  @Test(arguments: filters)
+  func `holds for a fetch that was sent with it`(filter: String) throws {
+    let stage = try DiskStage()
+    stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
+    _ = try stage.path(of: "/a", #""tags":["t"]"#)
+    try stage.emptyMemory()
+    try stage.play(
+      #"""
+      > {"cmd":"purge"\#(filter.isEmpty ? "" : "," + filter)}
+      > {"cmd":"fetch","id":2,"url":"ORIGIN/a"}
+      < {"ok":true,"removed":true,"disk":{"entries":1,"bytes":4096}}
+      < {"id":2,"ok":true,"source":"network","bytes":2000}
+      """#)
+    #expect(stage.origin.count("/a") == 2)
+  }
+
+  @Test func `is carried out before what was sent after it, after a start too`() throws {
+    let stage = try DiskStage()
+    stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
+    _ = try stage.path(of: "/a")
+    for (index, source) in ["network", "network", "network"].enumerated() {
+      try stage.restart()
+      try stage.play(
+        #"""
+        > {"cmd":"purge","id":1}
+        > {"cmd":"fetch","id":2,"url":"ORIGIN/a"}
+        < {"id":1,"ok":true,"removed":true}
+        < {"id":2,"ok":true,"source":"\#(source)","bytes":2000}
+        """#)
+      #expect(stage.origin.count("/a") == 2 + index)
+    }
+  }
+
+  @Test func `survives a kill as soon as it is answered`() throws {
+    let stage = try DiskStage("Disk.Lease=0s")
+    for number in 0..<20 {
+      stage.origin.plan("/\(number)", .picture(png()))
+      _ = try stage.path(of: "/\(number)", #""tags":["\#(number % 2 == 0 ? "even" : "odd")"]"#)
+    }
+    #expect(try stage.purge(#""tag":"even""#) == 10)
+    try stage.crash()
+    for number in 0..<20 {
+      #expect(try stage.source(of: "/\(number)") == (number % 2 == 0 ? "network" : "disk"))
+    }
+    #expect(try stage.becomes { try stage.agrees() })
+  }
+
+  @Test func `of one tier leaves the other`() throws {
+    let stage = try DiskStage("Disk.Lease=0s")
+    stage.origin.plan("/a", .picture(png()))
+    let path = try stage.path(of: "/a")
+    #expect(try stage.purge(#""tier":"disk""#) == 1)
+    #expect(try stage.becomes { stage.files.isEmpty })
+    let line = try stage.fetch("/a")
+    #expect(line["source"] == .string("memory"))
+    // It is written again for who wants a path, under another name.
+    #expect(line["path"]?.string.map { $0 != path } == true, "\(line.text)")
+  }
+
+  @Test func `that is soft has the origin confirm what is on disk`() throws {
+    let stage = try DiskStage()
+    stage.origin.plan("/a", .conditional(png(), tag: "\"1\""))
+    let path = try stage.path(of: "/a")
+    #expect(try stage.purge(#""soft":true"#) == 1)
+    try stage.restart()
+    let line = try stage.fetch("/a")
+    #expect(line["source"] == .string("revalidated") && line["path"] == .string(path))
+    try stage.emptyMemory()
+    #expect(try stage.source(of: "/a") == "disk")
+  }
+}
