@@ -4,16 +4,19 @@ internal import ImgdSystem
 
 extension IndexRow {
   /// What is to be written of an image; nil for one that is too large for the index.
-  init?(_ image: CachedImage, suffix: String, wall: Int64) {
+  ///
+  /// It may have been in memory for a while: its age goes on, it does not begin anew.
+  init?(_ image: CachedImage, suffix: String, wall: Int64, at now: Instant) {
     guard image.payload.count <= Int(UInt32.max) else { return nil }
     let digest = KeyDigest(url: image.key.url.text, identifier: image.key.identifier)
     let freshness = image.freshness
-    let lifetime = freshness.needsConfirmation ? 0 : freshness.remaining.milliseconds
+    let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
       record: IndexRecord(
         digestHigh: digest.high, digestLow: digest.low, bytes: image.payload.count, allocated: 0,
-        storedAt: wall, lastAccess: wall,
-        freshUntil: lifetime > 0 && !image.isStale ? wall + max(lifetime / 1_000, 1) : 0,
+        storedAt: storedAt, lastAccess: wall,
+        freshUntil: image.isGranted(at: now)
+          ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0,
         format: image.facts.format, orientation: image.facts.orientation,
         width: image.facts.width, height: image.facts.height, frames: image.facts.frames,
         flags: EntryFlags(image).rawValue),
@@ -60,6 +63,13 @@ extension DoomedFile {
 }
 
 extension CachedImage {
+  /// Whether its lifetime, over or not, may be believed: not after a soft purge, nor when nobody
+  /// knows when it began.
+  fileprivate func isGranted(at now: Instant) -> Bool {
+    guard !freshness.needsConfirmation, !isStale, freshness.remaining > .zero else { return false }
+    return state(at: now).isFresh || now - storedAt >= freshness.remaining
+  }
+
   /// An image that was on disk, with the age that it has by now; nil when its row makes no sense.
   convenience init?(
     _ row: IndexRow, key: CacheKey, payload: Payload, facts: ImageFacts, wall: Int64,

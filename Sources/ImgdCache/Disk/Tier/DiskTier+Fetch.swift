@@ -76,14 +76,18 @@ extension DiskTier {
   private func lookUp(_ digest: KeyDigest, _ key: CacheKey, _ waiter: Waiter) {
     ask(
       { (reader) throws(DiskTrouble) in try reader.record(digest) },
-      orElse: { [unowned self] in tell(waiter, nil) }
-    ) {
-      [unowned self] record in
-      guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
-        return tell(waiter, nil)
-      }
-      load(place, key, waiter)
-    }
+      orElse: { [unowned self] in tell(waiter, nil) },
+      then: { [unowned self] record in
+        // What the file said may be what is being purged.
+        guard purging == 0 else {
+          afterPurge.append { [unowned self] in fetchAgain(key, waiter) }
+          return
+        }
+        guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
+          return tell(waiter, nil)
+        }
+        load(place, key, waiter)
+      })
   }
 
   // MARK: Loading
@@ -97,8 +101,8 @@ extension DiskTier {
       number: entry.number, bytes: Int(entry.bytes), verifies: !entry.isTrusted)
     ask(
       { (reader) throws(DiskTrouble) in reader.load(order) },
-      orElse: { [unowned self] in loaded(nil, entry, key, at: place) }
-    ) { [unowned self] answer in loaded(answer, entry, key, at: place) }
+      orElse: { [unowned self] in loaded(nil, entry, key, at: place) },
+      then: { [unowned self] answer in loaded(answer, entry, key, at: place) })
   }
 
   private func loaded(
@@ -142,9 +146,11 @@ extension DiskTier {
   /// A file is not there. If that is because its directory is not, everything begins anew.
   func lost(_ place: Int) {
     remove([place], as: .loss)
-    order({ (writer) throws(DiskTrouble) in writer.isInPlace }) { [unowned self] isInPlace in
-      if isInPlace == false { fail(DiskTrouble(.gone, "the cache directory was removed")) }
-    }
+    order(
+      { (writer) throws(DiskTrouble) in writer.isInPlace },
+      then: { [unowned self] isInPlace in
+        if isInPlace == false { fail(DiskTrouble(.gone, "the cache directory was removed")) }
+      })
   }
 
   func damaged(_ place: Int, _ reason: String) {

@@ -4,13 +4,16 @@ internal import ImgdSystem
 package final class StoredFile {
   let place: Int
   let number: UInt32
+  /// Of the index that it is in: another one gives the same numbers to others.
+  let generation: Int
   package let path: String
   /// How the daemon ends an answer that tells the path.
   private var ending: [UInt8]?
 
-  init(place: Int, number: UInt32, path: String) {
+  init(place: Int, number: UInt32, generation: Int, path: String) {
     self.place = place
     self.number = number
+    self.generation = generation
     self.path = path
   }
 
@@ -53,7 +56,7 @@ extension DiskTier {
   package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
     guard isEnabled, state != .off || isOpening else { return .refused(.off) }
     if stores.store(of: image) != nil { return .waiting }
-    if let file = image.file, let entry = index.entry(at: file.place, number: file.number) {
+    if let file = image.file, let entry = entry(of: file) {
       switch sight(of: entry, at: file.place) {
       case .sound: return lend(file.place)
       case .wouldWait: return .waiting
@@ -91,17 +94,17 @@ extension DiskTier {
     let count = sightings
     ask(
       { (reader) throws(DiskTrouble) in reader.check(file, count: Int(entry.bytes)) },
-      orElse: { [unowned self] in looked(entry) }
-    ) { [unowned self] problem in
-      if index.entry(at: place, number: entry.number) != nil {
-        switch problem {
-        case nil: index[place].seenIn = isWatched ? count : sightings
-        case .damaged(let reason): damaged(place, reason)
-        default: lost(place)
+      orElse: { [unowned self] in looked(entry) },
+      then: { [unowned self] problem in
+        if index.entry(at: place, number: entry.number) != nil {
+          switch problem {
+          case nil: index[place].seenIn = isWatched ? count : sightings
+          case .damaged(let reason): damaged(place, reason)
+          default: lost(place)
+          }
         }
-      }
-      looked(entry)
-    }
+        looked(entry)
+      })
   }
 
   private func looked(_ entry: DiskEntry) {
@@ -146,12 +149,17 @@ extension DiskTier {
   /// Whether an image's own file is there, as far as the index knows.
   package func holds(_ image: CachedImage) -> Bool {
     guard let file = image.file else { return false }
-    return index.entry(at: file.place, number: file.number) != nil
+    return entry(of: file) != nil
+  }
+
+  func entry(of file: StoredFile) -> DiskEntry? {
+    file.generation == generation ? index.entry(at: file.place, number: file.number) : nil
   }
 
   func storedFile(of entry: DiskEntry, at place: Int) -> StoredFile? {
     guard let directory, let file = pictureFile(of: entry) else { return nil }
-    return StoredFile(place: place, number: entry.number, path: directory.path(of: file))
+    return StoredFile(
+      place: place, number: entry.number, generation: generation, path: directory.path(of: file))
   }
 
   func pictureFile(of entry: DiskEntry) -> PictureFile? {

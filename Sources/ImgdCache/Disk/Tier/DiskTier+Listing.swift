@@ -44,11 +44,11 @@ extension DiskTier {
     ask(
       { (reader) throws(DiskTrouble) in
         try reader.page(after: start, limit: limit, prefix: prefix)
-      }, orElse: { then(Page()) }
-    ) { [unowned self] part in
-      let rows = (part?.rows ?? []).filter { isCurrent($0.record) }
-      then(Page(entries: rows.map { listing($0) }, next: part?.next.map(UInt64.init)))
-    }
+      }, orElse: { then(Page()) },
+      then: { [unowned self] part in
+        let rows = (part?.rows ?? []).filter { isCurrent($0.record) }
+        then(Page(entries: rows.map { listing($0) }, next: part?.next.map(UInt64.init)))
+      })
   }
 
   /// What is known of an entry, without counting as a use.
@@ -61,10 +61,10 @@ extension DiskTier {
         try reader.record(digest).flatMap { (record) throws(DiskTrouble) in
           try reader.row(record.number)
         }
-      }, orElse: { then(nil) }
-    ) { [unowned self] row in
-      then(row.flatMap { isCurrent($0.record) ? listing($0) : nil })
-    }
+      }, orElse: { then(nil) },
+      then: { [unowned self] row in
+        then(row.flatMap { isCurrent($0.record) ? listing($0) : nil })
+      })
   }
 
   /// Whether an entry of the index file is one that would be found.

@@ -97,15 +97,17 @@ extension DiskTier {
     let query = IndexFilter(filter, wall: wall)
     let leases = currentLeases
     purging += 1
-    order({ (writer) throws(DiskTrouble) in
-      try writer.note(uses)
-      return try writer.purge(query, soft: soft, leases: leases)
-    }) { [unowned self] matches in
-      if matches == nil { owe(OwedPurge(filter: filter, soft: soft)) }
-      then(take(matches ?? [], soft: soft))
-      if !soft { carryOut() }
-      endPurge()
-    }
+    order(
+      { (writer) throws(DiskTrouble) in
+        try writer.note(uses)
+        return try writer.purge(query, soft: soft, leases: leases)
+      },
+      then: { [unowned self] matches in
+        if matches == nil { owe(OwedPurge(filter: filter, soft: soft)) }
+        then(take(matches ?? [], soft: soft))
+        if !soft { carryOut() }
+        endPurge()
+      })
   }
 
   private func purgeAll(_ filter: PurgeFilter, _ then: @escaping (Removal) -> Void) {
@@ -116,13 +118,14 @@ extension DiskTier {
     }
     let (wall, leases) = (self.wall, currentLeases)
     purging += 1
-    order({ (writer) throws(DiskTrouble) in try writer.doomAll(leases: leases, at: wall) }) {
-      [unowned self] done in
-      if done == nil { owe(OwedPurge(filter: filter, soft: false)) }
-      then(removal)
-      carryOutLater(after: limits.lease)
-      endPurge()
-    }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.doomAll(leases: leases, at: wall) },
+      then: { [unowned self] done in
+        if done == nil { owe(OwedPurge(filter: filter, soft: false)) }
+        then(removal)
+        carryOutLater(after: limits.lease)
+        endPurge()
+      })
   }
 
   private var currentLeases: [UInt32: Int64] {
@@ -158,11 +161,12 @@ extension DiskTier {
   /// Removes files whose lease is over, now and again when the next one's is.
   func carryOut() {
     let wall = self.wall
-    order({ (writer) throws(DiskTrouble) in try writer.carryOut(at: wall) }) {
-      [unowned self] next in
-      guard let next = next ?? nil else { return }
-      carryOutLater(after: .seconds(max(next - self.wall, 1)))
-    }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.carryOut(at: wall) },
+      then: { [unowned self] next in
+        guard let next = next ?? nil else { return }
+        carryOutLater(after: .seconds(max(next - self.wall, 1)))
+      })
   }
 
   func carryOutLater(after delay: Duration) {
@@ -199,12 +203,13 @@ extension DiskTier {
   func lookThrough(shelf: Int) {
     guard shelf < Shelf.all else { return }
     let end = min(shelf + Self.shelvesAtOnce, Shelf.all)
-    order({ (writer) throws(DiskTrouble) in try writer.lookThrough(shelves: shelf..<end) }) {
-      [unowned self] lost in
-      guard let lost else { return }
-      for match in lost { forget(match) }
-      lookThrough(shelf: end)
-    }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.lookThrough(shelves: shelf..<end) },
+      then: { [unowned self] lost in
+        guard let lost else { return }
+        for match in lost { forget(match) }
+        lookThrough(shelf: end)
+      })
   }
 
   /// An entry whose file is not there.

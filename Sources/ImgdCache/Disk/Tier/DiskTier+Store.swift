@@ -78,7 +78,9 @@ extension DiskTier {
   package func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = shouldCache(image) { return refusal }
     guard stores.store(of: image) == nil else { return nil }
-    guard let row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall) else {
+    guard
+      let row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
+    else {
       return .tooLarge
     }
     let order = StoreOrder(
@@ -106,14 +108,16 @@ extension DiskTier {
     let orders = batch.map(\.order)
     let minFree = limits.minFree
     stores.inFlight += 1
-    writer?.submit({ $0.store(orders, keepingFree: minFree) }) { [unowned self, generation] in
-      stores.inFlight -= 1
-      for (store, outcome) in zip(batch, $0) {
-        stored(store, outcome, isCurrent: generation == self.generation)
-      }
-      trim()
-      sendStores()
-    }
+    writer?.submit(
+      { $0.store(orders, keepingFree: minFree) },
+      then: { [unowned self, generation] in
+        stores.inFlight -= 1
+        for (store, outcome) in zip(batch, $0) {
+          stored(store, outcome, isCurrent: generation == self.generation)
+        }
+        trim()
+        sendStores()
+      })
   }
 
   private func stored(
@@ -189,8 +193,8 @@ extension DiskTier {
 
   /// The origin has confirmed an image that is on disk: its file stays as it is.
   package func renew(_ image: CachedImage) {
-    guard let file = image.file, let entry = index.entry(at: file.place, number: file.number),
-      var row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall)
+    guard let file = image.file, let entry = entry(of: file),
+      var row = IndexRow(image, suffix: suffixes[Int(image.facts.format)], wall: wall, at: loop.now)
     else { return }
     row.record.number = entry.number
     row.record.allocated = entry.allocated

@@ -150,11 +150,13 @@ package final class DiskTier {
     isOpening = true
     let path = self.path
     // The lock goes when nobody holds the directory any more.
-    reader?.submit({ $0.close() }) { [unowned self, generation] in
-      begin(generation: generation) { (writer) throws(DiskTrouble) in
-        try writer.reopen(path, beginningAnew: beginningAnew)
-      }
-    }
+    reader?.submit(
+      { $0.close() },
+      then: { [unowned self, generation] in
+        begin(generation: generation) { (writer) throws(DiskTrouble) in
+          try writer.reopen(path, beginningAnew: beginningAnew)
+        }
+      })
   }
 
   private func begin(
@@ -190,13 +192,15 @@ package final class DiskTier {
     state = .ok
     carryOutOwed()
     let directory = opening.directory
-    reader?.submit({ reader in
-      Result { () throws(DiskTrouble) in try reader.open(directory) }
-    }) { [unowned self, generation] result in
-      guard generation == self.generation else { return }
-      if case .failure(let trouble) = result { return fail(trouble) }
-      gather()
-    }
+    reader?.submit(
+      { reader in
+        Result { () throws(DiskTrouble) in try reader.open(directory) }
+      },
+      then: { [unowned self, generation] result in
+        guard generation == self.generation else { return }
+        if case .failure(let trouble) = result { return fail(trouble) }
+        gather()
+      })
     carryOut()
     if !opening.wasClean { lookThrough(shelf: 0) }
     sendStores()
@@ -223,23 +227,25 @@ package final class DiskTier {
   private static let takenAtOnce = 4_096
 
   private func gather() {
-    ask({ (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) }) {
-      [unowned self] isComplete in
-      guard !isLoaded else { return }
-      if isComplete { takeRecords() } else { gather() }
-    }
+    ask(
+      { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
+      then: { [unowned self] isComplete in
+        guard !isLoaded else { return }
+        if isComplete { takeRecords() } else { gather() }
+      })
   }
 
   private func takeRecords() {
-    ask({ (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) }) {
-      [unowned self] part in
-      guard !isLoaded else { return }
-      for record in part.records { takeIn(record) }
-      guard part.isLast else { return takeRecords() }
-      isLoaded = true
-      removedWhileLoading = []
-      trim()
-    }
+    ask(
+      { (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) },
+      then: { [unowned self] part in
+        guard !isLoaded else { return }
+        for record in part.records { takeIn(record) }
+        guard part.isLast else { return takeRecords() }
+        isLoaded = true
+        removedWhileLoading = []
+        trim()
+      })
   }
 
   /// An entry of the index file; one that is known already is newer.
@@ -248,6 +254,8 @@ package final class DiskTier {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
     if let place = index.place(of: digest) { return place }
     guard !removedWhileLoading.contains(record.number) else { return nil }
+    // Whoever knows more formats has written it: nobody here can say what its bytes are.
+    guard suffixes.indices.contains(Int(record.format)) else { return nil }
     let place = index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
     return place
   }
@@ -321,13 +329,15 @@ package final class DiskTier {
     guard directory != nil else { return reopen() }
     // The room may be taken by our own files, down to where not even the index can be written.
     if isFull { _ = makeRoom(for: 0) }
-    order({ (writer) throws(DiskTrouble) in try writer.probe() }) { [unowned self] answer in
-      guard answer != nil else { return }
-      retryPause = Self.firstRetryPause
-      if state == .readOnly { onNews(.recovered) }
-      state = .ok
-      carryOutOwed()
-    }
+    order(
+      { (writer) throws(DiskTrouble) in try writer.probe() },
+      then: { [unowned self] answer in
+        guard answer != nil else { return }
+        retryPause = Self.firstRetryPause
+        if state == .readOnly { onNews(.recovered) }
+        state = .ok
+        carryOutOwed()
+      })
   }
 
   // MARK: Recency

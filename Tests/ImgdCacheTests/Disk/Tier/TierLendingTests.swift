@@ -1,0 +1,147 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct TierLendingTests {
+  private func exists(_ image: CachedImage) -> Bool {
+    guard let path = image.file?.path else { return false }
+    return access(path, R_OK) == 0
+  }
+
+  @Test func whatIsLentIsTheFile() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), body(5_000), on: stage)
+    #expect(stage.lend(image) == .lent)
+    let path = try #require(image.file?.path)
+    #expect(path.hasPrefix(stage.place.path + "/1/"))
+    #expect(path.hasSuffix(".jpg"))
+    #expect(try FileStatus.of(path: path).size == 5_000)
+    #expect(stage.tier.lentBytes == 5_000)
+  }
+
+  @Test func whatWasFetchedIsLentWithoutAWrite() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    let image = try #require(stage.fetch(url(1)))
+    #expect(stage.lend(image, mayStore: false) == .lent)
+    #expect(exists(image))
+    #expect(stage.tier.counts.insertions == 1)
+  }
+
+  @Test func whatMayNotBeStoredIsNotLent() throws {
+    let stage = try TierStage()
+    #expect(stage.lend(photo(url(1), on: stage), mayStore: false) == .refused(.lost))
+    let noStore = photo(url(1), headers: [("cache-control", "no-store")], on: stage)
+    #expect(stage.lend(noStore) == .refused(.noStore))
+    #expect(stage.tier.count == 0)
+  }
+
+  @Test(arguments: [false, true])
+  func aFileStaysAfterAPurgeUntilTheLeaseIsOver(everything: Bool) throws {
+    let stage = try TierStage()
+    let image = photo(url(1), tags: ["a"], on: stage)
+    #expect(stage.lend(image) == .lent)
+    let end = stage.tier.leases.first?.value ?? 0
+    #expect(end >= stage.tier.wall + 60)
+    stage.purge { if !everything { $0.tag = "a" } }
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.count == 0)
+    stage.pass(.seconds(60))
+    #expect(exists(image))
+    stage.pass(.seconds(end - stage.tier.wall + 60))
+    #expect(!exists(image))
+    #expect(try stage.pictures() == [])
+  }
+
+  @Test func aLeaseOutlivesARestart() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    #expect(stage.lend(image) == .lent)
+    stage.purge()
+    try stage.restart(wall: TierStage.start + 50)
+    #expect(exists(image))
+    stage.pass(.seconds(60))
+    #expect(!exists(image))
+  }
+
+  @Test func aPictureThatIsPurgedOnItsWayIsNotLent() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    var isSettled = false
+    #expect(stage.tier.lend(image, mayStore: true) == .waiting)
+    stage.tier.whenSettled(image) { isSettled = true }
+    stage.purge()
+    #expect(isSettled)
+    #expect(stage.lend(image, mayStore: false) != .lent)
+    #expect(try stage.pictures() == [])
+    #expect(stage.tier.stores.all.isEmpty)
+  }
+
+  @Test func aFileThatSomebodyRemovedIsWrittenAnew() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    #expect(stage.lend(image) == .lent)
+    let first = try #require(image.file?.path)
+    unlink(first)
+    stage.jump(.seconds(1))
+    #expect(stage.lend(image) == .lent)
+    #expect(exists(image))
+    #expect(image.file?.path != first)
+    #expect(stage.tier.count == 1)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func aFileThatSomebodyRemovedIsNotLent() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    #expect(stage.lend(image) == .lent)
+    unlink(try #require(image.file?.path))
+    stage.jump(.seconds(1))
+    #expect(stage.lend(image, mayStore: false) == .refused(.lost))
+    #expect(stage.tier.count == 0)
+  }
+
+  @Test func aFileThatSomebodyCutIsNotLent() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), body(100), on: stage)
+    #expect(stage.lend(image) == .lent)
+    truncate(try #require(image.file?.path), 50)
+    stage.jump(.seconds(1))
+    #expect(stage.lend(image, mayStore: false) == .refused(.lost))
+    #expect(stage.tier.counts.corrupt == 1)
+    #expect(stage.news.damaged.count == 1)
+    #expect(try stage.pictures().isEmpty || stage.tier.leases.count == 1)
+  }
+
+  @Test func bytesOfALeaseThatIsOverAreNotCounted() throws {
+    let stage = try TierStage()
+    for number in 0..<3 { #expect(stage.lend(photo(url(number), on: stage)) == .lent) }
+    #expect(stage.tier.lentBytes == 3_000)
+    stage.tier.remove(key(url(0)))
+    #expect(stage.tier.lentBytes == 2_000)
+    stage.jump(.seconds(60))
+    let again = try #require(stage.fetch(url(1)))
+    #expect(stage.lend(again) == .lent)
+    stage.jump(.seconds(60))
+    #expect(stage.tier.lentBytes == 1_000)
+    stage.jump(.seconds(120))
+    #expect(stage.tier.lentBytes == 0)
+  }
+
+  /// Numbers begin anew with an index, and so do places.
+  @Test func aFileOfAnEarlierIndexIsNotTakenForAnother() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    #expect(stage.lend(image) == .lent)
+    TemporaryDirectory.remove(stage.place.path)
+    let other = photo(url(2), on: stage)
+    #expect(stage.lend(other) == .lent)
+    #expect(!stage.tier.holds(image))
+    #expect(stage.lend(image, mayStore: false) == .refused(.lost))
+    #expect(stage.lend(image) == .lent)
+    #expect(exists(image))
+  }
+}

@@ -1,0 +1,305 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct TierOpeningTests {
+  private static let urls = (0..<20).map { url($0) }
+
+  private func filled(_ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+    let stage = try TierStage(limits)
+    for (place, url) in Self.urls.enumerated() {
+      stage.tier.add(photo(url, body(1_000 + place), tags: ["t\(place)"], on: stage))
+    }
+    stage.turn()
+    return stage
+  }
+
+  private func found(_ stage: TierStage) -> [Int] {
+    Self.urls.compactMap { stage.fetch($0)?.payload.count }
+  }
+
+  private var all: [Int] { Self.urls.indices.map { 1_000 + $0 } }
+
+  // MARK: Restarts
+
+  @Test func everythingIsThereAfterARestart() throws {
+    let stage = try filled()
+    let files = try stage.pictures()
+    try stage.restart()
+    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.count == 20)
+    #expect(found(stage) == all)
+    #expect(try stage.pictures() == files)
+    #expect(stage.tier.removedWhileLoading.isEmpty)
+  }
+
+  @Test func everythingIsThereAfterAKill() throws {
+    let stage = try filled()
+    try stage.crash()
+    #expect(stage.tier.count == 20)
+    #expect(found(stage) == all)
+    #expect(stage.tier.counts.corrupt == 0)
+    #expect(try stage.pictures().count == 20)
+  }
+
+  @Test func theOrderOfUseOutlivesARestart() throws {
+    let stage = try filled()
+    for number in [3, 1, 2] {
+      stage.pass(.seconds(1))
+      _ = stage.fetch(url(number))
+    }
+    try stage.restart()
+    #expect(recent(stage, 3) == [3, 1, 2])
+  }
+
+  @Test func aKillLosesNoUsesButTheLast() throws {
+    let stage = try filled()
+    stage.pass(.seconds(1))
+    _ = stage.fetch(url(3))
+    stage.pass(.seconds(10))
+    _ = stage.fetch(url(4))
+    try stage.crash()
+    #expect(recent(stage, 1) == [3])
+  }
+
+  /// The pictures that were used last, the very last at the end.
+  private func recent(_ stage: TierStage, _ count: Int) -> [Int] {
+    let index = stage.tier.index
+    let digests = Dictionary(
+      uniqueKeysWithValues: Self.urls.indices.map {
+        (KeyDigest(url: Self.urls[$0], identifier: nil), $0)
+      })
+    return index.leastRecentFirst.suffix(count).compactMap { digests[index[$0].digest] }
+  }
+
+  // MARK: Damage
+
+  @Test func aFlippedByteIsNoticedAfterAKill() throws {
+    let stage = try filled()
+    let path = try #require(stage.fetch(url(5))?.file?.path)
+    try flip(path, at: 500)
+    try stage.crash()
+    #expect(stage.fetch(url(5)) == nil)
+    #expect(stage.tier.counts.corrupt == 1)
+    #expect(stage.news.damaged.count == 1)
+    #expect(stage.tier.count == 19)
+    #expect(access(path, F_OK) != 0)
+    #expect(found(stage).count == 19)
+    #expect(stage.tier.counts.corrupt == 1)
+  }
+
+  @Test func aFileThatWasCutIsNoticedAlways() throws {
+    let stage = try filled()
+    let path = try #require(stage.fetch(url(5))?.file?.path)
+    try stage.restart()
+    truncate(path, 10)
+    #expect(stage.fetch(url(5)) == nil)
+    #expect(stage.tier.counts.corrupt == 1)
+    #expect(stage.tier.count == 19)
+  }
+
+  @Test func filesWithoutRowsAndRowsWithoutFilesGoAfterAKill() throws {
+    let stage = try filled()
+    let gone = try #require(stage.fetch(url(5))?.file?.path)
+    let file = try #require(
+      PictureFile(digest: KeyDigest(url: url(5), identifier: nil), number: 4_000, suffix: "jpg"))
+    let stray = stage.place.path + "/1/" + file.relativePath
+    unlink(gone)
+    try overwrite(stray, body(10))
+    try stage.crash()
+    #expect(access(stray, F_OK) != 0)
+    #expect(stage.tier.count == 19)
+    #expect(stage.fetch(url(5)) == nil)
+    #expect(found(stage).count == 19)
+  }
+
+  @Test func whatIsForeignIsLeftAlone() throws {
+    let stage = try filled()
+    let file = try #require(stage.fetch(url(5))?.file?.path)
+    let note = String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)]) + "/note.txt"
+    try overwrite(note, body(10))
+    try stage.crash()
+    #expect(access(note, F_OK) == 0)
+    unlink(note)
+  }
+
+  @Test func aDamagedIndexIsSetAside() throws {
+    let stage = try filled()
+    stage.end()
+    try overwrite(stage.place.path + "/1/index.db", body(8_192))
+    try stage.begin(at: TierStage.start)
+    #expect(stage.tier.state == .ok)
+    #expect(stage.tier.count == 0)
+    #expect(try stage.pictures() == [])
+    #expect(try names(stage.place.path + "/1").contains { $0.hasPrefix("index.db.") })
+    #expect(stage.store(photo(url(1), on: stage)) == nil)
+    #expect(stage.fetch(url(1)) != nil)
+  }
+
+  /// A row that has been changed is met when the index is read, or later: the file opens all right.
+  @Test(arguments: ["entry SET width = 9", "picture SET status = 404"])
+  func anIndexWithAChangedRowIsSetAside(change: String) throws {
+    let stage = try filled()
+    stage.end()
+    try sql(stage, "UPDATE \(change)")
+    try stage.begin(at: TierStage.start)
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.state == .ok)
+    #expect(stage.tier.count == 0)
+    #expect(stage.news.troubles.count == 1)
+    #expect(try stage.pictures() == [])
+    #expect(stage.store(photo(url(1), on: stage)) == nil)
+    #expect(stage.fetch(url(1)) != nil)
+  }
+
+  private func sql(_ stage: TierStage, _ text: String) throws {
+    let connection = try Connection(path: stage.place.path + "/1/index.db", isReadOnly: false)
+    try connection.execute(text)
+    connection.close()
+  }
+
+  /// A later version may know more formats.
+  @Test func aFormatThatNobodyKnowsIsRefused() throws {
+    let stage = try TierStage(.roomy) { place in
+      let directory = try place.open()
+      let index = try IndexFile(path: directory.indexPath, access: .readWrite)
+      var row = sampleRow(1)
+      row.record.format = 200
+      row.record.digestHigh = KeyDigest(url: url(1), identifier: nil).high
+      row.record.digestLow = KeyDigest(url: url(1), identifier: nil).low
+      try index.add([row, sampleRow(2)])
+      try index.close(clean: true)
+    }
+    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.count == 1)
+    #expect(stage.fetch(url(1)) == nil)
+    try stage.restart()
+    #expect(stage.tier.count == 1)
+  }
+
+  // MARK: The directory goes
+
+  @Test func aDirectoryThatWasRemovedIsMadeAnew() throws {
+    let stage = try filled()
+    TemporaryDirectory.remove(stage.place.path)
+    #expect(stage.store(photo(url(50), on: stage)) == nil)
+    #expect(stage.tier.state == .ok)
+    #expect(stage.tier.count == 1)
+    #expect(stage.fetch(url(50)) != nil)
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.stores.all.isEmpty)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func aFetchNoticesThatTheDirectoryWasRemoved() throws {
+    let stage = try filled()
+    TemporaryDirectory.remove(stage.place.path)
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.state == .ok)
+    #expect(stage.tier.count == 0)
+    #expect(stage.store(photo(url(1), on: stage)) == nil)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func whoIsWaitingWhenTheDirectoryGoesIsAnswered() throws {
+    let stage = try filled()
+    var answers = 0
+    for url in Self.urls { _ = stage.tier.fetch(key(url)) { _ in answers += 1 } }
+    stage.tier.reopen()
+    stage.turn()
+    #expect(answers == 20)
+    #expect(stage.tier.loads.isEmpty)
+    #expect(found(stage) == all)
+  }
+
+  // MARK: While the index is being read
+
+  @Test func whatIsStoredIsFoundBeforeItIsReadIn() throws {
+    let stage = try Self.withManyRows()
+    #expect(!stage.tier.isLoaded)
+    #expect(stage.tier.isLoading)
+    var found: CachedImage?
+    var isAnswered = false
+    let outcome = stage.tier.fetch(key(url(1))) {
+      (found, isAnswered) = ($0, true)
+    }
+    guard case .later = outcome else {
+      Issue.record("the file has to be asked")
+      return
+    }
+    while !isAnswered { stage.loop.tick(waiting: true) }
+    #expect(found?.payload.count == 1_000)
+    #expect(!stage.tier.isLoaded, "the answer does not wait for all rows")
+    stage.turn()
+    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.count == Self.many + 1)
+    #expect(stage.fetch(url(1)) != nil)
+  }
+
+  @Test func aPurgeOfAllWhileRowsAreReadLeavesNothing() throws {
+    let stage = try Self.withManyRows()
+    for _ in 0..<3 { stage.loop.tick(waiting: true) }
+    stage.purge()
+    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.count == 0)
+    #expect(stage.tier.removedWhileLoading.isEmpty)
+    #expect(stage.fetch(url(1)) == nil)
+    try stage.restart()
+    #expect(stage.tier.count == 0)
+  }
+
+  @Test func whatIsPurgedWhileRowsAreReadDoesNotComeBack() throws {
+    let stage = try Self.withManyRows()
+    while stage.tier.count < 5_000 { stage.loop.tick(waiting: true) }
+    #expect(!stage.tier.isLoaded)
+    // Half of them: numbers that end in an even digit are another host's.
+    #expect(stage.purge { $0.prefix = "https://even." }.entries == Self.many / 2)
+    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.count == Self.many / 2 + 1)
+    #expect(stage.fetch(url(1)) != nil)
+    #expect(stage.tier.removedWhileLoading.isEmpty)
+  }
+
+  @Test func aKeyThatIsRemovedWhileRowsAreReadDoesNotComeBack() throws {
+    let stage = try Self.withManyRows()
+    stage.tier.remove(key(url(1)))
+    stage.turn()
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.count == Self.many)
+  }
+
+  private static let many = 40_000
+
+  /// A tier that has begun to read an index of many rows and one picture; what it is doing goes on
+  /// when the loop is turned.
+  private static func withManyRows() throws -> TierStage {
+    let stage = try TierStage(.limits(capacity: 1 << 40))
+    stage.store(photo(url(1), on: stage))
+    stage.end()
+    let index = try IndexFile(path: stage.place.path + "/1/index.db", access: .readWrite)
+    try index.write { () throws(IndexProblem) in
+      for number in 0..<UInt64(many) {
+        let host = number.isMultiple(of: 2) ? "even.example" : "odd.example"
+        _ = try index.insert(
+          sampleRow(number + 1_000, host: host, storedAt: TierStage.start, lastAccess: 5_000),
+          retiring: 0)
+      }
+    }
+    try index.close(clean: true)
+    try stage.begin(at: TierStage.start, turning: false)
+    return stage
+  }
+}
+
+private func flip(_ path: String, at offset: Int) throws {
+  let file = open(path, O_RDWR)
+  guard file >= 0 else { throw TestFailure("open \(path): errno \(errno)") }
+  defer { close(file) }
+  var byte: UInt8 = 0
+  guard pread(file, &byte, 1, off_t(offset)) == 1 else { throw TestFailure("\(path) is short") }
+  byte ^= 1
+  guard pwrite(file, &byte, 1, off_t(offset)) == 1 else { throw TestFailure("errno \(errno)") }
+}

@@ -1,0 +1,248 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct TierPurgeTests {
+  /// Three pictures: two of one host, one of a host below, with and without tags.
+  private static let urls = [
+    "https://example.org/a/1", "https://example.org/b/2", "https://cdn.example.org/a/3",
+  ]
+
+  private static func fill(_ stage: TierStage) {
+    for (place, url) in urls.enumerated() {
+      stage.tier.add(photo(url, body(1_000 * (place + 1)), tags: ["all", "t\(place)"], on: stage))
+    }
+  }
+
+  struct Case: Sendable, CustomStringConvertible {
+    let description: String
+    let change: @Sendable (inout PurgeFilter) -> Void
+    /// The places in `urls` of what goes.
+    let gone: [Int]
+  }
+
+  static let cases: [Case] = [
+    Case(
+      description: "url",
+      change: { $0.url = try? CanonicalURL.parse("https://example.org/a/1") }, gone: [0]),
+    Case(description: "prefix", change: { $0.prefix = "https://example.org/" }, gone: [0, 1]),
+    Case(description: "host", change: { $0.host = "example.org" }, gone: [0, 1, 2]),
+    Case(description: "host below", change: { $0.host = "cdn.example.org" }, gone: [2]),
+    Case(description: "tag", change: { $0.tag = "t1" }, gone: [1]),
+    Case(description: "tag of all", change: { $0.tag = "all" }, gone: [0, 1, 2]),
+    Case(description: "identifier", change: { $0.identifier = "x" }, gone: []),
+    Case(description: "no identifier", change: { $0.identifier = "" }, gone: [0, 1, 2]),
+    Case(
+      description: "two conditions",
+      change: {
+        $0.host = "example.org"
+        $0.tag = "t2"
+      }, gone: [2]),
+    Case(description: "all", change: { _ in }, gone: [0, 1, 2]),
+  ]
+
+  @Test(arguments: cases)
+  func whatIsOnDiskGoes(purge: Case) throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    #expect(stage.purge(purge.change).entries == purge.gone.count)
+    try expectGone(purge, stage)
+    try stage.restart()
+    try expectGone(purge, stage)
+  }
+
+  @Test(arguments: cases)
+  func whatIsOnItsWayGoes(purge: Case) throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.purge(purge.change)
+    try expectGone(purge, stage)
+    #expect(stage.tier.stores.all.isEmpty)
+  }
+
+  @Test(arguments: cases)
+  func whatIsNotYetReadInAgainGoes(purge: Case) throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    try stage.restart(turning: false)
+    #expect(stage.purge(purge.change).entries <= purge.gone.count)
+    try expectGone(purge, stage)
+  }
+
+  private func expectGone(_ purge: Case, _ stage: TierStage) throws {
+    for (place, url) in Self.urls.enumerated() {
+      #expect((stage.fetch(url) == nil) == purge.gone.contains(place), "\(url)")
+    }
+    #expect(stage.tier.count == 3 - purge.gone.count)
+    #expect(try stage.pictures().count == 3 - purge.gone.count)
+  }
+
+  // MARK: Ages
+
+  @Test func whatIsOldUnusedOrStaleIsTold() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), headers: [("cache-control", "max-age=10")], on: stage))
+    stage.jump(.seconds(100))
+    stage.store(photo(url(2), on: stage))
+    _ = stage.fetch(url(1))
+    stage.jump(.seconds(20))
+    #expect(stage.purge { $0.unusedFor = .seconds(30) }.entries == 0)
+    #expect(stage.purge { $0.expired = true }.entries == 1)
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.purge { $0.olderThan = .seconds(50) }.entries == 0)
+    stage.jump(.seconds(40))
+    #expect(stage.purge { $0.unusedFor = .seconds(30) }.entries == 1)
+    #expect(stage.tier.count == 0)
+  }
+
+  // MARK: Order of events
+
+  @Test func aFetchDuringAPurgeWaitsAndFindsNothing() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    var filter = PurgeFilter()
+    filter.host = "example.org"
+    var answers: [CachedImage?] = []
+    stage.tier.purge(filter, soft: false) { _ in }
+    guard case .later = stage.tier.fetch(key(url(1)), then: { answers.append($0) }) else {
+      Issue.record("who asks during a purge waits")
+      return
+    }
+    #expect(answers.isEmpty)
+    stage.turn()
+    #expect(answers.map { $0 == nil } == [true])
+  }
+
+  @Test func whatDoesNotMatchIsFoundAfterTheWait() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    var filter = PurgeFilter()
+    filter.host = "example.com"
+    stage.tier.purge(filter, soft: false) { _ in }
+    #expect(stage.fetch(url(1)) != nil)
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsBeingReadWhenAPurgeComesIsNotShown(everything: Bool) throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(1 << 20), on: stage))
+    var answers: [CachedImage?] = []
+    for _ in 0..<3 {
+      guard case .later = stage.tier.fetch(key(url(1)), then: { answers.append($0) }) else {
+        Issue.record("a picture on disk has to be read")
+        return
+      }
+    }
+    var filter = PurgeFilter()
+    if !everything { filter.host = "example.org" }
+    stage.tier.purge(filter, soft: false) { _ in }
+    stage.turn()
+    #expect(answers.count == 3)
+    #expect(answers.allSatisfy { $0 == nil })
+  }
+
+  @Test func whatIsStoredBehindAPurgeStays() throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    stage.tier.purge(PurgeFilter(), soft: false) { _ in }
+    stage.tier.add(photo(url(1), on: stage))
+    stage.turn()
+    #expect(stage.fetch(url(1)) != nil)
+    try stage.restart()
+    #expect(stage.fetch(url(1)) != nil)
+    #expect(stage.tier.count == 1)
+  }
+
+  @Test func twoPurgesAtOnceAreBothTold() throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    var told: [Int] = []
+    var filter = PurgeFilter()
+    filter.tag = "t0"
+    stage.tier.purge(filter, soft: false) { told.append($0.entries) }
+    filter.tag = "all"
+    stage.tier.purge(filter, soft: false) { told.append($0.entries) }
+    stage.turn()
+    #expect(told == [1, 2])
+    #expect(stage.tier.purging == 0)
+    #expect(stage.tier.afterPurge.isEmpty)
+  }
+
+  // MARK: Soft
+
+  @Test func aSoftPurgeLeavesPicturesToBeConfirmed() throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    #expect(stage.purge(soft: true) { $0.tag = "t0" }.entries == 1)
+    let image = try #require(stage.fetch(Self.urls[0]))
+    #expect(image.isStale)
+    #expect(!image.isFresh(at: stage.now))
+    #expect(stage.fetch(Self.urls[1])?.isStale == false)
+    try stage.restart()
+    #expect(stage.fetch(Self.urls[0])?.isStale == true)
+    #expect(stage.tier.count == 3)
+  }
+
+  @Test func whatTheOriginConfirmsIsNotStaleAnyMore() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    stage.purge(soft: true) { $0.host = "example.org" }
+    let stale = try #require(stage.fetch(url(1)))
+    stage.jump(.seconds(10))
+    let renewed = stale.renewed(
+      response: stale.response,
+      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.tier.wall), serial: 2,
+      at: stage.now, wall: stage.tier.wall)
+    #expect(stage.tier.holds(renewed))
+    stage.tier.renew(renewed)
+    stage.turn()
+    try stage.restart(wall: stage.tier.wall + 5)
+    let again = try #require(stage.fetch(url(1)))
+    #expect(!again.isStale)
+    #expect(again.age(at: stage.now) == 5)
+    #expect(again.freshFor(at: stage.now) == 3_595)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  // MARK: One key
+
+  @Test func aKeyIsRemovedWithItsFile() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    stage.store(photo(key(url(1), "x"), on: stage))
+    stage.tier.remove(key(url(1)))
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.fetch(key(url(1), "x")) != nil)
+    #expect(try stage.pictures().count == 1)
+    stage.tier.remove(key(url(7)))
+    stage.turn()
+    #expect(stage.tier.count == 1)
+  }
+
+  @Test func aKeyIsRemovedOnItsWay() throws {
+    let stage = try TierStage()
+    stage.tier.add(photo(url(1), on: stage))
+    stage.tier.remove(key(url(1)))
+    #expect(stage.fetch(url(1)) == nil)
+    stage.turn()
+    #expect(stage.tier.count == 0)
+    #expect(try stage.pictures() == [])
+  }
+
+  @Test func aKeyThatIsNotYetReadInIsRemoved() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    stage.store(photo(key(url(1), "x"), on: stage))
+    try stage.restart(turning: false)
+    stage.tier.remove(key(url(1)))
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.count == 1)
+    #expect(try stage.pictures().count == 1)
+  }
+}

@@ -1,0 +1,244 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+/// A disk tier in a directory of its own, with a loop and a clock that the test turns.
+///
+/// Another life of the tier begins with `restart` or, without an orderly end, with `crash`.
+final class TierStage {
+  /// When the first life begins, in seconds since 1970.
+  static let start: Int64 = 1_800_000_000
+
+  let place: DiskPlace
+  private(set) var clock = LoopClock.manual()
+  private(set) var loop: EventLoop
+  private(set) var news = News()
+  private var life: DiskTier?
+  private(set) var limits: DiskTier.Limits
+
+  final class News {
+    var stored = 0
+    var evicted = 0
+    var damaged: [String] = []
+    var troubles: [String] = []
+    var recoveries = 0
+  }
+
+  /// `prepare` gets the place before the tier does.
+  init(
+    _ limits: DiskTier.Limits = .roomy, prepare: (DiskPlace) throws -> Void = { _ in }
+  ) throws {
+    place = try DiskPlace()
+    self.limits = limits
+    loop = try EventLoop(clock: clock)
+    try prepare(place)
+    try begin(at: Self.start)
+  }
+
+  var tier: DiskTier {
+    guard let life else { preconditionFailure("a stage has a tier between its lives") }
+    return life
+  }
+
+  var now: Instant { loop.now }
+
+  // MARK: Lives
+
+  /// Ends this life in order and begins another, on a clock that says `wall`.
+  func restart(wall: Int64? = nil, turning: Bool = true) throws {
+    let next = wall ?? tier.wall
+    tier.stop()
+    try succeed(at: next, turning: turning)
+  }
+
+  /// What a kill leaves: nothing is closed, nothing more is written.
+  func crash(wall: Int64? = nil, turning: Bool = true) throws {
+    try succeed(at: wall ?? tier.wall, turning: turning)
+  }
+
+  /// Ends this life in order and leaves the place to the test until `begin`.
+  func end() {
+    tier.stop()
+    life = nil
+  }
+
+  func begin(at wall: Int64, turning: Bool = true) throws {
+    clock = .manual()
+    loop = try EventLoop(clock: clock)
+    news = News()
+    life = try makeTier(at: wall)
+    tier.onNews = { [news] in news.note($0) }
+    if turning { turn() }
+  }
+
+  /// Nobody but the tier may hold its directory afterwards.
+  private func makeTier(at wall: Int64) throws -> DiskTier {
+    try DiskTier(
+      try? openWhenFree(), path: place.path, limits: limits,
+      suffixes: ["bin", "jpg", "png", "gif"], loop: loop, wall: wall)
+  }
+
+  private func succeed(at wall: Int64, turning: Bool) throws {
+    life = nil
+    try begin(at: wall, turning: turning)
+  }
+
+  /// A thread that was left behind holds the lock until it has ended.
+  private func openWhenFree() throws -> DiskDirectory {
+    for _ in 0..<1_000_000 {
+      do throws(DirectoryProblem) {
+        return try DiskDirectory.open(place.path)
+      } catch {
+        guard case .taken = error else { throw error }
+        sched_yield()
+      }
+    }
+    throw TestFailure("\(place.path) is not let go")
+  }
+
+  // MARK: Turning
+
+  /// Turns until neither thread has anything to do and nothing is due.
+  func turn() {
+    repeat {
+      while tier.hasJobs { loop.tick(waiting: true) }
+      loop.settle()
+    } while tier.hasJobs
+  }
+
+  /// Lets time pass second by second, with all that happens on the way.
+  func pass(_ time: Duration) {
+    var left = time
+    while left > .zero {
+      let step = min(left, .seconds(1))
+      clock.advance(by: step)
+      turn()
+      left -= step
+    }
+  }
+
+  /// Lets time pass at once, as a machine that was busy elsewhere.
+  func jump(_ time: Duration) {
+    clock.advance(by: time)
+    turn()
+  }
+
+  // MARK: Doing
+
+  @discardableResult
+  func store(_ image: CachedImage) -> PathRefusal? {
+    let refusal = tier.add(image)
+    turn()
+    return refusal
+  }
+
+  func fetch(_ key: CacheKey) -> CachedImage? {
+    var found: CachedImage?
+    switch tier.fetch(key, then: { found = $0 }) {
+    case .nothing: return nil
+    case .image(let image): return image
+    case .later: turn()
+    }
+    return found
+  }
+
+  func fetch(_ url: String) -> CachedImage? { fetch(key(url)) }
+
+  func lend(_ image: CachedImage, mayStore: Bool = true) -> DiskTier.Lending {
+    let lending = tier.lend(image, mayStore: mayStore)
+    guard lending == .waiting else { return lending }
+    turn()
+    return tier.lend(image, mayStore: false)
+  }
+
+  @discardableResult
+  func purge(soft: Bool = false, _ change: (inout PurgeFilter) -> Void = { _ in }) -> Removal {
+    var filter = PurgeFilter()
+    change(&filter)
+    var removal = Removal.none
+    tier.purge(filter, soft: soft) { removal = $0 }
+    turn()
+    return removal
+  }
+
+  func apply(_ limits: DiskTier.Limits) {
+    self.limits = limits
+    tier.apply(limits)
+    turn()
+  }
+
+  // MARK: Looking
+
+  /// The pictures' files, without the index.
+  func pictures() throws -> [String] {
+    guard (try? FileStatus.of(path: place.path + "/1")) != nil else { return [] }
+    return try files(below: place.path + "/1").filter { !$0.contains("/1/index.db") }.sorted()
+  }
+
+  /// Which of the URLs are found, without counting as a use.
+  func known(_ urls: [String]) -> [String] {
+    urls.filter { url in
+      var listing: DiskListing?
+      tier.look(for: key(url)) { listing = $0 }
+      turn()
+      return listing != nil
+    }
+  }
+}
+
+extension DiskTier {
+  /// Whether one of the threads has something to do or to tell.
+  var hasJobs: Bool { (writer?.pending ?? 0) + (reader?.pending ?? 0) > 0 }
+}
+
+extension TierStage.News {
+  func note(_ news: DiskNews) {
+    switch news {
+    case .stored: stored += 1
+    case .evicted(let removal): evicted += removal.entries
+    case .trouble(let reason): troubles.append(reason)
+    case .damaged(let reason): damaged.append(reason)
+    case .recovered: recoveries += 1
+    }
+  }
+}
+
+extension DiskTier.Limits {
+  static let roomy = limits()
+
+  static func limits(
+    capacity: Int = 100 << 20, trimTo percent: Int = 90, maxAge: Duration? = .seconds(7 * 86_400),
+    minFree: DiskTier.MinFree = .bytes(0), lease: Duration = .seconds(60)
+  ) -> Self {
+    Self(
+      capacity: capacity, trimToPercent: percent, maxAge: maxAge, minFree: minFree, lease: lease)
+  }
+}
+
+/// A picture as it comes from its origin at this moment.
+func photo(
+  _ key: CacheKey, _ content: [UInt8] = body(1_000), headers: HeaderList = fresh,
+  tags: [String] = [], on stage: TierStage, isPurged: Bool = false
+) -> CachedImage {
+  CachedImage(
+    key: key, payload: Payload(content),
+    facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1),
+    response: StoredResponse(status: 200, headers: headers),
+    freshness: Freshness(status: 200, headers: headers, receivedAt: stage.tier.wall), tags: tags,
+    serial: 1, isPurged: isPurged, at: stage.now, wall: stage.tier.wall)
+}
+
+func photo(
+  _ url: String, _ content: [UInt8] = body(1_000), headers: HeaderList = fresh,
+  tags: [String] = [], on stage: TierStage
+) -> CachedImage {
+  photo(key(url), content, headers: headers, tags: tags, on: stage)
+}
+
+/// Good for an hour.
+let fresh: HeaderList = [("cache-control", "max-age=3600"), ("etag", "\"1\"")]
+
+func url(_ number: Int) -> String { "https://example.org/\(number)" }

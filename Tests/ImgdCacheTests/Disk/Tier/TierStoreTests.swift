@@ -1,0 +1,161 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+@Suite struct TierStoreTests {
+  @Test func whatIsStoredIsFetched() throws {
+    let stage = try TierStage()
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.store(photo(url(1), body(5_000), tags: ["a"], on: stage)) == nil)
+    let image = try #require(stage.fetch(url(1)))
+    #expect(content(image.payload) == body(5_000))
+    #expect(image.key == key(url(1)))
+    #expect(image.tags == ["a"])
+    #expect(image.facts.width == 8)
+    #expect(image.isFresh(at: stage.now))
+    #expect(stage.tier.count == 1)
+    #expect(stage.tier.counts.hits == 1)
+    #expect(stage.tier.counts.misses == 1)
+    #expect(stage.tier.counts.insertions == 1)
+    #expect(stage.news.stored == 1)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func aLargePictureIsFetchedAsItWasStored() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(3 << 20), on: stage))
+    let image = try #require(stage.fetch(url(1)))
+    #expect(content(image.payload) == body(3 << 20))
+    #expect(stage.tier.allocated >= 3 << 20)
+  }
+
+  @Test func identifiersAreKeptApart() throws {
+    let stage = try TierStage()
+    stage.store(photo(key(url(1)), body(10), on: stage))
+    stage.store(photo(key(url(1), "a"), body(20), on: stage))
+    #expect(stage.fetch(key(url(1)))?.payload.count == 10)
+    #expect(stage.fetch(key(url(1), "a"))?.payload.count == 20)
+    #expect(stage.fetch(key(url(1), "b")) == nil)
+  }
+
+  @Test func aNewPictureReplacesTheOldOne() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(10), on: stage))
+    stage.store(photo(url(1), body(20), on: stage))
+    #expect(stage.fetch(url(1))?.payload.count == 20)
+    #expect(stage.tier.count == 1)
+    #expect(stage.tier.counts.replacements == 1)
+  }
+
+  @Test func theFileThatIsReplacedStaysForTheLease() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(10), on: stage))
+    stage.store(photo(url(1), body(20), on: stage))
+    #expect(try stage.pictures().count == 2)
+    try stage.restart(wall: TierStage.start + 61)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func twoStoresOfOneKeyInFlightLeaveTheNewer() throws {
+    let stage = try TierStage()
+    let (first, second) = (
+      photo(url(1), body(10), on: stage), photo(url(1), body(20), on: stage)
+    )
+    #expect(stage.tier.add(first) == nil)
+    #expect(stage.tier.add(second) == nil)
+    guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+      Issue.record("what is on its way is here")
+      return
+    }
+    #expect(image === second)
+    stage.turn()
+    #expect(stage.fetch(url(1))?.payload.count == 20)
+    #expect(stage.tier.count == 1)
+    #expect(!stage.tier.holds(first))
+    #expect(stage.tier.holds(second))
+  }
+
+  @Test func whatIsOnItsWayIsFetchedFromMemory() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    stage.tier.add(image)
+    guard case .image(let found) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+      Issue.record("what is on its way is here")
+      return
+    }
+    #expect(found === image)
+    stage.turn()
+    #expect(stage.tier.stores.all.isEmpty)
+  }
+
+  @Test func theSameImageIsStoredOnce() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    stage.tier.add(image)
+    stage.tier.add(image)
+    stage.turn()
+    #expect(stage.tier.counts.insertions == 1)
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func manyAreStoredInOrder() throws {
+    let stage = try TierStage()
+    for number in 0..<300 { stage.tier.add(photo(url(number), body(number + 1), on: stage)) }
+    stage.turn()
+    #expect(stage.tier.count == 300)
+    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.tier.stores.bytes == 0)
+    for number in 0..<300 { #expect(stage.fetch(url(number))?.payload.count == number + 1) }
+  }
+
+  // MARK: What is not stored
+
+  @Test func whatMayNotBeStoredIsRefused() throws {
+    let stage = try TierStage()
+    let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
+    let noStore = photo(url(1), headers: [("cache-control", "no-store")], on: stage)
+    #expect(stage.store(noStore) == .noStore)
+    #expect(stage.store(photo(key(url(1), nil, scope), on: stage)) == .credentials)
+    #expect(stage.store(photo(key(url(1)), on: stage, isPurged: true)) == .purged)
+    #expect(stage.store(image(key(url(1)), width: 0)) == .noStore)
+    #expect(stage.tier.count == 0)
+    #expect(stage.tier.stores.all.isEmpty)
+    #expect(try stage.pictures() == [])
+  }
+
+  @Test func whatIsLargerThanTheTierIsRefused() throws {
+    let stage = try TierStage(.limits(capacity: 10_000))
+    #expect(stage.store(photo(url(1), body(10_001), on: stage)) == .tooLarge)
+    #expect(stage.store(photo(url(1), body(4_000), on: stage)) == nil)
+    #expect(stage.tier.count == 1)
+  }
+
+  @Test func anAbsentTierFindsAndStoresNothing() throws {
+    let loop = try EventLoop(clock: .manual())
+    let tier = DiskTier(offOn: loop)
+    let picture = image(url(1))
+    #expect(!tier.isEnabled)
+    #expect(tier.add(picture) == .off)
+    #expect(tier.lend(picture, mayStore: true) == .refused(.off))
+    var removal: Removal?
+    tier.purge(PurgeFilter(), soft: false) { removal = $0 }
+    #expect(removal == Removal.none)
+    tier.remove(picture.key)
+    guard case .nothing = tier.fetch(picture.key, then: { _ in }) else {
+      Issue.record("an absent tier has nothing")
+      return
+    }
+    tier.stop()
+  }
+
+  @Test func credentialsAreNeverLookedFor() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
+    #expect(stage.fetch(key(url(1), nil, scope)) == nil)
+    stage.tier.remove(key(url(1), nil, scope))
+    stage.turn()
+    #expect(stage.tier.count == 1)
+  }
+}
