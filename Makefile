@@ -10,6 +10,8 @@ SHELL := bash
 ARGS ?=
 # The socket of `make run`; without it imgd takes its usual one.
 SOCKET ?=
+# Where `make run` keeps pictures: not where an installed imgd has its own.
+CACHE ?= $(CURDIR)/.build/cache
 # How long each fuzzer of `make fuzz` runs.
 FUZZ_SECONDS ?= 60
 
@@ -20,7 +22,7 @@ release = for product in $(1); do \
 help:
 	@echo 'make demo          build imgd, and show what it does'
 	@echo 'make test          run every test'
-	@echo 'make run           run imgd in the foreground [SOCKET=PATH] [ARGS=...]'
+	@echo 'make run           run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build         build imgd, imgctl and imgd-bench into .build/release'
 	@echo 'make check         layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow    every test under the thread and the address sanitizer'
@@ -42,7 +44,7 @@ test:
 run:
 	@.ci/install-packages build
 	@$(call release,imgd imgctl)
-	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') $(ARGS)
+	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') --cache-directory '$(CACHE)' $(ARGS)
 
 build:
 	@.ci/install-packages build

@@ -86,7 +86,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "imgd-bench",
-      dependencies: ["CBench", "ImgdWire", "ImgdSystem"],
+      dependencies: ["CBench", "ImgdCache", "ImgdSystem"],
       swiftSettings: strict),
 
     // Tests.

@@ -32,7 +32,8 @@ struct connection {
   int fd;
   int awaited;          // replies of the batch on its way; 0: idle
   int watches_writes;
-  size_t written;       // of the batch
+  const char *batch;    // that was sent last
+  size_t written;       // of it
   uint64_t sent;        // when
   uint64_t batches;
   uint64_t body;        // bytes of the current reply that are still to come
@@ -42,8 +43,9 @@ struct connection {
 
 struct run {
   struct bench_load load;
-  const char *batch;
-  size_t bytes;
+  const char *batch;    // the first one; the others follow
+  size_t bytes;         // of each
+  uint64_t begun;       // batches of all connections
   framing frame;
   int epoll;
   struct connection *connections;
@@ -76,7 +78,7 @@ static int watch(struct run *run, struct connection *connection, int operation, 
 }
 
 static int send_rest(struct run *run, struct connection *connection) {
-  ssize_t count = send(connection->fd, run->batch + connection->written,
+  ssize_t count = send(connection->fd, connection->batch + connection->written,
                        run->bytes - connection->written, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0 && errno != EAGAIN) return -1;
   if (count > 0) connection->written += (size_t)count;
@@ -86,6 +88,7 @@ static int send_rest(struct run *run, struct connection *connection) {
 
 static int start_batch(struct run *run, struct connection *connection, uint64_t due) {
   connection->sent = due;
+  connection->batch = run->batch + run->bytes * (run->begun++ % (uint64_t)run->load.parts);
   connection->written = 0;
   connection->awaited = run->load.replies;
   connection->batches++;
@@ -287,7 +290,7 @@ int bench_run(const struct bench_load *load, const char *socket, const void *bat
   struct run *run = make_run(load);
   if (run == NULL) return -1;
   run->batch = batch;
-  run->bytes = bytes;
+  run->bytes = bytes / (size_t)load->parts;
   run->result = result;
   int outcome = run->connections && run->idle ? drive(run, socket) : -1;
   int reason = errno;

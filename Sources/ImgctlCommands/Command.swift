@@ -3,7 +3,8 @@ import ImgdSystem
 
 /// One invocation on its way: connects where the action needs the daemon, asks, and shows.
 struct Command {
-  /// What answers from memory and does not in this time will not.
+  /// What answers from memory and does not in this time will not; a purge answers when the index on
+  /// disk is done, however long that takes.
   private static let patience = Duration.seconds(10)
 
   let action: Invocation.Action
@@ -17,7 +18,8 @@ struct Command {
     case .fetch(let arguments): return try fetch(arguments)
     case .cancel(let target): try show(Report.cancelled(ask(Requests.cancel(target)).reply))
     case .purge(let filters):
-      try show(Report.purged(ask(Requests.purge(filters)).reply, soft: filters.soft))
+      let answer = try ask(Requests.purge(filters), within: nil)
+      try show(Report.purged(answer.reply, soft: filters.soft))
     case .stats(let json):
       let answer = try ask(Requests.plain("stats"))
       try show(json ? answer.line : Report.statistics(answer.reply))
@@ -74,21 +76,22 @@ struct Command {
   }
 
   /// Sends one request and waits for the line that ends it; a refusal is a failure.
-  private func ask(_ request: [UInt8]) throws(Failure) -> (line: String, reply: Reply) {
+  private func ask(
+    _ request: [UInt8], within limit: Duration? = patience
+  ) throws(Failure) -> (line: String, reply: Reply) {
     let connection = try connect()
     connection.send(request)
     let answer: (line: String, reply: Reply)
     do throws(ConnectionProblem) {
-      answer = try lastLine(from: connection)
+      answer = try lastLine(from: connection, until: limit.map { .current + $0 })
     } catch { throw Failure(error) }
     guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
     return answer
   }
 
   private func lastLine(
-    from connection: ControlConnection
+    from connection: ControlConnection, until deadline: Instant?
   ) throws(ConnectionProblem) -> (line: String, reply: Reply) {
-    let deadline = Instant.current + Self.patience
     while let line = try connection.receive(until: deadline) {
       let reply = try Reply(line, from: socket)
       if reply.succeeded != nil { return (String(decoding: line, as: UTF8.self), reply) }

@@ -58,7 +58,8 @@ enum Help {
 
   private static let fetch = """
     fetch URL... [OPTION]...
-    Fetches pictures, and prints a line for each: its file, or what is known of it.
+    Fetches pictures, and prints a line for each: the path of its file in the daemon's cache, or
+    what is known of a picture that is in no file.
     A URL of - stands for the URLs on standard input, one a line.
 
       -o, --output FILE|DIR|-   write the picture to a file, into a directory under a name from
@@ -86,7 +87,7 @@ enum Help {
           --older-than DURATION stored longer ago, such as 7d
           --unused-for DURATION not used for so long
           --expired             what is no longer fresh
-          --tier TIER           memory, disk or all
+          --tier TIER           memory, disk or all, which is the default
           --soft                mark as stale instead of removing
       -y, --all                 everything
     """

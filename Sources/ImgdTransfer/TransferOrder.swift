@@ -1,6 +1,6 @@
 /// What the engine is asked to fetch, and how much it may take and how long.
 package struct TransferOrder: Sendable {
-  /// The name by which everything else speaks of this transfer; never used twice.
+  /// The name by which everything else speaks of this transfer; no other that is under way has it.
   package let serial: UInt64
   package let url: String
   /// Sent beside the engine's own; a field of the same name replaces the engine's.
@@ -12,10 +12,13 @@ package struct TransferOrder: Sendable {
   package var maxBytes: Int
   /// For everything together: redirects, retries and the waiting between them.
   package var deadline: Duration
+  /// Whether what comes of a body that breaks off may wait for the next transfer, and be what an
+  /// earlier one has left.
+  package var keepsPartial: Bool
 
   package init(
     serial: UInt64, url: String, headers: [HeaderField] = [], credentialNames: Set<String> = [],
-    maxBytes: Int, deadline: Duration
+    maxBytes: Int, deadline: Duration, keepsPartial: Bool = true
   ) {
     self.serial = serial
     self.url = url
@@ -23,6 +26,7 @@ package struct TransferOrder: Sendable {
     self.credentialNames = credentialNames
     self.maxBytes = maxBytes
     self.deadline = deadline
+    self.keepsPartial = keepsPartial
   }
 
   /// Whether the order asks for the picture only if it has changed, so that 304 is an answer.

@@ -53,11 +53,11 @@ final class Bench {
 
   var hasImgd: Bool { File.isProgram(options.imgd) }
 
-  /// Short, because a socket's path may have 107 bytes.
+  /// Short, because a socket's path may have 107 bytes; on a disk, which /tmp may not be.
   private static func makeWorkplace() throws(BenchFailure) -> String {
-    var template = Array("/tmp/imgd-bench.XXXXXX".utf8CString)
+    var template = Array("/var/tmp/imgd-bench.XXXXXX".utf8CString)
     // mkdtemp writes over the six letters at the end of what it is given.
-    guard unsafe mkdtemp(&template) != nil else { throw .system("mkdtemp", "/tmp") }
+    guard unsafe mkdtemp(&template) != nil else { throw .system("mkdtemp", "/var/tmp") }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -30,10 +30,17 @@ final class Child {
   /// Asks it to end, insists after five seconds, and waits until it has.
   func end() {
     guard isRunning else { return }
-    kill(pid, SIGTERM)
+    Glibc.kill(pid, SIGTERM)
     for _ in 0..<500 where isRunning { usleep(10_000) }
-    if isRunning { kill(pid, SIGKILL) }
+    if isRunning { Glibc.kill(pid, SIGKILL) }
     _ = wait()
+  }
+
+  /// Ends it without a warning, as a crash would.
+  func kill() {
+    guard isRunning else { return }
+    Glibc.kill(pid, SIGKILL)
+    wait()
   }
 
   /// Waits for the end; what it exited with, or nil when a signal ended it.
@@ -60,10 +67,10 @@ final class Child {
 
   /// Waits until the child is ready, which is told by a question that it answers.
   func awaitReady(_ name: String, _ isReady: () -> Bool) throws(BenchFailure) {
-    for _ in 0..<1_000 {
+    for _ in 0..<20_000 {
       if isReady() { return }
       guard isRunning else { break }
-      usleep(10_000)
+      usleep(500)
     }
     throw .unavailable("\(name) did not become ready: \(lastWords)")
   }

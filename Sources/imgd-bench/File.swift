@@ -22,8 +22,6 @@ enum File {
     unsafe FileDescriptor(owning: open(path, flags | O_CLOEXEC, 0o644))
   }
 
-  static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
-
   static func isProgram(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
   static func text(_ path: String) -> String? {

@@ -1,13 +1,16 @@
 private import CBench
 import Glibc
 
-/// What the bench starts itself as: the floor, and the side load of a mixed measurement.
+/// What the bench starts itself as: the floor, the side load of a mixed measurement, and what would
+/// be in the way of a load in the same process.
 enum HiddenVerb {
   /// Runs a hidden verb and does not return before it ends; false when the words are not one.
   static func run(_ words: [String]) throws(BenchFailure) -> Bool {
     switch words.first {
     case "floor" where words.count == 3: try serveFloor(words[1], replyBytes: Int(words[2]) ?? 0)
     case "feed" where words.count == 5: try feed(words)
+    case "multiply" where words.count == 4: try multiply(words)
+    case "trim" where words.count == 3: try trim(socket: words[1], cache: words[2])
     default: return false
     }
     return true
@@ -27,5 +30,20 @@ enum HiddenVerb {
       connections: 4, duration: seconds, interval: 1 / Double(rate), framing: .lines)
     let outcome = try load.run(on: words[1], batch: Array((words[2] + "\n").utf8))
     Output.say("replies \(outcome.replies) failures \(outcome.failures)")
+  }
+
+  /// `multiply CACHE COUNT rows|files`
+  private static func multiply(_ words: [String]) throws(BenchFailure) {
+    guard let count = Int(words[2]) else { throw .usage("multiply: bad count") }
+    try IndexGrowth.multiply(words[1], to: count, withFiles: words[3] == "files")
+  }
+
+  /// Has the daemon read a configuration that makes it trim; says in how many seconds it was done.
+  private static func trim(socket: String, cache: String) throws(BenchFailure) {
+    let start = now()
+    let reply = ask(socket, #"{"cmd":"reload"}"#) ?? "nothing"
+    guard reply.contains(#""ok":true"#) else { throw .unavailable("imgd said \(reply)") }
+    try IndexGrowth.awaitRemovals(cache)
+    Output.say("\(now() - start)")
   }
 }

@@ -19,6 +19,9 @@ enum Framing {
 /// So many connections, each of which sends a batch and waits for its replies.
 struct Load {
   var connections = 1
+  /// Of the same length, that the bytes are cut into: the batches, in turn over all connections.
+  var parts = 1
+  /// That one batch brings.
   var replies = 1
   /// Batches of each connection; 0: as many as fit into the duration.
   var batches = 0
@@ -31,6 +34,7 @@ struct Load {
     var load = bench_load()
     load.framing = framing.code
     load.connections = CInt(connections)
+    load.parts = CInt(parts)
     load.replies = CInt(replies)
     load.batches = UInt64(batches)
     load.duration_ns = UInt64(duration * 1e9)
@@ -54,6 +58,7 @@ struct LoadResult {
   let loadShare: Double
   let p50: Double
   let p99: Double
+  let worst: Double
 
   fileprivate init(_ result: bench_result) {
     replies = Int(result.replies)
@@ -63,9 +68,18 @@ struct LoadResult {
     loadShare = Double(result.busy_ns) / Double(max(result.elapsed_ns, 1))
     p50 = Double(result.p50_ns) / 1e9
     p99 = Double(result.p99_ns) / 1e9
+    worst = Double(result.max_ns) / 1e9
   }
 
   var perSecond: Double { Double(replies) / seconds }
+}
+
+/// Whether somebody takes connections at a socket.
+func isListening(_ socket: String) -> Bool {
+  // The path is read before the call returns.
+  let connection = unsafe bench_connect(socket)
+  if connection >= 0 { close(connection) }
+  return connection >= 0
 }
 
 /// Sends one line to a socket and gives back the one that answers it; nil when none did.

@@ -84,6 +84,8 @@ struct ShellExamples {
     try stage.begin(
       #"{"cmd":"fetch","id":1,"url":"ORIGIN/a.jpg","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#
     )
+    // Until the disk has said that it has none, the fetch is queued.
+    #expect(stage.origin.waitForRequests("/a.jpg"))
     let said = try run(try command("Never mind."))
     #expect(said.contains(#""state":"running""#))
     try stage.play(#"< {"id":1,"ok":false,"error":{"code":"cancelled"}}"#)

@@ -27,7 +27,7 @@ final class TransferBench: Sendable {
   @discardableResult
   func begin(
     _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15)
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15), keepsPartial: Bool = true
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -36,7 +36,7 @@ final class TransferBench: Sendable {
     engine.begin(
       TransferOrder(
         serial: serial, url: url, headers: headers, credentialNames: credentials,
-        maxBytes: maxBytes, deadline: deadline))
+        maxBytes: maxBytes, deadline: deadline, keepsPartial: keepsPartial))
     return serial
   }
 

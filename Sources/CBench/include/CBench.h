@@ -20,6 +20,7 @@ enum {
 struct bench_load {
   int framing;
   int connections;
+  int parts;             // of the same length, that the bytes are cut into: the batches, in turn
   int replies;           // that one batch brings
   uint64_t batches;      // each connection sends; 0: until the duration is over
   uint64_t duration_ns;

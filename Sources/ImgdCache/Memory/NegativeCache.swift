@@ -59,6 +59,12 @@ package struct NegativeCache<Value> {
       value: entry.value, age: max(now - entry.notedAt, .zero), remaining: entry.end - now)
   }
 
+  /// Forgets the failure under a key: there is something after all.
+  package mutating func forget(_ key: CacheKey) {
+    entries[key] = nil
+    closeGaps()
+  }
+
   /// Forgets what a purge is about, and says how many that were.
   ///
   /// A failure has no tags and no uses: a filter that asks for those is about none. What has

@@ -79,6 +79,7 @@ extension Commands {
     line.field("coalesced", downloader.counts.coalesced)
     line.field("retries", downloader.counts.retries)
     line.field("revalidated", downloader.counts.revalidated)
+    line.field("resumed", downloader.counts.resumed)
     line.field("bytes_received", downloader.counts.bytesReceived)
   }
 

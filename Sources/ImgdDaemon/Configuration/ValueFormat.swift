@@ -84,14 +84,11 @@ extension ValueFormat where Value == Share {
       }
     }
   }
-}
 
-extension ValueFormat where Value == Share {
   /// Bytes or a percentage, either of which may be nothing.
   static var reserve: Self {
     Self { text throws(WrongValue) in
-      guard text != "0%" else { return .percent(0) }
-      return try share.parse(text)
+      text == "0%" ? .percent(0) : try share.parse(text)
     } text: {
       share.text($0)
     }
@@ -102,7 +99,11 @@ extension ValueFormat where Value == Duration {
   /// A span of time within limits, or `off` for none.
   static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
     Self { text throws(WrongValue) in
-      text.lowercased() == "off" ? .zero : try duration(limits).parse(text)
+      if text.lowercased() == "off" { return .zero }
+      guard DurationText.duration(text) != nil else {
+        throw WrongValue("is neither off nor a duration: write off, or one such as 1h or 7d")
+      }
+      return try duration(limits).parse(text)
     } text: {
       $0 == .zero ? "off" : duration(limits).text($0)
     }

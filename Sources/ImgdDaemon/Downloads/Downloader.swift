@@ -50,8 +50,8 @@ final class Downloader {
   // MARK: Joining and leaving
 
   /// Shares a transfer that is under way, or begins one; the job waits for it afterwards.
-  func join(_ job: FetchJob, beside stored: MergedDownload.Stored) {
-    let download = shared(for: job) ?? begin(for: job, beside: stored)
+  func join(_ job: FetchJob, confirming stored: CachedImage?) {
+    let download = shared(for: job) ?? begin(for: job, confirming: stored)
     let before = download.priority
     download.add(job)
     widen(download, for: job)
@@ -74,12 +74,12 @@ final class Downloader {
   }
 
   private func begin(
-    for job: FetchJob, beside stored: MergedDownload.Stored
+    for job: FetchJob, confirming stored: CachedImage?
   ) -> MergedDownload {
     lastSerial += 1
     let download = MergedDownload(
       serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
-      stored: stored, allowance: job.allowance)
+      confirming: stored, allowance: job.allowance)
     downloads[download.serial] = download
     byKey[download.mergeKey, default: []].append(download)
     scheduler.enqueue(
@@ -119,9 +119,24 @@ final class Downloader {
     startReady()
   }
 
-  /// Marks what a purge matches, so that it is delivered and not stored.
-  func purge(matching matches: (MergedDownload) -> Bool) {
-    for download in downloads.values where matches(download) { download.isPurged = true }
+  /// Marks what a purge matches, so that it is delivered and not stored in those tiers.
+  func purge(_ tiers: Set<Tier>, matching matches: (MergedDownload) -> Bool) {
+    for download in downloads.values where matches(download) {
+      download.purgedTiers.formUnion(tiers)
+    }
+  }
+
+  /// Keeps what was begun for the same thing before a download from being stored in place of what
+  /// that has brought.
+  func overtake(by download: MergedDownload) {
+    for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial {
+      other.purgedTiers = Set(Tier.allCases)
+    }
+  }
+
+  /// Forgets the bodies that broke off and wait to be continued.
+  func dropPartials() {
+    engine.dropPartials()
   }
 
   // MARK: Running
@@ -130,19 +145,24 @@ final class Downloader {
     for serial in scheduler.startable(at: loop.now) {
       guard let download = downloads[serial] else { continue }
       download.state = .running
-      download.begunAt = loop.now
-      counts.started += 1
-      engine.begin(order(for: download))
+      begin(download)
       onNews(download, .started)
     }
   }
 
+  private func begin(_ download: MergedDownload) {
+    download.begunAt = loop.now
+    counts.started += 1
+    engine.begin(order(for: download))
+  }
+
   private func order(for download: MergedDownload) -> TransferOrder {
     var headers = download.mergeKey.headers
-    headers += Conditions.headers(toConfirm: download.stored.confirmed)
+    headers += Conditions.headers(toConfirm: download.confirming)
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
-      maxBytes: download.allowance.bytes, deadline: download.allowance.time)
+      maxBytes: download.allowance.bytes, deadline: download.allowance.time,
+      keepsPartial: download.isForKeeping)
   }
 
   /// Takes in what the transfer loop reports; news of a transfer that is closed finds nobody.
@@ -156,6 +176,8 @@ final class Downloader {
     case .progress(let received, let expected):
       download.received = received
       download.expected = expected
+    case .finished(.confirmed(let result)) where download.isMisconfirmed(by: result.head):
+      return askAgain(download, after: result)
     case .finished(let outcome):
       close(download)
       count(outcome)
@@ -165,24 +187,37 @@ final class Downloader {
     startReady()
   }
 
+  /// Fetches anew what the origin has confirmed for another version than the stored one; without a
+  /// condition there is nothing to be confirmed a second time.
+  private func askAgain(_ download: MergedDownload, after result: TransferResult) {
+    counts.completed += 1
+    counts.retries += result.retries
+    download.confirming = nil
+    begin(download)
+  }
+
   private func count(_ outcome: DownloadOutcome) {
     switch outcome {
     case .picture(let result, _):
       counts.completed += 1
-      counts.retries += result.retries
-      counts.bytesReceived += result.payload.count
+      count(result)
     case .confirmed(let result):
       counts.completed += 1
       counts.revalidated += 1
       counts.retries += result.retries
     case .notAPicture(let result, _):
       counts.failed += 1
-      counts.retries += result.retries
-      counts.bytesReceived += result.payload.count
+      count(result)
     case .failed(let failure):
       counts.failed += 1
       counts.retries += failure.retries
     }
+  }
+
+  private func count(_ result: TransferResult) {
+    counts.retries += result.retries
+    if result.resumedFrom > 0 { counts.resumed += 1 }
+    counts.bytesReceived += result.bytesReceived - result.resumedFrom
   }
 
   private func close(_ download: MergedDownload) {

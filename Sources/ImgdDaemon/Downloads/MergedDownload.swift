@@ -29,13 +29,15 @@ final class MergedDownload {
   let mergeKey: MergeKey
   let url: CanonicalURL
   let policy: CacheMode
-  let stored: Stored
+  /// The stored image that the transfer asks the origin to confirm.
+  var confirming: CachedImage?
 
   var state = State.queued
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
-  /// A purge has matched it: what it brings is delivered, and neither stored nor joined.
-  var isPurged = false
+  /// The tiers that a matching purge keeps it out of, or a later download that has brought its answer
+  /// first: what it brings is delivered all the same.
+  var purgedTiers: Set<Tier> = []
   var received = 0
   var expected: Int?
   var hasHeaders = false
@@ -46,14 +48,6 @@ final class MergedDownload {
   private var present = 0
   private var lastToLeave: FetchJob?
   private var priorities: [Priority: Int] = [:]
-
-  /// What is stored of the same picture.
-  struct Stored {
-    /// The image that the transfer asks the origin to confirm.
-    var confirmed: CachedImage?
-    /// What everybody gets when the origin fails.
-    var fallback: DeliveredImage?
-  }
 
   struct Allowance: Equatable {
     var bytes: Int
@@ -67,15 +61,21 @@ final class MergedDownload {
 
   init(
     serial: UInt64, mergeKey: MergeKey, url: CanonicalURL, policy: CacheMode,
-    stored: Stored, allowance: Allowance
+    confirming: CachedImage?, allowance: Allowance
   ) {
     self.serial = serial
     self.mergeKey = mergeKey
     self.url = url
     self.policy = policy
-    self.stored = stored
+    self.confirming = confirming
     self.allowance = allowance
   }
+
+  /// What it brings is kept nowhere.
+  var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
+
+  /// Nobody joins it any more: who asks after a purge wants what is there after it.
+  var isPurged: Bool { !purgedTiers.isEmpty }
 
   /// Everybody who waits, in the order in which they joined.
   var waiters: [FetchJob] { waiting.compactMap { $0 } }
@@ -84,6 +84,16 @@ final class MergedDownload {
   var beneficiaries: [FetchJob] { present > 0 ? waiters : lastToLeave.map { [$0] } ?? [] }
 
   var waiterCount: Int { present }
+
+  /// Whether anybody wants to find it again later.
+  var isForKeeping: Bool {
+    beneficiaries.contains { $0.request.keepsInMemory || $0.request.keepsOnDisk }
+  }
+
+  /// Whether a confirmation speaks of another version of the picture than the stored one.
+  func isMisconfirmed(by head: ResponseHead) -> Bool {
+    confirming.map { !$0.response.headers.areConfirmed(by: head.pairs) } ?? false
+  }
 
   /// The tags of them all, each once.
   var tags: [String] {

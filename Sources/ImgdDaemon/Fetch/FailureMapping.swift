@@ -10,7 +10,7 @@ extension FetchFailure {
       error: WireError(
         failure.kind.code, failure.message, details: failure.details,
         retryable: failure.isRetryable),
-      head: failure.head)
+      head: failure.head, isOfOrigin: failure.isOfOrigin)
   }
 }
 

@@ -42,12 +42,16 @@ final class FetchJob {
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?
+  /// What is shown if the origin fails.
+  var fallback: DeliveredImage?
 
   /// The transfer that the job waits for, and its place among those who wait.
   var download: MergedDownload?
   var place = 0
   /// The picture is there, and is being written to disk.
   var isStoring = false
+  /// Whether it has been told that the job waits.
+  var isAnnounced = false
   /// Whether it has not been told that its transfer runs.
   var isQueued = true
 

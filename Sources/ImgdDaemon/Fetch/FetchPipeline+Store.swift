@@ -11,23 +11,23 @@ extension FetchPipeline {
   func settle(_ outcome: DownloadOutcome, of download: MergedDownload) -> FetchOutcome {
     switch outcome {
     case .picture(let result, let picture):
+      negatives.forget(download.mergeKey.key)
       let accepted = settings.downloads.acceptTypes
       guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
         return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
       }
       return .image(keep(result, picture, of: download))
     case .confirmed(let result):
-      guard let image = download.stored.confirmed else {
+      guard let image = download.confirming else {
         return .failure(FetchFailure(error: .confirmedForClient, head: result.head))
       }
+      negatives.forget(download.mergeKey.key)
       return .image(renew(image, with: result, of: download))
     case .notAPicture(let result, let reason):
       return .failure(FetchFailure(error: .notAnImage(reason), head: result.head))
     case .failed(let failure):
-      if let fallback = download.stored.fallback, failure.allowsFallback {
-        return .image(fallback)
-      }
       let known = FetchFailure(failure)
+      if [404, 410].contains(failure.status) { forget(download) }
       remember(known, failure, of: download)
       return .failure(known)
     }
@@ -42,7 +42,7 @@ extension FetchPipeline {
       response: StoredResponse(
         status: result.head.status, headers: result.head.pairs, finalURL: result.head.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurged, at: loop.now,
+      serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .network)
@@ -59,7 +59,7 @@ extension FetchPipeline {
         status: status, headers: headers, finalURL: confirmed.response.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
       serial: download.serial,
-      isPurged: download.isPurged, at: loop.now, wall: WallClock.seconds)
+      isPurged: download.isPurgedEverywhere, at: loop.now, wall: WallClock.seconds)
     store(image, of: download)
     return DeliveredImage(image: image, source: .revalidated)
   }
@@ -70,7 +70,15 @@ extension FetchPipeline {
     Freshness(
       status: status, headers: headers, rules: FreshnessRules(settings.http),
       ttl: download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) },
-      isScoped: download.mergeKey.key.scope != nil, receivedAt: WallClock.seconds)
+      isScoped: download.mergeKey.key.scope != nil, receivedAt: WallClock.seconds,
+      delay: delay(of: download))
+  }
+
+  /// What the exchange took, in whole seconds as HTTP counts them: the answer may have been made at
+  /// its beginning.
+  private func delay(of download: MergedDownload) -> Duration {
+    guard let begunAt = download.begunAt else { return .zero }
+    return .seconds((loop.now - begunAt).components.seconds)
   }
 
   /// Keeps what somebody wanted kept; an orphan too, which was left to run for that.
@@ -78,18 +86,23 @@ extension FetchPipeline {
   /// What a tier has of the same picture goes, if the new one must not or shall not be kept there:
   /// nobody may find the old one afterwards.
   private func store(_ image: CachedImage, of download: MergedDownload) {
+    guard download.isForKeeping else { return }
+    if !download.isPurged { downloader.overtake(by: download) }
     let wishes = download.beneficiaries.map(\.request)
-    guard wishes.contains(where: { $0.cache != .noStore && $0.store != .none }) else { return }
     let isWanted = image.freshness.refusal == nil
-    if isWanted, wishes.contains(where: \.keepsInMemory) {
-      storeInMemory(image)
-    } else if !image.isPurged {
-      _ = memory.remove(image.key)
+    if !download.purgedTiers.contains(.memory) {
+      if isWanted, wishes.contains(where: \.keepsInMemory) {
+        storeInMemory(image)
+      } else {
+        _ = memory.remove(image.key)
+      }
     }
-    if isWanted, wishes.contains(where: \.keepsOnDisk) {
-      storeOnDisk(image)
-    } else if !image.isPurged {
-      disk.remove(image.key)
+    if !download.purgedTiers.contains(.disk) {
+      if isWanted, wishes.contains(where: \.keepsOnDisk) {
+        storeOnDisk(image)
+      } else {
+        disk.remove(image.key)
+      }
     }
   }
 
@@ -111,6 +124,22 @@ extension FetchPipeline {
   }
 
   // MARK: What is not there
+
+  /// Removes a picture of which the origin says that there is none: that is its answer now, in place
+  /// of the picture. Who takes what is stored however old it is must not be shown for ever what was
+  /// taken down.
+  ///
+  /// A request with headers of its own can have been refused for what it was, and speaks only of
+  /// what it asked the origin to confirm.
+  private func forget(_ download: MergedDownload) {
+    guard download.isForKeeping, !download.isPurged,
+      download.mergeKey.headers.isEmpty || download.confirming != nil,
+      memory.peek(download.mergeKey.key)?.serial ?? 0 < download.serial
+    else { return }
+    downloader.overtake(by: download)
+    _ = memory.remove(download.mergeKey.key)
+    disk.remove(download.mergeKey.key)
+  }
 
   private static let longestUnknownHost = Duration.seconds(5)
 
@@ -150,9 +179,10 @@ extension FetchPipeline {
     _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
     then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
   ) {
-    downloader.purge { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
-    if !marksOnly {
+    downloader.purge(tiers.tiers) { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
+    if !marksOnly, tiers != .memory {
       for image in outcomes.images { image.purge(filter, at: loop.now) }
+      if filter.matchesAll, tiers != .disk { downloader.dropPartials() }
     }
     var fromMemory = Removal.none
     if tiers != .disk {
@@ -237,7 +267,7 @@ extension CachePolicy {
 
 extension TransferFailure {
   /// Whether a stale picture may stand in: the origin could not be asked, or is in trouble.
-  var allowsFallback: Bool {
+  var isOfOrigin: Bool {
     switch kind {
     case .dns, .connect, .tls, .timeout, .truncated, .emptyBody: true
     case .httpStatus: CacheDecision.isFailure(status: status ?? 0)
@@ -254,14 +284,33 @@ extension FetchOutcome {
     }
   }
 
-  /// The outcome as one waiter sees it, with its own limit and whether it came late.
+  /// The stale image that a waiter may be shown when the origin fails.
+  private func standingIn(for job: FetchJob) -> FetchOutcome {
+    guard case .failure(let failure) = self, failure.isOfOrigin, var fallback = job.fallback
+    else { return self }
+    fallback.isStale = true
+    return .image(fallback)
+  }
+
+  /// The outcome as one waiter sees it: with what stands in for it, its own limit, and whether it
+  /// came late.
   func own(of job: FetchJob) -> FetchOutcome {
-    guard case .image(var delivered) = self else { return self }
+    guard case .image(var delivered) = standingIn(for: job) else { return self }
     let bytes = delivered.image.payload.count
     guard bytes <= job.allowance.bytes else {
       return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
     }
     delivered.isCoalesced = job.isCoalesced
     return .image(delivered)
+  }
+}
+
+extension PurgeRequest.Scope {
+  var tiers: Set<Tier> {
+    switch self {
+    case .all: [.memory, .disk]
+    case .memory: [.memory]
+    case .disk: [.disk]
+    }
   }
 }

@@ -172,7 +172,9 @@ final class FetchPipeline {
     switch fetching {
     case .nothing: consider(nil, for: job)
     case .image(let image): foundOnDisk(image, for: job, mayKeep: true)
-    case .later: if let limit = job.request.timeout { expect(job, within: limit) }
+    case .later:
+      announce(job)
+      if let limit = job.request.timeout { expect(job, within: limit) }
     }
   }
 
@@ -213,16 +215,16 @@ final class FetchPipeline {
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { memory.noteMiss() }
-    if let failure = knownFailure(for: job) { return endAtOnce(job, .failure(failure)) }
+    if mayFallBack { job.fallback = found }
+    if let failure = knownFailure(for: job) {
+      return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
+    }
     let limit = job.owner?.limits.queued ?? .max
     guard jobs.count <= limit else {
       return endAtOnce(job, .failure(FetchFailure(error: .queueFull(limit: limit))))
     }
     let mayConfirm = found?.image.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    download(
-      job,
-      beside: MergedDownload.Stored(
-        confirmed: mayConfirm ? found?.image : nil, fallback: mayFallBack ? found : nil))
+    download(job, confirming: mayConfirm ? found?.image : nil)
   }
 
   /// Asks the origin behind the back of who has had a stale answer.
@@ -239,20 +241,28 @@ final class FetchPipeline {
     complete(job, outcome)
   }
 
-  private func download(_ job: FetchJob, beside stored: MergedDownload.Stored) {
-    if job.request.events { tell(job, "queued") }
-    hub.job(job.receipt, url: job.url.text, .queued)
-    downloader.join(job, beside: stored)
+  private func download(_ job: FetchJob, confirming stored: CachedImage?) {
+    announce(job)
+    downloader.join(job, confirming: stored)
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { tellProgress(of: job) }
     if !job.request.wait { acknowledge(job, as: job.state) }
     if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
   }
 
+  /// Tells, once, that the job has to wait for something.
+  private func announce(_ job: FetchJob) {
+    guard !job.isAnnounced else { return }
+    job.isAnnounced = true
+    if job.request.events { tell(job, "queued") }
+    hub.job(job.receipt, url: job.url.text, .queued)
+  }
+
   /// Ends the job when the time is over, whatever longer time another grants the transfer.
   private func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
-      end(job, .failure(FetchFailure(error: .timedOut(after: limit))))
+      let failure = FetchFailure(error: .timedOut(after: limit), isOfOrigin: true)
+      end(job, FetchOutcome.failure(failure).own(of: job))
     }
   }
 
@@ -333,6 +343,8 @@ final class FetchPipeline {
     guard jobs[job.receipt] === job else { return }
     downloader.leave(job)
     job.deadline?.cancel()
+    // The job may be kept for long with its outcome, which has paid for its own bytes alone.
+    job.fallback = nil
     jobs.remove(job)
     if case .image(let delivered) = outcome, delivered.source != .memory {
       fetchLatency.record((loop.now - job.startedAt).nanoseconds)

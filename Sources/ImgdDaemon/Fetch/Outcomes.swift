@@ -36,6 +36,8 @@ struct DeliveredImage {
 struct FetchFailure {
   var error: WireError
   var head: ResponseHead?
+  /// Whether the origin has failed, so that something stale may stand in for it.
+  var isOfOrigin = false
 }
 
 /// Outcomes of fetches that nobody stayed for, until `wait` collects them.

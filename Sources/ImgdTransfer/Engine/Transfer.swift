@@ -111,7 +111,7 @@ final class Transfer {
   }
 
   private var partialKey: PartialKey? {
-    guard let route, order.isResumable else { return nil }
+    guard let route, order.isResumable, order.keepsPartial else { return nil }
     return PartialKey(
       url: route.url.text, ordered: order.headers, sent: route.headers(of: order))
   }

@@ -9,9 +9,13 @@ struct Measurement: Sendable {
   static let all = [
     Measurement(name: "hits", about: "a fetch of what the cache holds", body: Hits.run),
     Measurement(name: "pictures", about: "a picture into the client's hands", body: Pictures.run),
+    Measurement(name: "disk", about: "a hit of the disk tier", body: Disk.run),
     Measurement(name: "cold", about: "pictures from a loopback nginx, 16 active", body: Cold.run),
+    Measurement(name: "store", about: "until such pictures are files", body: Store.run),
     Measurement(name: "crowd", about: "many clients ask one cold URL", body: Crowd.run),
     Measurement(name: "cost", about: "what a hit costs the server", body: Cost.run),
+    Measurement(name: "start", about: "with many pictures on disk", body: Start.run),
+    Measurement(name: "trim", about: "the disk tier above its capacity", body: Trim.run),
     Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),
     Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
     Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),

@@ -39,7 +39,7 @@ enum Mixed {
     let load = Load(
       connections: 50, duration: Double(seconds), interval: 1 / Double(hitsPerSecond))
     let result = try load.run(
-      on: imgd.socket, batch: imgd.hit(origin.url("a.png"), deliver: "path").request)
+      on: imgd.socket, batch: imgd.hit(origin.url("a.png"), deliver: "path").requests[0])
     guard result.failures == 0 else { throw .unavailable("\(result.failures) hits refused") }
     return result
   }

@@ -2,14 +2,42 @@
 struct Contender {
   let name: String
   let socket: String
-  let request: [UInt8]
+  /// One that is sent again and again, or many of the same length, which are sent in turn.
+  let requests: [[UInt8]]
   let framing: Framing
 
+  init(name: String, socket: String, request: [UInt8], framing: Framing) {
+    self.init(name: name, socket: socket, requests: [request], framing: framing)
+  }
+
+  init(name: String, socket: String, requests: [[UInt8]], framing: Framing) {
+    self.name = name
+    self.socket = socket
+    self.requests = requests
+    self.framing = framing
+  }
+
   func ask(_ shape: Shape, for seconds: Double) throws(BenchFailure) -> LoadResult {
-    let batch = Array(repeatElement(request, count: shape.depth).joined())
-    let load = Load(
-      connections: shape.connections, replies: shape.depth, duration: seconds, framing: framing)
-    let result = try load.run(on: socket, batch: batch)
+    try run(Load(duration: seconds), shape)
+  }
+
+  /// Every request once, but for a rest that makes no full round of all connections.
+  func askOnce(_ shape: Shape) throws(BenchFailure) -> LoadResult {
+    try run(Load(batches: requests.count / shape.depth / shape.connections), shape)
+  }
+
+  private func run(_ load: Load, _ shape: Shape) throws(BenchFailure) -> LoadResult {
+    let repeated = requests.count == 1
+    var load = load
+    load.connections = shape.connections
+    load.replies = shape.depth
+    load.parts = repeated ? 1 : requests.count / shape.depth
+    load.framing = framing
+    let said =
+      repeated
+      ? Array(repeating: requests[0], count: shape.depth)
+      : Array(requests.prefix(load.parts * shape.depth))
+    let result = try load.run(on: socket, batch: Array(said.joined()))
     guard result.failures == 0 else {
       throw .unavailable("\(name): \(result.failures) of \(result.replies) replies refused")
     }
@@ -39,8 +67,10 @@ struct Shape {
 
   var name: String { "\(connections)×\(depth)" }
 
+  static let alone = Shape(connections: 1, depth: 1)
+
   static let all = [
-    Shape(connections: 1, depth: 1), Shape(connections: 50, depth: 1),
+    alone, Shape(connections: 50, depth: 1),
     Shape(connections: 50, depth: 16), Shape(connections: 1, depth: 64),
   ]
 }

@@ -8,7 +8,7 @@ struct Floor {
     child = try bench.serve(
       [Options.beside("imgd-bench"), "floor", socket, "\(replyBytes)"],
       "floor", place: .server)
-    try child.awaitReady("the floor") { [socket] in File.exists(socket) }
+    try child.awaitReady("the floor") { [socket] in isListening(socket) }
   }
 
   func contender(request: [UInt8]) -> Contender {

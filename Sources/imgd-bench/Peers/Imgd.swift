@@ -4,15 +4,21 @@ import Glibc
 struct Imgd {
   let child: Child
   let socket: String
+  /// Where it keeps pictures: another instance finds them there when this one has ended.
+  let cache: String
 
-  /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE.
+  /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE. Without a cache of
+  /// another instance it begins with none.
   init(
-    _ bench: Bench, place: Place = .server, settings: [String] = [], environment: String? = nil
+    _ bench: Bench, place: Place = .server, settings: [String] = [], environment: String? = nil,
+    cache: String? = nil, configuration: String = "/dev/null"
   ) throws(BenchFailure) {
     guard bench.hasImgd else { throw .unavailable("imgd is missing at \(bench.options.imgd)") }
     socket = bench.path("imgd")
+    self.cache = cache ?? bench.path("cache")
     let words = [
-      bench.options.imgd, "--config", "/dev/null", "--socket", socket,
+      bench.options.imgd, "--config", configuration, "--socket", socket, "--cache-directory",
+      self.cache,
     ]
     child = try bench.serve(
       words + settings.flatMap { ["--set", $0] }, "imgd", place: place,
@@ -38,13 +44,25 @@ struct Imgd {
       request: Array((Self.fetch(url, deliver: deliver) + "\n").utf8), framing: framing)
   }
 
+  /// Hits of many pictures in turn, whose URLs have the same length.
+  func hits(
+    _ urls: [String], deliver: String, more: String = "", framing: Framing = .lines
+  ) -> Contender {
+    Contender(
+      name: "imgd \(deliver)", socket: socket,
+      requests: urls.map { Array((Self.fetch($0, deliver: deliver, more: more) + "\n").utf8) },
+      framing: framing)
+  }
+
   /// Fetches every URL once, at most 5,000 on their way at a time, delivering nothing.
   @discardableResult
-  func fetchAll(_ urls: [String]) throws(BenchFailure) -> LoadResult? {
+  func fetchAll(
+    _ urls: [String], deliver: String = "none", more: String = ""
+  ) throws(BenchFailure) -> LoadResult? {
     var last: LoadResult?
     for start in stride(from: 0, to: urls.count, by: 5_000) {
       let some = urls[start..<min(start + 5_000, urls.count)]
-      let lines = some.map { Self.fetch($0, deliver: "none") + "\n" }.joined()
+      let lines = some.map { Self.fetch($0, deliver: deliver, more: more) + "\n" }.joined()
       let result = try Load(replies: some.count, batches: 1).run(
         on: socket, batch: Array(lines.utf8))
       guard result.failures == 0 else {
@@ -62,6 +80,34 @@ struct Imgd {
       let number = Int(rest.prefix { $0.isNumber })
     else { throw .unavailable("stats have no \(section).\(name): \(stats)") }
     return number
+  }
+}
+
+// MARK: The disk tier
+
+extension Imgd {
+  /// For measurements in which nothing may be removed.
+  static let roomy = [
+    "Memory.Capacity=400M", "Memory.Preferred=300M", "Disk.Capacity=1000G", "Disk.MinFree=0",
+    "Downloads.MaxActive=16", "Downloads.MaxPerHost=16",
+  ]
+
+  /// Whether it is still reading its index.
+  var isLoading: Bool {
+    get throws(BenchFailure) { try expect(#"{"cmd":"stats"}"#).contains(#""loading":true"#) }
+  }
+
+  func awaitLoaded() throws(BenchFailure) {
+    while try isLoading { usleep(500) }
+  }
+
+  /// Waits until so many pictures are files.
+  func awaitStored(_ count: Int) throws(BenchFailure) {
+    for _ in 0..<60_000 {
+      if try stat("disk", "entries") >= count { return }
+      usleep(500)
+    }
+    throw .unavailable("\(try stat("disk", "entries")) of \(count) pictures were stored")
   }
 }
 

@@ -34,15 +34,28 @@ struct Nginx {
     child = try bench.serve(
       ["nginx", "-c", configuration, "-p", home, "-e", home + "/error.log"],
       "nginx", place: place)
-    try child.awaitReady("nginx") { [socket] in File.exists(socket) }
+    try child.awaitReady("nginx") { [socket] in isListening(socket) }
   }
 
-  func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+  var address: String { "127.0.0.1:\(port)" }
+
+  func url(_ path: String) -> String { "http://\(address)/\(path)" }
 
   func secureURL(_ path: String) -> String { "https://127.0.0.1:\(tlsPort)/\(path)" }
 
   func add(_ picture: [UInt8], as name: String) throws(BenchFailure) {
     try File.write(picture, to: "\(directory)/\(name)")
+  }
+
+  /// Adds so many pictures, each another; their URLs have the same length.
+  func addPictures(_ count: Int, bytes: Int) throws(BenchFailure) -> [String] {
+    var urls: [String] = []
+    for index in 0..<count {
+      let name = "\(100_000 + index).png"
+      try add(PNGFile.make(bytes: bytes, seed: UInt64(index)), as: name)
+      urls.append(url(name))
+    }
+    return urls
   }
 
   func get(_ name: String) -> Contender {

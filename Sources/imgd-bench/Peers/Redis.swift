@@ -12,7 +12,7 @@ struct Redis {
         Self.program, "--unixsocket", socket, "--port", "0", "--save", "", "--appendonly", "no",
         "--dir", bench.workplace,
       ], "redis", place: .server)
-    try child.awaitReady("redis") { [socket] in File.exists(socket) }
+    try child.awaitReady("redis") { [socket] in isListening(socket) }
   }
 
   func set(_ key: String, _ value: [UInt8]) throws(BenchFailure) {

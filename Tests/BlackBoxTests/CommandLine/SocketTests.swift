@@ -8,7 +8,12 @@ import Testing
   private static let imgd = BuiltProduct.path(of: "imgd")
 
   private func run(_ socket: String, _ more: [String] = []) throws -> (code: CInt, output: String) {
-    try ChildProcess.run(Self.imgd, ["--config", "/dev/null", "--socket", socket] + more)
+    try ChildProcess.run(Self.imgd, Self.arguments(socket) + more)
+  }
+
+  /// Pictures lie beside the socket, and never where an installed daemon has its own.
+  private static func arguments(_ socket: String) -> [String] {
+    ["--config", "/dev/null", "--socket", socket, "--cache-directory", socket + ".cache"]
   }
 
   private func mode(_ path: String) -> mode_t? {
@@ -43,14 +48,14 @@ import Testing
     let socket = directory + "/imgd.sock"
     for _ in 0..<2 {
       let pid = try ChildProcess.spawn(
-        Self.imgd, ["--config", "/dev/null", "--socket", socket], output: directory + "/log")
+        Self.imgd, Self.arguments(socket), output: directory + "/log")
       #expect(waitsForAnswer(socket))
       kill(pid, SIGKILL)
       #expect(ChildProcess.wait(pid) == -SIGKILL)
       #expect(mode(socket) != nil)
     }
     let pid = try ChildProcess.spawn(
-      Self.imgd, ["--config", "/dev/null", "--socket", socket], output: directory + "/log")
+      Self.imgd, Self.arguments(socket), output: directory + "/log")
     #expect(waitsForAnswer(socket))
     kill(pid, SIGTERM)
     #expect(ChildProcess.wait(pid) == 0)
@@ -64,7 +69,7 @@ import Testing
       let socket = directory + "/imgd.sock"
       let pids = try (0..<4).map { _ in
         try ChildProcess.spawn(
-          Self.imgd, ["--config", "/dev/null", "--socket", socket], output: directory + "/log")
+          Self.imgd, Self.arguments(socket), output: directory + "/log")
       }
       #expect(waitsForAnswer(socket))
       let winner = try TestClient(socket: socket).ask(#"{"cmd":"stats"}"#)["process"]?["pid"]?

@@ -50,7 +50,8 @@ import Testing
   }
 
   @Test func `the cache tells what comes and goes`() throws {
-    let stage = try Stage("Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K")
+    let stage = try Stage(
+      "Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     let listener = try stage.connect()
     try stage.play(
       #"""

@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""cache":"no-store""#, "none"), (#""store":"none""#, "none"), (#""store":"disk""#, "none"),
+    (#""cache":"no-store""#, "none"), (#""store":"none""#, "none"), (#""store":"disk""#, "disk"),
     (#""store":"memory""#, "memory"), (#""store":"all""#, "memory"),
   ])
   func `a request decides whether its picture is kept`(option: String, tier: String) throws {

@@ -4,8 +4,18 @@ import ImgdWire
 import Testing
 
 @Suite struct DeliveryTests {
-  @Test func `a path is null and a note says what to do`() throws {
+  @Test func `a path is that of a file with the origin's bytes`() throws {
     let stage = try Stage()
+    stage.origin.plan("/a.png", .picture(png()))
+    let line = try stage.fetch("/a.png")
+    let path = try #require(line["path"]?.string)
+    #expect(path.hasSuffix(".png"))
+    #expect(readBytes(path) == png())
+    #expect(line["deliver_note"] == nil)
+  }
+
+  @Test func `without a disk tier a path is null and a note says what to do`() throws {
+    let stage = try Stage("Disk.Enabled=no")
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.fetch("/a.png")
     #expect(line["path"] == .null)
@@ -140,7 +150,7 @@ import Testing
       #"""
       < {"id":1,"ok":true,"data":"…","coalesced":false}
       < {"id":2,"ok":true,"coalesced":true}
-      < {"id":3,"ok":true,"path":null,"coalesced":true}
+      < {"id":3,"ok":true,"path":"…","coalesced":true}
       """#)
   }
 }

@@ -38,11 +38,62 @@ import Testing
 
   // MARK: fetch
 
-  @Test func aPictureThatStaysWithTheDaemonIsDescribed() throws {
+  @Test func aPictureIsAFileOfTheDaemons() throws {
     let (code, output) = try imgctl("fetch", origin.url("/a.png"))
     #expect(code == 0)
-    #expect(output == "\(origin.url("/a.png")): png 16x16 3000 bytes (network)\n")
-    #expect(try imgctl("fetch", origin.url("/a.png")).output.hasSuffix("(memory)\n"))
+    let path = String(output.dropLast())
+    #expect(path.hasPrefix(daemon.cacheDirectory + "/"))
+    #expect(path.hasSuffix(".png"))
+    #expect(readBytes(path) == Self.picture)
+    #expect(try imgctl("fetch", origin.url("/a.png")).output == output)
+    #expect(origin.requests("/a.png").count == 1)
+  }
+
+  @Test func aPictureInNoFileIsDescribed() throws {
+    let described = try imgctl("fetch", origin.url("/a.png"), "--cache", "no-store")
+    #expect(described.code == 0)
+    #expect(described.output == "\(origin.url("/a.png")): png 16x16 3000 bytes (network)\n")
+    let daemon = try DaemonProcess(settings: ["Disk.Enabled=no"])
+    for source in ["network", "memory"] {
+      let (code, output) = try ChildProcess.run(
+        Self.program, ["--socket", daemon.socket, "fetch", origin.url("/a.png")])
+      #expect(code == 0)
+      #expect(output == "\(origin.url("/a.png")): png 16x16 3000 bytes (\(source))\n")
+    }
+  }
+
+  @Test func aPictureOnDiskGoesWhereItIsWanted() throws {
+    let path = directory.path + "/out.png"
+    _ = try imgctl("fetch", origin.url("/a.png"))
+    try daemon.restart()
+    #expect(try imgctl("fetch", origin.url("/a.png"), "-o", path).code == 0)
+    #expect(readBytes(path) == Self.picture)
+    try daemon.restart()
+    let piped = try shell("$imgctl fetch \(origin.url("/a.png")) -o - | cmp - \(path)")
+    #expect(piped.code == 0, "\(piped.output)")
+    #expect(origin.requests("/a.png").count == 1)
+  }
+
+  @Test func aTierIsPurgedAndTheOtherKeepsWhatItHas() throws {
+    let url = origin.url("/a.png")
+    _ = try imgctl("fetch", url)
+    let disk = try imgctl("purge", "--tier", "disk").output
+    #expect(disk.hasPrefix("removed from memory: 0 entries, 0 bytes; disk: 1 entry, "), "\(disk)")
+    let memory = try imgctl("purge", "--tier", "memory").output
+    #expect(memory.hasPrefix("removed from memory: 1 entry, "), "\(memory)")
+    #expect(memory.hasSuffix("; disk: 0 entries, 0 bytes\n"), "\(memory)")
+    #expect(try imgctl("fetch", url, "--cache", "only-if-cached").code == 6)
+  }
+
+  @Test func theTableOfCountersHasTheDisk() throws {
+    _ = try imgctl("fetch", origin.url("/a.png"))
+    let table = try imgctl("stats").output.split(separator: "\n")
+    let part = table.drop { $0 != "disk" }.dropFirst().prefix { $0.hasPrefix("  ") }
+    let rows = part.map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+    for row in ["entries 1", "insertions 1", "write_errors 0", "corrupt 0", "state ok"] {
+      #expect(rows.contains(row), "\(rows)")
+    }
+    #expect(part.contains { $0.contains("capacity") && $0.hasSuffix("(150M)") }, "\(part)")
   }
 
   @Test func aPictureGoesIntoAFile() throws {

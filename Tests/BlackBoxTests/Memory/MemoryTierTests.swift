@@ -9,13 +9,13 @@ import Testing
     let each = 100_000
     // For what an entry costs besides its picture, which is not always the same.
     let slack = 20_000
-    let probe = try Stage()
+    let probe = try Stage("Disk.Enabled=no")
     probe.origin.plan("/a", .picture(png(each)))
     try probe.fetch("/a")
     let cost = try probe.stats("memory", "bytes")
     let stage = try Stage(
       "Memory.Capacity=\(10 * cost + slack)", "Memory.Preferred=\(6 * cost + slack)",
-      "Memory.MaxEntry=\(2 * cost)")
+      "Memory.MaxEntry=\(2 * cost)", "Disk.Enabled=no")
     for number in 0..<11 { stage.origin.plan("/\(number)", .picture(png(each))) }
     for number in 0..<10 { try stage.fetch("/\(number)") }
     #expect(try stage.stats("memory", "entries") == 10)
@@ -63,7 +63,8 @@ import Testing
   }
 
   @Test func `a picture larger than the tier takes is delivered and not kept`() throws {
-    let stage = try Stage("Memory.Capacity=1M", "Memory.Preferred=600K", "Memory.MaxEntry=100K")
+    let stage = try Stage(
+      "Memory.Capacity=1M", "Memory.Preferred=600K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     stage.origin.plan("/small", .picture(png(50_000)))
     stage.origin.plan("/large", .picture(png(200_000)))
     try stage.fetch("/small")
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test func `a tier that may hold nothing still serves`() throws {
-    let stage = try Stage("Memory.Capacity=0", "Memory.Preferred=0")
+    let stage = try Stage("Memory.Capacity=0", "Memory.Preferred=0", "Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png()))
     for _ in 0..<2 {
       let line = try stage.fetch("/a")
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test func `memory is given back on a signal, and told of`() throws {
-    let stage = try Stage()
+    let stage = try Stage("Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png(9_000)))
     stage.origin.plan("/b", .picture(png(9_000)))
     try stage.fetch("/a")

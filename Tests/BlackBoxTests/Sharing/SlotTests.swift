@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func `a failure leaves the slot failed, and it can be tried again`() throws {
-    let stage = try Stage()
+    let stage = try Stage("HTTP.NegativeFreshness=0s")
     stage.origin.plan("/a", .status(404), .picture(png()))
     try stage.play(
       #"""

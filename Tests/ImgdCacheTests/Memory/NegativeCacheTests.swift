@@ -26,6 +26,19 @@ struct NegativeCacheTests {
     #expect(cache.count == 0, "what has expired goes when it is met")
   }
 
+  @Test("are forgotten one by one, without a trace")
+  func forgetting() {
+    var cache = NegativeCache<Int>(capacity: 2)
+    for number in 0..<100 {
+      cache.note(404, for: key(number), lasting: .seconds(10), at: at(0))
+      cache.forget(key(number))
+      cache.forget(key(number + 1))
+    }
+    #expect(cache.count == 0)
+    for number in 0..<2 { cache.note(404, for: key(number), lasting: .seconds(10), at: at(0)) }
+    #expect((0..<2).allSatisfy { cache.find(key($0), at: at(1)) != nil })
+  }
+
   @Test("are replaced, and forgotten by one that lasts no time")
   func replacing() {
     var cache = NegativeCache<Int>()

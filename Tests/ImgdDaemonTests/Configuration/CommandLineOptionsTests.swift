@@ -33,6 +33,7 @@ import Testing
     (["x"], "unexpected argument 'x': imgd takes options alone"),
     (["--config"], "--config needs a value"), (["--config="], "--config needs a file"),
     (["--socket="], "--socket needs a path"),
+    (["--cache-directory="], "--cache-directory needs a path"),
     (["--sokcet=x"], "unknown option --sokcet: did you mean --socket?"),
     (["--check-config=1"], "--check-config takes no value, but '1' was given"),
     (
@@ -52,7 +53,8 @@ import Testing
 
   @Test func theHelpNamesEveryOption() {
     for name in [
-      "config", "socket", "set", "check-config", "print-config", "version", "help",
+      "config", "socket", "cache-directory", "set", "check-config", "print-config", "version",
+      "help",
     ] {
       #expect(CommandLineOptions.help.contains("--" + name))
     }

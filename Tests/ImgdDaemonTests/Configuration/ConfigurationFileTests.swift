@@ -66,7 +66,8 @@ import Testing
     ("[memory]", "f:1: [memory] is not a section: did you mean [Memory]?"),
     (
       "[Sundry]",
-      "f:1: [Sundry] is not a section: there is [Control], [Memory], [Downloads], [HTTP] or [Network]"
+      "f:1: [Sundry] is not a section: there is [Control], [Memory], [Disk], [Downloads], [HTTP] "
+        + "or [Network]"
     ),
     ("[Memory", "f:1: '[Memory' is no section: write one as [Memory]"),
     ("[]", "f:1: '[]' is no section: write one as [Memory]"),

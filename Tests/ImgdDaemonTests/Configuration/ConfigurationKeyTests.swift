@@ -8,6 +8,8 @@ import Testing
     ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),
     ("Control.MaxLine", "64K"), ("Control.MaxInline", "256K"),
     ("Memory.Capacity", "100M"), ("Memory.Preferred", "60M"), ("Memory.MaxEntry", "25%"),
+    ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "150M"),
+    ("Disk.TrimTo", "50%"), ("Disk.MaxAge", "7d"), ("Disk.MinFree", "5%"), ("Disk.Lease", "30s"),
     ("Downloads.MaxActive", "4"), ("Downloads.MaxPerHost", "6"), ("Downloads.Order", "fifo"),
     ("Downloads.Orphans", "cancel"), ("Downloads.ConnectTimeout", "10s"),
     ("Downloads.IdleTimeout", "20s"), ("Downloads.Timeout", "1min"), ("Downloads.MaxBytes", "64M"),
@@ -15,6 +17,7 @@ import Testing
     ("Downloads.UserAgent", "imgd/0.1.0"),
     ("Downloads.AcceptTypes", "jpeg png gif webp avif heic tiff bmp ico jxl jp2"),
     ("HTTP.DefaultFreshness", "1h"), ("HTTP.Heuristic", "10%"),
+    ("HTTP.NegativeFreshness", "1min"), ("HTTP.StaleIfError", "off"),
     ("Network.Private", "direct"), ("Network.Allow", ""), ("Network.Deny", ""),
     ("Network.Proxy", "none"), ("Network.CAFile", "/etc/ssl/certs/ca-certificates.crt"),
   ]
@@ -23,11 +26,14 @@ import Testing
   private static let others: [String: String] = [
     "Control.Socket": "/tmp/x y.sock", "Control.MaxClients": "1", "Control.MaxLine": "1025",
     "Control.MaxInline": "0", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
-    "Memory.MaxEntry": "3M", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
+    "Memory.MaxEntry": "3M", "Disk.Enabled": "no", "Disk.Directory": "/srv/my pictures",
+    "Disk.Capacity": "2G", "Disk.TrimTo": "100%", "Disk.MaxAge": "0s", "Disk.MinFree": "0",
+    "Disk.Lease": "0s", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
     "Downloads.Order": "lifo", "Downloads.Orphans": "finish", "Downloads.ConnectTimeout": "1500ms",
     "Downloads.IdleTimeout": "1h30min", "Downloads.Timeout": "5", "Downloads.MaxBytes": "123",
     "Downloads.MaxRedirects": "0", "Downloads.Retries": "0", "Downloads.UserAgent": "a; b #c",
     "Downloads.AcceptTypes": "png", "HTTP.DefaultFreshness": "0s", "HTTP.Heuristic": "0%",
+    "HTTP.NegativeFreshness": "0s", "HTTP.StaleIfError": "1d",
     "Network.Private": "deny", "Network.Allow": "10.0.0.0/8, fd00::/8", "Network.Deny": "::/0",
     "Network.Proxy": "http://proxy:3128", "Network.CAFile": "/etc/ca.pem",
   ]
@@ -74,14 +80,20 @@ import Testing
     #expect(configuration.memory.maxEntryBytes == 75 << 20)
   }
 
-  @Test func onlyTheSocketNeedsARestart() {
-    #expect(ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName) == ["Control.Socket"])
+  @Test func whereTheDaemonIsNeedsARestart() {
+    #expect(
+      ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName)
+        == ["Control.Socket", "Disk.Enabled", "Disk.Directory"])
     var other = Configuration()
     other.control.socket = "/tmp/s"
+    other.disk.directory = "/tmp/d"
+    other.disk.capacity = 1
     other.downloads.order = .lifo
     #expect(
       Configuration().changes(to: other) == [
         ConfigurationChange(key: "Control.Socket", isLive: false),
+        ConfigurationChange(key: "Disk.Directory", isLive: false),
+        ConfigurationChange(key: "Disk.Capacity", isLive: true),
         ConfigurationChange(key: "Downloads.Order", isLive: true),
       ])
     #expect(other.changes(to: other) == [])

@@ -162,6 +162,39 @@ private final class Files {
       try load(arguments + ["--socket=/tmp/c"]).control.socket == "/tmp/c")
   }
 
+  @Test(
+    arguments: [
+      (0, [:], "/var/cache/imgd"),
+      (0, ["HOME": "/root", "XDG_CACHE_HOME": "/root/c"], "/var/cache/imgd"),
+      (1000, ["HOME": "/home/u"], "/home/u/.cache/imgd"),
+      (1000, ["HOME": "/home/u", "XDG_CACHE_HOME": "/c"], "/c/imgd"),
+      (1000, ["HOME": "/home/u", "XDG_CACHE_HOME": "c"], "/home/u/.cache/imgd"),
+      (1000, ["HOME": "/home/u", "XDG_CACHE_HOME": ""], "/home/u/.cache/imgd"),
+      (1000, ["HOME": "u"], "/var/cache/imgd"),
+      (0, ["CACHE_DIRECTORY": "/var/cache/private/imgd"], "/var/cache/private/imgd"),
+      (1000, ["CACHE_DIRECTORY": "/a:/b", "XDG_CACHE_HOME": "/c"], "/a"),
+      (1000, ["CACHE_DIRECTORY": "", "XDG_CACHE_HOME": "/c"], "/c/imgd"),
+      (0, ["CACHE_DIRECTORY": "a:/b"], "/var/cache/imgd"),
+      (0, ["CACHE_DIRECTORY": "/a", "IMGD_DISK_DIRECTORY": "/b"], "/b"),
+      (0, ["CACHE_DIRECTORY": "/a", "IMGD_DISK_DIRECTORY": ""], "/a"),
+    ] as [(UInt32, [String: String], String)])
+  func picturesLieWhereTheInstanceHasItsCache(
+    uid: UInt32, environment: [String: String], directory: String
+  ) throws {
+    #expect(try load(environment: environment, uid: uid).disk.directory == directory)
+  }
+
+  @Test func theCacheDirectoryOptionIsASetting() throws {
+    let arguments = ["--cache-directory", "/tmp/a", "--set", "Disk.Directory=/tmp/b"]
+    let environment = ["IMGD_DISK_DIRECTORY": "/tmp/e", "CACHE_DIRECTORY": "/tmp/s"]
+    #expect(try load(arguments, environment: environment).disk.directory == "/tmp/b")
+    #expect(try load(arguments + ["--cache-directory=/tmp/c"]).disk.directory == "/tmp/c")
+    #expect(
+      problems(["--cache-directory", "cache"]) == [
+        "--cache-directory: Disk.Directory=cache is not an absolute path: begin with /"
+      ])
+  }
+
   @Test func variablesOfOthersAreLeftAlone() throws {
     let environment = [
       "IMGD": "x", "IMGD_": "x", "IMGD_LOG": "x", "IMGD_DISKS_X": "x", "IMGD_MEMORY": "x",
@@ -181,7 +214,13 @@ private final class Files {
       "IMGD_MEMORY_CAPCITY: Memory.CAPCITY is not a key: did you mean Memory.Capacity?"
     ),
     (
-      "IMGD_HTTP_", "", "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, Heuristic"
+      "IMGD_HTTP_", "",
+      "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, Heuristic, NegativeFreshness, "
+        + "StaleIfError"
+    ),
+    (
+      "IMGD_DISK_DIRECTORY", "cache",
+      "IMGD_DISK_DIRECTORY: Disk.Directory=cache is not an absolute path: begin with /"
     ),
   ])
   func wrongVariablesAreNamed(variable: String, value: String, problem: String) {
@@ -225,9 +264,21 @@ private final class Files {
       "2: Control.MaxLine=17M is out of range: write a size from 1K to 16M"
     ),
     (
-      "[Disk]\nEnabled=no",
-      "1: [Disk] is not a section: there is [Control], [Memory], "
-        + "[Downloads], [HTTP] or [Network]"
+      "[Disk]\nTrimTo=0%",
+      "2: Disk.TrimTo=0% is out of range: write a percentage from 1% to 100%"
+    ),
+    ("[Disk]\nEnabled=perhaps", "2: Disk.Enabled=perhaps is neither yes nor no"),
+    (
+      "[Disk]\nMinFree=some",
+      "2: Disk.MinFree=some is neither a size nor a percentage: write one such as 25M or 25%"
+    ),
+    (
+      "[Disk]\nMaxAge=never",
+      "2: Disk.MaxAge=never is not a duration: write one such as 500ms, 30s, 1h 30min or 7d"
+    ),
+    (
+      "[HTTP]\nStaleIfError=on",
+      "2: HTTP.StaleIfError=on is neither off nor a duration: write off, or one such as 1h or 7d"
     ),
   ])
   func wrongFilesAreNamedByTheLine(text: String, problem: String) throws {

@@ -57,6 +57,40 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
   }
 
   @Test(arguments: [
+    ("0", Share.bytes(0), "0"), ("0%", .percent(0), "0%"), ("5%", .percent(5), "5%"),
+    ("100%", .percent(100), "100%"), ("2G", .bytes(2 << 30), "2G"), ("0K", .bytes(0), "0"),
+  ])
+  func aReserveMayBeNothing(text: String, share: Share, printed: String) throws {
+    #expect(try read(.reserve, text).get() == share)
+    #expect(ValueFormat<Share>.reserve.text(share) == printed)
+  }
+
+  @Test(arguments: ["", "%", "-1%", "101%", "00%", "off", "-1", "5 %"])
+  func whatIsNoReserveIsRefused(text: String) {
+    #expect(complaint(.reserve, text) != nil)
+  }
+
+  @Test(arguments: [
+    ("off", Duration.zero, "off"), ("OFF", .zero, "off"), ("0", .zero, "off"), ("0s", .zero, "off"),
+    ("90", .seconds(90), "1min 30s"), ("1d", .seconds(86_400), "1d"),
+  ])
+  func aDurationMayBeOff(text: String, duration: Duration, printed: String) throws {
+    let format = ValueFormat<Duration>.durationOrOff(.zero...(.seconds(86_400)))
+    #expect(try read(format, text).get() == duration)
+    #expect(format.text(duration) == printed)
+  }
+
+  @Test(arguments: [
+    ("", "is neither off nor a duration: write off, or one such as 1h or 7d"),
+    ("on", "is neither off nor a duration: write off, or one such as 1h or 7d"),
+    ("no", "is neither off nor a duration: write off, or one such as 1h or 7d"),
+    ("2d", "is out of range: write a duration from 0s to 1d"),
+  ])
+  func whatIsNeitherOffNorADurationIsRefused(text: String, sentence: String) {
+    #expect(complaint(.durationOrOff(.zero...(.seconds(86_400))), text) == sentence)
+  }
+
+  @Test(arguments: [
     (Share.bytes(7), 100, 7), (.percent(25), 100 << 20, 25 << 20), (.percent(25), 7, 1),
     (.percent(100), Int.max, Int.max), (.percent(50), 0, 0), (.percent(33), 1000, 330),
   ])

@@ -1,11 +1,12 @@
 import ImgdWire
 
 /// What a test of the daemon plays on: a daemon of its own, an origin of its own, and a client.
-package final class Stage: Sendable {
+package final class Stage: @unchecked Sendable {
+  // Unchecked: what changes (`client`) is touched by the test that owns it alone.
   package let origin: OriginServer
   package let daemon: DaemonProcess
   /// The client that speaks when no other is named.
-  package let client: TestClient
+  package private(set) var client: TestClient
 
   package init(_ settings: String..., configuration: String? = nil) throws {
     origin = try OriginServer()
@@ -14,6 +15,13 @@ package final class Stage: Sendable {
   }
 
   deinit { origin.stop() }
+
+  /// Another daemon in the place of the one that runs, or of the one that has ended, and a client
+  /// that speaks to it.
+  package func restart() throws {
+    if daemon.pid == 0 { try daemon.start() } else { try daemon.restart() }
+    client = try daemon.connect()
+  }
 
   package var base: String { origin.url("") }
 

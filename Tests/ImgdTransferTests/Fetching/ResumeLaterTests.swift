@@ -131,6 +131,32 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/b"), headers: order).resumedFrom == 0)
   }
 
+  @Test("is neither left nor taken by a transfer that keeps nothing")
+  func keepsNothing() throws {
+    origin.plan("/a", .broken, .broken, .whole, .whole)
+    _ = try bench.outcome(of: bench.begin(origin.url("/a"), keepsPartial: false))
+    _ = try bench.failure(origin.url("/a"))
+    guard
+      case .received(let result) = try bench.outcome(
+        of: bench.begin(origin.url("/a"), keepsPartial: false))
+    else { throw TransferFailure(.internal, "not received") }
+    #expect(result.resumedFrom == 0)
+    #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
+    #expect(origin.ranges("/a") == [nil, nil, nil, "bytes=600-"])
+  }
+
+  @Test("is continued by the same transfer, even one that keeps nothing")
+  func keepsNothingButRetries() throws {
+    let bench = try TransferBench(.with { $0.retries = 1 })
+    origin.plan("/a", .broken, .whole)
+    guard
+      case .received(let result) = try bench.outcome(
+        of: bench.begin(origin.url("/a"), keepsPartial: false))
+    else { throw TransferFailure(.internal, "not received") }
+    #expect(result.bytes == sample(1_000))
+    #expect(result.resumedFrom == 600 && result.retries == 1)
+  }
+
   @Test("is not kept when it has grown too large")
   func tooLarge() throws {
     origin.plan("/a", .chunkedCut([sample(600), sample(600)], headers: Broken.headers), .whole)

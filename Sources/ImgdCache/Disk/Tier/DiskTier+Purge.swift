@@ -183,8 +183,9 @@ extension IndexFilter {
     prefix = filter.prefix
     host = filter.host
     tag = filter.tag
-    storedBefore = filter.olderThan.map { wall - $0.nanoseconds / 1_000_000_000 }
-    usedBefore = filter.unusedFor.map { wall - $0.nanoseconds / 1_000_000_000 }
+    // Whole seconds: rather one entry too many goes than one too few.
+    storedBefore = filter.olderThan.map { wall - $0.nanoseconds / 1_000_000_000 + 1 }
+    usedBefore = filter.unusedFor.map { wall - $0.nanoseconds / 1_000_000_000 + 1 }
     staleAt = filter.expired ? wall : nil
   }
 }

@@ -1,0 +1,92 @@
+internal import Glibc
+internal import ImgdCache
+internal import ImgdSystem
+
+/// An index file that is made longer, and looked into, without a daemon: a million pictures need not
+/// be fetched to know what a million entries cost.
+enum IndexGrowth {
+  private static let atOnce = 50_000
+
+  /// Adds copies of the first entry under other names until there are `count`, with files or without.
+  static func multiply(_ path: String, to count: Int, withFiles: Bool) throws(BenchFailure) {
+    do {
+      let directory = try DiskDirectory.open(path)
+      let index = try IndexFile(path: directory.indexPath, access: .readWrite)
+      guard let template = try index.page(after: 0, limit: 1, examined: 1).rows.first else {
+        throw BenchFailure.unavailable("there is no entry to copy in \(path)")
+      }
+      var known = try index.countEntries()
+      while known < count {
+        let part = known..<min(known + atOnce, count)
+        let files = try index.add(part.map { template.copy($0) })
+        if withFiles { try directory.fill(files, bytes: template.record.bytes) }
+        known = part.upperBound
+      }
+      try index.close(clean: true)
+    } catch let failure as BenchFailure {
+      throw failure
+    } catch {
+      throw .unavailable("the index cannot grow: \(error)")
+    }
+  }
+
+  /// Waits for files that have to be removed, and then until there are none any more.
+  static func awaitRemovals(_ path: String) throws(BenchFailure) {
+    do throws(IndexProblem) {
+      let index = try IndexFile(path: path + "/1/index.db", access: .readOnly)
+      while try !index.hasDoomed() { usleep(100) }
+      while try index.hasDoomed() { usleep(1_000) }
+    } catch {
+      throw .unavailable("the index cannot be read: \(error)")
+    }
+  }
+}
+
+extension IndexRow {
+  /// Another entry like this one; digests spread as real ones do, and so do the times of use.
+  fileprivate func copy(_ number: Int) -> IndexRow {
+    let spread = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
+    var copy = self
+    copy.url = "\(url)?copy=\(number)"
+    copy.record.digestHigh = spread
+    copy.record.digestLow = spread ^ UInt64(number)
+    copy.record.lastAccess -= Int64(spread >> 46)
+    return copy
+  }
+}
+
+extension IndexFile {
+  fileprivate func countEntries() throws(IndexProblem) -> Int {
+    var count = 0
+    var last: UInt32 = 0
+    while let next = try records(after: last, limit: 10_000).last {
+      // Nothing was ever removed, so numbers have no gaps.
+      count = Int(next.number)
+      last = next.number
+    }
+    return count
+  }
+
+  fileprivate func add(_ rows: [IndexRow]) throws(IndexProblem) -> [PictureFile] {
+    try write { () throws(IndexProblem) in
+      var files: [PictureFile] = []
+      for row in rows {
+        let number = try insert(row, retiring: 0).number
+        let digest = KeyDigest(high: row.record.digestHigh, low: row.record.digestLow)
+        if let file = PictureFile(digest: digest, number: number, suffix: row.suffix) {
+          files.append(file)
+        }
+      }
+      return files
+    }
+  }
+
+  fileprivate func hasDoomed() throws(IndexProblem) -> Bool { try !doomed().isEmpty }
+}
+
+extension DiskDirectory {
+  fileprivate func fill(_ files: [PictureFile], bytes: Int) throws(SystemFailure) {
+    let payload = Payload(PNGFile.make(bytes: bytes, seed: 0))
+    for file in files { try link(try prepare(payload), as: file) }
+  }
+}
