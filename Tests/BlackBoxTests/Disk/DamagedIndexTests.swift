@@ -20,14 +20,14 @@ import Testing
   /// It serves the right pictures, and in the end there is no file that no entry names.
   private func expectService(_ stage: DiskStage, pictures: Int = 10) throws {
     // Damage deep inside is met at any time, and then all begins anew once more.
-    #expect(
-      try stage.becomes {
-        for number in 0..<pictures {
-          let path = try stage.path(of: "/\(number)")
-          #expect(readBytes(path) == png(800 + number))
-        }
-        return try stage.agrees() && stage.count("entries") == pictures
-      }, "\(stage.files) \(stage.log)")
+    let isWhole = try stage.becomes {
+      for number in 0..<pictures {
+        let path = try stage.path(of: "/\(number)")
+        #expect(readBytes(path) == png(800 + number))
+      }
+      return try stage.agrees() && stage.count("entries") == pictures
+    }
+    #expect(isWhole, "\(stage.files) \(stage.log)")
     #expect(try stage.disk("state") == .string("ok"))
   }
 
