@@ -171,10 +171,12 @@ extension DiskTier {
     pictureFile(of: entry)?.name ?? entry.digest.hex
   }
 
-  /// Promises that are over are forgotten once they are most of the table.
+  /// Promises that are over are forgotten when the table has doubled since the last time, so that
+  /// to look through it costs each promise little.
   private func dropOldLeases() {
-    guard leases.count > 1_024, leases.count > index.count / 4 else { return }
+    guard leases.count > max(1_024, 2 * leasesKept) else { return }
     let wall = self.wall
     leases = leases.filter { $0.value > wall }
+    leasesKept = leases.count
   }
 }

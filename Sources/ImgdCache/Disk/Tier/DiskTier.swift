@@ -60,6 +60,8 @@ package final class DiskTier {
   package internal(set) var isOpening = false
   var afterPurge: [() -> Void] = []
   var leases: [UInt32: Int64] = [:]
+  /// How many were not over when the others were last forgotten.
+  var leasesKept = 0
   var carryingOut: Timer?
   private var touched: [(place: Int, number: UInt32)] = []
   var watch: ShelfWatch?
