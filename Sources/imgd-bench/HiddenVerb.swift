@@ -10,7 +10,7 @@ enum HiddenVerb {
     case "floor" where words.count == 3: try serveFloor(words[1], replyBytes: Int(words[2]) ?? 0)
     case "feed" where words.count == 5: try feed(words)
     case "multiply" where words.count == 4: try multiply(words)
-    case "trim" where words.count == 3: try trim(socket: words[1], cache: words[2])
+    case "shrink" where words.count == 4: try shrink(words)
     default: return false
     }
     return true
@@ -38,12 +38,13 @@ enum HiddenVerb {
     try IndexGrowth.multiply(words[1], to: count, withFiles: words[3] == "files")
   }
 
-  /// Has the daemon read a configuration that makes it trim; says in how many seconds it was done.
-  private static func trim(socket: String, cache: String) throws(BenchFailure) {
+  /// `shrink SOCKET CACHE ENTRIES-LEFT`: has the daemon read a configuration that makes it trim, and
+  /// says in how many seconds that was done.
+  private static func shrink(_ words: [String]) throws(BenchFailure) {
+    guard let left = Int(words[3]) else { throw .usage("shrink: bad count") }
     let start = now()
-    let reply = ask(socket, #"{"cmd":"reload"}"#) ?? "nothing"
+    let reply = ask(words[1], #"{"cmd":"reload"}"#) ?? "nothing"
     guard reply.contains(#""ok":true"#) else { throw .unavailable("imgd said \(reply)") }
-    try IndexGrowth.awaitRemovals(cache)
-    Output.say("\(now() - start)")
+    Output.say("\(try IndexGrowth.awaitRemovals(words[2], left: left) - start)")
   }
 }

@@ -30,12 +30,18 @@ enum IndexGrowth {
     }
   }
 
-  /// Waits for files that have to be removed, and then until there are none any more.
-  static func awaitRemovals(_ path: String) throws(BenchFailure) {
+  /// Waits until so many entries are left and no file has to be removed any more; answers when that
+  /// was.
+  static func awaitRemovals(_ path: String, left: Int) throws(BenchFailure) -> Double {
     do throws(IndexProblem) {
       let index = try IndexFile(path: path + "/1/index.db", access: .readOnly)
-      while try !index.hasDoomed() { usleep(100) }
-      while try index.hasDoomed() { usleep(1_000) }
+      var end = now()
+      repeat {
+        while try index.hasDoomed() { usleep(500) }
+        end = now()
+        // They go in parts: between two of them there is nothing to remove either.
+      } while try index.countEntries() > left
+      return end
     } catch {
       throw .unavailable("the index cannot be read: \(error)")
     }
@@ -58,11 +64,10 @@ extension IndexRow {
 extension IndexFile {
   fileprivate func countEntries() throws(IndexProblem) -> Int {
     var count = 0
-    var last: UInt32 = 0
-    while let next = try records(after: last, limit: 10_000).last {
-      // Nothing was ever removed, so numbers have no gaps.
-      count = Int(next.number)
-      last = next.number
+    var part = try records(after: 0, limit: 10_000)
+    while let last = part.last {
+      count += part.count
+      part = try records(after: last.number, limit: 10_000)
     }
     return count
   }

@@ -78,10 +78,10 @@ enum Trim {
     func trim(_ count: Int) throws(BenchFailure) -> Cost {
       let (bytes, entries) = (try imgd.stat("disk", "bytes"), try imgd.stat("disk", "entries"))
       try Self.write(capacity: bytes - bytes / entries * count, to: configuration)
+      let words = ["shrink", imgd.socket, imgd.cache, "\(entries - count)"]
       let child = try Child(
-        [Options.beside("imgd-bench"), "trim", imgd.socket, imgd.cache], log: bench.path("trim.log")
-      )
-      let hits = try hits(for: max(0.3, Double(count) / 25_000))
+        [Options.beside("imgd-bench")] + words, log: bench.path("shrink.log"))
+      let hits = try hits(for: max(0.3, Double(count) / 10_000))
       guard child.wait() == 0, let seconds = Double(child.lastWords.filter { $0 != "\n" }) else {
         throw .unavailable("the trim failed: \(child.lastWords)")
       }
