@@ -174,6 +174,7 @@ final class FetchPipeline {
     case .image(let image): foundOnDisk(image, for: job, mayKeep: true)
     case .later:
       announce(job)
+      if !job.request.wait { acknowledge(job, as: job.state) }
       if let limit = job.request.timeout { expect(job, within: limit) }
     }
   }

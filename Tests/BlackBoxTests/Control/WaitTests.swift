@@ -21,7 +21,7 @@ import Testing
     gate.open()
     try stage.play(
       #"""
-      < {"id":2,"ok":true,"receipt":"\#(Self.one)","source":"network","path":null}
+      < {"id":2,"ok":true,"receipt":"\#(Self.one)","source":"network","path":"…"}
       < {"id":3,"ok":true,"receipt":"\#(Self.one)","source":"network","data":"…"}
       > {"cmd":"wait","id":5,"receipt":"\#(Self.one)","deliver":"fd"}
       < {"id":5,"ok":true,"receipt":"\#(Self.one)","url":"ORIGIN/a","fds":[{"kind":"encoded","bytes":1000}]}

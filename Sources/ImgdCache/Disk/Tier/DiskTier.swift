@@ -201,8 +201,9 @@ package final class DiskTier {
       then: { [unowned self, generation] result in
         guard generation == self.generation else { return }
         if case .failure(let trouble) = result { return fail(trouble) }
-        gather()
+        if !isLoaded { gather() }
       })
+    if let records = opening.records { finishLoading(with: records) }
     carryOut()
     if !opening.wasClean { lookThrough(shelf: 0) }
     sendStores()
@@ -242,12 +243,17 @@ package final class DiskTier {
       { (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) },
       then: { [unowned self] part in
         guard !isLoaded else { return }
+        guard !part.isLast else { return finishLoading(with: part.records) }
         for record in part.records { takeIn(record) }
-        guard part.isLast else { return takeRecords() }
-        isLoaded = true
-        removedWhileLoading = []
-        trim()
+        takeRecords()
       })
+  }
+
+  private func finishLoading(with records: [IndexRecord]) {
+    for record in records { takeIn(record) }
+    isLoaded = true
+    removedWhileLoading = []
+    trim()
   }
 
   /// An entry of the index file; one that is known already is newer.

@@ -22,9 +22,14 @@ struct DiskOpening: Sendable {
   let directory: DiskDirectory
   /// The last owner of the index closed it in order.
   let wasClean: Bool
+  /// All entries, the most recently used first; nil when they are too many to wait for.
+  let records: [IndexRecord]?
 }
 
 final class DiskWriter {
+  /// What is read in one go when the index is opened.
+  private static let mostAtOnce = 4_096
+
   private var directory: DiskDirectory?
   private var index: IndexFile?
 
@@ -37,7 +42,11 @@ final class DiskWriter {
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
       self.index = index
-      return DiskOpening(directory: directory, wasClean: index.wasClean && !isNew)
+      let records = try index.records(after: 0, limit: Self.mostAtOnce)
+      return DiskOpening(
+        directory: directory, wasClean: index.wasClean && !isNew,
+        records: records.count < Self.mostAtOnce
+          ? records.sorted { $0.lastAccess > $1.lastAccess } : nil)
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
@@ -68,7 +77,7 @@ final class DiskWriter {
     do throws(IndexProblem) {
       try IndexFile.setAside(path: directory.indexPath)
       index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      return DiskOpening(directory: directory, wasClean: false)
+      return DiskOpening(directory: directory, wasClean: false, records: [])
     } catch {
       throw DiskTrouble(error)
     }
