@@ -117,6 +117,7 @@ final class Daemon {
       signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
     } catch { throw .system(error) }
     loadIndex()
+    server.open()
     loop.run()
     server.closeAll()
     engine.stop()

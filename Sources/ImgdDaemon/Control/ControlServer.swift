@@ -24,6 +24,12 @@ final class ControlServer {
     self.limits = limits
     self.loop = loop
     watch = try loop.watch(listener.number, for: .read) { [unowned self] _ in acceptClients() }
+    watch?.interest = []
+  }
+
+  /// Takes clients in from now on; those who have connected before wait in the socket.
+  func open() {
+    watch?.interest = .read
   }
 
   var connected: Int { sessions.count }

@@ -180,8 +180,10 @@ extension FetchPipeline {
     then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
   ) {
     downloader.purge(tiers.tiers) { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
-    if !marksOnly, tiers != .memory {
-      for image in outcomes.images { image.purge(filter, at: loop.now) }
+    if !marksOnly {
+      if tiers != .memory {
+        for image in outcomes.images { image.purge(filter, at: loop.now) }
+      }
       if filter.matchesAll, tiers != .disk { downloader.dropPartials() }
     }
     var fromMemory = Removal.none

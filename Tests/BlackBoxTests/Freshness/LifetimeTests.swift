@@ -45,7 +45,7 @@ import Testing
       Row(headers: [("Age", "1000"), ("Cache-Control", "max-age=1000")], isHit: false),
       Row(headers: [("Age", "old"), ("Cache-Control", "max-age=1000")], isHit: true),
       Row(headers: [("Age", "-5"), ("Cache-Control", "max-age=1000")], isHit: true),
-      Row(headers: [("Date", httpDate(-900)), ("Cache-Control", "max-age=1000")], isHit: true),
+      Row(headers: [("Date", httpDate(-100)), ("Cache-Control", "max-age=1000")], isHit: true),
       Row(headers: [("Date", httpDate(-1_100)), ("Cache-Control", "max-age=1000")], isHit: false),
       Row(headers: [("Date", httpDate(9_000)), ("Cache-Control", "max-age=1000")], isHit: true),
       Row(headers: [("Date", "today"), ("Cache-Control", "max-age=1000")], isHit: true),

@@ -23,6 +23,8 @@ final class DiskReader {
   private var directory: DiskDirectory?
   private var index: IndexFile?
   private var records: [IndexRecord] = []
+  /// The order in which records are taken: the time of the last use, and the place.
+  private var order: [UInt64] = []
   private var lastNumber: UInt32 = 0
 
   func open(_ directory: DiskDirectory) throws(DiskTrouble) {
@@ -38,6 +40,7 @@ final class DiskReader {
     index = nil
     directory = nil
     records = []
+    order = []
     lastNumber = 0
   }
 
@@ -129,16 +132,22 @@ final class DiskReader {
     records += part
     if let last = part.last { lastNumber = last.number }
     guard part.count < limit else { return false }
-    // The last one first, so that parts can be taken off the end.
-    records.sort { $0.lastAccess < $1.lastAccess }
+    // Numbers are sorted, not records: whoever waits for a picture waits for this too.
+    order = records.indices.map { UInt64(clamping: records[$0].lastAccess) << 32 | UInt64($0) }
+    order.sort()
     return true
   }
 
   /// Some of the gathered records, and whether there are more.
   func takeRecords(_ limit: Int) -> (records: [IndexRecord], isLast: Bool) {
-    let part = Array(records.suffix(limit).reversed())
-    records.removeLast(part.count)
-    if records.isEmpty { records = [] }
-    return (part, records.isEmpty)
+    let part = order.suffix(limit).reversed().map {
+      records[Int(truncatingIfNeeded: $0 & 0xFFFF_FFFF)]
+    }
+    order.removeLast(part.count)
+    guard order.isEmpty else { return (part, false) }
+    records = []
+    order = []
+    Heap.giveBack()
+    return (part, true)
   }
 }

@@ -185,6 +185,7 @@ package final class DiskTier {
   }
 
   private func opened(_ opening: DiskOpening) {
+    if let reason = opening.loss { onNews(.trouble("\(reason); it is set aside")) }
     directory = opening.directory
     isInPlace = true
     watch = ShelfWatch(opening.directory)
@@ -345,6 +346,7 @@ package final class DiskTier {
         if state == .readOnly { onNews(.recovered) }
         state = .ok
         carryOutOwed()
+        sendStores()
       })
   }
 

@@ -24,6 +24,8 @@ struct DiskOpening: Sendable {
   let wasClean: Bool
   /// All entries, the most recently used first; nil when they are too many to wait for.
   let records: [IndexRecord]?
+  /// Why an earlier index was given up; nil when there was none, or a sound one.
+  var loss: String?
 }
 
 final class DiskWriter {
@@ -50,7 +52,9 @@ final class DiskWriter {
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
-      return try beginAnew(in: directory)
+      var opening = try beginAnew(in: directory)
+      opening.loss = trouble.reason
+      return opening
     }
   }
 
@@ -74,6 +78,7 @@ final class DiskWriter {
   /// An index that cannot be read is kept for whoever wants to look at it. Its pictures are lost to
   /// us: they are found without a row, and removed.
   private func beginAnew(in directory: DiskDirectory) throws(DiskTrouble) -> DiskOpening {
+    try? index?.close(clean: false)
     do throws(IndexProblem) {
       try IndexFile.setAside(path: directory.indexPath)
       index = try IndexFile(path: directory.indexPath, access: .readWrite)
