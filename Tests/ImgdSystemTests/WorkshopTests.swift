@@ -28,14 +28,16 @@ import Testing
     var values: [Int] = []
     var strangers = 0
     for _ in 0..<1_000 {
-      shop.submit({ counter in
-        counter.value += 1
-        return (counter.value, counter.isAtHome)
-      }) { value, isAtHome in
-        values.append(value)
-        if !isAtHome { strangers += 1 }
-        if shop.pending == 0 { loop.stop() }
-      }
+      shop.submit(
+        { counter in
+          counter.value += 1
+          return (counter.value, counter.isAtHome)
+        },
+        then: { value, isAtHome in
+          values.append(value)
+          if !isAtHome { strangers += 1 }
+          if shop.pending == 0 { loop.stop() }
+        })
     }
     loop.run()
     #expect(values == Array(1...1_000))
@@ -59,7 +61,7 @@ import Testing
     let shop = try Workshop(name: "shop", home: loop) { Counter() }
     shop.stop()
     let ran = Locked(false)
-    shop.submit({ _ in ran.withLock { $0 = true } }) { _ in Issue.record("came home") }
+    shop.submit({ _ in ran.withLock { $0 = true } }, then: { _ in Issue.record("came home") })
     loop.settle()
     #expect(!ran.withLock { $0 })
     #expect(shop.pending == 0)

@@ -6,6 +6,7 @@ package import ImgdSystem
 /// When it is full, the failure that was noted first goes first. What has expired goes when it is
 /// met.
 package struct NegativeCache<Value> {
+  /// A failure that is remembered, and for how long still.
   package struct Found {
     package let value: Value
     package let age: Duration

@@ -15,6 +15,7 @@ import Glibc
 /// does not fit, is reported as `damaged` by whichever call meets it, never passed over: if one row
 /// is wrong, nobody knows which are missing, and it is only a cache.
 package final class IndexFile {
+  /// Whether a connection may change anything; only one may.
   package enum Access: Sendable { case readWrite, readOnly }
 
   /// Whether the last writer has closed it, so that all it says was true then; true for a new one,

@@ -15,6 +15,7 @@ package struct DiskListing: Sendable {
 }
 
 extension DiskTier {
+  /// Some of the entries, in the order in which they were stored.
   package struct Page {
     package var entries: [DiskListing] = []
     /// Where to go on; nil when there is nothing more.

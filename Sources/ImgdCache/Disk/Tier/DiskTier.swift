@@ -16,7 +16,9 @@
 
 package import ImgdSystem
 
+/// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
+  /// What the tier can do now, as `stats` says it.
   package enum State: String, Sendable {
     case ok
     case readOnly = "read-only"
@@ -123,6 +125,7 @@ package final class DiskTier {
   /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
   var wall: Int64 { wallAtStart + (loop.now - startedAt).nanoseconds / 1_000_000_000 }
 
+  /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) {
     guard isEnabled else { return }
     self.limits = limits
