@@ -9,7 +9,7 @@ extension DiskTier {
   }
 
   /// Takes entries out, here at once and on disk behind.
-  func remove(_ places: [Int], as departure: Departure) {
+  func remove(_ places: [Int], as departure: Departure, urgently: Bool = false) {
     guard !places.isEmpty else { return }
     var removal = Removal()
     var numbers: [UInt32] = []
@@ -24,27 +24,48 @@ extension DiskTier {
       counts.evictedBytes += removal.bytes
       onNews(.evicted(removal))
     }
-    doom(numbers)
+    doom(numbers, urgently: urgently || departure == .purge)
   }
 
   /// So many rows and files at a time, so that a picture never waits long for the writer.
-  private static let mostAtOnce = 512
+  private static let mostAtOnce = 64
 
-  private func doom(_ numbers: [UInt32]) {
-    let wall = self.wall
-    var leases: [UInt32: Int64] = [:]
-    for number in numbers {
-      if let end = self.leases[number], end > wall { leases[number] = end }
-    }
-    for start in stride(from: 0, to: numbers.count, by: Self.mostAtOnce) {
-      let part = Array(numbers[start..<min(start + Self.mostAtOnce, numbers.count)])
-      let promised = leases
-      order({ (writer) throws(DiskTrouble) in
-        try writer.doom(part, leases: promised, at: wall)
-      })
-    }
-    if !leases.isEmpty { carryOutLater(after: limits.lease) }
+  /// One part after the other: what is stored meanwhile comes in between. Where room is wanted for
+  /// what comes next, all go before it.
+  private func doom(_ numbers: [UInt32], urgently: Bool) {
+    if numbers.contains(where: { isLeased($0) }) { carryOutLater(after: limits.lease) }
+    toDoom.append(contentsOf: numbers)
+    guard !urgently else { return doomAllParts() }
+    if !isDooming { doomPart() }
   }
+
+  private func doomPart() {
+    guard !toDoom.isEmpty else { return }
+    isDooming = true
+    orderPart { [unowned self] in
+      isDooming = false
+      doomPart()
+    }
+  }
+
+  /// For who wants to come after everything that goes.
+  func doomAllParts() {
+    while !toDoom.isEmpty { orderPart {} }
+  }
+
+  private func orderPart(then: @escaping () -> Void) {
+    let wall = self.wall
+    let part = Array(toDoom.suffix(Self.mostAtOnce))
+    toDoom.removeLast(part.count)
+    var promised: [UInt32: Int64] = [:]
+    for number in part where isLeased(number) { promised[number] = leases[number] }
+    let leases = promised
+    order(
+      { (writer) throws(DiskTrouble) in try writer.doom(part, leases: leases, at: wall) },
+      then: { _ in then() })
+  }
+
+  private func isLeased(_ number: UInt32) -> Bool { leases[number] ?? 0 > wall }
 
   /// Removes the image under a key, if there is one.
   package func remove(_ key: CacheKey) {

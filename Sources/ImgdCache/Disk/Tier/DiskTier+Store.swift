@@ -216,11 +216,11 @@ extension DiskTier {
   /// Makes twice the room that is asked for, so that the next picture finds some too.
   func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
-    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0))
+    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0), urgently: true)
     return index.allocated < before
   }
 
-  private func evict(until wanted: Int) {
+  private func evict(until wanted: Int, urgently: Bool = false) {
     var left = index.allocated
     var victims: [Int] = []
     let wall = self.wall
@@ -231,7 +231,7 @@ extension DiskTier {
       left -= entry.allocated
       victims.append(place)
     }
-    remove(victims, as: .eviction)
+    remove(victims, as: .eviction, urgently: urgently)
   }
 
   // MARK: Age

@@ -65,6 +65,9 @@ package final class DiskTier {
   /// How many were not over when the others were last forgotten.
   var leasesKept = 0
   var carryingOut: Timer?
+  /// Entries that are out of the index, and whose rows and files have still to go.
+  var toDoom: [UInt32] = []
+  var isDooming = false
   private var touched: [(place: Int, number: UInt32)] = []
   var watch: ShelfWatch?
   /// Files that were seen in an earlier count than this have to be looked at again.
@@ -135,6 +138,7 @@ package final class DiskTier {
   /// Closes everything in order; what was asked before is done.
   package func stop() {
     sendAllStores()
+    doomAllParts()
     let uses = takeUses()
     // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
@@ -221,6 +225,7 @@ package final class DiskTier {
     directory = nil
     watch = nil
     leases = [:]
+    toDoom = []
     touched = []
     removedWhileLoading = []
     let waiting = loads.values.flatMap(\.self)
