@@ -90,9 +90,10 @@ let package = Package(
       swiftSettings: strict),
 
     // Tests.
+    .target(name: "CTestLinux", path: "Tests/CTestLinux"),
     .target(
       name: "ImgdTestSupport",
-      dependencies: ["ImgdWire", "ImgdSystem"],
+      dependencies: ["CTestLinux", "ImgdWire", "ImgdSystem"],
       path: "Tests/ImgdTestSupport",
       swiftSettings: testing),
     .testTarget(

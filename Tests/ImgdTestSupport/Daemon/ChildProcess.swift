@@ -1,11 +1,14 @@
+internal import CTestLinux
 import Glibc
 
 /// Programs that a test starts and ends by their number.
 package enum ChildProcess {
-  /// Starts a program; its output and errors go to the file, or nowhere.
+  /// Starts a program; its output and errors go to the file, or nowhere. A channel is its input, and
+  /// its output but for errors; the descriptors are its numbers from three on. It gets no others: it
+  /// would keep open what another test wants to see closed.
   package static func spawn(
-    _ path: String, _ arguments: [String], output: String = "/dev/null",
-    environment: [String]? = nil
+    _ path: String, _ arguments: [String], output: String = "/dev/null", channel: CInt? = nil,
+    environment: [String]? = nil, descriptors: [CInt] = []
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -13,6 +16,17 @@ package enum ChildProcess {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    if let channel {
+      posix_spawn_file_actions_adddup2(&actions, channel, 0)
+      posix_spawn_file_actions_adddup2(&actions, channel, 1)
+    }
+    // Copies far above, so that none of them lies where another shall go.
+    let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+    defer { for copy in copies { close(copy) } }
+    for (index, copy) in copies.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, copy, CInt(3 + index))
+    }
+    test_close_from(&actions, CInt(3 + copies.count))
     var attributes = unblockingSignals()
     defer { posix_spawnattr_destroy(&attributes) }
     var pid: pid_t = 0

@@ -10,7 +10,7 @@ package final class TestClient: @unchecked Sendable {
   private var received: [CInt] = []
 
   /// How long an answer may take before the test has failed.
-  package var patience = Duration.seconds(20)
+  package var patience = Duration.seconds(60)
 
   package init(socket path: String) throws {
     socket = try ClientSocket(path: path)

@@ -1,0 +1,19 @@
+// What tests need of Linux that Glibc's Swift map lacks. Failure is -1 and errno, as in the calls
+// themselves.
+#ifndef IMGD_TEST_LINUX_H
+#define IMGD_TEST_LINUX_H
+
+// Moves the calling thread into the network namespace of a process.
+int test_enter_network_of(int pid);
+
+// Stops one thread of another process; it goes on when the calling thread releases it or ends.
+int test_hold_thread(int tid);
+int test_release_thread(int tid);
+// Whether a thread that is held has come to its end, which only the holder is told.
+int test_has_thread_ended(int tid);
+
+// Adds to what is done to start a program that its descriptors from `first` on are closed. The actions
+// are a posix_spawn_file_actions_t: a header that names it would take that type from Glibc's map.
+void test_close_from(void *actions, int first);
+
+#endif

@@ -1,0 +1,38 @@
+#define _GNU_SOURCE
+#include "test_linux.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int test_enter_network_of(int pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+  int namespace = open(path, O_RDONLY | O_CLOEXEC);
+  if (namespace < 0) return -1;
+  int result = setns(namespace, CLONE_NEWNET);
+  close(namespace);
+  return result;
+}
+
+int test_hold_thread(int tid) {
+  int status;
+  if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0) return -1;
+  if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) return -1;
+  return waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status) ? 0 : -1;
+}
+
+int test_release_thread(int tid) { return ptrace(PTRACE_DETACH, tid, 0, 0) < 0 ? -1 : 0; }
+
+int test_has_thread_ended(int tid) {
+  int status;
+  return waitpid(tid, &status, __WALL | WNOHANG) == tid && !WIFSTOPPED(status);
+}
+
+void test_close_from(void *actions, int first) {
+  posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
