@@ -88,7 +88,11 @@ static const int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_
 
 int linux_seal(int fd) { return fcntl(fd, F_ADD_SEALS, all_seals); }
 
-int linux_is_sealed(int fd) { return fcntl(fd, F_GET_SEALS) == all_seals; }
+// The kernel may have added one of its own, against execution.
+int linux_is_sealed(int fd) {
+  int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & all_seals) == all_seals;
+}
 
 int linux_reopen_read_only(int fd) {
   char path[32];

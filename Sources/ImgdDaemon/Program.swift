@@ -89,6 +89,7 @@ enum StartProblem: Error, CustomStringConvertible {
     case .listening(.taken): EX_UNAVAILABLE
     case .listening(.pathTooLong): EX_CONFIG
     case .listening(.notASocket): EX_CANTCREAT
+    case .listening(.notListening): EX_CONFIG
     case .listening(.system): EX_CANTCREAT
     case .directory(.taken): EX_UNAVAILABLE
     case .directory(.unsafe): EX_CONFIG

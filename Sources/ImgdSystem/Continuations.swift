@@ -3,11 +3,13 @@
 /// Jobs in the order in which they came, until there will be no more.
 struct JobQueue<Job: Sendable>: Sendable {
   var jobs = Fifo<Job>()
+  /// What goes before all jobs that wait: questions whether anybody is there.
+  var questions = Fifo<Job>()
   var isClosed = false
 
   /// The next job; `.some(nil)` when there will be none, nil when there is none yet.
   mutating func next() -> Job?? {
-    if let job = jobs.popFirst() { return job }
+    if let job = questions.popFirst() ?? jobs.popFirst() { return job }
     return isClosed ? .some(nil) : nil
   }
 }

@@ -44,6 +44,14 @@ package final class Payload: Sendable {
     return try body(heap.span)
   }
 
+  /// The bytes in an array of their own, unless they are in one already.
+  package var bytes: [UInt8] {
+    guard let memory else { return heap }
+    return memory.withBytes { span in
+      unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) }
+    }
+  }
+
   /// This payload, or a copy of it in a sealed memfd when it is not in one yet.
   package func shareable() throws(SystemFailure) -> Payload {
     guard memory == nil else { return self }
@@ -59,6 +67,21 @@ package final class Payload: Sendable {
     guard let memory else { return try shareable().openReadOnly() }
     return try memory.reopen()
   }
+}
+
+// MARK: From one process to the next
+
+extension Payload {
+  /// Takes over the memfd of another process; nil unless it is sealed against every change.
+  package static func adopt(_ descriptor: consuming FileDescriptor) -> Payload? {
+    SealedMemory(adopting: descriptor).map { Payload(sealed: $0) }
+  }
+
+  /// Which memfd holds the bytes, whoever has it open; nil for bytes on the heap.
+  package var identity: FileStatus.Identity? { memory?.identity }
+
+  /// The descriptor of the memfd, for a call that sends it somewhere; nil for bytes on the heap.
+  var descriptor: CInt? { memory?.number }
 }
 
 // MARK: Files

@@ -15,6 +15,18 @@ final class SealedMemory: Sendable {
     self.descriptor = descriptor
   }
 
+  /// Takes a memfd that somebody else has made; nil unless it can never change.
+  convenience init?(adopting descriptor: consuming FileDescriptor) {
+    guard linux_is_sealed(descriptor.number) == 1,
+      let count = try? descriptor.status("a memfd").size
+    else { return nil }
+    self.init(descriptor, count: count)
+  }
+
+  var number: CInt { descriptor.number }
+
+  var identity: FileStatus.Identity? { try? descriptor.status("a memfd").identity }
+
   var cost: Int { (count + Self.page - 1) / Self.page * Self.page + Self.kernelShare }
 
   func reopen() throws(SystemFailure) -> FileDescriptor {

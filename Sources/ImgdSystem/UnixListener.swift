@@ -6,6 +6,9 @@
 // not know of the lock is found by connecting to it: a socket is stale when it refuses, and any
 // other answer leaves it alone. The lock's file stays behind for good: to remove it would let two
 // processes hold the lock of two files of one name.
+//
+// A socket that was inherited is the service manager's, with its file: it is neither locked nor
+// removed, and not shut down either, so that the next process finds in its queue who came meanwhile.
 
 internal import CLinux
 import Glibc
@@ -15,6 +18,8 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case taken(path: String)
   case notASocket(path: String)
   case pathTooLong(path: String, limit: Int)
+  /// What was inherited under the name of a socket is something else.
+  case notListening(descriptor: CInt)
   case system(SystemFailure)
 
   package var description: String {
@@ -23,6 +28,9 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .notASocket(let path): "\(path) exists and is not a socket; it is left as it is"
     case .pathTooLong(let path, let limit):
       "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
+    case .notListening(let descriptor):
+      "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
+        + "the socket unit needs ListenStream= with a path"
     case .system(let failure): failure.description
     }
   }
@@ -35,8 +43,10 @@ package final class UnixListener {
 
   package let path: String
   private let descriptor: FileDescriptor
-  private let lock: FileDescriptor
+  private let lock: FileDescriptor?
+  /// The file that goes when this listener closes; nil when it is somebody else's.
   private let identity: FileIdentity?
+  private let isInherited: Bool
   private var reserve: FileDescriptor?
 
   /// Makes the directory of `path` if it is missing, binds `path`, readable and writable by owner
@@ -46,6 +56,8 @@ package final class UnixListener {
       throw .pathTooLong(path: path, limit: Self.longestPath)
     }
     self.path = path
+    isInherited = false
+    let lock: FileDescriptor
     do throws(SystemFailure) {
       try Self.makeDirectory(of: path)
       lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
@@ -53,6 +65,7 @@ package final class UnixListener {
     guard linux_lock_exclusive(lock.number) == 0 else {
       throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
     }
+    self.lock = consume lock
     try Self.removeStale(path)
     do throws(SystemFailure) {
       descriptor = try Self.bind(path)
@@ -61,8 +74,28 @@ package final class UnixListener {
     } catch { throw .system(error) }
   }
 
-  /// Stops listening and removes the socket, unless another has taken its name meanwhile.
+  /// Takes over a socket that the service manager has bound and listens on.
+  package init(adopting number: CInt) throws(ListenProblem) {
+    guard let path = Self.listeningPath(of: number) else {
+      throw .notListening(descriptor: number)
+    }
+    descriptor = FileDescriptor(owning: number)
+    self.path = path
+    isInherited = true
+    lock = nil
+    identity = nil
+    guard linux_set_nonblocking(number) == 0 else {
+      throw .system(SystemFailure("fcntl", "descriptor \(number)"))
+    }
+    do throws(SystemFailure) {
+      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    } catch { throw .system(error) }
+  }
+
+  /// Stops listening and removes the socket, unless another has taken its name meanwhile; leaves
+  /// an inherited one to who will serve it next.
   package func close() {
+    guard !isInherited else { return }
     if let identity, identity == FileIdentity(of: path) { unsafe unlink(path) }
     _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
   }
@@ -114,6 +147,16 @@ package final class UnixListener {
   package func restoreReserve() {
     guard reserve == nil else { return }
     reserve = try? Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  private static func listeningPath(of number: CInt) -> String? {
+    var length = -1
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 256) { room, filled in
+      // Fills no more than the buffer's own capacity.
+      length = unsafe linux_listening_path(number, room.baseAddress, room.count)
+      filled = max(length, 0)
+    }
+    return length > 0 ? String(decoding: bytes, as: UTF8.self) : nil
   }
 
   // MARK: Binding

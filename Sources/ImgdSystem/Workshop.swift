@@ -48,6 +48,20 @@ package final class Workshop<Tool> {
     }
   }
 
+  /// Calls `answered` on the loop when the thread comes to its next job, whatever waits already.
+  ///
+  /// However long the queue is, the answer takes no longer than the job that is being done.
+  package func askForLife(then answered: @escaping () -> Void) {
+    guard !isStopped else { return }
+    let (slot, finish) = continuations.expect { (_: Bool) in answered() }
+    queue.signal {
+      $0.questions.append { _ in
+        slot.put(true)
+        finish()
+      }
+    }
+  }
+
   /// Waits until all jobs are done, and ends the thread; outcomes that are not home are dropped.
   package func stop() {
     isStopped = true

@@ -66,4 +66,39 @@ import Testing
     #expect(!ran.withLock { $0 })
     #expect(shop.pending == 0)
   }
+
+  @Test func aQuestionGoesBeforeTheJobsThatWait() throws {
+    let shop = try Workshop(name: "shop", home: loop) { Counter() }
+    let gate = Locked(false)
+    var order: [String] = []
+    let isHeld = Locked(false)
+    shop.submit(
+      { _ in
+        isHeld.broadcast { $0 = true }
+        _ = gate.wait { $0 ? true : nil }
+      },
+      then: { _ in order.append("held") })
+    _ = isHeld.wait { $0 ? true : nil }
+    for _ in 0..<50 { shop.submit({ _ in }, then: { order.append("job") }) }
+    shop.askForLife {
+      order.append("answer")
+      loop.stop()
+    }
+    loop.settle()
+    #expect(order.isEmpty, "a thread that is held does not answer")
+    gate.broadcast { $0 = true }
+    loop.run()
+    #expect(order.first == "held")
+    #expect(order.contains("answer"))
+    #expect(order.firstIndex(of: "answer") == 1)
+    shop.stop()
+  }
+
+  @Test func aStoppedShopDoesNotAnswer() throws {
+    let shop = try Workshop(name: "shop", home: loop) { Counter() }
+    shop.stop()
+    shop.askForLife { Issue.record("answered") }
+    loop.settle()
+    #expect(shop.pending == 0)
+  }
 }

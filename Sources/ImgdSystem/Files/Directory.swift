@@ -76,8 +76,10 @@ package struct Directory: ~Copyable, Sendable {
       descriptor.number, below, purpose.number, mayWait ? 1 : 0)
     if number >= 0 { return FileDescriptor(owning: number) }
     switch (errno, mayWait) {
-    case (ENOSYS, true): return try openBySteps(below, for: purpose)
-    case (ENOSYS, false), (EINVAL, false): throw failure("openat2", below, errno: EAGAIN)
+    // A filter of system calls that does not know this one yet says EPERM.
+    case (ENOSYS, true), (EPERM, true): return try openBySteps(below, for: purpose)
+    case (ENOSYS, false), (EPERM, false), (EINVAL, false):
+      throw failure("openat2", below, errno: EAGAIN)
     default: throw failure("openat2", below)
     }
   }

@@ -7,8 +7,13 @@ package struct FileStatus: Sendable {
 
   /// Which file it is, whatever it is called.
   package struct Identity: Hashable, Sendable {
-    let device: UInt64
-    let inode: UInt64
+    package let device: UInt64
+    package let inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+      self.device = device
+      self.inode = inode
+    }
   }
 
   package let identity: Identity

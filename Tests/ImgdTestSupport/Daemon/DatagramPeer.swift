@@ -1,0 +1,114 @@
+import Glibc
+
+/// A datagram socket of the test's own, in the place of the service manager or of the journal.
+package final class DatagramPeer: @unchecked Sendable {
+  // Unchecked: used by one thread at a time.
+  package struct Message {
+    package let bytes: [UInt8]
+    package let descriptors: [CInt]
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// One assignment a line.
+    package var lines: [String] { text.split(separator: "\n").map(String.init) }
+  }
+
+  package let number: CInt
+  private var held: [CInt] = []
+
+  /// Listens at a path, or at a name with an @ before it.
+  package init(_ name: String) throws {
+    number = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard UnixName.withAddress(of: name, { bind(number, $0, $1) }) == 0 else {
+      throw TestFailure("\(name): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit {
+    letGo()
+    close(number)
+  }
+
+  /// Closes the descriptors that have come.
+  package func letGo() {
+    for descriptor in held { close(descriptor) }
+    held = []
+  }
+
+  /// The next datagram; nil when none comes in time.
+  package func receive(within milliseconds: CInt = 20_000) -> Message? {
+    var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, milliseconds) > 0 else { return nil }
+    return take()
+  }
+
+  /// The next datagram that has a line, whatever comes before it; nil when none comes in time.
+  package func receive(with line: String) -> Message? {
+    while let message = receive() {
+      if message.lines.contains(line) { return message }
+    }
+    return nil
+  }
+
+  /// What has come and was not received yet.
+  package func drain() -> [Message] {
+    var messages: [Message] = []
+    while let message = receive(within: 0) { messages.append(message) }
+    return messages
+  }
+
+  private func take() -> Message? {
+    var bytes = [UInt8](repeating: 0, count: 1 << 18)
+    var control = [UInt64](repeating: 0, count: 256)
+    let (count, controlled) = bytes.withUnsafeMutableBytes { room in
+      control.withUnsafeMutableBytes { passengers in
+        var piece = iovec(iov_base: room.baseAddress, iov_len: room.count)
+        return withUnsafeMutablePointer(to: &piece) { pieces in
+          var message = msghdr()
+          message.msg_iov = pieces
+          message.msg_iovlen = 1
+          message.msg_control = passengers.baseAddress
+          message.msg_controllen = passengers.count
+          let count = recvmsg(number, &message, CInt(MSG_CMSG_CLOEXEC))
+          return (count, Int(message.msg_controllen))
+        }
+      }
+    }
+    guard count >= 0 else { return nil }
+    let total = controlled > 16 ? (Int(control[0]) - 16) / 4 : 0
+    let descriptors = control.withUnsafeBytes { passengers in
+      (0..<total).map { passengers.loadUnaligned(fromByteOffset: 16 + 4 * $0, as: CInt.self) }
+    }
+    held += descriptors
+    return Message(bytes: Array(bytes.prefix(count)), descriptors: descriptors)
+  }
+}
+
+/// Names of Unix sockets as the kernel takes them.
+package enum UnixName {
+  /// A name with an @ before it is in no file system.
+  package static func withAddress(
+    of name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+  ) -> CInt {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var bytes = Array(name.utf8)
+    if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 } else { bytes.append(0) }
+    // A path that fills all the room has no end of its own.
+    bytes = Array(bytes.prefix(MemoryLayout.size(ofValue: address.sun_path)))
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(2 + bytes.count))
+      }
+    }
+  }
+
+  /// A stream socket that listens at a path, as a socket unit would make it.
+  package static func listening(at path: String) throws -> CInt {
+    let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard withAddress(of: path, { bind(number, $0, $1) }) == 0, listen(number, 64) == 0 else {
+      throw TestFailure("\(path): \(String(cString: strerror(errno)))")
+    }
+    return number
+  }
+}
