@@ -56,6 +56,11 @@ package struct Reply {
     content[field]?.array?.compactMap(Self.object)
   }
 
+  /// A field that is a list, with the texts in it.
+  package func texts(_ field: String) -> [String]? {
+    content[field]?.array?.compactMap(\.string)
+  }
+
   /// A field as people read it; a dash where there is nothing.
   package func display(_ field: String) -> String {
     content[field]?.display ?? "-"

@@ -67,6 +67,11 @@ package final class TransferEngine: Sendable {
     mailbox.post(.dropPartials)
   }
 
+  /// Calls `answer` on the transfer thread, in a tick of its loop.
+  package func askForLife(_ answer: @escaping @Sendable () -> Void) {
+    mailbox.post(.askForLife(answer))
+  }
+
   /// Aborts everything, ends the thread and waits for its end. Not to be called from `report`.
   package func stop() {
     mailbox.post(.stop)
@@ -81,5 +86,6 @@ enum TransferMessage: Sendable {
   case abort(serial: UInt64)
   case apply(TransferSettings)
   case dropPartials
+  case askForLife(@Sendable () -> Void)
   case stop
 }

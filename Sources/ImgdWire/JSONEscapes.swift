@@ -1,6 +1,6 @@
 /// What stands behind a backslash, read and written.
 enum JSONEscapes {
-  /// The code unit that `\uXXXX` at `offset` stands for; nil where no such escape stands there.
+  /// The code unit that an escape such as `\u00e9` at `offset` stands for; nil where none is.
   static func codeUnit(at offset: Int, in text: Span<UInt8>) -> UInt16? {
     guard offset <= text.count - 6, text[offset] == UInt8(ascii: "\\"),
       text[offset + 1] == UInt8(ascii: "u")

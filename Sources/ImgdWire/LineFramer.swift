@@ -30,7 +30,8 @@ package struct LineFramer: Sendable {
     case pause
   }
 
-  private let longestLine: Int
+  /// A line that is longer is skipped; a change holds for the line that is coming in, too.
+  package var longestLine: Int
   /// Bytes that outlive their chunk; those before `head` are done with.
   private var kept: [UInt8] = []
   private var head = 0

@@ -33,6 +33,7 @@ final class TransferDesk {
     case .abort(let serial): transfers.removeValue(forKey: serial)?.close()
     case .apply(let settings): apply(settings)
     case .dropPartials: partials.removeAll()
+    case .askForLife(let answer): answer()
     case .stop: stop()
     }
   }

@@ -1,15 +1,15 @@
 /// A library that counts a process's allocations into a file, built here because it must be a
 /// shared object while everything else is linked into one program.
 struct AllocationCounter {
-  let library: String
+  let preload: String
   private let counts: String
 
   init(_ bench: Bench) throws(BenchFailure) {
-    library = bench.path("allocations.so")
+    preload = bench.path("allocations.so")
     counts = bench.workplace + "/allocations"
     let source = bench.options.packagePath + "/Sources/CBench/preload/allocations.c"
     try Child.finish(
-      ["cc", "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(counts)\"", source, "-o", library],
+      ["cc", "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(counts)\"", source, "-o", preload],
       log: bench.path("cc.log"))
   }
 

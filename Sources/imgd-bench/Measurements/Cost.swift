@@ -96,7 +96,7 @@ enum Cost {
     guard bench.hasImgd else { return }
     guard Child.exists("cc") else { return bench.report.miss("allocations", "no cc") }
     let counter = try AllocationCounter(bench)
-    let imgd = try Imgd(bench, environment: "LD_PRELOAD=\(counter.library)")
+    let imgd = try Imgd(bench, environment: "LD_PRELOAD=\(counter.preload)")
     try imgd.expect(Imgd.fetch(url, deliver: "path"))
     for shape in Shape.all {
       let contender = imgd.hit(url, deliver: "path")
