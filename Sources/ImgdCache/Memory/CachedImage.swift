@@ -79,6 +79,9 @@ package final class CachedImage {
   /// Where it is on disk, or was last; the disk tier knows whether it still is.
   package internal(set) var file: StoredFile?
 
+  /// The number of its file in the index, when an earlier process has left it; 0: none.
+  var formerFile: UInt32 = 0
+
   /// Where it is in its tier; nil outside.
   var place: Int?
   /// The end of its lifetime.

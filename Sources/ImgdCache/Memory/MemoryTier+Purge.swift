@@ -2,9 +2,14 @@ package import ImgdSystem
 
 extension MemoryTier {
   /// Removes every image that matches, or marks it stale, in one pass.
-  package func purge(_ filter: PurgeFilter, soft: Bool = false, at now: Instant) -> Removal {
+  ///
+  /// An image may be on its way to another tier: only when it goes `fromAllTiers` it is not kept
+  /// there either.
+  package func purge(
+    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true, at now: Instant
+  ) -> Removal {
     if filter.matchesAll, !soft {
-      for place in list.places { list[place].image?.isPurged = true }
+      if fromAllTiers { for place in list.places { list[place].image?.isPurged = true } }
       return removeAll()
     }
     var removal = Removal()
@@ -17,7 +22,7 @@ extension MemoryTier {
       if soft {
         image.markStale()
       } else {
-        image.isPurged = true
+        if fromAllTiers { image.isPurged = true }
         take(place)
       }
     }

@@ -39,6 +39,15 @@ struct RecencyList {
   /// Places in use and free ones, for walking over all of them.
   var places: Range<Int> { 0..<entries.count }
 
+  /// The places in use, the most recently used first.
+  var newestFirst: some Sequence<Int> {
+    sequence(state: newest) { next in
+      guard next != Self.none else { return nil }
+      defer { next = entries[Int(next)].older }
+      return Int(next)
+    }
+  }
+
   /// The place that was not used for longest.
   var leastRecent: Int? { oldest == Self.none ? nil : Int(oldest) }
 

@@ -34,6 +34,11 @@ package struct Removal: Sendable, Equatable {
 
   package init() {}
 
+  init(entries: Int, bytes: Int) {
+    self.entries = entries
+    self.bytes = bytes
+  }
+
   mutating func count(_ bytes: Int) {
     entries += 1
     self.bytes += bytes

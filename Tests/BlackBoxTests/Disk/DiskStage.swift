@@ -41,7 +41,8 @@ final class DiskStage {
   /// Starts a daemon without waiting for it.
   func spawn() throws {
     var arguments = ["--config", "/dev/null", "--socket", socket, "--cache-directory", cache]
-    for setting in settings { arguments += ["--set", setting] }
+    // As for every daemon of a test: the memory of the machine is not for it to feel.
+    for setting in ["Memory.Pressure=off"] + settings { arguments += ["--set", setting] }
     pid = try ChildProcess.spawn(
       BuiltProduct.path(of: "imgd"), arguments, output: home + "/log")
   }
@@ -160,9 +161,9 @@ final class DiskStage {
     return Int(number)
   }
 
-  /// Asks again and again until something holds, or for twenty seconds.
+  /// Asks again and again until something holds, or for a minute.
   func becomes(_ holds: () throws -> Bool) throws -> Bool {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < end {
       if try holds() { return true }
       _ = try ask(#"{"cmd":"ping"}"#)

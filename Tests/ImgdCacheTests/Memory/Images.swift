@@ -14,11 +14,13 @@ func image(
   _ key: CacheKey, bytes: Int = 1_000, serial: UInt64 = 1, headers: HeaderList = [],
   tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0
 ) -> CachedImage {
-  CachedImage(
+  let freshness = Freshness(status: 200, headers: headers, receivedAt: 0)
+  return CachedImage(
     key: key, payload: Payload([UInt8](repeating: 7, count: bytes)),
     facts: ImageFacts(format: 1, width: width, height: 8, frames: 1, orientation: 1),
     response: StoredResponse(status: 200, headers: headers),
-    freshness: Freshness(status: 200, headers: headers, receivedAt: 0), tags: tags,
+    freshness: freshness, vary: VaryOutcome(varying: freshness.varyingHeaders, sent: []),
+    tags: tags,
     serial: serial, isPurged: isPurged, at: at(storedAt), wall: storedAt)
 }
 

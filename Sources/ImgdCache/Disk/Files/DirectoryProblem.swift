@@ -1,3 +1,4 @@
+import Glibc
 package import ImgdSystem
 
 /// Why a directory cannot be the disk tier's.
@@ -15,6 +16,9 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
     case .taken(let path, nil):
       "\(path) is used by another daemon: give each a directory of its own"
     case .unsafe(let path, let reason): "\(path) \(reason)"
+    case .unavailable(let failure) where failure.errno == EROFS:
+      "\(failure.description); a service of systemd can write where its unit says, and nowhere else: "
+        + "ReadWritePaths=, see imgd(8)"
     case .unavailable(let failure): failure.description
     }
   }

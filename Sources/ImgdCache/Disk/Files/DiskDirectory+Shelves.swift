@@ -2,6 +2,9 @@ import Glibc
 package import ImgdSystem
 
 extension DiskDirectory {
+  /// Whether there is nothing at all in it, not even an index.
+  var isEmpty: Bool { (try? shelves.names())?.isEmpty == true }
+
   /// Looks through one of the `Shelf.all` shelves; one that was never needed is empty.
   package func files(onShelf number: Int) throws(SystemFailure) -> Shelf {
     precondition((0..<Shelf.all).contains(number), "there is no such shelf")

@@ -56,14 +56,22 @@ extension IndexFile {
     }
   }
 
-  /// The entries that a filter means, in no order.
-  package func numbers(matching filter: IndexFilter) throws(IndexProblem) -> [IndexMatch] {
-    let query = FilterQuery(filter)
-    let statement = try connection.prepare(query.text)
-    query.bind(to: statement)
-    var matches: [IndexMatch] = []
-    while try statement.step() { matches.append(try statement.match()) }
-    return matches
+  /// Some of the entries up to a number.
+  package func numbers(through last: UInt32, limit: Int) throws(IndexProblem) -> [UInt32] {
+    let statement = try connection.statement(.numbers)
+    statement.bind(last)
+    statement.bind(limit)
+    defer { statement.reset() }
+    var numbers: [UInt32] = []
+    while try statement.step() { numbers.append(try statement.integer()) }
+    return numbers
+  }
+
+  /// The number of the entry that was stored last; zero when there is none.
+  package func lastNumber() throws(IndexProblem) -> UInt32 {
+    let statement = try connection.statement(.lastNumber)
+    defer { statement.reset() }
+    return try statement.step() ? try statement.integer() : 0
   }
 
   func record(number: UInt32) throws(IndexProblem) -> IndexRecord? {
@@ -118,7 +126,7 @@ extension IndexFile {
 // MARK: Rows as they are read
 
 extension Statement {
-  fileprivate func match() throws(IndexProblem) -> IndexMatch {
+  func match() throws(IndexProblem) -> IndexMatch {
     let number: UInt32 = try integer()
     let digest = try wide()
     return IndexMatch(

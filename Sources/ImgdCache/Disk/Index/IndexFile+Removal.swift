@@ -11,31 +11,54 @@ extension IndexFile {
     return doomed
   }
 
-  /// Turns all entries into files to be removed and says how many; `exceptions` are kept until
-  /// another time.
-  package func doomAll(
-    keepUntil: Int64, except exceptions: [UInt32: Int64] = [:]
-  ) throws(IndexProblem) -> Int {
-    try expectWriting()
-    let statement = try connection.statement(.doomAll)
-    statement.bind(IndexRange.sane(keepUntil))
-    try statement.run()
-    let count = connection.changes
-    for (number, keepUntil) in exceptions { try keep(number, until: keepUntil) }
-    for query in [IndexQuery.removeAllTags, .removePictures, .removeEntries] {
-      try connection.statement(query).run()
-    }
-    guard connection.changes == count else { throw .damaged("an entry has no picture") }
-    return count
+  /// Up to which number entries are gone, whose rows may still be there.
+  package func cleared() throws(IndexProblem) -> UInt32 {
+    let statement = try connection.statement(.readCleared)
+    defer { statement.reset() }
+    guard try statement.step() else { throw .damaged("it has no state") }
+    return try statement.integer()
   }
 
-  /// All files that still have to be removed.
-  package func doomed() throws(IndexProblem) -> [DoomedFile] {
+  /// Has all entries up to a number gone, however many they are; their rows can go later.
+  package func clear(through number: UInt32) throws(IndexProblem) {
+    try expectWriting()
+    let statement = try connection.statement(.writeCleared)
+    statement.bind(max(number, try cleared()))
+    try statement.run()
+  }
+
+  /// Files that have to be removed by `wall`, up to `limit` of those behind `number`.
+  package func doomed(
+    after number: UInt32 = 0, dueBy wall: Int64 = .max, limit: Int = .max
+  ) throws(IndexProblem) -> [DoomedFile] {
     let statement = try connection.statement(.doomed)
+    statement.bind(number)
+    statement.bind(wall)
+    statement.bind(limit)
     defer { statement.reset() }
     var doomed: [DoomedFile] = []
     while try statement.step() { doomed.append(try statement.doomedFile()) }
     return doomed
+  }
+
+  /// When the first of the files that are kept beyond `wall` has to be removed.
+  package func nextDoom(after wall: Int64) throws(IndexProblem) -> Int64? {
+    let statement = try connection.statement(.nextDoom)
+    statement.bind(wall)
+    defer { statement.reset() }
+    guard try statement.step() else { return nil }
+    return try statement.saneIntegerOrNull()
+  }
+
+  /// Whether a file still has to be removed.
+  package func isDoomed(
+    _ number: UInt32, digestHigh high: UInt64, low: UInt64
+  ) throws(IndexProblem) -> Bool {
+    let statement = try connection.statement(.isDoomed)
+    statement.bind(number)
+    statement.bind(high: high, low: low)
+    defer { statement.reset() }
+    return try statement.step()
   }
 
   /// Strikes out files that have been removed.
@@ -77,13 +100,6 @@ extension IndexFile {
     return DoomedFile(
       number: number, digestHigh: digest.high, digestLow: digest.low, suffix: suffix,
       keepUntil: keepUntil)
-  }
-
-  private func keep(_ number: UInt32, until keepUntil: Int64) throws(IndexProblem) {
-    let statement = try connection.statement(.keepLonger)
-    statement.bind(IndexRange.sane(keepUntil))
-    statement.bind(number)
-    try statement.run()
   }
 }
 

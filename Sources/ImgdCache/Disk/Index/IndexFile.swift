@@ -46,6 +46,9 @@ package final class IndexFile {
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
+  /// Whether its path still leads to it; what is written to it is lost otherwise.
+  package var isInPlace: Bool { !connection.hasMoved }
+
   // MARK: Transactions
 
   /// Carries out changes together: after an error none has been made.
@@ -123,7 +126,9 @@ extension IndexFile {
     }
     for text in [
       "synchronous = FULL", "mmap_size = 0", "cache_size = -8192", "temp_store = MEMORY",
-      "cell_size_check = ON", "wal_autocheckpoint = 1000", "journal_size_limit = 16777216",
+      // Some builds fill what was removed with zeros, which writes every page once more.
+      "secure_delete = OFF", "cell_size_check = ON", "wal_autocheckpoint = 1000",
+      "journal_size_limit = 16777216",
     ] {
       try connection.execute("PRAGMA \(text)")
     }

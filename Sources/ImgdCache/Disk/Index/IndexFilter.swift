@@ -25,9 +25,12 @@ package struct IndexFilter: Sendable {
   }
 }
 
-/// A filter as one query: its text depends on which conditions there are, all values are bound.
+/// A filter as one query, with a last column that says whether a row is meant.
+///
+/// One condition leads, by its index; the others are asked of each row that it leads to. So no step
+/// of the query passes over many rows, and it can be carried out in parts. All values are bound.
 struct FilterQuery {
-  private(set) var text: String
+  private(set) var text = ""
   private var values: [Value] = []
 
   private enum Value {
@@ -35,14 +38,27 @@ struct FilterQuery {
     case text([UInt8])
   }
 
+  private struct Condition {
+    let text: String
+    let values: [Value]
+  }
+
+  private enum Table { case entry, picture, tag }
+
   init(_ filter: IndexFilter) {
-    text = "SELECT number, digest, allocated FROM entry"
-    if filter.asksForNames { text += " JOIN picture USING (number)" }
-    if filter.tag != nil { text += " JOIN tag USING (number)" }
-    // Every condition can begin with AND.
-    text += " WHERE true"
-    addNames(filter)
-    addTimes(filter)
+    var leads = Self.leads(filter)
+    let (lead, table) = leads.isEmpty ? (nil, .entry) : leads.removeFirst()
+    let asked = leads.map(\.condition) + Self.others(filter)
+    let isMeant = (["true"] + asked.map(\.text)).joined(separator: " AND ")
+    text = "SELECT number, digest, allocated, \(isMeant) FROM "
+    switch table {
+    case .entry: text += "entry NOT INDEXED"
+    case .picture: text += "picture CROSS JOIN entry USING (number)"
+    case .tag: text += "tag CROSS JOIN entry USING (number)"
+    }
+    if table != .picture, filter.asksForNames { text += " CROSS JOIN picture USING (number)" }
+    if let lead { text += " WHERE " + lead.text }
+    values = asked.flatMap(\.values) + (lead?.values ?? [])
   }
 
   func bind(to statement: Statement) {
@@ -54,43 +70,57 @@ struct FilterQuery {
     }
   }
 
-  private mutating func addNames(_ filter: IndexFilter) {
-    if let url = filter.url { add("url = ?", url) }
-    if let identifier = filter.identifier { add("ifnull(identifier, '') = ?", identifier) }
-    if let prefix = filter.prefix { addRange("url", Array(prefix.utf8)) }
-    if let host = filter.host { addHost(HostOrder(host)) }
-    if let tag = filter.tag { add("tag = ?", tag) }
+  /// Conditions with an index, the one that leads to the fewest rows first.
+  private static func leads(_ filter: IndexFilter) -> [(condition: Condition, table: Table)] {
+    var leads: [(condition: Condition, table: Table)] = []
+    if let url = filter.url { leads.append((equal("url", url), .picture)) }
+    if let tag = filter.tag {
+      leads.append((leads.isEmpty ? equal("tag", tag) : hasTag(tag), .tag))
+    }
+    if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
+    if let host = filter.host {
+      let order = HostOrder(host)
+      let stored = Array(order.stored.utf8)
+      leads.append((order.isName ? range("host", stored) : equal("host", order.stored), .picture))
+    }
+    return leads
   }
 
-  private mutating func addTimes(_ filter: IndexFilter) {
-    if let time = filter.storedBefore { add("stored_at < ?", time) }
-    if let time = filter.usedBefore { add("last_access < ?", time) }
-    if let time = filter.staleAt { add("fresh_until <= ?", time) }
-  }
-
-  private mutating func addHost(_ host: HostOrder) {
-    guard host.isName else { return add("host = ?", host.stored) }
-    addRange("host", Array(host.stored.utf8))
+  private static func others(_ filter: IndexFilter) -> [Condition] {
+    var others: [Condition] = []
     // An address could look like a name that has been turned round, but for its end.
-    text += " AND substr(host, -1) = '.'"
+    if let host = filter.host, HostOrder(host).isName {
+      others.append(Condition(text: "substr(host, -1) = '.'", values: []))
+    }
+    if let identifier = filter.identifier {
+      others.append(equal("ifnull(identifier, '')", identifier))
+    }
+    if let time = filter.storedBefore { others.append(moment("stored_at < ?", time)) }
+    if let time = filter.usedBefore { others.append(moment("last_access < ?", time)) }
+    if let time = filter.staleAt { others.append(moment("fresh_until <= ?", time)) }
+    return others
   }
 
-  private mutating func addRange(_ column: String, _ prefix: [UInt8]) {
-    text += " AND \(column) >= ?"
-    values.append(.text(prefix))
-    guard let end = end(ofPrefix: prefix) else { return }
-    text += " AND \(column) < ?"
-    values.append(.text(end))
+  private static func equal(_ column: String, _ value: String) -> Condition {
+    Condition(text: column + " = ?", values: [.text(Array(value.utf8))])
   }
 
-  private mutating func add(_ condition: String, _ value: String) {
-    text += " AND " + condition
-    values.append(.text(Array(value.utf8)))
+  private static func hasTag(_ tag: String) -> Condition {
+    Condition(
+      text: "EXISTS (SELECT 1 FROM tag WHERE tag.tag = ? AND tag.number = entry.number)",
+      values: [.text(Array(tag.utf8))])
   }
 
-  private mutating func add(_ condition: String, _ value: Int64) {
-    text += " AND " + condition
-    values.append(.number(value))
+  private static func range(_ column: String, _ prefix: [UInt8]) -> Condition {
+    guard let end = end(ofPrefix: prefix) else {
+      return Condition(text: column + " >= ?", values: [.text(prefix)])
+    }
+    return Condition(
+      text: "\(column) >= ? AND \(column) < ?", values: [.text(prefix), .text(end)])
+  }
+
+  private static func moment(_ text: String, _ time: Int64) -> Condition {
+    Condition(text: text, values: [.number(time)])
   }
 }
 

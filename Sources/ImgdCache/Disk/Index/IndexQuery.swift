@@ -1,15 +1,14 @@
 /// Every statement that is used again and again, with its text.
 enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
-  case readClean, writeClean
+  case readClean, writeClean, readCleared, writeCleared
 
-  case recordByDigest, recordByNumber, records, shelf, row, pageURLs, tags
+  case recordByDigest, recordByNumber, records, numbers, lastNumber, shelf, row, pageURLs, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh
 
   case doom, removeEntry, removePicture, removeTags
-  case doomAll, keepLonger, removeEntries, removePictures, removeAllTags
-  case doomed, forget
+  case doomed, isDoomed, nextDoom, forget
 
   var text: String {
     switch self {
@@ -19,10 +18,14 @@ enum IndexQuery: Int, CaseIterable {
     case .rollback: "ROLLBACK"
     case .readClean: "SELECT clean FROM state WHERE one = 1"
     case .writeClean: "UPDATE state SET clean = ? WHERE one = 1"
+    case .readCleared: "SELECT cleared FROM state WHERE one = 1"
+    case .writeCleared: "UPDATE state SET cleared = ? WHERE one = 1"
 
     case .recordByDigest: Self.selectRecord + " WHERE digest = ?"
     case .recordByNumber: Self.selectRecord + " WHERE number = ?"
     case .records: Self.selectRecord + " WHERE number > ? ORDER BY number LIMIT ?"
+    case .numbers: "SELECT number FROM entry WHERE number <= ? ORDER BY number LIMIT ?"
+    case .lastNumber: "SELECT number FROM entry ORDER BY number DESC LIMIT 1"
     case .shelf: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
     case .row:
       """
@@ -77,23 +80,13 @@ enum IndexQuery: Int, CaseIterable {
     case .removePicture: "DELETE FROM picture WHERE number = ?"
     case .removeTags: "DELETE FROM tag WHERE number = ?"
 
-    // In the order of both tables: the order of the digests would read all pictures at random.
-    case .doomAll:
+    case .doomed:
       """
-      INSERT INTO doomed (number, digest, suffix, keep_until)
-      SELECT number, digest, suffix, ?
-      FROM entry NOT INDEXED CROSS JOIN picture USING (number)
+      SELECT number, digest, suffix, keep_until FROM doomed
+      WHERE number > ? AND keep_until <= ? ORDER BY number LIMIT ?
       """
-    case .keepLonger:
-      """
-      UPDATE doomed SET keep_until = ?1
-      WHERE number = ?2 AND EXISTS (SELECT 1 FROM entry WHERE number = ?2)
-      """
-    case .removeEntries: "DELETE FROM entry"
-    case .removePictures: "DELETE FROM picture"
-    case .removeAllTags: "DELETE FROM tag"
-
-    case .doomed: "SELECT number, digest, suffix, keep_until FROM doomed"
+    case .isDoomed: "SELECT 1 FROM doomed WHERE number = ? AND digest = ?"
+    case .nextDoom: "SELECT min(keep_until) FROM doomed WHERE keep_until > ?"
     case .forget: "DELETE FROM doomed WHERE number = ?"
     }
   }

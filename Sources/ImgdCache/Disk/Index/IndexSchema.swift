@@ -5,6 +5,7 @@ internal import CSQLite
 /// `entry` is all that a scan needs, in rows of fixed size; `picture` is what a reader fetches with
 /// the bytes. Both are sealed: SQLite does not notice a changed byte inside a value, and an answer
 /// must not be wrong. `tag` is for purges, `doomed` names the files that still have to go.
+/// `state.cleared` says up to which number entries are gone, whose rows may still be there.
 enum IndexSchema {
   static let version = 1
   /// "imgd", so that `file` and we know it.
@@ -71,7 +72,8 @@ enum IndexSchema {
     """
     CREATE TABLE state (
       one INTEGER PRIMARY KEY CHECK (one = 1),
-      clean INTEGER NOT NULL
+      clean INTEGER NOT NULL,
+      cleared INTEGER NOT NULL
     ) STRICT
     """,
   ]
@@ -86,7 +88,8 @@ enum IndexSchema {
   static func create(in connection: Connection, isClean: Bool) throws(IndexProblem) {
     try connection.execute("BEGIN IMMEDIATE")
     for text in definitions { try connection.execute(text) }
-    try connection.execute("INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
+    try connection.execute(
+      "INSERT INTO state (one, clean, cleared) VALUES (1, \(isClean ? 1 : 0), 0)")
     try connection.execute("PRAGMA user_version = \(version)")
     try connection.execute("PRAGMA application_id = \(applicationID)")
     try connection.execute("COMMIT")

@@ -43,8 +43,11 @@ struct DiskIndex {
       .lazy.prefix { $0 != RecencyLink.none }.map { Int($0) }
   }
 
-  /// The places in use, in no order.
-  var places: some Sequence<Int> { entries.indices.lazy.filter { entries[$0] != nil } }
+  /// The places in use among the `count` from `start`, in no order; nil behind the last.
+  func places(from start: Int, count: Int) -> [Int]? {
+    guard start < entries.count else { return nil }
+    return (start..<min(start + count, entries.count)).filter { entries[$0] != nil }
+  }
 
   // MARK: Changing
 

@@ -53,6 +53,12 @@ extension DiskTier {
         note(nil, for: waiter)
         return .nothing
       }
+      // Its row may still be the old one.
+      if let image = renewals[index[place].number] {
+        touch(place)
+        note(image, for: waiter)
+        return .image(image)
+      }
       load(place, key, waiter)
       return .later
     }
@@ -83,7 +89,9 @@ extension DiskTier {
           afterPurge.append { [unowned self] in fetchAgain(key, waiter) }
           return
         }
-        guard let place = record.flatMap({ takeIn($0) }), !isTooOld(index[place]) else {
+        // Once all are in memory, what only the file knows has been removed.
+        let place = isLoaded ? index.place(of: digest) : record.flatMap { takeIn($0) }
+        guard let place, !isTooOld(index[place]) else {
           return tell(waiter, nil)
         }
         load(place, key, waiter)

@@ -49,13 +49,12 @@ extension DiskTier {
     case refused(PathRefusal)
   }
 
-  var leaseSeconds: Int64 { (limits.lease.nanoseconds + 999_999_999) / 1_000_000_000 }
-
   /// Promises that the file of an image stays for a while, if it is there; an image without a file
   /// is written, if it may be.
   package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
     guard isEnabled, state != .off || isOpening else { return .refused(.off) }
     if stores.store(of: image) != nil { return .waiting }
+    if image.file == nil { reunite(image) }
     if let file = image.file, let entry = entry(of: file) {
       switch sight(of: entry, at: file.place) {
       case .sound: return lend(file.place)
@@ -67,6 +66,16 @@ extension DiskTier {
     guard mayStore else { return .refused(.lost) }
     if let refusal = add(image) { return .refused(refusal) }
     return .waiting
+  }
+
+  /// Finds the file of an image that an earlier process has left in memory, if it is still there.
+  private func reunite(_ image: CachedImage) {
+    guard image.formerFile != 0 else { return }
+    let digest = KeyDigest(url: image.key.url.text, identifier: image.key.identifier)
+    guard let place = index.place(of: digest) else { return }
+    let entry = index[place]
+    guard entry.number == image.formerFile, Int(entry.bytes) == image.payload.count else { return }
+    image.file = storedFile(of: entry, at: place)
   }
 
   /// Whether an entry's file is sound; it is looked at unless nobody has touched it since the last
@@ -131,11 +140,7 @@ extension DiskTier {
     touch(place)
     let end = wall + leaseSeconds
     // Half as long again, so that the promise need not be renewed at every use.
-    if Int64(index[place].leaseEnd) < end {
-      index[place].leaseEnd = UInt32(clamping: end + leaseSeconds / 2)
-      leases[index[place].number] = Int64(index[place].leaseEnd)
-      dropOldLeases()
-    }
+    if Int64(index[place].leaseEnd) < end { promise(place, until: end + leaseSeconds / 2) }
     return .lent
   }
 
@@ -169,14 +174,5 @@ extension DiskTier {
 
   func fileName(of entry: DiskEntry) -> String {
     pictureFile(of: entry)?.name ?? entry.digest.hex
-  }
-
-  /// Promises that are over are forgotten when the table has doubled since the last time, so that
-  /// to look through it costs each promise little.
-  private func dropOldLeases() {
-    guard leases.count > max(1_024, 2 * leasesKept) else { return }
-    let wall = self.wall
-    leases = leases.filter { $0.value > wall }
-    leasesKept = leases.count
   }
 }

@@ -22,14 +22,6 @@ extension DiskTier {
     package var next: UInt64?
   }
 
-  /// Bytes of files that have been promised to stay.
-  package var lentBytes: Int {
-    let wall = self.wall
-    return index.places.reduce(0) { sum, place in
-      index[place].isLeased(at: wall) ? sum + Int(index[place].bytes) : sum
-    }
-  }
-
   /// Reads on after a cursor in the order of storing, without counting as a use.
   package func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (Page) -> Void
@@ -72,7 +64,7 @@ extension DiskTier {
   private func isCurrent(_ record: IndexRecord) -> Bool {
     let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
     guard let place = index.place(of: digest) else {
-      return !isLoaded && !removedWhileLoading.contains(record.number)
+      return isUnread(record.number)
     }
     return index[place].number == record.number && !isTooOld(index[place])
   }

@@ -23,6 +23,8 @@ extension DiskTier {
   func carryOutOwed() {
     let purges = owed
     owed = []
-    for owed in purges { purgeEntries(owed.filter, soft: owed.soft) { _ in } }
+    for owed in purges {
+      look(for: PurgeTask(owed.filter, soft: owed.soft) { _ in })
+    }
   }
 }

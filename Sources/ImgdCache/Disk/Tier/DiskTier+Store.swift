@@ -153,7 +153,7 @@ extension DiskTier {
     store.image.file = storedFile(of: entry, at: place)
     if store.image.isPurged {
       // A purge came while it was written.
-      remove([place], as: .purge)
+      purge(place, of: store.image.key)
     } else {
       onNews(.stored(bytes: Int(entry.bytes)))
     }
@@ -202,51 +202,11 @@ extension DiskTier {
     index[file.place].storedAt = UInt32(clamping: row.record.storedAt)
     index[file.place].isPlain = EntryFlags(image).contains(.plain)
     let renewed = row
-    order { (writer) throws(DiskTrouble) in try writer.renew(renewed) }
-  }
-
-  // MARK: Room
-
-  /// Removes what was not used for longest, once there is more than the capacity.
-  func trim() {
-    guard isLoaded, index.allocated > limits.capacity else { return }
-    evict(until: limits.preferred)
-  }
-
-  /// Makes twice the room that is asked for, so that the next picture finds some too.
-  func makeRoom(for bytes: Int) -> Bool {
-    let before = index.allocated
-    evict(until: max(index.allocated - 2 * bytes - (1 << 20), 0), urgently: true)
-    return index.allocated < before
-  }
-
-  private func evict(until wanted: Int, urgently: Bool = false) {
-    var left = index.allocated
-    var victims: [Int] = []
-    let wall = self.wall
-    for place in index.leastRecentFirst {
-      guard left > wanted else { break }
-      let entry = index[place]
-      guard !entry.isLeased(at: wall) else { continue }
-      left -= entry.allocated
-      victims.append(place)
-    }
-    remove(victims, as: .eviction, urgently: urgently)
-  }
-
-  // MARK: Age
-
-  /// Looks for what has grown too old, a few times within the age.
-  func scheduleSweep() {
-    let pause = min(max((limits.maxAge ?? .seconds(3600)) / 8, .seconds(1)), .seconds(3600))
-    loop.schedule(after: pause) { [unowned self] in
-      sweep()
-      scheduleSweep()
-    }
-  }
-
-  private func sweep() {
-    remove(index.places.filter { isTooOld(index[$0]) }, as: .eviction)
-    trim()
+    renewals[entry.number] = image
+    order(
+      { (writer) throws(DiskTrouble) in try writer.renew(renewed) },
+      then: { [unowned self] _ in
+        if renewals[entry.number] === image { renewals[entry.number] = nil }
+      })
   }
 }

@@ -45,29 +45,46 @@ package final class DiskTier {
   var directory: DiskDirectory?
   /// Whether paths still lead to it.
   var isInPlace = true
+  /// Every file is known to have its row; not before all have been looked at after an unclean stop.
+  var isLookedThrough = false
   var index = DiskIndex()
   /// Changes with every index: what was asked of an earlier one is not answered any more.
   var generation = 0
   /// A stop was not clean: bytes are compared with their checksum before they are used.
-  private var trustsFiles = true
+  private(set) var trustsFiles = true
 
   var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
   var removedWhileLoading: Set<UInt32> = []
   var stores = DiskStores()
+  /// Images whose rows are being written anew, by the numbers of their entries.
+  var renewals: [UInt32: CachedImage] = [:]
+  /// Purges that have still to find what they mean, and those that have still to remove it.
+  var seeking: [PurgeTask] = []
+  var clearing: [PurgeTask] = []
+  /// Purges of everything that do not know yet what was stored last before them.
+  var unbounded: [PurgeTask] = []
+  /// How many others have to wait for.
   var purging = 0
+  /// Entries of the index file up to this number are gone.
+  var cleared: UInt32 = 0
+  var isClearingRest = false
   /// Purges that could not be written.
   var owed: [OwedPurge] = []
   /// It will be known soon whether anything can be stored.
   package internal(set) var isOpening = false
   var afterPurge: [() -> Void] = []
-  var leases: [UInt32: Int64] = [:]
+  /// By the numbers of entries.
+  var promises: [UInt32: Promise] = [:]
   /// How many were not over when the others were last forgotten.
-  var leasesKept = 0
+  var promisesKept = 0
   var carryingOut: Timer?
+  var isCarryingOut = false
   /// Entries that are out of the index, and whose rows and files have still to go.
   var toDoom: [UInt32] = []
   var isDooming = false
+  /// More has to go than was taken out in one tick.
+  var isTrimming = false
   private var touched: [(place: Int, number: UInt32)] = []
   var watch: ShelfWatch?
   /// Files that were seen in an earlier count than this have to be looked at again.
@@ -77,6 +94,8 @@ package final class DiskTier {
   var looks: [UInt32: [() -> Void]] = [:]
   private var retryPause = firstRetryPause
   private var isRetrying = false
+  /// What stands in the way since the tier last worked.
+  private var toldTrouble: String?
   /// That nothing can be written is for want of room.
   private(set) var isFull = false
 
@@ -131,19 +150,25 @@ package final class DiskTier {
   /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) {
     guard isEnabled else { return }
+    let isNew = limits != self.limits
     self.limits = limits
+    guard isNew else { return }
     trim()
+    sweep()
+    makeFree()
   }
 
-  /// Closes everything in order; what was asked before is done.
+  /// Closes everything in order; what was asked before is done. What was to make room is left to the
+  /// next start, which finds it again.
   package func stop() {
     sendAllStores()
-    doomAllParts()
+    finishPurges()
     let uses = takeUses()
     // The last one to close it carries the log over into the index.
     reader?.submit({ $0.close() })
     reader?.stop()
-    writer?.submit({ $0.close(uses) })
+    let isLookedThrough = self.isLookedThrough
+    writer?.submit({ $0.close(uses, isLookedThrough: isLookedThrough) })
     writer?.stop()
   }
 
@@ -194,12 +219,12 @@ package final class DiskTier {
   private func opened(_ opening: DiskOpening) {
     if let reason = opening.loss { onNews(.trouble("\(reason); it is set aside")) }
     directory = opening.directory
+    cleared = opening.cleared
     isInPlace = true
     watch = ShelfWatch(opening.directory)
     sightings += 1
     trustsFiles = opening.wasClean
-    retryPause = Self.firstRetryPause
-    state = .ok
+    troubleIsOver()
     carryOutOwed()
     let directory = opening.directory
     reader?.submit(
@@ -213,6 +238,8 @@ package final class DiskTier {
       })
     if let records = opening.records { finishLoading(with: records) }
     carryOut()
+    clearRest()
+    isLookedThrough = opening.wasClean
     if !opening.wasClean { lookThrough(shelf: 0) }
     sendStores()
   }
@@ -224,57 +251,15 @@ package final class DiskTier {
     state = .off
     directory = nil
     watch = nil
-    leases = [:]
+    promises = [:]
+    renewals = [:]
+    cleared = 0
     toDoom = []
     touched = []
     removedWhileLoading = []
     let waiting = loads.values.flatMap(\.self)
     loads = [:]
     for waiter in waiting { waiter.then(nil) }
-  }
-
-  // MARK: Reading the index at the start
-
-  private static let gatheredAtOnce = 16_384
-  private static let takenAtOnce = 4_096
-
-  private func gather() {
-    ask(
-      { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
-      then: { [unowned self] isComplete in
-        guard !isLoaded else { return }
-        if isComplete { takeRecords() } else { gather() }
-      })
-  }
-
-  private func takeRecords() {
-    ask(
-      { (reader) throws(DiskTrouble) in reader.takeRecords(Self.takenAtOnce) },
-      then: { [unowned self] part in
-        guard !isLoaded else { return }
-        guard !part.isLast else { return finishLoading(with: part.records) }
-        for record in part.records { takeIn(record) }
-        takeRecords()
-      })
-  }
-
-  private func finishLoading(with records: [IndexRecord]) {
-    for record in records { takeIn(record) }
-    isLoaded = true
-    removedWhileLoading = []
-    trim()
-  }
-
-  /// An entry of the index file; one that is known already is newer.
-  @discardableResult
-  func takeIn(_ record: IndexRecord) -> Int? {
-    let digest = KeyDigest(high: record.digestHigh, low: record.digestLow)
-    if let place = index.place(of: digest) { return place }
-    guard !removedWhileLoading.contains(record.number) else { return nil }
-    // Whoever knows more formats has written it: nobody here can say what its bytes are.
-    guard suffixes.indices.contains(Int(record.format)) else { return nil }
-    let place = index.insert(DiskEntry(record, isTrusted: trustsFiles), asNewest: false)
-    return place
   }
 
   /// Asks the reader, unless what it is asked about has been replaced meanwhile.
@@ -319,7 +304,7 @@ package final class DiskTier {
 
   /// Something could not be done: what is broken is opened anew, at once or later.
   func fail(_ trouble: DiskTrouble) {
-    onNews(.trouble(trouble.reason))
+    tell(trouble)
     switch trouble.kind {
     case .gone where directory != nil: reopen()
     case .indexLost where directory != nil: reopen(beginningAnew: true)
@@ -330,6 +315,21 @@ package final class DiskTier {
       refuseStores()
       retryLater()
     }
+  }
+
+  /// Whoever cannot mend it hears of it once, however often it is tried again.
+  private func tell(_ trouble: DiskTrouble) {
+    guard trouble.reason != toldTrouble else { return }
+    toldTrouble = trouble.reason
+    onNews(.trouble(trouble.reason))
+  }
+
+  private func troubleIsOver() {
+    state = .ok
+    retryPause = Self.firstRetryPause
+    guard toldTrouble != nil else { return }
+    toldTrouble = nil
+    onNews(.recovered)
   }
 
   private func retryLater() {
@@ -346,14 +346,16 @@ package final class DiskTier {
     guard directory != nil else { return reopen() }
     // The room may be taken by our own files, down to where not even the index can be written.
     if isFull { _ = makeRoom(for: 0) }
+    let minFree = limits.minFree
     order(
-      { (writer) throws(DiskTrouble) in try writer.probe() },
+      { (writer) throws(DiskTrouble) in try writer.probe(keepingFree: minFree) },
       then: { [unowned self] answer in
         guard answer != nil else { return }
-        retryPause = Self.firstRetryPause
-        if state == .readOnly { onNews(.recovered) }
-        state = .ok
+        troubleIsOver()
         carryOutOwed()
+        doomSome()
+        clearRest()
+        carryOut()
         sendStores()
       })
   }
@@ -371,10 +373,15 @@ package final class DiskTier {
     touched.append((place, index[place].number))
   }
 
-  private func writeUses() {
-    let uses = takeUses()
-    guard !uses.isEmpty else { return }
-    order { (writer) throws(DiskTrouble) in try writer.note(uses) }
+  private static let mostUsesAtOnce = 4_096
+
+  func writeUses() {
+    var uses = takeUses()[...]
+    while !uses.isEmpty {
+      let part = Array(uses.prefix(Self.mostUsesAtOnce))
+      uses = uses.dropFirst(part.count)
+      order { (writer) throws(DiskTrouble) in try writer.note(part) }
+    }
   }
 
   /// The uses that the index file does not know of.

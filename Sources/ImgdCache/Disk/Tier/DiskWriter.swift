@@ -24,6 +24,8 @@ struct DiskOpening: Sendable {
   let wasClean: Bool
   /// All entries, the most recently used first; nil when they are too many to wait for.
   let records: [IndexRecord]?
+  /// Entries up to this number are gone, whose rows may still be there.
+  var cleared: UInt32 = 0
   /// Why an earlier index was given up; nil when there was none, or a sound one.
   var loss: String?
 }
@@ -33,7 +35,9 @@ final class DiskWriter {
   private static let mostAtOnce = 4_096
 
   private var directory: DiskDirectory?
-  private var index: IndexFile?
+  private(set) var index: IndexFile?
+  /// A purge that is looking for what it means.
+  var search: IndexSearch?
 
   /// Takes charge of a directory, and opens its index or begins a new one.
   func open(_ directory: DiskDirectory) throws(DiskTrouble) -> DiskOpening {
@@ -41,14 +45,16 @@ final class DiskWriter {
     self.directory = directory
     // Somebody may have removed the index and left the files.
     let isNew = unsafe access(directory.indexPath, F_OK) != 0
+    let mayHoldFiles = isNew && !directory.isEmpty
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
       self.index = index
-      let records = try index.records(after: 0, limit: Self.mostAtOnce)
+      let cleared = try index.cleared()
+      let records = try index.records(after: cleared, limit: Self.mostAtOnce)
       return DiskOpening(
-        directory: directory, wasClean: index.wasClean && !isNew,
+        directory: directory, wasClean: index.wasClean && !mayHoldFiles,
         records: records.count < Self.mostAtOnce
-          ? records.sorted { $0.lastAccess > $1.lastAccess } : nil)
+          ? records.sorted { $0.lastAccess > $1.lastAccess } : nil, cleared: cleared)
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
@@ -88,9 +94,11 @@ final class DiskWriter {
     }
   }
 
-  /// Closes the index in order, with the last uses noted.
-  func close(_ uses: [(number: UInt32, at: Int64)]) {
-    let saved = (try? note(uses)) != nil
+  /// Closes the index in order, with the last uses noted. It counts as clean when what lies in the
+  /// directory is known to be what it says.
+  func close(_ uses: [(number: UInt32, at: Int64)], isLookedThrough: Bool) {
+    let saved = (try? note(uses)) != nil && isLookedThrough
+    search = nil
     try? index?.close(clean: saved)
     index = nil
     directory = nil
@@ -98,6 +106,7 @@ final class DiskWriter {
 
   private func close() {
     // What cannot be closed in order is repaired when it is opened again.
+    search = nil
     try? index?.close(clean: false)
     index = nil
     directory = nil
@@ -159,15 +168,31 @@ final class DiskWriter {
     _ order: StoreOrder, in directory: DiskDirectory, keepingFree minFree: DiskTier.MinFree
   ) throws(DiskTrouble) -> Draft {
     do throws(SystemFailure) {
-      let space = try directory.freeSpace()
-      let missing = minFree.bytes(of: space.total) + order.payload.count - space.free
-      if missing > 0, minFree.isOn {
+      if try missing(order.payload.count, in: directory, keepingFree: minFree) > 0 {
         throw SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC)
       }
       return Draft(try directory.prepare(order.payload))
     } catch {
       throw explained(DiskTrouble(error))
     }
+  }
+
+  /// How many bytes have to go before `count` can be written.
+  private func missing(
+    _ count: Int, in directory: DiskDirectory, keepingFree minFree: DiskTier.MinFree
+  ) throws(SystemFailure) -> Int {
+    guard minFree.isOn else { return 0 }
+    let space = try directory.freeSpace()
+    let (wanted, isTooMuch) = minFree.bytes(of: space.total).addingReportingOverflow(count)
+    return isTooMuch ? .max : max(wanted - space.free, 0)
+  }
+
+  /// How many bytes have to go so that as much is free as shall be.
+  func missing(keepingFree minFree: DiskTier.MinFree) throws(DiskTrouble) -> Int {
+    guard let directory else { throw DiskTrouble(.gone, "the directory is not open") }
+    do throws(SystemFailure) {
+      return try missing(0, in: directory, keepingFree: minFree)
+    } catch { throw explained(DiskTrouble(error)) }
   }
 
   /// A row whose file could not be linked goes again.
@@ -202,11 +227,14 @@ final class DiskWriter {
   }
 
   /// Whether a picture could be written now.
-  func probe() throws(DiskTrouble) {
+  func probe(keepingFree minFree: DiskTier.MinFree) throws(DiskTrouble) {
     guard let directory else { throw DiskTrouble(.gone, "the directory is not open") }
     guard directory.isInPlace() else { throw DiskTrouble(.gone, "the directory was removed") }
     do throws(SystemFailure) {
       _ = try directory.prepare(Payload([0]))
+      if try missing(1, in: directory, keepingFree: minFree) > 0 {
+        throw SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC)
+      }
     } catch { throw DiskTrouble(error) }
     try commit { index throws(IndexProblem) in try index.forget([]) }
   }
@@ -221,57 +249,15 @@ final class DiskWriter {
   ) throws(DiskTrouble) {
     var files: [DoomedFile] = []
     try commitRemoval(
-      of: { _ in numbers }, leases: leases,
+      of: numbers, leases: leases,
       by: { index throws(IndexProblem) in
         files = try index.doom(numbers) { leases[$0] ?? 0 }
       })
     try remove(files.filter { $0.keepUntil <= wall })
   }
 
-  /// Removes every entry.
-  func doomAll(leases: [UInt32: Int64], at wall: Int64) throws(DiskTrouble) {
-    try commitRemoval(
-      of: { index throws(IndexProblem) in
-        try index.numbers(matching: IndexFilter()).map(\.number)
-      }, leases: leases,
-      by: { index throws(IndexProblem) in
-        _ = try index.doomAll(keepUntil: 0, except: leases)
-      })
-    try carryOut(at: wall)
-  }
-
-  /// Finds what matches, and removes it or marks it stale in the same commit.
-  func purge(
-    _ filter: IndexFilter, soft: Bool, leases: [UInt32: Int64]
-  ) throws(DiskTrouble) -> [IndexMatch] {
-    var matches: [IndexMatch] = []
-    try commitRemoval(
-      of: { index throws(IndexProblem) in
-        soft ? [] : try index.numbers(matching: filter).map(\.number)
-      }, leases: leases,
-      by: { index throws(IndexProblem) in
-        matches = try index.numbers(matching: filter)
-        let numbers = matches.map(\.number)
-        if soft {
-          try index.markStale(numbers)
-        } else {
-          _ = try index.doom(numbers) { leases[$0] ?? 0 }
-        }
-      })
-    return matches
-  }
-
-  /// Removes the files whose time has come; answers when the next one's comes.
-  @discardableResult
-  func carryOut(at wall: Int64) throws(DiskTrouble) -> Int64? {
-    var files: [DoomedFile] = []
-    try commit { index throws(IndexProblem) in files = try index.doomed() }
-    try remove(files.filter { $0.keepUntil <= wall })
-    return files.lazy.map(\.keepUntil).filter { $0 > wall }.min()
-  }
-
   /// A file that cannot be removed stays doomed, and is tried again at the next start.
-  private func remove(_ files: [DoomedFile]) throws(DiskTrouble) {
+  func remove(_ files: [DoomedFile]) throws(DiskTrouble) {
     guard let directory, !files.isEmpty else { return }
     let gone = files.filter { doomed in
       guard let file = doomed.file else { return true }
@@ -280,18 +266,17 @@ final class DiskWriter {
     try commit { index throws(IndexProblem) in try index.forget(gone.map(\.number)) }
   }
 
-  /// Commits a removal. Where there is not even room for that, the files go first, as long as nobody
-  /// has been promised them: a row without its file is a miss.
-  private func commitRemoval(
-    of numbers: (IndexFile) throws(IndexProblem) -> [UInt32], leases: [UInt32: Int64],
+  /// Commits the removal of some entries. Where there is not even room for that, the files go first,
+  /// as long as nobody has been promised them: a row without its file is a miss.
+  func commitRemoval(
+    of numbers: [UInt32], leases: [UInt32: Int64],
     by body: (IndexFile) throws(IndexProblem) -> Void
   ) throws(DiskTrouble) {
     do throws(DiskTrouble) {
       try commit(body)
     } catch {
-      guard error.kind == .full, let directory, let index, let found = try? numbers(index)
-      else { throw error }
-      for number in found where leases[number] == nil {
+      guard error.kind == .full, let directory, let index else { throw error }
+      for number in numbers where leases[number] == nil {
         guard let row = try? index.row(number: number), let file = row.file else { continue }
         try? directory.remove(file)
       }
@@ -299,7 +284,7 @@ final class DiskWriter {
     }
   }
 
-  fileprivate func commit(
+  func commit(
     _ body: (IndexFile) throws(IndexProblem) -> Void
   ) throws(DiskTrouble) {
     guard let index else { throw DiskTrouble(.gone, "the index is not open") }
@@ -308,6 +293,7 @@ final class DiskWriter {
     } catch {
       throw explained(DiskTrouble(error))
     }
+    guard index.isInPlace else { throw DiskTrouble(.gone, "the index file was removed") }
   }
 }
 
@@ -328,24 +314,32 @@ extension DiskWriter {
     do throws(SystemFailure) {
       shelf = try directory.files(onShelf: number)
     } catch { throw DiskTrouble(error) }
-    var named: [IndexMatch] = []
-    var doomed: Set<UInt32> = []
-    try commit { index throws(IndexProblem) in
-      named = try index.matches(onShelf: number)
-      doomed = Set(try index.doomed().map(\.number))
-    }
+    let named = try read { index throws(IndexProblem) in try index.matches(onShelf: number) }
     let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
     var found: Set<UInt32> = []
     for (file, _) in shelf.pictures {
       let row = rows[file.number]
       if let row, row.digestHigh == file.digest.high, row.digestLow == file.digest.low {
         found.insert(file.number)
-      } else if !doomed.contains(file.number) {
+      } else if try !isDoomed(file) {
         try? directory.remove(file)
       }
     }
     let lost = named.filter { !found.contains($0.number) }
     if !lost.isEmpty { try doom(lost.map(\.number), leases: [:], at: .max) }
     return lost
+  }
+
+  private func isDoomed(_ file: PictureFile) throws(DiskTrouble) -> Bool {
+    try read { index throws(IndexProblem) in
+      try index.isDoomed(file.number, digestHigh: file.digest.high, low: file.digest.low)
+    }
+  }
+
+  func read<Answer>(
+    _ body: (IndexFile) throws(IndexProblem) -> Answer
+  ) throws(DiskTrouble) -> Answer {
+    guard let index else { throw DiskTrouble(.gone, "the index is not open") }
+    do throws(IndexProblem) { return try body(index) } catch { throw DiskTrouble(error) }
   }
 }

@@ -32,7 +32,8 @@ struct IndexDamageTests {
         try index.touch([(4, 7)])
         try index.markStale([5])
         _ = try index.doom([6]) { _ in 0 }
-        return try index.doomAll(keepUntil: 0)
+        try index.clear(through: try index.lastNumber())
+        return try index.doom(try index.numbers(through: .max, limit: .max)) { _ in 0 }
       }
     }
   }

@@ -162,23 +162,63 @@ struct IndexFileTests {
     #expect(try index.doomed() == [doomed[1]])
   }
 
-  @Test("dooms everything at once, with exceptions that are kept for another time")
-  func doomingAll() throws {
-    let numbers = try index.add((1...6).map { sampleRow($0, tags: ["t"]) })
-    let before = try index.write { () throws(IndexProblem) in
-      try index.doom([numbers[0]]) { _ in 5 }
+  @Test("notes how far everything is gone, and never takes that back")
+  func clearing() throws {
+    let numbers = try index.add((1...5 as ClosedRange<UInt64>).map { sampleRow($0) })
+    #expect(try index.cleared() == 0)
+    #expect(try index.lastNumber() == numbers[4])
+    for (through, cleared) in [(2, 2), (4, 4), (3, 4)] as [(Int, Int)] {
+      try index.write { () throws(IndexProblem) in
+        try index.clear(through: numbers[through - 1])
+      }
+      #expect(try index.cleared() == numbers[cleared - 1])
     }
-    let count = try index.write { () throws(IndexProblem) in
-      try index.doomAll(keepUntil: 7, except: [numbers[0]: 900, numbers[2]: 30, 999: 1])
+    #expect(try index.numbers(through: try index.cleared(), limit: 3) == Array(numbers[0..<3]))
+    #expect(try index.numbers(through: try index.cleared(), limit: 9) == Array(numbers[0..<4]))
+  }
+
+  @Test("says file by file what has to be removed by when")
+  func dueFiles() throws {
+    let numbers = try index.add((1...5).map { sampleRow($0) })
+    let times: [Int64] = [5, 100, 7, 200, 7]
+    _ = try index.write { () throws(IndexProblem) in
+      try index.doom(numbers) { times[Int($0 - numbers[0])] }
     }
-    #expect(count == 5)
-    let doomed = try index.doomed()
-    #expect(doomed.map(\.number) == numbers)
-    #expect(doomed.map(\.keepUntil) == [5, 7, 30, 7, 7, 7])
-    #expect(doomed[0] == before[0])
-    #expect(try index.records(after: 0, limit: 9).isEmpty)
-    #expect(try index.found { $0.tag = "t" } == [])
-    #expect(try index.found { $0.host = "example.org" } == [])
+    func due(_ after: UInt32, _ wall: Int64, _ limit: Int) throws -> [UInt32] {
+      try index.doomed(after: after, dueBy: wall, limit: limit).map(\.number)
+    }
+    #expect(try due(0, 7, 9) == [numbers[0], numbers[2], numbers[4]])
+    #expect(try due(0, 7, 2) == [numbers[0], numbers[2]])
+    #expect(try due(numbers[2], 7, 2) == [numbers[4]])
+    #expect(try due(0, 4, 9) == [])
+    #expect(try index.nextDoom(after: 7) == 100)
+    #expect(try index.nextDoom(after: 100) == 200)
+    #expect(try index.nextDoom(after: 200) == nil)
+    #expect(try index.isDoomed(numbers[0], digestHigh: sampleRow(1).record.digestHigh, low: 1))
+    #expect(try !index.isDoomed(numbers[0], digestHigh: sampleRow(1).record.digestHigh, low: 2))
+    #expect(try !index.isDoomed(999, digestHigh: sampleRow(1).record.digestHigh, low: 1))
+  }
+
+  @Test("is searched in parts, and what comes meanwhile is not meant")
+  func searching() throws {
+    let numbers = try index.add((1...7).map { sampleRow($0, tags: $0 == 3 ? [] : ["t"]) })
+    var filter = IndexFilter()
+    filter.tag = "t"
+    let search = try index.search(filter)
+    var found: [UInt32] = []
+    var parts = 0
+    var isLast = false
+    while !isLast {
+      let part = try search.next(examining: 2)
+      (found, parts, isLast) = (found + part.matches.map(\.number), parts + 1, part.isLast)
+      try index.add([sampleRow(UInt64(100 + parts), tags: ["t"])])
+      _ = try index.write { () throws(IndexProblem) in
+        try index.doom(part.matches.map(\.number)) { _ in 0 }
+      }
+    }
+    #expect(found.sorted() == numbers.filter { $0 != numbers[2] })
+    #expect(parts >= 3)
+    #expect(try index.records(after: 0, limit: 99).count == 1 + parts)
   }
 
   // MARK: Pages
@@ -214,13 +254,15 @@ struct IndexFileTests {
     let failure = problem {
       try index.write { () throws(IndexProblem) in
         _ = try index.insert(sampleRow(2), retiring: 0)
-        _ = try index.doomAll(keepUntil: 0)
+        try index.clear(through: 2)
+        _ = try index.doom([1, 2]) { _ in 0 }
         throw .busy
       }
     }
     #expect(failure?.isBusy == true)
     #expect(try index.records(after: 0, limit: 9).map(\.digestLow) == [1])
     #expect(try index.doomed().isEmpty)
+    #expect(try index.cleared() == 0)
     try index.add([sampleRow(3)])
   }
 }

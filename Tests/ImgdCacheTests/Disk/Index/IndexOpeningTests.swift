@@ -37,11 +37,13 @@ struct IndexOpeningTests {
   func files() throws {
     let index = try sample.open()
     try index.add([sampleRow(1)])
-    for part in ["", "-wal", "-shm"] {
+    for part in ["", "-wal"] {
       var status = stat()
       #expect(lstat(sample.path + part, &status) == 0)
       #expect(status.st_mode & 0o777 == 0o600)
     }
+    // What would lie there is mapped, and whoever cuts it short ends the process.
+    #expect(access(sample.path + "-shm", F_OK) != 0)
     try index.close(clean: true)
     #expect(access(sample.path + "-wal", F_OK) != 0)
     #expect(problem { try index.add([sampleRow(2)]) }?.systemErrno == 0)

@@ -44,7 +44,7 @@ import Testing
     let stage = try TierStage()
     let image = photo(url(1), tags: ["a"], on: stage)
     #expect(stage.lend(image) == .lent)
-    let end = stage.tier.leases.first?.value ?? 0
+    let end = stage.tier.promises.first?.value.end ?? 0
     #expect(end >= stage.tier.wall + 60)
     stage.purge { if !everything { $0.tag = "a" } }
     #expect(stage.fetch(url(1)) == nil)
@@ -113,7 +113,7 @@ import Testing
     #expect(stage.lend(image, mayStore: false) == .refused(.lost))
     #expect(stage.tier.counts.corrupt == 1)
     #expect(stage.news.damaged.count == 1)
-    #expect(try stage.pictures().isEmpty || stage.tier.leases.count == 1)
+    #expect(try stage.pictures().isEmpty || stage.tier.promises.count == 1)
   }
 
   @Test func bytesOfALeaseThatIsOverAreNotCounted() throws {

@@ -45,6 +45,25 @@ import Testing
     #expect(try stage.pictures().count == 20)
   }
 
+  @Test func aNewDirectoryIsTrustedFromItsFirstStopOn() throws {
+    let stage = try TierStage(.roomy)
+    try stage.restart()
+    #expect(stage.tier.trustsFiles)
+  }
+
+  @Test func aStopBeforeAllHasBeenLookedThroughLeavesItToTheNextStart() throws {
+    let stage = try filled()
+    let stray = try #require(try stage.pictures().first)
+    try stage.crash(turning: false)
+    // Opened, and told to end before a single shelf has been looked at.
+    while stage.tier.isOpening { stage.loop.tick(waiting: true) }
+    try stage.restart()
+    #expect(!stage.tier.trustsFiles)
+    try stage.restart()
+    #expect(stage.tier.trustsFiles)
+    #expect(try stage.pictures().contains(stray))
+  }
+
   @Test func theOrderOfUseOutlivesARestart() throws {
     let stage = try filled()
     for number in [3, 1, 2] {
@@ -137,6 +156,22 @@ import Testing
     #expect(try names(stage.place.path + "/1").contains { $0.hasPrefix("index.db.") })
     #expect(stage.store(photo(url(1), on: stage)) == nil)
     #expect(stage.fetch(url(1)) != nil)
+  }
+
+  @Test func aDirectoryThatCannotBeHadIsSaidOnceAndThatItIsBack() throws {
+    let stage = try filled()
+    TemporaryDirectory.remove(stage.place.path)
+    try overwrite(stage.place.path, [])
+    stage.store(photo(url(30), on: stage))
+    stage.pass(.seconds(10))
+    let troubles = stage.news.troubles
+    #expect(!troubles.isEmpty && stage.news.recoveries == 0)
+    stage.pass(.seconds(300))
+    #expect(stage.news.troubles == troubles && stage.news.recoveries == 0)
+    unlink(stage.place.path)
+    stage.pass(.seconds(300))
+    #expect(stage.tier.state == .ok)
+    #expect(stage.news.troubles == troubles && stage.news.recoveries == 1)
   }
 
   /// A row that has been changed is met when the index is read, or later: the file opens all right.

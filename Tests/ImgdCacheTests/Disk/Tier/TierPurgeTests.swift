@@ -210,6 +210,28 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
+  @Test func whatHasBeenConfirmedIsFoundWhileItsRowIsWritten() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    let renewed = try #require(stage.fetch(url(1))).renewed(
+      response: StoredResponse(status: 200, headers: [("x-n", "2")]),
+      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.tier.wall), serial: 2,
+      at: stage.now, wall: stage.tier.wall)
+    stage.tier.renew(renewed)
+    guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+      Issue.record("an older row is read")
+      return
+    }
+    #expect(image === renewed)
+    stage.tier.remove(key(url(1)))
+    guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+      Issue.record("what has been removed is still found")
+      return
+    }
+    stage.turn()
+    #expect(stage.fetch(url(1)) == nil)
+  }
+
   // MARK: One key
 
   @Test func aKeyIsRemovedWithItsFile() throws {

@@ -1,0 +1,76 @@
+/// What describes the pictures that one process leaves to the next.
+///
+/// `magic, version, release, clean, entries…` behind a checksum of all that: what another release
+/// has written, or what is not whole, describes nothing.
+struct HandoverIndex: Equatable {
+  private static let magic: UInt64 = 0x696d_6764_686f_7431
+  private static let version: UInt16 = 1
+  /// Far more than any process leaves; what is larger is not even read.
+  static let most = 32 << 20
+
+  /// The process that wrote it stopped in good order, and did nothing after it.
+  var isClean: Bool
+  /// The most recently used first.
+  var entries: [HandoverEntry]
+
+  func encoded(release: String) -> [UInt8] {
+    var writer = HandoverWriter(capacity: entries.reduce(1_024) { $0 + $1.roughCount })
+    // Room for the checksum of what follows.
+    writer.put(UInt64(0))
+    writer.put(UInt64(0))
+    writer.put(Self.magic)
+    writer.put(Self.version)
+    writer.put(release)
+    writer.put(UInt8(isClean ? 1 : 0))
+    writer.put(UInt32(clamping: entries.count))
+    for entry in entries { writer.put(entry) }
+    let digest = Self.checksum(writer.bytes)
+    var front = HandoverWriter()
+    front.put(digest.high)
+    front.put(digest.low)
+    writer.replaceFront(by: front)
+    return writer.bytes
+  }
+
+  /// Over all but the checksum itself, which comes first.
+  private static func checksum(_ bytes: [UInt8]) -> Digest128 {
+    Digest128(of: bytes.span.extracting(droppingFirst: min(16, bytes.count)))
+  }
+
+  /// Reads what a process of the same release has written.
+  static func decode(
+    _ bytes: [UInt8], release: String
+  ) throws(HandoverProblem) -> HandoverIndex {
+    var reader = HandoverReader(bytes[...])
+    let (high, low): (UInt64, UInt64) = (reader.number(), reader.number())
+    let digest = checksum(bytes)
+    guard !reader.hasFailed, digest.high == high, digest.low == low else { throw .notWhole }
+    guard reader.number() == magic, reader.number() == version, reader.text() == release else {
+      throw .otherRelease
+    }
+    let isClean = reader.number(UInt8.self) == 1
+    var left: UInt32 = reader.number()
+    var entries: [HandoverEntry] = []
+    while left > 0, let entry = reader.entry() {
+      entries.append(entry)
+      left -= 1
+    }
+    guard left == 0, reader.isAtEnd, !reader.hasFailed else { throw .notWhole }
+    return HandoverIndex(isClean: isClean, entries: entries)
+  }
+}
+
+/// Why nothing is taken over from an earlier process.
+package enum HandoverProblem: Error, Equatable, CustomStringConvertible {
+  case notWhole
+  case otherRelease
+  case notClean
+
+  package var description: String {
+    switch self {
+    case .notWhole: "it is not whole"
+    case .otherRelease: "another release wrote it"
+    case .notClean: "its daemon did not stop in good order"
+    }
+  }
+}

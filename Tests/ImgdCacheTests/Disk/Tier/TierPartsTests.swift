@@ -1,0 +1,116 @@
+import Glibc
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+/// What concerns so many entries that it goes by parts.
+@Suite struct TierPartsTests {
+  private static let many = 3 * DiskTier.mostAtOnce + 1
+
+  private static func filled() throws -> TierStage {
+    let stage = try TierStage()
+    for number in 0..<many { stage.tier.add(photo(url(number), tags: ["all"], on: stage)) }
+    stage.turn()
+    return stage
+  }
+
+  private static func filter(_ everything: Bool) -> PurgeFilter {
+    var filter = PurgeFilter()
+    if !everything { filter.tag = "all" }
+    return filter
+  }
+
+  @Test(arguments: [false, true])
+  func aPurgeIsToldWhenAllIsGone(everything: Bool) throws {
+    let stage = try Self.filled()
+    var told: [Int] = []
+    stage.tier.purge(Self.filter(everything), soft: false) { told.append($0.entries) }
+    #expect(told.isEmpty)
+    stage.turn()
+    #expect(told == [Self.many])
+    #expect(try stage.pictures() == [])
+    #expect(stage.tier.seeking.isEmpty && stage.tier.clearing.isEmpty)
+    #expect(stage.tier.purging == 0)
+  }
+
+  /// Nothing has been told, and yet nothing comes back.
+  @Test(arguments: [false, true], [0, 1, 3, 5])
+  func aStopInTheMiddleFinishesAPurge(everything: Bool, ticks: Int) throws {
+    let stage = try Self.filled()
+    stage.tier.purge(Self.filter(everything), soft: false) { _ in }
+    for _ in 0..<ticks where stage.tier.hasJobs { stage.loop.tick(waiting: true) }
+    try stage.restart()
+    #expect(stage.tier.count == 0)
+    #expect(stage.fetch(url(1)) == nil)
+    stage.turn()
+    #expect(try stage.pictures() == [])
+  }
+
+  @Test func whoAsksDuringAPurgeOfEverythingDoesNotWait() throws {
+    let stage = try Self.filled()
+    stage.tier.purge(PurgeFilter(), soft: false) { _ in }
+    guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+      Issue.record("after a purge of everything there is nothing")
+      return
+    }
+    stage.tier.add(photo(url(1), body(77), on: stage))
+    stage.turn()
+    #expect(stage.fetch(url(1))?.payload.count == 77)
+    #expect(stage.tier.count == 1)
+    try stage.restart()
+    #expect(stage.fetch(url(1))?.payload.count == 77)
+    // The row that it replaced was still there, so its file has a lease.
+    stage.pass(.seconds(61))
+    #expect(try stage.pictures().count == 1)
+  }
+
+  @Test func aKillInTheMiddleOfClearingBringsNothingBack() throws {
+    let stage = try Self.filled()
+    var isTold = false
+    stage.tier.purge(PurgeFilter(), soft: false) { _ in isTold = true }
+    while !isTold { stage.loop.tick(waiting: true) }
+    try stage.crash(turning: false)
+    #expect(stage.fetch(url(1)) == nil)
+    #expect(stage.tier.count == 0)
+    stage.turn()
+    #expect(try stage.pictures() == [])
+  }
+
+  @Test func aStopInTheMiddleOfATrimLeavesWhatIsWhole() throws {
+    let stage = try Self.filled()
+    stage.tier.apply(.limits(capacity: 4_096))
+    stage.end()
+    try stage.begin(at: TierStage.start)
+    #expect(stage.tier.count == (try stage.pictures().count))
+    for number in 0..<Self.many where stage.known([url(number)]) != [] {
+      #expect(stage.fetch(url(number)) != nil)
+    }
+    #expect(stage.news.troubles == [])
+  }
+
+  @Test func aLeaseOutlivesAPurgeOfEverything() throws {
+    let stage = try Self.filled()
+    let image = try #require(stage.fetch(url(5)))
+    #expect(stage.lend(image) == .lent)
+    let path = try #require(image.file?.path)
+    stage.purge()
+    #expect(try stage.pictures() == [path])
+    stage.pass(.seconds(91))
+    #expect(try stage.pictures() == [])
+  }
+
+  // MARK: The index file is removed
+
+  @Test func anIndexThatIsRemovedIsMissedAtTheNextStore() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    for part in ["", "-wal", "-shm"] { unlink(stage.place.path + "/1/index.db" + part) }
+    stage.store(photo(url(2), on: stage))
+    #expect(stage.fetch(url(2)) != nil)
+    #expect(stage.tier.count == 1)
+    try stage.restart()
+    #expect(stage.fetch(url(2)) != nil)
+    #expect(try stage.pictures().count == 1)
+  }
+}
