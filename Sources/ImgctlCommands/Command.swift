@@ -26,6 +26,7 @@ struct Command {
     case .list(let json):
       let answer = try ask(Requests.plain("list"))
       try show(json ? answer.line : Report.downloads(answer.reply))
+    case .reload: try show(Report.reloaded(ask(Requests.plain("reload")).reply))
     case .ping: try ping()
     }
     return .done

@@ -19,10 +19,11 @@ enum Destination: Equatable {
     }
     guard urls.count <= 1 else {
       throw Failure(
-        .wrongUsage, "-o \(output) takes one picture: for \(urls.count) URLs name a directory")
+        .wrongUsage,
+        "-o \(output) takes one picture: for \(urls.count) URLs name a directory that is there")
     }
     guard !output.hasSuffix("/") else {
-      throw Failure(.wrongUsage, "-o \(output) is not a directory")
+      throw Failure(.wrongUsage, "-o \(output) is not a directory: make it first")
     }
     self = output == "-" ? .standardOutput : .file(output)
   }

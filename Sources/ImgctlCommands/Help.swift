@@ -13,6 +13,7 @@ enum Help {
       purge            remove pictures from the cache
       stats            show the daemon's counters
       list             show what is being downloaded
+      reload           let the daemon read its configuration again
       ping             see whether the daemon answers
       help COMMAND     explain a command
 
@@ -42,6 +43,12 @@ enum Help {
       """
       list [--json]
       Prints what runs and what waits as a table, or as the daemon sends it.
+      """
+    case .reload:
+      """
+      reload
+      Lets the daemon read its configuration again, and prints what has changed. A configuration
+      with a mistake changes nothing: then the mistake is printed, and the exit code is 1.
       """
     case .ping:
       """

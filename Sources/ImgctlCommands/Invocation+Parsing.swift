@@ -63,6 +63,9 @@ extension Invocation {
     case .purge: return .purge(try PurgeFilters(arguments))
     case .stats: return .stats(json: try arguments.onlyJSON(verb))
     case .list: return .list(json: try arguments.onlyJSON(verb))
+    case .reload:
+      try arguments.refuseOperands(verb)
+      return .reload
     case .ping:
       try arguments.refuseOperands(verb)
       return .ping
@@ -104,7 +107,7 @@ extension Verb {
         + ["expired", "soft"].map { CommandLineOption($0) }
         + [CommandLineOption("all", letter: "y")]
     case .stats, .list: [CommandLineOption("json")]
-    case .ping, .help: []
+    case .reload, .ping, .help: []
     }
   }
 }

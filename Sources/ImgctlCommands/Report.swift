@@ -31,6 +31,16 @@ enum Report {
     return (soft ? "marked stale in " : "removed from ") + tiers.joined(separator: "; ")
   }
 
+  /// What a reload has changed, and what waits for a restart.
+  static func reloaded(_ reply: Reply) -> String {
+    let changed = reply.texts("changed") ?? []
+    let waiting = reply.texts("needs_restart") ?? []
+    let first =
+      changed.isEmpty ? "nothing has changed" : "changed: " + changed.joined(separator: ", ")
+    guard !waiting.isEmpty else { return first }
+    return first + "\nwaits for a restart: " + waiting.joined(separator: ", ")
+  }
+
   /// A size to the eye: three digits and a unit.
   static func roughly(_ bytes: Int) -> String {
     guard bytes >= 1024 else { return "\(bytes) bytes" }

@@ -1,6 +1,6 @@
 /// What imgctl can be told to do.
 enum Verb: String, CaseIterable {
-  case fetch, cancel, purge, stats, list, ping, help
+  case fetch, cancel, purge, stats, list, reload, ping, help
 }
 
 /// Everything a command line says.
@@ -16,6 +16,7 @@ package struct Invocation: Equatable {
     case purge(PurgeFilters)
     case stats(json: Bool)
     case list(json: Bool)
+    case reload
     case ping
   }
 }

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct InvocationTests {
   @Test(arguments: [
-    (["ping"], Invocation.Action.ping), (["--version"], .version), (["ping", "-V"], .version),
+    (["ping"], Invocation.Action.ping), (["reload"], .reload), (["--version"], .version),
+    (["ping", "-V"], .version),
     (["--help"], .help(nil)), (["help"], .help(nil)), (["help", "purge"], .help(.purge)),
     (["fetch", "--help"], .help(.fetch)), (["stats"], .stats(json: false)),
     (["stats", "--json"], .stats(json: true)), (["list", "--json"], .list(json: true)),
@@ -52,15 +53,15 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "say what to do: fetch, cancel, purge, stats, list, ping or help"),
+      ([], "say what to do: fetch, cancel, purge, stats, list, reload, ping or help"),
       (["fecth"], "unknown command 'fecth': did you mean fetch?"),
       (
         ["download"],
-        "unknown command 'download': there is fetch, cancel, purge, stats, list, ping or help"
+        "unknown command 'download': there is fetch, cancel, purge, stats, list, reload, ping or help"
       ),
       (
         ["\u{1B}[2J"],
-        "unknown command '?[2J': there is fetch, cancel, purge, stats, list, ping or help"
+        "unknown command '?[2J': there is fetch, cancel, purge, stats, list, reload, ping or help"
       ),
       (["--sokcet", "x"], "unknown option --sokcet: did you mean --socket?"),
       (["--json", "stats"], "unknown option --json: --help lists what there is"),
@@ -99,6 +100,7 @@ import Testing
       (["cancel", "R", "S"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
       (["purge"], "purge without a filter removes everything: say so with --all"),
       (["purge", "--soft"], "purge without a filter removes everything: say so with --all"),
+      (["reload", "now"], "reload takes no argument 'now'"),
       (["purge", "x"], "purge takes no argument 'x'"),
       (["purge", "--tier", "tape"], "--tier tape is not possible: write all, memory or disk"),
       (["stats", "x"], "stats takes no argument 'x'"),

@@ -103,7 +103,9 @@ private func summary(_ bytes: [UInt8]?) -> String {
     for output in ["/nonexistent/file", "-"] {
       let run = imgctl(["fetch", "u", "v", "-o", output], daemon)
       #expect(run.exitCode == .wrongUsage)
-      #expect(run.messages.contains("-o \(output) takes one picture: for 2 URLs name a directory"))
+      #expect(
+        run.messages
+          == "imgctl: -o \(output) takes one picture: for 2 URLs name a directory that is there\n")
     }
     #expect(imgctl(["fetch", "u", "-o", "/nonexistent/"], daemon).exitCode == .wrongUsage)
   }

@@ -295,6 +295,29 @@ import Testing
     #expect(try imgctl("purge", "--tier", "disk", "--all").output.contains("disk: 0 entries"))
   }
 
+  @Test func reloadSaysWhatHasChanged() throws {
+    let stage = try Stage(configuration: "[Memory]\nCapacity=80M\n")
+    let imgctl = {
+      try ChildProcess.run(Self.program, ["--socket", stage.daemon.socket, "reload"])
+    }
+    #expect(try imgctl() == (0, "nothing has changed\n"))
+    try stage.daemon.rewrite(
+      configuration: "[Memory]\nCapacity=70M\nPreferred=50M\n[Disk]\nEnabled=no\n")
+    #expect(
+      try imgctl() == (
+        0, "changed: Memory.Capacity, Memory.Preferred\nwaits for a restart: Disk.Enabled\n"
+      ))
+    try stage.daemon.rewrite(configuration: "[Memory]\nCapacity=plenty\nPreferred=more\n")
+    let (code, output) = try imgctl()
+    #expect(code == 1)
+    #expect(output.contains("imgd.conf:2: Memory.Capacity=plenty is not a size"), "\(output)")
+    #expect(output.contains("such as 100M; "), "\(output)")
+    #expect(output.contains("imgd.conf:3: Memory.Preferred=more is not a size"), "\(output)")
+    #expect(
+      try stage.play("> {\"cmd\":\"config\"}\n< {\"ok\":true}")[0]["config"]?["Memory"]?["Capacity"]
+        == .string("70M"))
+  }
+
   @Test func helpAndVersionNeedNoDaemon() throws {
     for arguments in [
       ["--help"], ["help"], ["help", "fetch"], ["fetch", "--help"], ["--version"],
