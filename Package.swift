@@ -118,7 +118,9 @@ let package = Package(
       swiftSettings: testing),
     .testTarget(
       name: "ImgdDaemonTests",
-      dependencies: ["ImgdDaemon", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      dependencies: [
+        "ImgdDaemon", "ImgdCache", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+      ],
       swiftSettings: testing),
     .testTarget(
       name: "ImgdClientTests",

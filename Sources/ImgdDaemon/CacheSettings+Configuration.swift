@@ -23,6 +23,14 @@ extension DiskTier.Limits {
   }
 }
 
+extension PressureRequest {
+  init(_ memory: Configuration.Memory, _ environment: ServiceEnvironment) {
+    self.init(
+      isWanted: memory.pressure == .auto, watch: environment.pressureWatch,
+      write: environment.pressureWrite)
+  }
+}
+
 extension FreshnessRules {
   init(_ http: Configuration.HTTP) {
     self.init(

@@ -28,17 +28,39 @@ final class Daemon {
   private let server: ControlServer
   private let commands: Commands
   private let reloader: Reloader
+  private let service: Service
+  private let handover: MemoryHandover
+  private let pressure: MemoryPressure
+  private let watchdogPeriod: Duration?
   private var signalWatch: SignalWatch?
+  private var isServing = false
   private var isStopping = false
+  /// Asked for before there was anything to be ready with again.
+  private var reloadIsDue = false
 
   init(
-    _ configuration: Configuration, reloadingFrom source: ConfigurationSource
+    _ wanted: Configuration, reloadingFrom source: ConfigurationSource,
+    in environment: ServiceEnvironment
   ) throws(StartProblem) {
-    let listener: UnixListener
-    do throws(ListenProblem) {
-      listener = try UnixListener(path: configuration.control.socket)
-    } catch { throw .listening(error) }
-    let directory = try Self.openDirectory(configuration.disk)
+    let inheritance = Inheritance(environment.inherited)
+    let listener = try Self.listen(at: wanted.control.socket, inheritance)
+    let source = inheritance.socket == nil ? source : source.served(at: listener.path)
+    source.warnOfUnusedSocket(in: wanted)
+    let configuration = source.adapted(wanted)
+    let directory: DiskDirectory?
+    do throws(StartProblem) {
+      directory = try Self.openDirectory(configuration.disk)
+    } catch {
+      if error.exitCode == EX_CONFIG {
+        FailedStart.turnAway(from: listener, because: error.description)
+      }
+      listener.close()  // or its file would stay behind
+      throw error
+    }
+    let manager = ServiceManager(socket: environment.notifySocket)
+    // What is in the manager's store would come again with every start.
+    for name in inheritance.unknown { manager.forget(named: name) }
+    watchdogPeriod = environment.watchdogPeriod
     do throws(SystemFailure) {
       loop = try EventLoop()
       disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
@@ -47,14 +69,36 @@ final class Daemon {
       pipeline = parts.pipeline
       hub = parts.hub
       reloader = try Reloader(source: source, current: configuration, loop: loop)
-      commands = Commands(pipeline: pipeline, hub: hub, reloader: reloader, loop: loop)
+      let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
+      service = Service(manager, status: status)
+      handover = MemoryHandover(
+        manager, of: pipeline.memory, mostDescriptors: environment.storeLimit,
+        inheriting: inheritance.left, loop: loop)
+      pressure = MemoryPressure(
+        PressureRequest(configuration.memory, environment), loop: loop,
+        effects: Self.effects(of: parts, handover))
+      commands = Commands(
+        pipeline: pipeline, hub: hub, reloader: reloader, pressure: pressure, status: status,
+        loop: loop)
       server = try ControlServer(
         listener: listener, commands: commands, limits: WireLimits(configuration.control),
         loop: loop)
     } catch { throw .system(error) }
     commands.server = server
+    pipeline.onMemoryPurge = { [handover] in handover.forget() }
+    reloader.onBegin = { [service] in service.beginsReload() }
     reloader.onReload = { [unowned self] in apply($0) }
-    reloader.onAnswer = { [unowned self] in hub.configuration(wasTaken: $0.isGood) }
+    reloader.onAnswer = { [unowned self] in answer($0) }
+  }
+
+  /// The socket that the service manager has handed over, or one of our own.
+  private static func listen(
+    at path: String, _ inheritance: Inheritance
+  ) throws(StartProblem) -> UnixListener {
+    do throws(ListenProblem) {
+      if let inherited = inheritance.socket { return try UnixListener(adopting: inherited) }
+      return try UnixListener(path: path)
+    } catch { throw .listening(error) }
   }
 
   /// The cache directory, or nil when there is none for now: it is tried again later. Somebody
@@ -67,7 +111,7 @@ final class Daemon {
       return try DiskDirectory.open(settings.directory)
     } catch {
       guard case .unavailable = error else { throw .directory(error) }
-      Log.warning("no pictures are kept on disk for now: \(error.description)")
+      Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
       return nil
     }
   }
@@ -104,6 +148,22 @@ final class Daemon {
     return Parts(engine: engine, pipeline: pipeline, hub: hub)
   }
 
+  /// What is done when memory is short: everything that can be fetched again goes.
+  private static func effects(
+    of parts: Parts, _ handover: MemoryHandover
+  ) -> PressureRelief.Effects {
+    PressureRelief.Effects(
+      release: {
+        let removed = parts.pipeline.removeAll()
+        parts.engine.dropPartials()
+        handover.forget()
+        Heap.giveBack()
+        return removed
+      },
+      hold: { parts.pipeline.holdMemory(to: $0) },
+      tell: { parts.hub.pressure(source: $0, removed: $1) })
+  }
+
   /// The mailbox has to exist before the engine, and the engine before the downloader.
   private final class Arrivals {
     var take: (TransferReport) -> Void = { _ in }
@@ -115,14 +175,24 @@ final class Daemon {
   func run() throws(StartProblem) {
     do throws(SystemFailure) {
       signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
+      loadIndex()
+      handover.takeOver()
+      if !isStopping { try serve() }
     } catch { throw .system(error) }
-    loadIndex()
-    server.open()
     loop.run()
     server.closeAll()
+    service.closes()
     engine.stop()
     disk.stop()
-    reloader.stop()
+    handover.leaveForGood()
+  }
+
+  private func serve() throws(SystemFailure) {
+    server.open()
+    service.isReady()
+    isServing = true
+    if reloadIsDue { reloader.reload() }
+    try service.watch(over: engine, disk, every: watchdogPeriod, on: loop)
   }
 
   /// The index is opened before anybody is served, and a small one is read; a large one is read
@@ -135,39 +205,44 @@ final class Daemon {
   private func wait(atMost limit: Duration, while isWaiting: () -> Bool) {
     let timeIsUp = loop.now + limit
     let alarm = loop.schedule(after: limit) {}
-    while isWaiting(), loop.now < timeIsUp { loop.tick(waiting: true) }
+    while isWaiting(), !isStopping, loop.now < timeIsUp { loop.tick(waiting: true) }
     alarm.cancel()
   }
 
   private func take(signal: CInt) {
     switch signal {
-    case SIGHUP: reloader.reload()
-    case SIGUSR1: giveMemoryBack()
-    default: isStopping ? loop.stop() : drain()
+    case SIGHUP: reload()
+    case SIGUSR1: pressure.relieve("signal")
+    default: isStopping ? endNow() : drain()
     }
   }
 
-  /// What memory pressure will do, by hand: the memory tier is emptied and the heap given back.
-  private func giveMemoryBack() {
-    let removed = pipeline.removeAll()
-    engine.dropPartials()
-    hub.pressure(source: "signal", removed: removed)
-    Heap.giveBack()
-    Log.notice("gave back \(removed.bytes) bytes of \(removed.entries) pictures on SIGUSR1")
+  /// Not while it starts, since a reload ends with being ready, and not while it stops.
+  private func reload() {
+    guard isServing else { return reloadIsDue = true }
+    if !isStopping { reloader.reload() }
   }
 
   private func apply(_ configuration: Configuration) {
+    pressure.apply(isWanted: configuration.memory.pressure == .auto)
     engine.apply(TransferSettings(configuration))
     pipeline.apply(configuration)
     server.limits = WireLimits(configuration.control)
   }
 
+  private func answer(_ answer: Reloader.Answer) {
+    hub.configuration(wasTaken: answer.isGood)
+    if answer.isGood { handover.leaveSnapshot() }
+    service.endsReload(refused: answer.refusal)
+  }
+
   // MARK: Stopping
 
-  /// The last lines may be longer than a socket takes at once.
+  /// The last lines may be longer than a socket takes at once, and the disk may still be asked for
+  /// some of them.
   private func stopWhenSent() {
     loop.atTickEnd { [unowned self] in
-      guard server.isSending else { return loop.stop() }
+      guard server.owesAnswers else { return loop.stop() }
       loop.schedule(after: .milliseconds(20)) { [unowned self] in stopWhenSent() }
     }
   }
@@ -175,11 +250,15 @@ final class Daemon {
   /// Takes nothing new and lets what runs come to its end, for a while; a second signal ends it.
   private func drain() {
     isStopping = true
+    service.beginsStop()
     server.stopListening()
     pipeline.drain { [unowned self] in stopWhenSent() }
-    loop.schedule(after: Self.drainLimit) { [unowned self] in
-      pipeline.endAll(.shuttingDown)
-      loop.atTickEnd { [unowned self] in loop.stop() }
-    }
+    loop.schedule(after: Self.drainLimit) { [unowned self] in endNow() }
+  }
+
+  /// Everybody who waits still gets a last line, as far as it can be sent at once.
+  private func endNow() {
+    pipeline.endAll(.shuttingDown)
+    loop.atTickEnd { [unowned self] in loop.stop() }
   }
 }

@@ -15,6 +15,9 @@ package enum Program {
   }
 
   private static func perform(_ options: CommandLineOptions) -> CInt {
+    // Before anything starts a thread, and before anything is logged.
+    let environment = ServiceEnvironment.take()
+    Log.open(JournalSocket(stream: environment.journalStream))
     switch options.action {
     case .help: return say(CommandLineOptions.help)
     case .version: return say("imgd \(Version.string)\n")
@@ -26,24 +29,29 @@ package enum Program {
       switch options.action {
       case .checkConfiguration: return say("the configuration is good\n")
       case .printConfiguration: return say(configuration.printed())
-      default: return serve(configuration, reloadingFrom: source)
+      default: return serve(configuration, reloadingFrom: source, in: environment)
       }
     } catch {
+      if options.action == .run {
+        FailedStart.tell(error.lines.joined(separator: "; "), in: environment)
+      }
       return fail(error.description, EX_CONFIG)
     }
   }
 
   private static func serve(
-    _ configuration: Configuration, reloadingFrom source: ConfigurationSource
+    _ configuration: Configuration, reloadingFrom source: ConfigurationSource,
+    in environment: ServiceEnvironment
   ) -> CInt {
     // Before anything starts a thread, so that every thread inherits it.
     SignalWatch.block(Daemon.signals)
     signal(SIGPIPE, SIG_IGN)
     OpenFiles.raiseLimit()
     do throws(StartProblem) {
-      try Daemon(configuration, reloadingFrom: source).run()
+      try Daemon(configuration, reloadingFrom: source, in: environment).run()
       return EX_OK
     } catch {
+      ServiceManager(socket: environment.notifySocket).failing(status: error.description)
       return fail(error.description, error.exitCode)
     }
   }
@@ -55,7 +63,7 @@ package enum Program {
   }
 
   private static func fail(_ text: String, _ code: CInt) -> CInt {
-    for line in text.split(separator: "\n") { Log.error(String(line)) }
+    for line in text.split(separator: "\n") { Log.error(.start, String(line)) }
     return code
   }
 }
@@ -64,9 +72,42 @@ package enum Program {
 struct ConfigurationSource: Sendable {
   let options: CommandLineOptions
   let environment: [String: String]
+  /// Where the daemon is served, if that is not for the configuration to say.
+  private var socket: String?
+
+  init(options: CommandLineOptions, environment: [String: String]) {
+    self.options = options
+    self.environment = environment
+  }
 
   func load() throws(ConfigurationProblems) -> Configuration {
-    try ConfigurationLoader.load(options, environment: environment)
+    adapted(try ConfigurationLoader.load(options, environment: environment))
+  }
+
+  /// The same source for a daemon whose socket is open already.
+  func served(at socket: String) -> ConfigurationSource {
+    var source = self
+    source.socket = socket
+    return source
+  }
+
+  /// Says that a socket of the configuration is not made, to who has named one.
+  func warnOfUnusedSocket(in wanted: Configuration) {
+    let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket
+    guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else {
+      return
+    }
+    Log.warning(
+      .start,
+      "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket), and where "
+        + "that is ListenStream= says (systemctl edit imgd.socket)")
+  }
+
+  /// What holds in fact, where a configuration cannot decide.
+  func adapted(_ configuration: Configuration) -> Configuration {
+    var configuration = configuration
+    if let socket { configuration.control.socket = socket }
+    return configuration
   }
 }
 

@@ -6,17 +6,25 @@ final class Reloader {
     case changed([String])
     /// What cannot change while the daemon runs, and waits for a restart.
     case changedButFor([String], waiting: [String])
+    /// All that is wrong, in one line: so it goes to clients and into the status.
     case refused(String)
 
-    var isGood: Bool {
-      if case .refused = self { false } else { true }
+    /// Why nothing has changed; nil when the configuration was good.
+    var refusal: String? {
+      if case .refused(let reason) = self { reason } else { nil }
     }
+
+    var isGood: Bool { refusal == nil }
   }
 
   private let source: ConfigurationSource
   private let workers: WorkerPool
+  /// Who waits for the next reading; what is being read may be older than the wish.
   private var waiting: [(Answer) -> Void] = []
+  private var isReading = false
   private(set) var current: Configuration
+  /// Told when the reading begins.
+  var onBegin: () -> Void = {}
   var onReload: (Configuration) -> Void = { _ in }
   /// Told how each reload went.
   var onAnswer: (Answer) -> Void = { _ in }
@@ -31,32 +39,36 @@ final class Reloader {
 
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
   ///
-  /// Who asks while it is read waits for the same answer.
+  /// Who asks while it is read waits until it has been read once more.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
     waiting.append(answered)
-    guard waiting.count == 1 else { return }
+    if !isReading { begin() }
+  }
+
+  private func begin() {
+    isReading = true
+    let asking = waiting
+    waiting = []
+    onBegin()
     let source = self.source
     let read: @Sendable () -> Result<Configuration, ConfigurationProblems> = {
       Result { () throws(ConfigurationProblems) in try source.load() }
     }
     workers.submit(read) { [unowned self] result in
       let answer = take(result)
+      isReading = false
       onAnswer(answer)
-      let waiting = self.waiting
-      self.waiting = []
-      for answered in waiting { answered(answer) }
+      for answered in asking { answered(answer) }
+      if !waiting.isEmpty { begin() }
     }
-  }
-
-  func stop() {
-    workers.stop()
   }
 
   private func take(_ result: Result<Configuration, ConfigurationProblems>) -> Answer {
     switch result {
     case .failure(let problems):
-      Log.error("the configuration is not reloaded: \(problems.description)")
-      return .refused(problems.description)
+      let reasons = problems.lines.joined(separator: "; ")
+      Log.error(.configuration, "the configuration is not reloaded: \(reasons)")
+      return .refused(reasons)
     case .success(var fresh):
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)

@@ -24,7 +24,8 @@ extension Commands {
   ) {
     let entries = memory.entries + disk.entries
     if matchesAll, !purge.soft, entries > 0 {
-      session.log("purged everything, entries: \(entries)")
+      let place = purge.tier == .all ? "" : " in \(purge.tier)"
+      session.log(.purge, "purged everything\(place), entries: \(entries)", .entries(entries))
     }
     session.reply(id: id) { line in
       line.field("removed", !purge.soft && entries > 0)

@@ -35,6 +35,9 @@ extension Commands {
 
   /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for session: ClientSession) {
+    guard !pipeline.isDraining else {
+      return session.refuse(id: id, receipt: nil, .shuttingDown)
+    }
     guard session.hasRoomToCollect else {
       return session.refuse(
         id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))

@@ -94,7 +94,8 @@ extension Commands {
   }
 
   private func pressure(in line: inout JSONWriter) {
-    line.field("source", "signal")
+    line.field("source", pressure.source)
+    if let note = pressure.note { line.field("note", note) }
     line.field("events", hub.pressure.events)
     line.field("last", hub.pressure.last.map(Timestamp.rfc3339))
     line.field("removed_bytes", hub.pressure.removedBytes)

@@ -7,16 +7,23 @@ final class Commands {
   let pipeline: FetchPipeline
   let hub: EventHub
   let reloader: Reloader
+  let pressure: MemoryPressure
+  private let status: StatusLine
   let loop: EventLoop
   let startedAt: Instant
   let instance: ReceiptID
   /// Set once by the composition: the server needs the commands, and `stats` the server.
   unowned var server: ControlServer?
 
-  init(pipeline: FetchPipeline, hub: EventHub, reloader: Reloader, loop: EventLoop) {
+  init(
+    pipeline: FetchPipeline, hub: EventHub, reloader: Reloader, pressure: MemoryPressure,
+    status: StatusLine, loop: EventLoop
+  ) {
     self.pipeline = pipeline
     self.hub = hub
     self.reloader = reloader
+    self.pressure = pressure
+    self.status = status
     self.loop = loop
     startedAt = loop.now
     var receipts = ReceiptSource()
@@ -25,6 +32,7 @@ final class Commands {
 
   func execute(_ line: ParsedLine, from session: ClientSession) {
     server?.countCommand()
+    status.noteActivity()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error): refuse(line, error, to: session)

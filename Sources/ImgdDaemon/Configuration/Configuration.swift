@@ -36,6 +36,7 @@ package struct Configuration: Sendable, Equatable {
     package var capacity = 100 << 20
     package var preferred = 60 << 20
     package var maxEntry = Share.percent(25)
+    package var pressure = PressureChoice.auto
 
     /// The largest entry the tier takes, in bytes.
     package var maxEntryBytes: Int { maxEntry.bytes(of: capacity) }

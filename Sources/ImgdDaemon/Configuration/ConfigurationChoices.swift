@@ -8,6 +8,11 @@ package enum Orphans: String, Sendable, CaseIterable {
   case cancel, finish
 }
 
+/// Whether the daemon watches how short the machine is of memory, by whatever means there is.
+package enum PressureChoice: String, Sendable, CaseIterable {
+  case auto, off
+}
+
 /// Whether private and loopback addresses may be asked: only when the request itself names them,
 /// never, or always.
 package enum PrivateAddresses: String, Sendable, CaseIterable {

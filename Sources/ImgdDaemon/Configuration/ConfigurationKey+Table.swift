@@ -34,6 +34,9 @@ extension ConfigurationKey {
     ConfigurationKey(
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture the memory tier takes: a size, or a percentage of Capacity."),
+    ConfigurationKey(
+      .memory, "Pressure", \.memory.pressure, .word,
+      "Whether the memory tier is emptied when the machine is short of memory: auto or off."),
   ]
 
   private static let disk: [ConfigurationKey] = [

@@ -5,7 +5,12 @@ struct Instance {
   let environment: [String: String]
   let uid: UInt32
 
-  private var servesMachine: Bool { uid == 0 }
+  /// The machine's service has a user of its own; that its configuration is the machine's tells it
+  /// from a daemon that a user has started.
+  private var servesMachine: Bool { uid == 0 || serviceConfiguration == "/etc/imgd" }
+
+  /// Where systemd keeps the service's configuration.
+  private var serviceConfiguration: String? { directory(named: "CONFIGURATION_DIRECTORY") }
 
   /// The defaults, with the socket where clients of this instance look for it.
   var defaults: Configuration {
@@ -17,13 +22,17 @@ struct Instance {
     return configuration
   }
 
-  /// What systemd has made for the service, or the usual place; several are separated by colons.
-  private var cacheDirectory: String {
-    if let made = environment["CACHE_DIRECTORY"]?.split(separator: ":").first,
-      made.hasPrefix("/")
-    {
-      return String(made)
+  /// A directory that systemd has made for the service; of several the first.
+  private func directory(named name: String) -> String? {
+    guard let first = environment[name]?.split(separator: ":").first, first.hasPrefix("/") else {
+      return nil
     }
+    return String(first)
+  }
+
+  /// What systemd has made for the service, or the usual place.
+  private var cacheDirectory: String {
+    if let made = directory(named: "CACHE_DIRECTORY") { return made }
     guard !servesMachine else { return Configuration.Disk().directory }
     if let named = environment["XDG_CACHE_HOME"], named.hasPrefix("/") { return named + "/imgd" }
     guard let home = environment["HOME"], home.hasPrefix("/") else {
@@ -34,6 +43,7 @@ struct Instance {
 
   /// The file to read when none is named; nil when the user has no home to keep one in.
   func configurationFile(system: String) -> String? {
+    if let serviceConfiguration { return serviceConfiguration + "/imgd.conf" }
     if servesMachine { return system }
     return configurationHome.map { $0 + "/imgd/imgd.conf" }
   }

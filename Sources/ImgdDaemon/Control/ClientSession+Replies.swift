@@ -62,8 +62,10 @@ extension ClientSession {
   var hasRoomToCollect: Bool { collecting < limits.receipts }
 
   /// Notes what somebody did to everybody's cache, and who it was.
-  func log(_ deed: String) {
-    Log.notice("\(deed), for uid \(peer.uid), pid \(peer.pid)")
+  func log(_ subject: Log.Subject, _ deed: String, _ fields: Log.Field...) {
+    Log.notice(
+      subject, "\(deed), for uid \(peer.uid), pid \(peer.pid)",
+      fields + [.uid(peer.uid), .pid(peer.pid)])
   }
 }
 

@@ -22,7 +22,9 @@ final class ClientSession {
 
   let peer: PeerCredentials
   let number: UInt64
-  let limits: WireLimits
+  var limits: WireLimits {
+    didSet { framer.longestLine = limits.line }
+  }
   private let socket: StreamSocket
   private let loop: EventLoop
   private unowned let server: ControlServer
@@ -212,8 +214,8 @@ final class ClientSession {
     postponed.append(reply)
   }
 
-  /// Whether something is under way to the client.
-  var isSending: Bool { outbox.unsent > 0 || !postponed.isEmpty }
+  /// Whether something is under way to the client, or a command stands by for its answer.
+  var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || collecting > 0 }
 
   private func deliverPostponed() {
     while isOpen, !isFull, let reply = postponed.popFirst() {

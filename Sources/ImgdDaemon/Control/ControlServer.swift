@@ -14,7 +14,9 @@ final class ControlServer {
   private var sessions: [UInt64: ClientSession] = [:]
   private var lastNumber: UInt64 = 0
   private(set) var counts = Statistics.Clients()
-  var limits: WireLimits
+  var limits: WireLimits {
+    didSet { for session in sessions.values { session.limits = limits } }
+  }
 
   init(
     listener: UnixListener, commands: Commands, limits: WireLimits, loop: EventLoop
@@ -33,8 +35,8 @@ final class ControlServer {
   }
 
   var connected: Int { sessions.count }
-  /// Whether any client has not taken all of its answers.
-  var isSending: Bool { sessions.values.contains { $0.isSending } }
+  /// Whether any client has not got, or not taken, all of its answers.
+  var owesAnswers: Bool { sessions.values.contains { $0.isOwed } }
 
   // MARK: Accepting
 
@@ -66,14 +68,9 @@ final class ControlServer {
     }
   }
 
-  /// Says why, as far as an empty socket buffer takes it, and lets go.
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
     counts.rejected += 1
-    var writer = JSONWriter()
-    ReplyEncoder.failure(id: .none, error: error, into: &writer)
-    var outbox = Outbox()
-    outbox.bytes = writer.bytes
-    _ = outbox.send(to: socket)
+    socket.turnAway(error, reading: scratch)
   }
 
   /// The kernel is short of memory: asking again at once would only turn the loop.
@@ -92,8 +89,10 @@ final class ControlServer {
   func closedSlowClient(_ session: ClientSession) {
     counts.slowClosed += 1
     Log.notice(
+      .client,
       "closed the connection of uid \(session.peer.uid), pid \(session.peer.pid): "
-        + "it took nothing for \(limits.stallSeconds) s")
+        + "it took nothing for \(limits.stallSeconds) s",
+      .uid(session.peer.uid), .pid(session.peer.pid))
   }
 
   func countCommand() { counts.commands += 1 }

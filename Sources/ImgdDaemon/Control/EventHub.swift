@@ -44,10 +44,10 @@ final class EventHub {
     switch news {
     case .stored(let bytes): cache(.stored, entries: 1, bytes: bytes, tier: .disk)
     case .evicted(let removal): cache(.evicted, removal, tier: .disk)
-    case .trouble(let reason): Log.warning("the disk tier is in trouble: \(reason)")
+    case .trouble(let reason): Log.warning(.disk, "the disk tier is in trouble: \(reason)")
     case .damaged(let reason):
-      Log.warning("a picture on disk is damaged and was removed: \(reason)")
-    case .recovered: Log.notice("the disk tier works again")
+      Log.warning(.disk, "a picture on disk is damaged and was removed: \(reason)")
+    case .recovered: Log.notice(.disk, "the disk tier works again")
     }
   }
 

@@ -190,8 +190,12 @@ extension FetchPipeline {
     if tiers != .disk {
       memoryPurges += 1
       negatives.remove(where: filter, at: loop.now)
-      fromMemory = memory.purge(filter, soft: marksOnly, at: loop.now)
-      if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromMemory) }
+      fromMemory = memory.purge(
+        filter, soft: marksOnly, fromAllTiers: tiers == .all, at: loop.now)
+      if !marksOnly {
+        onMemoryPurge()
+        hub.cache(filter.matchesAll ? .removedAll : .purged, fromMemory)
+      }
     }
     guard tiers != .memory else { return then(fromMemory, .none) }
     disk.purge(filter, soft: marksOnly) { [unowned hub] fromDisk in

@@ -25,7 +25,11 @@ final class FetchPipeline {
   var negatives = NegativeCache<FetchFailure>()
   /// What is being read from disk when memory is emptied is not put into it afterwards.
   var memoryPurges = 0
+  /// Told when a purge has taken pictures from memory: nobody else shall hold them for us.
+  var onMemoryPurge: () -> Void = {}
   var receipts = ReceiptSource()
+  /// What the memory tier may use of its capacity, since memory was last short.
+  private var memoryShare = MemoryShare.whole
   var hitLatency = LatencyHistogram()
   private(set) var fetchLatency = LatencyHistogram()
   private var whenDrained: (() -> Void)?
@@ -49,8 +53,19 @@ final class FetchPipeline {
     self.settings = settings
     outcomes.mostBytes = settings.memory.capacity / 4
     downloader.apply(settings.downloads)
-    hub.cache(.evicted, memory.apply(MemoryTier.Limits(settings.memory)))
+    limitMemory()
     disk.apply(DiskTier.Limits(settings.disk))
+  }
+
+  /// Holds the memory tier to a share of its capacity.
+  func holdMemory(to share: MemoryShare) {
+    memoryShare = share
+    limitMemory()
+  }
+
+  private func limitMemory() {
+    let limits = MemoryTier.Limits(settings.memory).held(to: memoryShare)
+    hub.cache(.evicted, memory.apply(limits))
   }
 
   // MARK: In
@@ -264,7 +279,7 @@ final class FetchPipeline {
   }
 
   /// Ends the job when the time is over, whatever longer time another grants the transfer.
-  private func expect(_ job: FetchJob, within limit: Duration) {
+  func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       let failure = FetchFailure(error: .timedOut(after: limit), isOfOrigin: true)
       end(job, FetchOutcome.failure(failure).own(of: job))
@@ -286,52 +301,10 @@ final class FetchPipeline {
     job.session = nil
   }
 
-  // MARK: News from the transfers
-
-  private func take(_ news: DownloadNews, of download: MergedDownload) {
-    switch news {
-    case .started:
-      for job in download.waiters where job.isQueued { tellStarted(job) }
-    case .headers(let expected):
-      endThoseBelow(expected ?? 0, of: download)
-      for job in download.waiters { tellProgress(of: job) }
-    case .progress(let received, _):
-      endThoseBelow(received, of: download)
-      for job in download.waiters { tellProgress(of: job) }
-    case .finished(let outcome):
-      landed(outcome, of: download)
-    }
-  }
-
-  private func tellStarted(_ job: FetchJob) {
-    job.isQueued = false
-    // Without a deadline of its own a fetch has the server's, from the start of the transfer on.
-    if job.request.timeout == nil { expect(job, within: settings.downloads.timeout) }
-    if job.request.events { tell(job, "started") }
-    hub.job(job.receipt, url: job.url.text, .running)
-  }
-
-  /// A body that is too large for one may be right for another who waits for it.
-  private func endThoseBelow(_ bytes: Int, of download: MergedDownload) {
-    for job in download.waiters where job.allowance.bytes < bytes {
-      end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
-    }
-  }
-
-  /// The end of a transfer: store once, then answer everybody, so that whoever has the answer finds
-  /// the image in the cache.
-  private func landed(_ outcome: DownloadOutcome, of download: MergedDownload) {
-    let result = settle(outcome, of: download)
-    for job in download.waiters {
-      download.remove(job)
-      complete(job, result.own(of: job))
-    }
-  }
-
   // MARK: Out
 
   /// Ends a job, when its picture is a file if that is what it wants.
-  private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
+  func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
     guard case .image(let delivered) = outcome, job.wantsPath,
       disk.lend(delivered.image, mayStore: job.request.keepsOnDisk) == .waiting
     else { return end(job, outcome) }

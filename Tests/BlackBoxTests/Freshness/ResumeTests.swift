@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import ImgdWire
 import Testing
@@ -19,6 +20,22 @@ import Testing
     #expect(stage.origin.requests("/a").last?.header("if-range") == Self.tag)
     #expect(try stage.stats("downloads", "resumed") == 1)
     #expect(try stage.stats("downloads", "bytes_received") == 400)
+  }
+
+  @Test func `a body that breaks off is let go of when memory is short`() throws {
+    let stage = try Stage("Downloads.Retries=0")
+    stage.origin.plan("/a", Self.broken, Self.whole)
+    #expect(try stage.outcome("/a") == "truncated")
+    let listener = try stage.connect()
+    try stage.play(
+      #"""
+      > {"cmd":"subscribe","events":["pressure"]}
+      < {"ok":true}
+      """#, on: listener)
+    stage.daemon.signal(SIGUSR1)
+    try stage.play(#"< {"event":"pressure","source":"signal"}"#, on: listener)
+    #expect(try stage.fetch("/a")["bytes"]?.integer == 1_000)
+    #expect(stage.ranges("/a") == [nil, nil])
   }
 
   @Test func `a body that breaks off is continued by its own retry`() throws {

@@ -129,7 +129,7 @@ import Testing
     try stage.play(
       #"""
       > {"cmd":"stats"}
-      < {"ok":true,"memory":{"entries":0,"bytes":0},"pressure":{"source":"signal","events":1,"last":"…","removed_bytes":\#(bytes)}}
+      < {"ok":true,"memory":{"entries":0,"bytes":0,"capacity":52428800},"pressure":{"events":1,"last":"…","removed_bytes":\#(bytes)}}
       > {"cmd":"fetch","url":"ORIGIN/a"}
       < {"ok":true,"source":"network"}
       """#)

@@ -18,5 +18,6 @@ import Testing
       > {"cmd":"query","url":"ORIGIN/a"}
       < {"ok":true,"tier":"memory"}
       """#)
+    #expect((stage.origin.count("/a") == 1) == (mode != "no-cache"))
   }
 }

@@ -14,6 +14,7 @@ import Testing
       > {"cmd":"fetch","receipt":"\#(Self.receipt)","url":""}
       < {"ok":false,"receipt":"\#(Self.echoed)","error":{"code":"bad_url"}}
       """#)
+    #expect(try stage.stats("downloads", "started") == 0)
   }
 
   @Test func `what is no URL is named to the fetch whose slot it takes`() throws {
@@ -27,6 +28,7 @@ import Testing
       < {"id":1,"ok":false,"error":{"code":"cancelled","details":{"superseded_by":"\#(Self.echoed)"}}}
       < {"id":2,"ok":false,"receipt":"\#(Self.echoed)","error":{"code":"bad_url"}}
       """#)
+    #expect(try stage.stats("downloads", "active") == 0)
     gate.open()
   }
 }

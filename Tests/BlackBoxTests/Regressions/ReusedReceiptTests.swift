@@ -20,5 +20,6 @@ import Testing
       > {"cmd":"wait","id":4,"receipt":"\#(Self.one)"}
       < {"id":4,"ok":false,"error":{"code":"unknown_receipt"}}
       """#)
+    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 1)
   }
 }

@@ -29,5 +29,6 @@ import Testing
       > {"cmd":"query","url":"ORIGIN/a"}
       < {"ok":true,"tier":"none"}
       """#)
+    #expect(stage.origin.count("/a") == 2)
   }
 }

@@ -32,10 +32,13 @@ import Testing
     }
   }
 
+  /// An origin that is silent stays so for as long as a busy machine takes.
+  private static let patient = ["Downloads.IdleTimeout=10min", "Downloads.Timeout=10min"]
+
   @Test func tenThousandReceiptsAreTheMostOfOneConnection() throws {
     let origin = try OriginServer()
     origin.plan("/hangs.png", .silence)
-    let daemon = try DaemonProcess()
+    let daemon = try DaemonProcess(settings: Self.patient)
     let client = try RawClient(daemon)
     let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
     for _ in 0..<100 { client.say(String(repeating: fetch + "\n", count: 99) + fetch) }
@@ -56,7 +59,7 @@ import Testing
   @Test func aHundredThousandFetchesAreTheMostOfAll() throws {
     let origin = try OriginServer()
     origin.plan("/hangs.png", .silence)
-    let daemon = try DaemonProcess()
+    let daemon = try DaemonProcess(settings: Self.patient)
     let witness = try Witness(daemon)
     let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
     let block = String(repeating: fetch + "\n", count: 999) + fetch

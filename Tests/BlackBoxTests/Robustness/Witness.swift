@@ -10,6 +10,8 @@ final class Witness {
   init(_ daemon: DaemonProcess) throws {
     self.daemon = daemon
     client = try daemon.connect()
+    // The disk tier opens its files while others are served; its answer comes after that.
+    _ = try client.ask(#"{"cmd":"entries","tier":"disk"}"#)
   }
 
   func ask(_ line: String) throws -> JSONValue {
@@ -31,9 +33,9 @@ final class Witness {
     try becomes { try count(section, name) == wanted }
   }
 
-  /// Asks again and again until something holds, or for twenty seconds.
+  /// Asks again and again until something holds, or for a minute.
   func becomes(_ holds: () throws -> Bool) throws -> Bool {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < end {
       if try holds() { return true }
       _ = try client.ask(#"{"cmd":"ping"}"#)

@@ -12,7 +12,9 @@ import Testing
   ) throws {
     var noise = Noise(seed: seed)
     let stage = try Stage(
-      "Downloads.MaxActive=\(places)", "Downloads.MaxPerHost=\(places)", "Downloads.Retries=0")
+      "Downloads.MaxActive=\(places)", "Downloads.MaxPerHost=\(places)", "Downloads.Retries=0",
+      // What waits at its gate does so for as long as a busy machine takes.
+      "Downloads.IdleTimeout=10min", "Downloads.Timeout=10min")
     let numbers = 0..<60
     let gates = numbers.map { _ in Gate() }
     for (number, gate) in gates.enumerated() {
@@ -21,7 +23,8 @@ import Testing
       ]
       stage.origin.plan("/\(number)", .held(at: gate, then: answers.pick(&noise)))
       try stage.begin(
-        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)","tags":["\#(number)"]}"#)
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)","tags":["\#(number)"],"deliver":"none"}"#
+      )
     }
     var cancelled = 0
     for number in numbers {
@@ -34,7 +37,8 @@ import Testing
       } else {
         #expect(gates[number].waitUntilReached())
         gates[number].open()
-        #expect(try stage.client.receive()["id"] == .integer(Int64(number)))
+        let line = try stage.client.receive()
+        #expect(line["id"] == .integer(Int64(number)), "\(line.text)")
       }
       // One that ended made room for one more, and no more than that.
       // A URL counts once: one whose connection was closed under it is sent again.

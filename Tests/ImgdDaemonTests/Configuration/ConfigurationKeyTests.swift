@@ -8,6 +8,7 @@ import Testing
     ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),
     ("Control.MaxLine", "64K"), ("Control.MaxInline", "256K"),
     ("Memory.Capacity", "100M"), ("Memory.Preferred", "60M"), ("Memory.MaxEntry", "25%"),
+    ("Memory.Pressure", "auto"),
     ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "150M"),
     ("Disk.TrimTo", "50%"), ("Disk.MaxAge", "7d"), ("Disk.MinFree", "5%"), ("Disk.Lease", "30s"),
     ("Downloads.MaxActive", "4"), ("Downloads.MaxPerHost", "6"), ("Downloads.Order", "fifo"),
@@ -26,7 +27,8 @@ import Testing
   private static let others: [String: String] = [
     "Control.Socket": "/tmp/x y.sock", "Control.MaxClients": "1", "Control.MaxLine": "1025",
     "Control.MaxInline": "0", "Memory.Capacity": "1G", "Memory.Preferred": "1M",
-    "Memory.MaxEntry": "3M", "Disk.Enabled": "no", "Disk.Directory": "/srv/my pictures",
+    "Memory.MaxEntry": "3M", "Memory.Pressure": "off", "Disk.Enabled": "no",
+    "Disk.Directory": "/srv/my pictures",
     "Disk.Capacity": "2G", "Disk.TrimTo": "100%", "Disk.MaxAge": "0s", "Disk.MinFree": "0",
     "Disk.Lease": "0s", "Downloads.MaxActive": "16", "Downloads.MaxPerHost": "1",
     "Downloads.Order": "lifo", "Downloads.Orphans": "finish", "Downloads.ConnectTimeout": "1500ms",

@@ -137,6 +137,24 @@ private final class Files {
     #expect(try retries(["HOME": home, "XDG_CONFIG_HOME": "relative"], uid: 1000) == 8)
     #expect(try retries([:], uid: 1000) == 2)
     #expect(try retries(both, uid: 0) == 9)
+    let made = files.path + "/config/imgd"
+    for uid: UInt32 in [0, 1000] {
+      #expect(try retries(["HOME": home, "CONFIGURATION_DIRECTORY": made], uid: uid) == 7)
+      #expect(try retries(["HOME": home, "CONFIGURATION_DIRECTORY": made + ":/b"], uid: uid) == 7)
+    }
+    #expect(try retries(["HOME": home, "CONFIGURATION_DIRECTORY": "imgd"], uid: 1000) == 8)
+  }
+
+  @Test func theServiceOfTheMachineHasAUserOfItsOwn() throws {
+    let environment = [
+      "CONFIGURATION_DIRECTORY": "/etc/imgd", "CACHE_DIRECTORY": "/var/cache/imgd",
+      "XDG_RUNTIME_DIR": "/tmp/r",
+    ]
+    let configuration = try load(environment: environment, uid: 977)
+    #expect(configuration.control.socket == "/run/imgd/imgd.sock")
+    #expect(configuration.disk.directory == "/var/cache/imgd")
+    let own = environment.merging(["CONFIGURATION_DIRECTORY": "/home/u/.config/imgd"]) { $1 }
+    #expect(try load(environment: own, uid: 977).control.socket == "/tmp/r/imgd/imgd.sock")
   }
 
   @Test(
@@ -238,9 +256,12 @@ private final class Files {
     ),
     (
       "[Memory]\nColour=red",
-      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry"
+      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
     ),
-    ("[Memory]\n=1", "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry"),
+    (
+      "[Memory]\n=1",
+      "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
+    ),
     (
       "[Memory]\nCapacity=50M",
       "2: Memory.Preferred=60M is more than Memory.Capacity=50M: "

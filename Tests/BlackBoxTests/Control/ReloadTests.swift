@@ -1,0 +1,150 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// A configuration that changes under a daemon that runs.
+@Suite struct ReloadTests {
+  /// Every key, with a value that is not its default.
+  private static let everything = """
+    [Control]
+    MaxClients=77
+    MaxLine=8K
+    MaxInline=1K
+    [Memory]
+    Capacity=50M
+    Preferred=20M
+    MaxEntry=10M
+    Pressure=off
+    [Disk]
+    Enabled=no
+    Directory=/var/cache/elsewhere
+    Capacity=9M
+    TrimTo=40%
+    MaxAge=1d
+    MinFree=2%
+    Lease=5s
+    [Downloads]
+    MaxActive=9
+    MaxPerHost=3
+    Order=lifo
+    Orphans=finish
+    ConnectTimeout=3s
+    IdleTimeout=4s
+    Timeout=5s
+    MaxBytes=5M
+    MaxRedirects=1
+    Retries=0
+    UserAgent=another/1
+    AcceptTypes=png
+    [HTTP]
+    DefaultFreshness=3s
+    Heuristic=20%
+    NegativeFreshness=1s
+    StaleIfError=1h
+    [Network]
+    Private=allow
+    Allow=10.0.0.0/8
+    Deny=192.0.2.0/24
+    Proxy=http://127.0.0.1:9
+    CAFile=/etc/ssl/other.crt
+
+    """
+
+  private func pairs(_ value: JSONValue?) -> [String: JSONValue] {
+    var all: [String: JSONValue] = [:]
+    for section in value?.object ?? [] {
+      for key in section.value.object ?? [] { all["\(section.name).\(key.name)"] = key.value }
+    }
+    return all
+  }
+
+  @Test func `every key changes at once, but for those that say they cannot`() throws {
+    let stage = try Stage(configuration: "")
+    let before = pairs(try stage.client.ask(#"{"cmd":"config"}"#)["config"])
+    try stage.daemon.rewrite(configuration: Self.everything)
+    let answer = try stage.client.ask(#"{"cmd":"reload"}"#)
+    let changed = Set((answer["changed"]?.array ?? []).compactMap(\.string))
+    let waiting = Set((answer["needs_restart"]?.array ?? []).compactMap(\.string))
+    // What is said on the command line wins.
+    #expect(waiting == ["Disk.Enabled"])
+    #expect(
+      changed
+        == Set(before.keys).subtracting(waiting)
+        .subtracting(["Control.Socket", "Disk.Directory", "Memory.Pressure"]))
+    let after = pairs(try stage.client.ask(#"{"cmd":"config"}"#)["config"])
+    for (key, value) in before {
+      #expect((after[key] != value) == changed.contains(key), "\(key)")
+    }
+  }
+
+  @Test func `another socket waits for a restart`() throws {
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let file = directory + "/imgd.conf"
+    func write(socket: String) throws {
+      try ImgdTestSupport.write(
+        "[Control]\nSocket=\(directory)/\(socket)\n[Disk]\nEnabled=no\n", to: file)
+    }
+    try write(socket: "a")
+    let pid = try ChildProcess.spawn(BuiltProduct.path(of: "imgd"), ["--config", file])
+    defer {
+      kill(pid, SIGTERM)
+      #expect(ChildProcess.wait(pid) == 0)
+    }
+    var client: TestClient?
+    for _ in 0..<2_000 where client == nil {
+      client = try? TestClient(socket: directory + "/a")
+      if client == nil { poll(nil, 0, 5) }  // nothing to wait on before it listens
+    }
+    try write(socket: "b")
+    let answer = try #require(client).ask(#"{"cmd":"reload"}"#)
+    #expect(answer["needs_restart"] == .array([.string("Control.Socket")]))
+    #expect(answer["changed"] == .array([]))
+  }
+
+  @Test func `a longest line holds for who is connected already`() throws {
+    let stage = try Stage(configuration: "")
+    let long = String(repeating: "x", count: 3_000)
+    let request = #"{"cmd":"ping","x_note":"\#(long)"}"#
+    #expect(try stage.client.ask(request)["ok"] == .bool(true))
+    try stage.daemon.rewrite(configuration: "[Control]\nMaxLine=2K\n")
+    #expect(try stage.client.ask(#"{"cmd":"reload"}"#)["ok"] == .bool(true))
+    #expect(try stage.client.ask(request)["error"]?["code"] == .string("line_too_long"))
+    #expect(try stage.connect().ask(request)["error"]?["code"] == .string("line_too_long"))
+  }
+
+  @Test func `the next download is made as the new file has it`() throws {
+    let stage = try Stage(configuration: "")
+    for path in ["/a", "/b"] { stage.origin.plan(path, .picture(png(1_000))) }
+    try stage.fetch("/a")
+    try stage.daemon.rewrite(configuration: "[Downloads]\nUserAgent=another/1\n")
+    #expect(try stage.client.ask(#"{"cmd":"reload"}"#)["ok"] == .bool(true))
+    try stage.fetch("/b")
+    let names = ["/a", "/b"].map { stage.origin.requests($0).first?.header("user-agent") }
+    #expect(names.first != names.last)
+    #expect(names.last == "another/1")
+  }
+
+  @Test func `who asks while the file is being read gets what it says then`() throws {
+    let stage = try Stage(configuration: "")
+    let fifo = stage.daemon.directory + "/imgd.conf.d"
+    #expect(mkdir(fifo, 0o755) == 0)
+    #expect(mkfifo(fifo + "/slow.conf", 0o600) == 0)
+    // The first reading waits for a writer; the second is asked for meanwhile.
+    let other = try stage.connect()
+    try stage.begin(#"{"cmd":"reload","id":1}"#)
+    try stage.begin(#"{"cmd":"reload","id":2}"#, on: other)
+    for value in ["3", "4"] {
+      let writer = open(fifo + "/slow.conf", O_WRONLY)
+      #expect(writer >= 0)
+      let text = "[Downloads]\nRetries=\(value)\n"
+      #expect(Glibc.write(writer, text, text.utf8.count) == text.utf8.count)
+      close(writer)
+      // The next reading must not find this writer.
+      let client = value == "3" ? stage.client : other
+      let answer = try client.receive()
+      #expect(answer["changed"] == .array([.string("Downloads.Retries")]), "\(value)")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// How a daemon ends that has something to do.
+@Suite struct DrainTests {
+  private let origin: OriginServer
+  private let gate = Gate()
+  private let daemon: ManagedDaemon
+
+  init() throws {
+    origin = try OriginServer()
+    origin.plan("/held.png", .held(at: gate, then: .picture(png())))
+    daemon = try ManagedDaemon()
+    try daemon.startReady()
+  }
+
+  /// A client whose fetch the origin holds at the gate.
+  private func waiting(_ id: String) throws -> TestClient {
+    let client = try daemon.connect()
+    try client.send(
+      #"{"cmd":"fetch","id":"\#(id)","url":"\#(origin.url("/held.png"))","deliver":"none"}"#,
+      #"{"cmd":"ping","id":"taken in"}"#)
+    #expect(try client.receive()["id"]?.string == "taken in")
+    gate.waitUntilReached()
+    return client
+  }
+
+  @Test func `what runs at the end comes to its end`() throws {
+    defer { origin.stop() }
+    let client = try waiting("a")
+    daemon.signal(SIGTERM)
+    #expect(daemon.manager.receive(with: "STOPPING=1") != nil)
+    gate.open()
+    let line = try client.receive()
+    #expect(line["id"]?.string == "a")
+    #expect(line["ok"]?.bool == true)
+    #expect(daemon.waitForEnd() == 0)
+    #expect(try client.isClosedByDaemon())
+  }
+
+  @Test(arguments: [#"{"cmd":"purge","host":"a.b"}"#, #"{"cmd":"entries","tier":"disk"}"#])
+  func `what the disk is asked for at the end is answered`(line: String) throws {
+    defer { origin.stop() }
+    let client = try daemon.connect()
+    let count = 500
+    try client.send(Array(repeating: line, count: count).joined(separator: "\n"))
+    #expect(try client.receive()["ok"]?.bool == true)
+    daemon.signal(SIGTERM)
+    for _ in 1..<count { #expect(try client.receive()["ok"]?.bool == true) }
+    #expect(try client.isClosedByDaemon())
+    #expect(daemon.waitForEnd() == 0)
+  }
+
+  @Test func `no reload begins any more`() throws {
+    defer { origin.stop() }
+    let client = try waiting("a")
+    daemon.signal(SIGTERM)
+    #expect(daemon.manager.receive(with: "STOPPING=1") != nil)
+    daemon.signal(SIGHUP)
+    #expect(try client.ask(#"{"cmd":"reload"}"#)["error"]?["code"]?.string == "shutting_down")
+    gate.open()
+    #expect(daemon.waitForEnd() == 0)
+    let said = daemon.manager.drain().flatMap(\.lines)
+    #expect(!said.contains { $0.hasPrefix("RELOADING=") || $0.hasPrefix("READY=") })
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `a second signal ends it at once, with a line for everybody`(second: CInt) throws {
+    defer { origin.stop() }
+    defer { gate.open() }
+    let clients = [try waiting("a"), try waiting("b"), try waiting("c")]
+    daemon.signal(SIGTERM)
+    #expect(daemon.manager.receive(with: "STOPPING=1") != nil)
+    daemon.signal(second)
+    for (client, id) in zip(clients, ["a", "b", "c"]) {
+      let line = try client.receive()
+      #expect(line["id"]?.string == id)
+      #expect(line["ok"]?.bool == false)
+      #expect(line["error"]?["code"]?.string == "shutting_down")
+      #expect(try client.isClosedByDaemon())
+    }
+    #expect(daemon.waitForEnd() == 0)
+  }
+}
