@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test run build check check-slow bench fuzz install-deps clean
+.PHONY: help demo test run build install uninstall deb check check-slow bench fuzz install-deps clean
 
 # Words for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -12,6 +12,9 @@ ARGS ?=
 SOCKET ?=
 # Where `make run` keeps pictures: not where an installed imgd has its own.
 CACHE ?= $(CURDIR)/.build/cache
+# Where `make install` puts things: below PREFIX, and all of that below DESTDIR.
+PREFIX ?= /usr/local
+DESTDIR ?=
 # How long each fuzzer of `make fuzz` runs.
 FUZZ_SECONDS ?= 60
 
@@ -24,6 +27,9 @@ help:
 	@echo 'make test          run every test'
 	@echo 'make run           run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build         build imgd, imgctl and imgd-bench into .build/release'
+	@echo 'make install       install what was built, with its units [PREFIX=/usr/local] [DESTDIR=]'
+	@echo 'make uninstall     take that away again; configuration and pictures stay'
+	@echo 'make deb           build the Debian package into .build/deb'
 	@echo 'make check         layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow    every test under the thread and the address sanitizer'
 	@echo 'make bench         compare imgd with its peers [ARGS=--quick]'
@@ -37,9 +43,10 @@ demo:
 	@docs/demo.sh .build/release
 
 test:
-	@.ci/install-packages build test
+	@.ci/install-packages build test deb
+	@$(call release,imgd imgctl)
 	@swift build --build-tests
-	@swift test --skip-build --disable-xctest
+	@.ci/test
 
 run:
 	@.ci/install-packages build
@@ -49,6 +56,17 @@ run:
 build:
 	@.ci/install-packages build
 	@$(call release,imgd imgctl imgd-bench)
+
+install:
+	@systemd/install '$(PREFIX)' '$(DESTDIR)'
+
+uninstall:
+	@systemd/install --remove '$(PREFIX)' '$(DESTDIR)'
+
+deb:
+	@.ci/install-packages build deb
+	@$(call release,imgd imgctl)
+	@debian/pack .build/deb
 
 check:
 	@.ci/install-packages build check
@@ -68,7 +86,7 @@ fuzz:
 	@.ci/fuzz '$(FUZZ_SECONDS)'
 
 install-deps:
-	@.ci/install-packages build demo test check bench
+	@.ci/install-packages build demo test deb check bench
 
 clean:
 	@rm -rf .build

@@ -130,5 +130,10 @@ let package = Package(
       name: "BlackBoxTests",
       dependencies: ["ImgdWire", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
+    .testTarget(
+      name: "SystemdTests",
+      dependencies: ["CTestLinux", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      exclude: ["boot", "fetch-newer-systemd", "sandboxed-decoder.c"],
+      swiftSettings: testing),
   ]
 )

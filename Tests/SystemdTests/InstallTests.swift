@@ -1,0 +1,60 @@
+import Glibc
+import ImgdTestSupport
+import Testing
+
+/// `make install` and `make uninstall`, on a machine that never had imgd.
+@Suite(.machine) struct InstallTests {
+  private let machine: Machine
+
+  init() throws {
+    machine = try Machine()
+    try machine.perform("rm -rf /var/cache/imgd /etc/imgd")
+  }
+
+  private func make(_ words: String) throws {
+    try machine.perform("make --silent --directory=\(Project.root) \(words)")
+  }
+
+  @Test func `a directory to stage in may have a space in its name`() throws {
+    let stage = "PREFIX=/usr/ DESTDIR='/tmp/to stage/'"
+    // What an uninstall that stops at the space would take for its own.
+    try machine.write("", to: "/tmp/to")
+    try make("install \(stage)")
+    let unit = try machine.perform("cat '/tmp/to stage/usr/lib/systemd/system/imgd.service'")
+    #expect(unit.contains("\nExecStart=/usr/bin/imgd\n"))
+    try machine.perform("'/tmp/to stage/usr/bin/imgctl' --version")
+
+    try make("uninstall \(stage)")
+    let left = try machine.perform("find '/tmp/to stage' -type f")
+    #expect(left == "/tmp/to stage/etc/imgd/imgd.conf")
+    #expect(access(machine.path("/tmp/to"), F_OK) == 0)
+    #expect(try machine.property("LoadState") == "not-found")
+  }
+
+  @Test func `systemd starts what lies below a prefix that it does not know`() throws {
+    let prefix = "PREFIX='/opt/own & 100% mine'"
+    try make("install \(prefix)")
+    try make("install \(prefix)")
+    #expect(try machine.perform("systemd-analyze verify --man=no imgd.service") == "")
+    try machine.perform("systemctl enable --now imgd.service")
+    try machine.perform("'/opt/own & 100% mine/bin/imgctl' ping && systemctl reload imgd.service")
+
+    try make("uninstall PREFIX=/usr/local")
+    #expect(try machine.state() == "active", "that is another one")
+    try make("uninstall \(prefix)")
+    for unit in ["imgd.service", "imgd.socket"] {
+      #expect(try machine.property("LoadState", of: unit) == "not-found")
+    }
+    #expect(try machine.perform("find /opt/own* /etc/systemd -name '*imgd*' -not -type d") == "")
+    #expect(access(machine.path("/run/imgd"), F_OK) != 0)
+  }
+
+  @Test(arguments: ["opt", "", "'/opt/a\"b'", "'/opt/a;b'"])
+  func `a prefix that cannot be is refused before anything is done`(prefix: String) throws {
+    let (status, output) = try machine.run(
+      "make --silent --directory=\(Project.root) install PREFIX=\(prefix)")
+    #expect(status == 2)
+    #expect(output.contains("PREFIX"))
+    #expect(access(machine.path("/etc/imgd"), F_OK) != 0)
+  }
+}

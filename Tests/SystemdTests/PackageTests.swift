@@ -1,0 +1,95 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// The Debian package on a machine that never had one: its whole life there.
+@Suite(.machine, .debhelper) struct PackageTests {
+  private let machine: Machine
+  private let origin: OriginServer
+
+  init() throws {
+    machine = try Machine()
+    origin = try machine.origin()
+    // What an imgd of the machine outside has left, and what keeps packages from starting services.
+    try machine.perform("rm -rf /var/cache/imgd /etc/imgd /usr/sbin/policy-rc.d")
+  }
+
+  @Test func `it serves from its installation to its removal, and goes without a trace`() throws {
+    defer { origin.stop() }
+    origin.plan("/a", .picture(png()))
+    try install(version: "0.0.1")
+    try expectService()
+    let kept = try fetch()
+
+    let socket = try machine.property("InvocationID", of: "imgd.socket")
+    let service = try machine.property("InvocationID")
+    try install(version: "0.0.2")
+    try expectService()
+    #expect(try machine.property("InvocationID") != service)
+    #expect(try machine.property("InvocationID", of: "imgd.socket") == socket)
+    #expect(try fetch() == kept)
+
+    try machine.perform("dpkg --no-triggers --remove imgd")
+    try expectNoService()
+    #expect(access(machine.path(kept), F_OK) == 0)
+    try machine.write("[Memory]\n", to: "/etc/imgd/imgd.conf")
+
+    try install(version: "0.0.2")
+    try expectService()
+    #expect(try fetch() == kept)
+    #expect(origin.count("/a") == 1)
+
+    try machine.perform("dpkg --no-triggers --purge imgd")
+    try expectNoService()
+    for place in ["/var/cache/imgd", "/etc/imgd"] {
+      #expect(access(machine.path(place), F_OK) != 0, "\(place) is left")
+    }
+    let links = try machine.perform("find /etc/systemd /var/lib/systemd -name '*imgd*'")
+    #expect(links == "")
+  }
+
+  private func install(version: String) throws {
+    // The package is for this test alone: how small it is does not matter.
+    try machine.perform(
+      """
+      cd \(Project.root)
+      export DPKG_DEB_COMPRESSOR_TYPE=none
+      package=$(debian/pack /tmp/packages \(version)) && dpkg --no-triggers --install $package
+      """, within: 180)
+    #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)
+  }
+
+  private func expectService() throws {
+    for unit in ["imgd.service", "imgd.socket"] {
+      #expect(try machine.state(of: unit) == "active")
+      #expect(try machine.property("UnitFileState", of: unit) == "enabled")
+    }
+    try machine.perform("/usr/bin/imgctl ping")
+    let ofUsers = try machine.run("systemctl --global is-enabled imgd.socket").output
+    #expect(ofUsers == "disabled\n")
+  }
+
+  private func expectNoService() throws {
+    for unit in ["imgd.service", "imgd.socket"] {
+      #expect(try machine.state(of: unit) == "inactive")
+      #expect(try machine.property("LoadState", of: unit) == "not-found")
+    }
+    #expect(access(machine.path("/run/imgd"), F_OK) != 0)
+    #expect(try machine.run("pgrep -x imgd").output == "")
+  }
+
+  /// Where the picture is inside.
+  private func fetch() throws -> String {
+    let answer = try machine.connect().ask(
+      #"{"cmd":"fetch","url":"\#(origin.url("/a"))"}"#)
+    return try #require(answer["path"]?.string, "\(answer.text)")
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Skipped, with the reason, where Debian packages cannot be made.
+  static var debhelper: Self {
+    .enabled(if: access("/usr/bin/dh", X_OK) == 0, "there is no debhelper: `make deb` installs it")
+  }
+}

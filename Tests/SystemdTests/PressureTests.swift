@@ -1,0 +1,298 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// Memory pressure as the service hears of it, and what it does then.
+@Suite(.machine) struct PressureTests {
+  /// A FIFO or a socket where the unit may reach it.
+  private static let told = "/run/told"
+  private static let asked = """
+    [Service]
+    Environment=MEMORY_PRESSURE_WATCH=\(told)
+    Environment=MEMORY_PRESSURE_WRITE=c29tZSAyMDAwMDAgMjAwMDAwMAA=
+
+    """
+  private static let roomy = "[Memory]\nCapacity=200M\nPreferred=200M\n[Disk]\nEnabled=no\n"
+  /// As small as those that are kept on the heap, which is what the resident size shows.
+  private static let picture = TestPicture.png(bytes: 15_000)
+  private static let count = 2_000
+
+  private func source(_ stage: ServiceStage) throws -> String? {
+    try stage.connect().ask(#"{"cmd":"stats"}"#)["pressure"]?["source"]?.string
+  }
+
+  private func reliefs(_ stage: ServiceStage) throws -> [JournalEntry] {
+    try stage.machine.journal("IMGD_EVENT=pressure").filter { $0["IMGD_BYTES"] != nil }
+  }
+
+  private func subscribe(_ stage: ServiceStage) throws -> TestClient {
+    let client = try stage.connect()
+    let answer = try client.ask(#"{"cmd":"subscribe","events":["pressure"]}"#)
+    #expect(answer["ok"] == .bool(true))
+    return client
+  }
+
+  /// Fetches so much that it is seen in the size of the process.
+  private func fill(_ stage: ServiceStage) throws {
+    let client = try stage.connect()
+    for number in 0..<Self.count { stage.origin.plan("/\(number)", .picture(Self.picture)) }
+    for number in 0..<Self.count {
+      let url = stage.origin.url("/\(number)")
+      try client.send(#"{"cmd":"fetch","url":"\#(url)","id":"\#(number)","progress":false}"#)
+    }
+    var ends = 0
+    while ends < Self.count { if try client.receive()["ok"] != nil { ends += 1 } }
+    #expect(try stage.stats("memory", "entries") == Self.count)
+  }
+
+  /// The processor time that a process has used, in milliseconds.
+  private func processorTime(_ process: pid_t) throws -> Int {
+    let status = try #require(read("/proc/\(process)/stat"))
+    let fields = status[(status.lastIndex(of: ")") ?? status.startIndex)...].split(separator: " ")
+    let ticks = [12, 13].compactMap { Int(fields[$0]) }.reduce(0, +)
+    return ticks * 1000 / sysconf(CInt(_SC_CLK_TCK))
+  }
+
+  /// Fails when a process is busy while nothing is asked of it.
+  private func expectQuiet(_ stage: ServiceStage) throws {
+    let process = try stage.machine.process()
+    let before = try processorTime(process)
+    let end = Instant.current + .seconds(1)
+    try stage.machine.waitUntil("a second has passed") { Instant.current > end }
+    #expect(try processorTime(process) - before < 200)
+  }
+
+  private func expectAlive(_ stage: ServiceStage, as process: pid_t) throws {
+    #expect(try stage.machine.process() == process)
+    #expect(try stage.machine.property("NRestarts") == "0")
+    let complaints = try stage.machine.journal("--unit=imgd.service --priority=warning")
+    #expect(complaints.isEmpty, "\(complaints)")
+  }
+
+  // MARK: Without pressure
+
+  @Test func `the group of the unit is what is listened to`() throws {
+    let stage = try ServiceStage()
+    try stage.start()
+    #expect(try source(stage) == "cgroup")
+    try expectQuiet(stage)
+  }
+
+  @Test func `where the group is out of reach it is the whole machine, and stats say why`()
+    throws
+  {
+    let stage = try ServiceStage(unit: "[Service]\nExecStartPre=\nReadWritePaths=\n")
+    try stage.start()
+    #expect(try source(stage) == "system")
+    let note = try stage.connect().ask(#"{"cmd":"stats"}"#)["pressure"]?["note"]?.string
+    #expect(note?.hasPrefix("cgroup: open /sys/fs/cgroup/system.slice/imgd.service") == true)
+    try expectQuiet(stage)
+  }
+
+  @Test func `it can be switched off, and on again by a reload`() throws {
+    let stage = try ServiceStage(configuration: "[Memory]\nPressure=off\n")
+    try stage.start()
+    #expect(try source(stage) == "off")
+    try stage.configure("[Memory]\nPressure=auto\n")
+    try stage.machine.perform("systemctl reload imgd.service")
+    #expect(try source(stage) == "cgroup")
+  }
+
+  @Test func `a signal does the same by hand`() throws {
+    let stage = try ServiceStage(configuration: Self.roomy)
+    try stage.start()
+    let client = try subscribe(stage)
+    stage.origin.plan("/a", .picture(png()))
+    try stage.fetch("/a")
+    try stage.machine.perform("systemctl kill --signal=USR1 imgd.service")
+    let event = try client.receive()
+    #expect(event["source"] == .string("signal") && event["removed_entries"]?.integer == 1)
+    #expect(try stage.stats("memory", "entries") == 0)
+    #expect(try reliefs(stage).map { $0["IMGD_SOURCE"] } == ["signal"])
+  }
+
+  @Test func `what systemd names and cannot be used is passed over, and the journal says so once`()
+    throws
+  {
+    let stage = try ServiceStage(unit: Self.asked)
+    try stage.start()
+    #expect(try source(stage) == "cgroup")
+    let lines = try stage.machine.journal("IMGD_EVENT=pressure").map(\.message)
+    #expect(lines.count == 1, "\(lines)")
+    #expect(lines.first?.contains("service-manager: stat \(Self.told): No such file") == true)
+  }
+
+  @Test func `a flood of signals is one relief in two seconds`() throws {
+    let stage = try ServiceStage()
+    try stage.start()
+    let process = try stage.machine.process()
+    let begun = Instant.current
+    for _ in 0..<2_000 { kill(process, SIGUSR1) }
+    try stage.machine.waitUntil("what was put off is done") {
+      try stage.stats("pressure", "events") >= 2
+    }
+    #expect(Instant.current - begun >= .seconds(2))
+    try expectAlive(stage, as: process)
+  }
+
+  // MARK: Told by others
+
+  @Test func `a FIFO empties the memory tier, and its writers may come and go`() throws {
+    let stage = try ServiceStage(unit: Self.asked, configuration: Self.roomy)
+    try stage.machine.perform("mkfifo --mode=644 \(Self.told)")
+    try stage.start()
+    #expect(try source(stage) == "service-manager")
+    let process = try stage.machine.process()
+    try fill(stage)
+    let resident = try stage.stats("process", "rss_bytes")
+    let client = try subscribe(stage)
+
+    try stage.machine.perform("printf x >\(Self.told)")
+    let event = try client.receive()
+    #expect(event["source"] == .string("service-manager"))
+    #expect(event["removed_entries"]?.integer == Int64(Self.count))
+    #expect(try stage.stats("memory", "bytes") == 0)
+    #expect(try stage.stats("memory", "capacity") == 100 << 20)
+    let held = try stage.stats("process", "rss_bytes")
+    #expect(resident - held > 15_000 * Self.count / 2, "\(resident) then \(held)")
+    #expect(try reliefs(stage).count == 1)
+
+    try expectQuiet(stage)
+    try stage.machine.perform("printf x >\(Self.told)")
+    #expect(try client.receive()["removed_entries"]?.integer == 0)
+    #expect(try stage.stats("pressure", "events") == 2)
+    #expect(try source(stage) == "service-manager")
+    try expectAlive(stage, as: process)
+  }
+
+  @Test func `a socket is heard until its other side closes, and then the group is`() throws {
+    let stage = try ServiceStage(unit: Self.asked, configuration: Self.roomy)
+    let path = stage.machine.path(Self.told)
+    let listener = try UnixListener(path: path)
+    chmod(path, 0o666)
+    try stage.start()
+    #expect(try source(stage) == "service-manager")
+    let process = try stage.machine.process()
+    guard case .client(let peer) = listener.accept() else { throw TestFailure("nobody connects") }
+    #expect(text(from: peer) == "some 200000 2000000\0")
+    let client = try subscribe(stage)
+
+    #expect(Glibc.send(peer.descriptor.number, "x", 1, 0) == 1)
+    #expect(try client.receive()["source"] == .string("service-manager"))
+    shutdown(peer.descriptor.number, CInt(SHUT_RDWR))
+    try stage.machine.waitUntil("the group is listened to") { try source(stage) == "cgroup" }
+    try expectQuiet(stage)
+    let notes = try stage.machine.journal("IMGD_EVENT=pressure").filter {
+      $0.message.contains("closed by its other side")
+    }
+    #expect(notes.count == 1)
+    #expect(try stage.stats("pressure", "events") == 1)
+    try expectAlive(stage, as: process)
+  }
+
+  private func text(from peer: borrowing StreamSocket) -> String {
+    let scratch = ReadScratch()
+    guard case .bytes(let count) = peer.read(into: scratch) else { return "" }
+    return scratch.withBytes(count) { bytes in
+      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+  }
+
+  // MARK: Real pressure
+
+  @Test func `the memory tier gives way when tasks of the unit wait for memory`() throws {
+    try giveWay(in: ServiceStage(configuration: Self.roomy), to: "cgroup")
+  }
+
+  @Test(.newerSystemd)
+  func `a newer systemd hands out the file, and the memory tier gives way as well`() throws {
+    let stage = try ServiceStage(configuration: Self.roomy, packages: NewerSystemd.packages)
+    try stage.machine.perform(
+      """
+      install -D /usr/local/share/doc/imgd/254.conf /etc/systemd/system/imgd.service.d/254.conf
+      systemctl daemon-reload
+      """)
+    try giveWay(in: stage, to: "service-manager")
+  }
+
+  private func giveWay(in stage: ServiceStage, to expected: String) throws {
+    try stage.start()
+    #expect(try source(stage) == expected)
+    let process = try stage.machine.process()
+    try fill(stage)
+    let resident = try stage.stats("process", "rss_bytes")
+    let client = try subscribe(stage)
+    client.patience = .seconds(60)
+    let worked = try processorTime(process)
+    let event = try Shortage.during(in: stage.machine, of: "imgd.service") { try client.receive() }
+
+    #expect(event["event"] == .string("pressure") && event["source"] == .string(expected))
+    #expect(event["removed_entries"]?.integer == Int64(Self.count))
+    #expect(try stage.stats("memory", "bytes") == 0)
+    let held = try stage.stats("process", "rss_bytes")
+    #expect(resident - held > 15_000 * Self.count / 2, "\(resident) then \(held)")
+    let reliefs = try reliefs(stage)
+    #expect(reliefs.first?["IMGD_ENTRIES"] == "\(Self.count)")
+    // One more where it went on so long that the tier is held to less.
+    #expect(reliefs.count <= 2, "\(reliefs)")
+    #expect(try processorTime(process) - worked < 500)
+    stage.origin.plan("/a", .picture(png()))
+    #expect(try stage.fetch("/a")["ok"] == .bool(true))
+    try expectQuiet(stage)
+    try expectAlive(stage, as: process)
+  }
+}
+
+/// Programs in a unit's group that read more than they may keep, and wait for memory all the time.
+///
+/// What they read comes from a disk, and what they may hold is a limit of their own: nobody is
+/// killed, and the machine outside has enough.
+private final class Shortage {
+  private let machine: Machine
+  private let file = Project.path(".build/shortage-\(getpid())")
+  private let readers: pid_t
+
+  /// Does something while tasks of the unit wait.
+  static func during<Result>(
+    in machine: Machine, of unit: String, _ body: () throws -> Result
+  ) throws -> Result {
+    let shortage = try Shortage(in: machine, of: unit)
+    defer { shortage.end() }
+    return try body()
+  }
+
+  private init(in machine: Machine, of unit: String) throws {
+    guard access(machine.path("/mnt/memory"), F_OK) == 0 else {
+      throw TestFailure("there is no memory controller to make a shortage with")
+    }
+    self.machine = machine
+    // What is in memory already would be nobody's to wait for.
+    try machine.perform(
+      """
+      set -e
+      mkdir /mnt/memory/shortage
+      echo 16M >/mnt/memory/shortage/memory.limit_in_bytes
+      dd if=/dev/zero of=\(file) bs=1M count=256 conv=fsync status=none
+      dd of=\(file) oflag=nocache conv=notrunc,fdatasync count=0 status=none
+      """)
+    readers = try machine.begin(
+      """
+      echo $$ >/mnt/memory/shortage/cgroup.procs
+      echo $$ >/sys/fs/cgroup/system.slice/\(unit)/cgroup.procs
+      for number in 1 2 3 4 5 6; do
+        while :; do cat \(file) >/dev/null; done &
+      done
+      wait
+      """, within: 90)
+  }
+
+  /// Ends the readers, and what they start meanwhile.
+  private func end() {
+    _ = try? machine.run(
+      "while set -- $(cat /mnt/memory/shortage/cgroup.procs); [ $# -gt 0 ]; do kill -KILL $@; done")
+    _ = ChildProcess.wait(readers)
+    unlink(file)
+  }
+}

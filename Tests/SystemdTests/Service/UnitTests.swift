@@ -1,0 +1,17 @@
+import ImgdTestSupport
+import Testing
+
+/// The units as systemd sees them.
+@Suite(.machine) struct UnitTests {
+  @Test func `systemd has nothing to say about the units`() throws {
+    let stage = try ServiceStage()
+    let said = try stage.machine.perform("systemd-analyze verify imgd.service imgd.socket")
+    #expect(said == "")
+  }
+
+  @Test func `the service is shut off from what it does not need`() throws {
+    let stage = try ServiceStage()
+    let said = try stage.machine.perform("systemd-analyze security imgd.service --threshold=15")
+    #expect(said.contains("Overall exposure level for imgd.service: "))
+  }
+}
