@@ -64,7 +64,7 @@ extension DiskTier {
     if image.freshness.refusal != nil { return .noStore }
     if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
     if image.payload.count > min(limits.capacity, Int(UInt32.max)) { return .tooLarge }
-    if state == .readOnly { return isFull ? .full : .readOnly }
+    if state == .readOnly { return recovery.isFull ? .full : .readOnly }
     return stores.bytes > Self.mostOnTheWay ? .busy : nil
   }
 

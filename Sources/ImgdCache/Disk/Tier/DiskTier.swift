@@ -38,7 +38,7 @@ package final class DiskTier {
   let reader: Workshop<DiskReader>?
   /// The endings of file names, by the number of the format.
   let suffixes: [String]
-  private let path: String
+  let path: String
   private let wallAtStart: Int64
   private let startedAt: Instant
 
@@ -51,7 +51,7 @@ package final class DiskTier {
   /// Changes with every index: what was asked of an earlier one is not answered any more.
   var generation = 0
   /// A stop was not clean: bytes are compared with their checksum before they are used.
-  private(set) var trustsFiles = true
+  var trustsFiles = true
 
   var loads: [KeyDigest: [Waiter]] = [:]
   /// Keys that were removed while the index was still being read.
@@ -85,24 +85,17 @@ package final class DiskTier {
   var isDooming = false
   /// More has to go than was taken out in one tick.
   var isTrimming = false
-  private var touched: [(place: Int, number: UInt32)] = []
+  var touched: [(place: Int, number: UInt32)] = []
   var watch: ShelfWatch?
   /// Files that were seen in an earlier count than this have to be looked at again.
   var sightings: UInt32 = 1
   var heardAt: Instant?
   /// Files that are being looked at, and who waits for that.
   var looks: [UInt32: [() -> Void]] = [:]
-  private var retryPause = firstRetryPause
-  private var isRetrying = false
-  /// What stands in the way since the tier last worked.
-  private var toldTrouble: String?
-  /// That nothing can be written is for want of room.
-  private(set) var isFull = false
+  var recovery = Recovery()
 
   /// How long what is known of last uses may be lost by a crash.
   private static let recencyDelay = Duration.seconds(10)
-  private static let firstRetryPause = Duration.seconds(1)
-  private static let longestRetryPause = Duration.seconds(60)
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
   package init(
@@ -172,95 +165,7 @@ package final class DiskTier {
     writer?.stop()
   }
 
-  // MARK: Opening
-
-  private func open(_ directory: DiskDirectory) {
-    begin(generation: generation) { (writer) throws(DiskTrouble) in try writer.open(directory) }
-  }
-
-  /// Opens what the path leads to now, with an index that knows nothing yet.
-  func reopen(beginningAnew: Bool = false) {
-    forgetEverything()
-    isOpening = true
-    let path = self.path
-    // The lock goes when nobody holds the directory any more.
-    reader?.submit(
-      { $0.close() },
-      then: { [unowned self, generation] in
-        begin(generation: generation) { (writer) throws(DiskTrouble) in
-          try writer.reopen(path, beginningAnew: beginningAnew)
-        }
-      })
-  }
-
-  private func begin(
-    generation: Int, _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> DiskOpening
-  ) {
-    let job: @Sendable (DiskWriter) -> Result<DiskOpening, DiskTrouble> = { writer in
-      Result { () throws(DiskTrouble) in try open(writer) }
-    }
-    // Who asks meanwhile waits, as during a purge.
-    purging += 1
-    isOpening = true
-    writer?.submit(job) { [unowned self] result in
-      isOpening = false
-      if generation == self.generation {
-        switch result {
-        case .success(let opening): opened(opening)
-        case .failure(let trouble):
-          directory = nil
-          fail(trouble)
-        }
-      }
-      endPurge()
-    }
-  }
-
-  private func opened(_ opening: DiskOpening) {
-    if let reason = opening.loss { onNews(.trouble("\(reason); it is set aside")) }
-    directory = opening.directory
-    cleared = opening.cleared
-    isInPlace = true
-    watch = ShelfWatch(opening.directory)
-    sightings += 1
-    trustsFiles = opening.wasClean
-    troubleIsOver()
-    carryOutOwed()
-    let directory = opening.directory
-    reader?.submit(
-      { reader in
-        Result { () throws(DiskTrouble) in try reader.open(directory) }
-      },
-      then: { [unowned self, generation] result in
-        guard generation == self.generation else { return }
-        if case .failure(let trouble) = result { return fail(trouble) }
-        if !isLoaded { gather() }
-      })
-    if let records = opening.records { finishLoading(with: records) }
-    carryOut()
-    clearRest()
-    isLookedThrough = opening.wasClean
-    if !opening.wasClean { lookThrough(shelf: 0) }
-    sendStores()
-  }
-
-  private func forgetEverything() {
-    generation += 1
-    index = DiskIndex()
-    isLoaded = false
-    state = .off
-    directory = nil
-    watch = nil
-    promises = [:]
-    renewals = [:]
-    cleared = 0
-    toDoom = []
-    touched = []
-    removedWhileLoading = []
-    let waiting = loads.values.flatMap(\.self)
-    loads = [:]
-    for waiter in waiting { waiter.then(nil) }
-  }
+  // MARK: Work for the threads
 
   /// Asks the reader, unless what it is asked about has been replaced meanwhile.
   func ask<Answer: Sendable>(
@@ -298,66 +203,6 @@ package final class DiskTier {
         then(nil)
       }
     }
-  }
-
-  // MARK: Trouble
-
-  /// Something could not be done: what is broken is opened anew, at once or later.
-  func fail(_ trouble: DiskTrouble) {
-    tell(trouble)
-    switch trouble.kind {
-    case .gone where directory != nil: reopen()
-    case .indexLost where directory != nil: reopen(beginningAnew: true)
-    case .full, .readOnly, .broken, .gone, .indexLost:
-      // Nothing is told of what should have been purged.
-      state = directory == nil || !owed.isEmpty ? .off : .readOnly
-      isFull = trouble.kind == .full
-      refuseStores()
-      retryLater()
-    }
-  }
-
-  /// Whoever cannot mend it hears of it once, however often it is tried again.
-  private func tell(_ trouble: DiskTrouble) {
-    guard trouble.reason != toldTrouble else { return }
-    toldTrouble = trouble.reason
-    onNews(.trouble(trouble.reason))
-  }
-
-  private func troubleIsOver() {
-    state = .ok
-    retryPause = Self.firstRetryPause
-    guard toldTrouble != nil else { return }
-    toldTrouble = nil
-    onNews(.recovered)
-  }
-
-  private func retryLater() {
-    guard !isRetrying else { return }
-    isRetrying = true
-    loop.schedule(after: retryPause) { [unowned self] in
-      isRetrying = false
-      retry()
-    }
-    retryPause = min(retryPause * 2, Self.longestRetryPause)
-  }
-
-  private func retry() {
-    guard directory != nil else { return reopen() }
-    // The room may be taken by our own files, down to where not even the index can be written.
-    if isFull { _ = makeRoom(for: 0) }
-    let minFree = limits.minFree
-    order(
-      { (writer) throws(DiskTrouble) in try writer.probe(keepingFree: minFree) },
-      then: { [unowned self] answer in
-        guard answer != nil else { return }
-        troubleIsOver()
-        carryOutOwed()
-        doomSome()
-        clearRest()
-        carryOut()
-        sendStores()
-      })
   }
 
   // MARK: Recency
