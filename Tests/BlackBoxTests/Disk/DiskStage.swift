@@ -112,7 +112,11 @@ final class DiskStage {
 
   @discardableResult
   func play(_ text: String) throws -> [JSONValue] {
-    try client.play(text, origin: origin.url(""))
+    do {
+      return try client.play(text, origin: origin.url(""))
+    } catch let failure as TestFailure {
+      throw TestFailure("\(failure)\nimgd says: \(log)")
+    }
   }
 
   func ask(_ line: String) throws -> JSONValue {

@@ -117,20 +117,21 @@ extension DiskTier {
     _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int
   ) {
     let waiting = loads.removeValue(forKey: entry.digest) ?? []
-    guard purging == 0 else {
-      // What was read may be what is being purged.
-      afterPurge += waiting.map { waiter in { [unowned self] in fetchAgain(key, waiter) } }
-      return
+    let again = waiting.map { waiter in { [unowned self] in fetchAgain(key, waiter) } }
+    // What was read may be what is being purged.
+    guard purging == 0 else { return afterPurge += again }
+    // Or what has gone meanwhile, and some of those who wait have come for what is there now.
+    guard index.entry(at: place, number: entry.number) != nil else {
+      return again.forEach { look in look() }
     }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     for waiter in waiting { tell(waiter, image) }
   }
 
-  /// The image, if its entry is still there, and what has to be done if it is not whole.
+  /// The image, and what has to be done if it is not whole.
   private func image(
     from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
   ) -> CachedImage? {
-    guard index.entry(at: place, number: entry.number) != nil else { return nil }
     switch answer {
     case .loaded(let row, let payload):
       guard row.isOf(key),

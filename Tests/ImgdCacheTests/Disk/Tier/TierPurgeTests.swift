@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -142,6 +143,26 @@ import Testing
     stage.turn()
     #expect(answers.count == 3)
     #expect(answers.allSatisfy { $0 == nil })
+  }
+
+  @Test(arguments: [false, true])
+  func `who comes while the picture before it is read gets the one that is there`(
+    isPurged: Bool
+  ) throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), body(1_000), on: stage))
+    let mayRead = Shared(false)
+    stage.tier.reader?.submit({ _ in mayRead.wait { $0 ? true : nil } })
+    var found: [Int?] = []
+    let ask = { _ = stage.tier.fetch(key(url(1))) { found.append($0?.payload.count) } }
+    ask()
+    if isPurged { stage.tier.purge(PurgeFilter(), soft: false) { _ in } }
+    stage.tier.add(photo(url(1), body(2_000), on: stage))
+    while !stage.tier.stores.all.isEmpty { stage.loop.tick(waiting: true) }
+    ask()
+    mayRead.with { $0 = true }
+    stage.turn()
+    #expect(found == [2_000, 2_000])
   }
 
   @Test func whatIsStoredBehindAPurgeStays() throws {
