@@ -259,6 +259,7 @@ final class Daemon {
   /// Everybody who waits still gets a last line, as far as it can be sent at once.
   private func endNow() {
     pipeline.endAll(.shuttingDown)
+    server.refuseStanding(.shuttingDown)
     loop.atTickEnd { [unowned self] in loop.stop() }
   }
 }

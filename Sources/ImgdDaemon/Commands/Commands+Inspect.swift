@@ -59,9 +59,9 @@ extension Commands {
           describe(image, in: &line)
         }
       }
-      session.standBy()
+      let ticket = session.standBy(id: id)
       pipeline.disk.look(for: key) { [self] entry in
-        session.resume {
+        session.resume(ticket) {
           session.reply(id: id) { line in
             line.field("tier", entry == nil ? "none" : Tier.disk.rawValue)
             line.field("url", url.text)
@@ -107,10 +107,10 @@ extension Commands {
   private func diskEntries(
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
   ) {
-    session.standBy()
+    let ticket = session.standBy(id: id)
     pipeline.disk.page(after: cursor, limit: entries.limit, prefix: entries.prefix) {
       [self] page in
-      session.resume {
+      session.resume(ticket) {
         session.reply(id: id) { line in
           line.array("entries") { line in
             for entry in page.entries {

@@ -6,10 +6,10 @@ extension Commands {
   func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
-      session.standBy()
+      let ticket = session.standBy(id: id)
       pipeline.purge(filter, tiers: purge.tier, marksOnly: purge.soft) {
         memory, disk in
-        session.resume {
+        session.resume(ticket) {
           Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, id: id, to: session)
         }
       }

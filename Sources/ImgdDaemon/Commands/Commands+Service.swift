@@ -38,16 +38,13 @@ extension Commands {
     guard !pipeline.isDraining else {
       return session.refuse(id: id, receipt: nil, .shuttingDown)
     }
-    guard session.hasRoomToCollect else {
+    guard session.hasRoomToStandBy else {
       return session.refuse(
         id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
     }
-    session.collecting += 1
-    reloader.reload { [weak session] answer in
-      guard let session, session.isOpen else { return }
-      session.collecting -= 1
-      session.reply(answer, id: id)
-      session.workEnded()
+    let ticket = session.standBy(id: id)
+    reloader.reload { answer in
+      session.resume(ticket) { session.reply(answer, id: id) }
     }
   }
 

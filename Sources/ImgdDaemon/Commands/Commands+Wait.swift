@@ -9,13 +9,13 @@ extension Commands {
         return session.refuse(
           id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
-      guard session.hasRoomToCollect else {
+      guard session.hasRoomToStandBy else {
         return session.refuse(
           id: id, receipt: wait.receipt, .tooManyReceipts(limit: session.limits.receipts))
       }
-      session.collecting += 1
+      let ticket = session.standBy(id: id, receipt: wait.receipt)
       return job.collectors.append(
-        FetchJob.Collector(session: session, id: id, delivery: wait.delivery))
+        FetchJob.Collector(session: session, ticket: ticket, id: id, delivery: wait.delivery))
     }
     guard let kept = pipeline.outcome(of: wait.receipt) else {
       return session.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))

@@ -46,20 +46,28 @@ extension ClientSession {
 
 extension ClientSession {
   /// Lets a command wait for what is not known yet: a connection is not idle meanwhile.
-  func standBy() {
-    collecting += 1
+  func standBy(id: RequestID, receipt: ReceiptID? = nil) -> StandingCommands.Ticket {
+    standing.add(StandingCommands.Command(id: id, receipt: receipt))
   }
 
-  /// Ends the waiting of a command with its answer, unless nobody is there to hear it.
-  func resume(_ answer: () -> Void) {
-    guard isOpen else { return }
-    collecting -= 1
+  /// Ends the waiting of a command with its answer, unless nobody is there to hear it, or it has been
+  /// refused meanwhile.
+  func resume(_ ticket: StandingCommands.Ticket, _ answer: () -> Void) {
+    guard isOpen, standing.take(ticket) else { return }
     answer()
     workEnded()
   }
 
   /// Whether one more command may stand by.
-  var hasRoomToCollect: Bool { collecting < limits.receipts }
+  var hasRoomToStandBy: Bool { standing.count < limits.receipts }
+
+  /// Ends the waiting of all commands.
+  func refuseStanding(_ error: WireError) {
+    for command in standing.takeAll() {
+      refuse(id: command.id, receipt: command.receipt, error)
+    }
+    workEnded()
+  }
 
   /// Notes what somebody did to everybody's cache, and who it was.
   func log(_ subject: Log.Subject, _ deed: String, _ fields: Log.Field...) {

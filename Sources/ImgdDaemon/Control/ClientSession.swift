@@ -46,8 +46,7 @@ final class ClientSession {
   var slots = Slots()
   /// Fetches that were begun here and have not ended, detached ones too.
   var live = 0
-  /// `wait` and `reload` commands that stand by.
-  var collecting = 0
+  var standing = StandingCommands()
   var subscription: Subscription?
   private var postponed = Fifo<FetchReply>()
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
@@ -215,7 +214,7 @@ final class ClientSession {
   }
 
   /// Whether something is under way to the client, or a command stands by for its answer.
-  var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || collecting > 0 }
+  var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || !standing.isEmpty }
 
   private func deliverPostponed() {
     while isOpen, !isFull, let reply = postponed.popFirst() {
@@ -292,7 +291,7 @@ final class ClientSession {
 
   /// Whether something will still be written without being asked for.
   private var hasWork: Bool {
-    !jobs.isEmpty || collecting > 0 || subscription != nil || !postponed.isEmpty
+    !jobs.isEmpty || !standing.isEmpty || subscription != nil || !postponed.isEmpty
   }
 
   /// Something the client waited for has ended.

@@ -81,6 +81,11 @@ final class ControlServer {
 
   // MARK: Ending
 
+  /// Answers every command that stands by.
+  func refuseStanding(_ error: WireError) {
+    for session in sessions.values { session.refuseStanding(error) }
+  }
+
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
     commands.forget(session)

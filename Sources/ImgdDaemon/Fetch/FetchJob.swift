@@ -18,6 +18,7 @@ final class FetchJob {
   /// A `wait` command that stands by for the outcome.
   struct Collector {
     weak var session: ClientSession?
+    let ticket: StandingCommands.Ticket
     let id: RequestID
     /// Instead of the form that the fetch asked for.
     let delivery: Delivery?

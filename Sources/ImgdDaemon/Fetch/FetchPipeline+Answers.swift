@@ -47,9 +47,9 @@ extension FetchPipeline {
       reply.path = FetchReply.Path(lending)
       return session.write(reply)
     }
-    session.standBy()
+    let ticket = session.standBy(id: reply.id, receipt: reply.receipt)
     disk.whenSettled(image) { [unowned self] in
-      session.resume { deliverPath(reply, to: session) }
+      session.resume(ticket) { deliverPath(reply, to: session) }
     }
   }
 

@@ -340,10 +340,10 @@ final class FetchPipeline {
 
   private func serveCollectors(of job: FetchJob, with outcome: FetchOutcome) {
     for collector in job.collectors {
-      guard let session = collector.session, session.isOpen else { continue }
-      session.collecting -= 1
-      answer(outcome, of: job, to: session, id: collector.id, as: collector.delivery)
-      session.workEnded()
+      guard let session = collector.session else { continue }
+      session.resume(collector.ticket) {
+        answer(outcome, of: job, to: session, id: collector.id, as: collector.delivery)
+      }
     }
     if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
   }

@@ -63,6 +63,27 @@ import Testing
     expectClosedIndex()
   }
 
+  @Test func `a second signal leaves nobody without a line who waits for the disk`() throws {
+    let client = try stage.connect()
+    let process = try machine.process()
+    let holds = try ["imgd-reader", "imgd-disk"].map { try ThreadHold($0, of: process) }
+    try stage.begin(
+      #"{"cmd":"entries","id":1,"tier":"disk"}"#, #"{"cmd":"purge","id":2,"tier":"disk"}"#,
+      on: client)
+    kill(process, SIGTERM)
+    try machine.waitUntil(is: "deactivating")
+    kill(process, SIGTERM)
+    try stage.play(
+      #"""
+      < {"id":1,"ok":false,"error":{"code":"shutting_down"}}
+      < {"id":2,"ok":false,"error":{"code":"shutting_down"}}
+      """#, on: client)
+    for hold in holds { hold.letGo() }
+    try machine.waitUntil(is: "inactive")
+    #expect(try machine.property("Result") == "success")
+    expectClosedIndex()
+  }
+
   @Test func `clients that come back after restarts lose no picture that was stored`() throws {
     let pictures = 60
     for number in 0..<pictures { stage.origin.plan("/\(number)", .picture(png())) }
