@@ -49,6 +49,16 @@ import Testing
     #expect(access(machine.path("/run/imgd"), F_OK) != 0)
   }
 
+  @Test func `an image that is made without a systemd that runs has the user`() throws {
+    try machine.perform("userdel imgd 2>/dev/null; ! getent passwd imgd")
+    try machine.perform(
+      """
+      unshare --mount sh -c 'mount -t tmpfs tmpfs /run && \
+        make --silent --directory=\(Project.root) install && test -z "$(ls /run)"'
+      """)
+    try machine.perform("getent passwd imgd && getent group imgd")
+  }
+
   @Test(arguments: ["opt", "", "'/opt/a\"b'", "'/opt/a;b'"])
   func `a prefix that cannot be is refused before anything is done`(prefix: String) throws {
     let (status, output) = try machine.run(
