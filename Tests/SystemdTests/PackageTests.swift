@@ -62,6 +62,25 @@ import Testing
     #expect(try machine.perform("ls -A /var/cache/imgd") == "")
   }
 
+  @Test func `a purge from another root leaves this machine alone`() throws {
+    defer { origin.stop() }
+    origin.plan("/a", .picture(png()))
+    try install(version: "0.0.1")
+    let kept = try fetch()
+    let dpkg = "dpkg --root=/tmp/other --force-script-chrootless --force-depends --no-triggers"
+    try machine.perform(
+      """
+      mkdir -p /tmp/other/etc /tmp/other/run/imgd /tmp/other/var/lib/dpkg/updates \
+        /tmp/other/var/lib/dpkg/info
+      touch /tmp/other/var/lib/dpkg/status
+      \(dpkg) --install /tmp/packages/*.deb && \(dpkg) --purge imgd
+      """)
+    #expect(try machine.perform("find /tmp/other -name imgd -not -path '*/dpkg/*'") == "")
+    #expect(access(machine.path(kept), F_OK) == 0)
+    #expect(access(machine.path("/etc/imgd/imgd.conf"), F_OK) == 0)
+    try expectService()
+  }
+
   private func install(version: String) throws {
     // Who makes the package is not root, and need not be the owner of the tree either. It is for this
     // test alone: how small it is does not matter.
