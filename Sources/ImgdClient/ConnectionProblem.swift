@@ -31,7 +31,7 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
       "there is no socket \(path): imgd is not running, or listens elsewhere"
     case .notListening(let path): "nobody listens on \(path): imgd is not running"
     case .notPermitted(let path):
-      "no permission to connect to \(path): members of the group imgd have it"
+      "no permission to connect to \(path): members of the group imgd have it, from their next login on"
     case .closed(let path): "imgd at \(path) closed the connection before it had answered"
     case .silent(let path): "imgd at \(path) did not answer in time"
     case .strange(let path, let what): "what listens on \(path) is not imgd: \(what)"

@@ -129,7 +129,7 @@ enum StartProblem: Error, CustomStringConvertible {
     switch self {
     case .listening(.taken): EX_UNAVAILABLE
     case .listening(.pathTooLong): EX_CONFIG
-    case .listening(.notASocket): EX_CANTCREAT
+    case .listening(.notASocket), .listening(.noPlace): EX_CANTCREAT
     case .listening(.notListening): EX_CONFIG
     case .listening(.system): EX_CANTCREAT
     case .directory(.taken): EX_UNAVAILABLE

@@ -18,6 +18,8 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case taken(path: String)
   case notASocket(path: String)
   case pathTooLong(path: String, limit: Int)
+  /// No more than the last directory of the path is made.
+  case noPlace(path: String)
   /// What was inherited under the name of a socket is something else.
   case notListening(descriptor: CInt)
   case system(SystemFailure)
@@ -28,6 +30,9 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .notASocket(let path): "\(path) exists and is not a socket; it is left as it is"
     case .pathTooLong(let path, let limit):
       "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
+    case .noPlace(let path):
+      "no socket can be made at \(path): make the directories that it is in, "
+        + "or name another place with --socket"
     case .notListening(let descriptor):
       "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
         + "the socket unit needs ListenStream= with a path"
@@ -58,8 +63,8 @@ package final class UnixListener {
     self.path = path
     isInherited = false
     let lock: FileDescriptor
+    try Self.makeDirectory(of: path)
     do throws(SystemFailure) {
-      try Self.makeDirectory(of: path)
       lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
     } catch { throw .system(error) }
     guard linux_lock_exclusive(lock.number) == 0 else {
@@ -161,13 +166,13 @@ package final class UnixListener {
 
   // MARK: Binding
 
-  private static func makeDirectory(of path: String) throws(SystemFailure) {
+  private static func makeDirectory(of path: String) throws(ListenProblem) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else {
       return
     }
     let directory = String(path[..<slash])
     guard unsafe mkdir(directory, 0o755) != 0, errno != EEXIST else { return }
-    throw SystemFailure("mkdir", directory)
+    throw errno == ENOENT ? .noPlace(path: path) : .system(SystemFailure("mkdir", directory))
   }
 
   private static func open(_ path: String, _ flags: CInt) throws(SystemFailure) -> FileDescriptor {

@@ -49,6 +49,28 @@ import Testing
     #expect(access(machine.path("/run/imgd"), F_OK) != 0)
   }
 
+  @Test func `what is installed over another can be started at any moment`() throws {
+    try make("install")
+    try machine.perform(
+      """
+      while ! [ -e /tmp/enough ]; do imgctl --version >/dev/null || echo broken; done >/tmp/said 2>&1 &
+      for time in 1 2 3; do make --silent --directory=\(Project.root) install; done
+      touch /tmp/enough; wait
+      """)
+    #expect(read(machine.path("/tmp/said")) == "")
+    #expect(try machine.perform("find /usr/local/bin /usr/local/lib -name '*.new'") == "")
+  }
+
+  @Test func `an image that is made without a systemd that runs has the user`() throws {
+    try machine.perform("userdel imgd 2>/dev/null; ! getent passwd imgd")
+    try machine.perform(
+      """
+      unshare --mount sh -c 'mount -t tmpfs tmpfs /run && \
+        make --silent --directory=\(Project.root) install && test -z "$(ls /run)"'
+      """)
+    try machine.perform("getent passwd imgd && getent group imgd")
+  }
+
   @Test(arguments: ["opt", "", "'/opt/a\"b'", "'/opt/a;b'"])
   func `a prefix that cannot be is refused before anything is done`(prefix: String) throws {
     let (status, output) = try machine.run(

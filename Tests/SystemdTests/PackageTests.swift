@@ -49,13 +49,49 @@ import Testing
     #expect(links == "")
   }
 
+  @Test func `a cache on a disk of its own is no obstacle to a purge`() throws {
+    defer { origin.stop() }
+    origin.plan("/a", .picture(png()))
+    try machine.perform("mkdir /var/cache/imgd && mount -t tmpfs tmpfs /var/cache/imgd")
+    try install(version: "0.0.1")
+    let kept = try fetch()
+    #expect(kept.hasPrefix("/var/cache/imgd/"))
+
+    try machine.perform("dpkg --no-triggers --purge imgd")
+    #expect(try machine.run("dpkg-query -W imgd").status == 1)
+    #expect(try machine.perform("ls -A /var/cache/imgd") == "")
+  }
+
+  @Test func `a purge from another root leaves this machine alone`() throws {
+    defer { origin.stop() }
+    origin.plan("/a", .picture(png()))
+    try install(version: "0.0.1")
+    let kept = try fetch()
+    let dpkg = "dpkg --root=/tmp/other --force-script-chrootless --force-depends --no-triggers"
+    try machine.perform(
+      """
+      mkdir -p /tmp/other/etc /tmp/other/run/imgd /tmp/other/var/lib/dpkg/updates \
+        /tmp/other/var/lib/dpkg/info
+      touch /tmp/other/var/lib/dpkg/status
+      \(dpkg) --install /tmp/packages/*.deb && \(dpkg) --purge imgd
+      """)
+    #expect(try machine.perform("find /tmp/other -name imgd -not -path '*/dpkg/*'") == "")
+    #expect(access(machine.path(kept), F_OK) == 0)
+    #expect(access(machine.path("/etc/imgd/imgd.conf"), F_OK) == 0)
+    try expectService()
+  }
+
   private func install(version: String) throws {
-    // The package is for this test alone: how small it is does not matter.
+    // Who makes the package is not root, and need not be the owner of the tree either. It is for this
+    // test alone: how small it is does not matter.
     try machine.perform(
       """
       cd \(Project.root)
       export DPKG_DEB_COMPRESSOR_TYPE=none
-      package=$(debian/pack /tmp/packages \(version)) && dpkg --no-triggers --install $package
+      install -d -o nobody /tmp/packages
+      package=$(setpriv --reuid=nobody --regid=nogroup --clear-groups \
+        --inh-caps=+dac_read_search --ambient-caps=+dac_read_search \
+        debian/pack /tmp/packages \(version)) && dpkg --no-triggers --install $package
       """, within: 180)
     #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)
   }

@@ -23,6 +23,10 @@ extension Exchange {
       return TransferFailure(.timeout(.connect), "no connection to \(host) within \(limit)")
     case CURLE_OUT_OF_MEMORY:
       return TransferFailure(.unavailable, "out of memory")
+    case CURLE_SSL_CACERT_BADFILE:
+      let file = request.settings.caFile
+      return TransferFailure(
+        .tls, "no trust in anybody: imgd cannot read certificates from \(file)")
     case _ where code.isAboutTLS:
       return TransferFailure(.tls, "no trust in \(host): \(reason(code))")
     case _ where code.isAboutConnection:
@@ -64,7 +68,7 @@ extension CURLcode {
   fileprivate var isAboutTLS: Bool {
     switch self {
     case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
-      CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_CIPHER, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED,
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_SHUTDOWN_FAILED,
       CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:

@@ -64,7 +64,11 @@ struct EncryptedTests {
     let system = try TransferBench()
     #expect(try system.failure(nginx.url(.good, "/a.png")).kind == .tls)
     let missing = try bench { $0.caFile = "/nowhere/ca.pem" }
-    #expect(try missing.failure(nginx.url(.good, "/a.png")).kind == .tls)
+    let failure = try missing.failure(nginx.url(.good, "/a.png"))
+    #expect(failure.kind == .tls)
+    // The daemon is at fault here, and not the origin.
+    #expect(failure.message.contains("cannot read certificates from /nowhere/ca.pem"))
+    #expect(!failure.message.contains("127.0.0.1"))
   }
 
   @Test("are not mistaken for plain ones")

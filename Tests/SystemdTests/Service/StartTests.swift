@@ -67,6 +67,21 @@ import Testing
     #expect(try stage.machine.property("NRestarts") == "0")
   }
 
+  @Test func `what systemd itself cannot set up is a failure that is seen, and not tried for ever`()
+    throws
+  {
+    let stage = try ServiceStage(unit: "[Service]\nReadWritePaths=/srv/nowhere\n")
+    #expect(try stage.machine.run("systemctl start imgd.service").status != 0)
+    try stage.machine.waitUntil(is: "failed")
+    #expect(try stage.machine.property("NRestarts") == "0")
+    // Who comes now is not left to wait.
+    #expect(try stage.machine.run("imgctl ping", within: 20).status == 3)
+
+    try stage.machine.perform("mkdir /srv/nowhere")
+    try stage.machine.perform("systemctl reset-failed imgd.service imgd.socket")
+    try stage.start()
+  }
+
   @Test func `group members may talk to it, and others may not`() throws {
     let stage = try ServiceStage()
     try stage.start()
