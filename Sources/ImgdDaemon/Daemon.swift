@@ -252,6 +252,7 @@ final class Daemon {
     isStopping = true
     service.beginsStop()
     server.stopListening()
+    reloader.stop()
     pipeline.drain { [unowned self] in stopWhenSent() }
     loop.schedule(after: Self.drainLimit) { [unowned self] in endNow() }
   }
