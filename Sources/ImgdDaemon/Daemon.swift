@@ -70,7 +70,7 @@ final class Daemon {
       hub = parts.hub
       reloader = try Reloader(source: source, current: configuration, loop: loop)
       let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
-      service = Service(manager, status: status)
+      service = Service(manager, status: status, loop: loop)
       handover = MemoryHandover(
         manager, of: pipeline.memory, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
