@@ -57,7 +57,9 @@ final class ManagedDaemon: @unchecked Sendable {
         BuiltProduct.path(of: "imgd"),
       ]
         + ["--socket", socket, "--cache-directory", directory + "/cache"]
-        + ["--config", directory + "/imgd.conf"] + settings.flatMap { ["--set", $0] },
+        + ["--config", directory + "/imgd.conf"]
+        // As for every daemon of a test: the memory of the machine is not for it to feel.
+        + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] },
       output: directory + "/log",
       environment: ["PATH=/usr/bin:/bin"] + variables
         + (withManager ? ["NOTIFY_SOCKET=\(directory)/notify"] : [])
