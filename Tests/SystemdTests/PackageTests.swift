@@ -56,7 +56,7 @@ import Testing
       cd \(Project.root)
       export DPKG_DEB_COMPRESSOR_TYPE=none
       package=$(debian/pack /tmp/packages \(version)) && dpkg --no-triggers --install $package
-      """, within: 180)
+      """, within: 600)
     #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)
   }
 
