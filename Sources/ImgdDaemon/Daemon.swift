@@ -70,7 +70,7 @@ final class Daemon {
       hub = parts.hub
       reloader = try Reloader(source: source, current: configuration, loop: loop)
       let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
-      service = Service(manager, status: status)
+      service = Service(manager, status: status, loop: loop)
       handover = MemoryHandover(
         manager, of: pipeline.memory, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
@@ -252,6 +252,7 @@ final class Daemon {
     isStopping = true
     service.beginsStop()
     server.stopListening()
+    reloader.stop()
     pipeline.drain { [unowned self] in stopWhenSent() }
     loop.schedule(after: Self.drainLimit) { [unowned self] in endNow() }
   }

@@ -8,6 +8,8 @@ final class Reloader {
     case changedButFor([String], waiting: [String])
     /// All that is wrong, in one line: so it goes to clients and into the status.
     case refused(String)
+    /// The daemon stops, and has not read it.
+    case stopping
 
     /// Why nothing has changed; nil when the configuration was good.
     var refusal: String? {
@@ -22,6 +24,7 @@ final class Reloader {
   /// Who waits for the next reading; what is being read may be older than the wish.
   private var waiting: [(Answer) -> Void] = []
   private var isReading = false
+  private var isStopped = false
   private(set) var current: Configuration
   /// Told when the reading begins.
   var onBegin: () -> Void = {}
@@ -41,8 +44,17 @@ final class Reloader {
   ///
   /// Who asks while it is read waits until it has been read once more.
   func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
+    guard !isStopped else { return answered(.stopping) }
     waiting.append(answered)
     if !isReading { begin() }
+  }
+
+  /// Begins no reading any more: who waits for one is told so. One that is under way ends.
+  func stop() {
+    isStopped = true
+    let asking = waiting
+    waiting = []
+    for answered in asking { answered(.stopping) }
   }
 
   private func begin() {

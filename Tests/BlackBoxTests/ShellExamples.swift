@@ -46,11 +46,11 @@ struct ShellExamples {
       .held(at: gate, then: .picture(TestPicture.jpeg(width: 640, height: 480))))
     let shell = try type(try command("One picture: what it is."))
     #expect(gate.waitUntilReached())
-    // Five spaces, a quarter of a second each, on a connection that waits in the same way.
+    // Three spaces, a quarter of a second each, on a connection that waits in the same way.
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a.jpg"}"#)
     stage.client.halfClose()
     var spaces = 0
-    while spaces < 5 { spaces += try stage.client.receiveRaw().count }
+    while spaces < 3 { spaces += try stage.client.receiveRaw().count }
     gate.open()
     #expect(ChildProcess.wait(shell) == 0)
     let said = try JSONValue(parsing: read(stage.daemon.directory + "/said") ?? "")

@@ -106,17 +106,16 @@ import Testing
     }
   }
 
-  @Test func aFileInTheWayIsLeftAsItIs() {
-    do { _ = FileDescriptor(owning: open(path, O_WRONLY | O_CREAT, 0o600)) }
-    let refused = "\(path) exists and is not a socket; it is left as it is"
-    #expect(problem(at: path) == refused)
+  /// Each at a path of its own: a process that is just being started may hold the lock of the last.
+  @Test(arguments: ["file", "link", "directory"])
+  func aFileInTheWayIsLeftAsItIs(kind: String) {
+    switch kind {
+    case "file": _ = FileDescriptor(owning: open(path, O_WRONLY | O_CREAT, 0o600))
+    case "link": symlink("/dev/null", path)
+    default: mkdir(path, 0o700)
+    }
+    #expect(problem(at: path) == "\(path) exists and is not a socket; it is left as it is")
     #expect(exists(path))
-    unlink(path)
-    symlink("/dev/null", path)
-    #expect(problem(at: path) == refused)
-    unlink(path)
-    mkdir(path, 0o700)
-    #expect(problem(at: path) == refused)
   }
 
   @Test func theLockIsNoWayToAnotherFile() {

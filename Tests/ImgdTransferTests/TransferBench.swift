@@ -27,7 +27,7 @@ final class TransferBench: Sendable {
   @discardableResult
   func begin(
     _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15), keepsPartial: Bool = true
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60), keepsPartial: Bool = true
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -47,7 +47,7 @@ final class TransferBench: Sendable {
 
   func fetch(
     _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(15)
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60)
   ) throws -> TransferResult {
     let serial = begin(
       url, headers: headers, credentials: credentials, maxBytes: maxBytes, deadline: deadline)
@@ -59,7 +59,7 @@ final class TransferBench: Sendable {
 
   func failure(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
-    deadline: Duration = .seconds(15)
+    deadline: Duration = .seconds(60)
   ) throws -> TransferFailure {
     let serial = begin(url, headers: headers, maxBytes: maxBytes, deadline: deadline)
     guard case .failed(let failure) = try outcome(of: serial) else {

@@ -92,7 +92,7 @@ import Testing
       package=$(setpriv --reuid=nobody --regid=nogroup --clear-groups \
         --inh-caps=+dac_read_search --ambient-caps=+dac_read_search \
         debian/pack /tmp/packages \(version)) && dpkg --no-triggers --install $package
-      """, within: 180)
+      """, within: 600)
     #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)
   }
 

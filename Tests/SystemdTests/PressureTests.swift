@@ -229,7 +229,7 @@ import Testing
     try fill(stage)
     let resident = try stage.stats("process", "rss_bytes")
     let client = try subscribe(stage)
-    client.patience = .seconds(60)
+    client.patience = .seconds(120)
     let worked = try processorTime(process)
     let event = try Shortage.during(in: stage.machine, of: "imgd.service") { try client.receive() }
 
@@ -256,7 +256,7 @@ import Testing
 /// killed, and the machine outside has enough.
 private final class Shortage {
   private let machine: Machine
-  private let file = Project.path(".build/shortage-\(getpid())")
+  private let file: String
   private let readers: pid_t
 
   /// Does something while tasks of the unit wait.
@@ -273,6 +273,8 @@ private final class Shortage {
       throw TestFailure("there is no memory controller to make a shortage with")
     }
     self.machine = machine
+    // Each machine's own: there may be two at a time.
+    file = Project.path(".build/shortage-\(machine.number)")
     // What is in memory already would be nobody's to wait for.
     try machine.perform(
       """
@@ -281,7 +283,7 @@ private final class Shortage {
       echo 16M >/mnt/memory/shortage/memory.limit_in_bytes
       dd if=/dev/zero of=\(file) bs=1M count=256 conv=fsync status=none
       dd of=\(file) oflag=nocache conv=notrunc,fdatasync count=0 status=none
-      """)
+      """, within: 180)
     readers = try machine.begin(
       """
       echo $$ >/mnt/memory/shortage/cgroup.procs
@@ -290,7 +292,7 @@ private final class Shortage {
         while :; do cat \(file) >/dev/null; done &
       done
       wait
-      """, within: 90)
+      """, within: 180)
   }
 
   /// Ends the readers, and what they start meanwhile.

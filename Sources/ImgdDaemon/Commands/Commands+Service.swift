@@ -90,6 +90,7 @@ extension ClientSession {
   fileprivate func reply(_ answer: Reloader.Answer, id: RequestID) {
     switch answer {
     case .refused(let reason): refuse(id: id, receipt: nil, .badConfiguration(reason))
+    case .stopping: refuse(id: id, receipt: nil, .shuttingDown)
     case .changed(let keys): reply(id: id, changed: keys, waiting: [])
     case .changedButFor(let keys, let waiting): reply(id: id, changed: keys, waiting: waiting)
     }

@@ -12,12 +12,16 @@ final class MemoryHandover {
   static let bodiesName = "imgd-hot"
   /// How long the manager may take to hear of it, at the end.
   private static let patience = Duration.seconds(2)
+  /// When a manager that was too busy is told again to forget something.
+  private static let pauseForManager = Duration.seconds(1)
 
   private let manager: ServiceManager
   private let memory: MemoryTier
   private let loop: EventLoop
   private let mostDescriptors: Int
+  /// Whether the manager may have something of ours.
   private var hasLeft = false
+  private var forgetting: Timer?
   private var indices: [Payload]
   private var bodies: [Payload]
 
@@ -34,23 +38,26 @@ final class MemoryHandover {
     self.memory = memory
     self.mostDescriptors = manager.isPresent ? mostDescriptors : 0
     self.loop = loop
-    forget()
+    if !takeBack(within: ServiceManager.patience) { forgetLater() }
   }
 
-  /// Leaves a snapshot, which counts only if a clean stop follows.
+  /// Leaves a snapshot, which counts only if a clean stop follows. Clients are served meanwhile, so
+  /// a manager that is busy is left alone.
   func leaveSnapshot() {
-    leave(isClean: false)
+    leave(isClean: false, within: .zero)
   }
 
   /// Leaves all that is to be taken over; nothing may happen in the memory tier after it.
   func leaveForGood() {
-    leave(isClean: true)
+    forgetting?.cancel()
+    leave(isClean: true, within: ServiceManager.timeToKeep)
     if hasLeft { _ = manager.waitUntilHeard(atMost: Self.patience) }
   }
 
-  private func leave(isClean: Bool) {
+  private func leave(isClean: Bool, within time: Duration) {
     guard mostDescriptors > 0 else { return }
-    forget()
+    // Beside what is there already it would be one of two, of which nobody knows which counts.
+    guard takeBack(within: min(time, ServiceManager.patience)) else { return forgetLater() }
     let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
     guard
       let handover = try? memory.handover(
@@ -59,17 +66,29 @@ final class MemoryHandover {
     else { return }
     hasLeft = true
     // The index first: what comes beyond the manager's limit is lost, and may be.
-    guard manager.keep([handover.index], named: Self.indexName),
-      manager.keep(handover.bodies, named: Self.bodiesName)
+    guard manager.keep([handover.index], named: Self.indexName, within: time),
+      manager.keep(handover.bodies, named: Self.bodiesName, within: time)
     else { return forget() }
   }
 
   /// Takes back what has been left, when it is no longer to be taken over, or its memory is wanted.
   func forget() {
-    guard hasLeft else { return }
-    hasLeft = false
-    manager.forget(named: Self.indexName)
-    manager.forget(named: Self.bodiesName)
+    if !takeBack(within: .zero) { forgetLater() }
+  }
+
+  /// Answers whether the manager has nothing of ours any more.
+  private func takeBack(within time: Duration) -> Bool {
+    guard hasLeft, manager.isPresent else { return true }
+    hasLeft =
+      !(manager.forget(named: Self.indexName, within: time)
+      && manager.forget(named: Self.bodiesName, within: time))
+    return !hasLeft
+  }
+
+  /// It waits for nobody: clients are served meanwhile.
+  private func forgetLater() {
+    forgetting?.cancel()
+    forgetting = loop.schedule(after: Self.pauseForManager) { [unowned self] in forget() }
   }
 
   /// Takes over what the daemon before has left.

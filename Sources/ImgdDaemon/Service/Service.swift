@@ -11,21 +11,34 @@ final class Service {
   private static let timeToDrain = Duration.seconds(20)
   private static let timeToClose = Duration.seconds(30)
 
+  /// When a manager that was too busy to hear that the service is ready is told again: it would
+  /// end, in time, what it thinks has never got there.
+  private static let pauseForManager = Duration.seconds(1)
+
   let manager: ServiceManager
   private let status: StatusLine
+  private let loop: EventLoop
   private var watchdog: Watchdog?
+  private var readyAgain: Timer?
 
-  init(_ manager: ServiceManager, status: StatusLine) {
+  init(_ manager: ServiceManager, status: StatusLine, loop: EventLoop) {
     self.manager = manager
     self.status = status
+    self.loop = loop
   }
 
   /// The socket listens and the cache answers.
   func isReady() {
-    manager.ready(status: status.text())
+    tellReady(status.text())
+  }
+
+  private func tellReady(_ text: String) {
+    guard !manager.ready(status: text) else { return }
+    readyAgain = loop.schedule(after: Self.pauseForManager) { [unowned self] in tellReady(text) }
   }
 
   func beginsReload() {
+    readyAgain?.cancel()
     manager.reloading()
   }
 
@@ -33,11 +46,12 @@ final class Service {
   func endsReload(refused reason: String?) {
     // The stop is the last word: a reload that ends after it is not told.
     guard !status.isClosed else { return }
-    manager.ready(status: reason.map { "still with the old configuration: \($0)" } ?? status.text())
+    tellReady(reason.map { "still with the old configuration: \($0)" } ?? status.text())
   }
 
   func beginsStop() {
     status.close()
+    readyAgain?.cancel()
     manager.stopping(status: "finishing what runs")
     manager.extendTimeout(by: Self.timeToDrain)
   }

@@ -25,9 +25,11 @@ package final class ServiceManager: Sendable {
 
   // MARK: How the service is
 
-  /// It serves, after a start or a reload.
-  package func ready(status: String) {
-    insist("READY=1\n" + Self.status(status))
+  /// It serves, after a start or a reload. Answers whether that is said; where it is not, the
+  /// manager is too busy to hear it, and has to be told again.
+  @discardableResult
+  package func ready(status: String) -> Bool {
+    !Self.passes(insist("READY=1\n" + Self.status(status)))
   }
 
   /// What goes on, in words for everybody on the machine.
@@ -73,28 +75,32 @@ package final class ServiceManager: Sendable {
   /// Gives descriptors to the manager, to be handed to the next process under a name.
   ///
   /// Answers whether the manager was told; it keeps as many as its own limit allows.
-  package func keep(_ descriptors: [CInt], named name: String) -> Bool {
-    let deadline = Instant.current + Self.timeToKeep
+  package func keep(
+    _ descriptors: [CInt], named name: String, within time: Duration = timeToKeep
+  ) -> Bool {
+    let deadline = Instant.current + time
     var rest = descriptors[...]
     while !rest.isEmpty {
       let some = Array(rest.prefix(Int(LINUX_MOST_DESCRIPTORS)))
       // It need not watch them: none of them ever hangs up.
       let text = "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)"
-      guard insist(text, some, until: deadline) else { return false }
+      guard insist(text, some, until: deadline) == 0 else { return false }
       rest = rest.dropFirst(some.count)
     }
     return true
   }
 
   /// The same with the memfds of payloads; those on the heap have none to give.
-  package func keep(_ payloads: [Payload], named name: String) -> Bool {
-    keep(payloads.compactMap(\.descriptor), named: name)
+  package func keep(
+    _ payloads: [Payload], named name: String, within time: Duration = timeToKeep
+  ) -> Bool {
+    keep(payloads.compactMap(\.descriptor), named: name, within: time)
   }
 
-  /// Lets the manager drop what it keeps under a name.
+  /// Lets the manager drop what it keeps under a name; answers whether it was told.
   @discardableResult
-  package func forget(named name: String) -> Bool {
-    insist("FDSTOREREMOVE=1\nFDNAME=\(name)")
+  package func forget(named name: String, within time: Duration = patience) -> Bool {
+    insist("FDSTOREREMOVE=1\nFDNAME=\(name)", until: .current + time) == 0
   }
 
   /// Waits until the manager has taken in all that it was told; answers whether it has.
@@ -105,7 +111,7 @@ package final class ServiceManager: Sendable {
     let end = FileDescriptor(owning: reading)
     do {
       let barrier = FileDescriptor(owning: writing)
-      guard insist("BARRIER=1", [barrier.number]) else { return false }
+      guard insist("BARRIER=1", [barrier.number]) == 0 else { return false }
     }
     // The other end is now the manager's alone, which closes it when it has come so far.
     return Self.wait(for: end, until: .current + limit)
@@ -123,9 +129,9 @@ package final class ServiceManager: Sendable {
   // MARK: Datagrams
 
   /// The queue of a manager that is busy may be full for a moment.
-  private static let patience = Duration.seconds(1)
+  package static let patience = Duration.seconds(1)
   /// The same for all of what it keeps, which is many datagrams.
-  private static let timeToKeep = Duration.seconds(5)
+  package static let timeToKeep = Duration.seconds(5)
   private static let pause: CInt = 10
 
   /// Says it once.
@@ -135,15 +141,15 @@ package final class ServiceManager: Sendable {
     return send(text, [], to: name) == 0
   }
 
-  /// Says it again while only the manager's haste is in the way.
+  /// Says it again while only the manager's haste is in the way; zero, or what is in the way.
   @discardableResult
   private func insist(
     _ text: String, _ descriptors: [CInt] = [], until deadline: Instant = .current + patience
-  ) -> Bool {
-    guard let name else { return false }
+  ) -> CInt {
+    guard let name else { return ENOTCONN }
     while true {
       let failure = send(text, descriptors, to: name)
-      guard Self.passes(failure), Instant.current < deadline else { return failure == 0 }
+      guard Self.passes(failure), Instant.current < deadline else { return failure }
       _ = poll(nil, 0, Self.pause)
     }
   }

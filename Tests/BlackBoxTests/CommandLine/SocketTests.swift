@@ -22,10 +22,17 @@ import Testing
   }
 
   @Test func ownerAndGroupMayConnect() throws {
-    let before = umask(0o077)
-    defer { umask(before) }
-    let daemon = try DaemonProcess()
-    #expect(mode(daemon.socket) == S_IFSOCK | 0o660)
+    let directory = try TemporaryDirectory.make()
+    defer { TemporaryDirectory.remove(directory) }
+    let socket = directory + "/imgd.sock"
+    // A shell's: this process has one for all of its tests.
+    let pid = try ChildProcess.spawn(
+      "/bin/sh", ["-c", "umask 077; exec \"$0\" \"$@\"", Self.imgd] + Self.arguments(socket),
+      output: directory + "/log")
+    #expect(waitsForAnswer(socket))
+    #expect(mode(socket) == S_IFSOCK | 0o660)
+    kill(pid, SIGTERM)
+    #expect(ChildProcess.wait(pid) == 0)
   }
 
   @Test func aTakenSocketIsLeftToItsDaemon() throws {
@@ -85,7 +92,7 @@ import Testing
   }
 
   private func waitsForAnswer(_ socket: String) -> Bool {
-    for _ in 0..<4_000 {
+    for _ in 0..<12_000 {
       if let client = try? TestClient(socket: socket),
         (try? client.ask(#"{"cmd":"ping"}"#)) != nil
       {

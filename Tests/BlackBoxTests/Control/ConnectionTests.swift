@@ -23,7 +23,9 @@ import Testing
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
     stage.client.halfClose()
-    #expect(try stage.client.receiveRaw() == Array(" ".utf8))
+    // One, or as many as came while the test was not looking.
+    let spaces = try stage.client.receiveRaw()
+    #expect(!spaces.isEmpty && spaces.allSatisfy { $0 == UInt8(ascii: " ") })
     gate.open()
     #expect(try stage.client.receive()["ok"] == .bool(true))
     #expect(try stage.client.isClosedByDaemon())

@@ -93,7 +93,7 @@ import Testing
       #expect(ChildProcess.wait(pid) == 0)
     }
     var client: TestClient?
-    for _ in 0..<2_000 where client == nil {
+    for _ in 0..<12_000 where client == nil {
       client = try? TestClient(socket: directory + "/a")
       if client == nil { poll(nil, 0, 5) }  // nothing to wait on before it listens
     }

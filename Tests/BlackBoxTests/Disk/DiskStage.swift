@@ -50,7 +50,7 @@ final class DiskStage {
   /// Starts a daemon and waits until it answers.
   func start() throws {
     try spawn()
-    for _ in 0..<10_000 {
+    for _ in 0..<60_000 {
       if let client = try? connect(), (try? client.ask(#"{"cmd":"ping"}"#)) != nil {
         return connection = client
       }

@@ -41,7 +41,7 @@ import Testing
       > {"cmd":"fetch","url":"ORIGIN/a"}
       < {"ok":true,"source":"network"}
       > {"cmd":"fetch","url":"ORIGIN/a","cache":"\#(mode)","http":true}
-      < {"ok":true,"source":"revalidated","bytes":1000,"fresh_for":500,"http":{"status":200,"headers":{"x-n":"2"}}}
+      < {"ok":true,"source":"revalidated","bytes":1000,"fresh_for":"…","http":{"status":200,"headers":{"x-n":"2"}}}
       > {"cmd":"fetch","url":"ORIGIN/a"}
       < {"ok":true,"source":"memory"}
       > {"cmd":"stats"}

@@ -23,7 +23,7 @@ import Testing
         > {"cmd":"purge","tier":"memory"}
         < {"ok":true}
         > {"id":1,"cmd":"fetch","url":"ORIGIN/a.png"}
-        < {"id":1,"ok":true,"source":"disk","format":"png","bytes":1000,"age":0}
+        < {"id":1,"ok":true,"source":"disk","format":"png","bytes":1000,"age":"…"}
         > {"id":2,"cmd":"fetch","url":"ORIGIN/a.png"}
         < {"id":2,"ok":true,"source":"memory"}
         """#)

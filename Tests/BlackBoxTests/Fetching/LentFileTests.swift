@@ -40,7 +40,7 @@ import Testing
   func directories(below: String) throws {
     _ = try path()
     for _ in 0..<3 {
-      _ = system("rm -rf \(stage.daemon.directory)/cache\(below)")
+      try CacheFiles.shell("rm -rf \(stage.daemon.directory)/cache\(below)")
       let again = try path()
       #expect(readBytes(again) != nil, "\(stage.daemon.log)")
     }

@@ -11,7 +11,6 @@ import Testing
     text: String
   ) throws {
     let stage = try Stage()
-    stage.client.patience = .seconds(5)
     let deaf = try RawClient(stage.daemon)
     deaf.say(#"{"cmd":"ping"}"#)
     shutdown(deaf.descriptor, CInt(SHUT_RD))

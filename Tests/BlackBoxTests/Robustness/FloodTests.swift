@@ -47,7 +47,7 @@ import Testing
           rest = block[...]
         }
       }
-      guard let part = client.take(within: blocks > 0 ? 0 : 20_000) else {
+      guard let part = client.take(within: blocks > 0 ? 0 : 60_000) else {
         if blocks > 0 { continue }
         return answers
       }
@@ -67,7 +67,7 @@ import Testing
     let limit = 64 * Self.megabyte
     #expect(client.pushUntilRefused(block, atMost: limit) < limit)
     #expect(daemon.residentBytes - before < 8 * Self.megabyte)
-    #expect(try witness.pingTime() < .seconds(1))
+    #expect(try witness.isAnsweredSoon())
     client.vanish()
     #expect(try witness.seesNothingLeft())
   }
@@ -97,14 +97,12 @@ import Testing
     let client = try RawClient(daemon)
     let block = Array(String(repeating: "{\"cmd\":\"ping\"}\n", count: 1_000).utf8)
     var answers = 0
-    var slowest = Duration.zero
     for _ in 0..<100 {
       _ = client.push(block[...])
-      slowest = max(slowest, try witness.pingTime())
+      #expect(try witness.isAnsweredSoon())
       answers += lineCount(client.take(within: 0) ?? [])
     }
     #expect(answers > 0)
-    #expect(slowest < .seconds(2))
   }
 
   @Test func inlineAnswersForWhoNeverReadsStayWithinBounds() throws {

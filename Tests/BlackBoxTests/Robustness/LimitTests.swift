@@ -50,7 +50,7 @@ import Testing
     #expect(refusal.failureCode == "too_many_requests")
     #expect(refusal["error"]?["details"]?["limit"]?.integer == 10_000)
     let other = try Witness(daemon)
-    #expect(try other.pingTime() < .seconds(2))
+    #expect(try other.isAnsweredSoon())
     client.vanish()
     #expect(try witness.waits(for: "downloads", "active", toBe: 0))
     #expect(origin.count("/hangs.png") == 1)
@@ -69,7 +69,7 @@ import Testing
     let refusal = try witness.ask(fetch)
     #expect(refusal.failureCode == "queue_full")
     #expect(refusal["error"]?["retryable"]?.bool == true)
-    #expect(try witness.pingTime() < .seconds(2))
+    #expect(try witness.isAnsweredSoon())
     for client in clients { client.vanish() }
     #expect(try witness.seesNothingLeft())
   }
@@ -86,7 +86,7 @@ import Testing
       #expect(lineCount(try #require(client.take())) == 1)
       #expect(daemon.openFiles == files)
     }
-    #expect(try witness.pingTime() < .seconds(2))
+    #expect(try witness.isAnsweredSoon())
   }
 
   @Test func slotsAreBounded() throws {
@@ -120,7 +120,7 @@ import Testing
     var clients = try (0..<100).map { _ in try RawClient(daemon) }
     #expect(try witness.becomes { try witness.count("clients", "rejected") > 40 })
     let ticks = daemon.processorTicks
-    #expect(try witness.pingTime() < .seconds(2))
+    #expect(try witness.isAnsweredSoon())
     poll(nil, 0, 300)  // what is measured is that nothing happens
     #expect(daemon.processorTicks - ticks < 15, "it must not turn for want of descriptors")
     let line = Array(try #require(clients[99].take()))

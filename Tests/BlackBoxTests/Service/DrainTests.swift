@@ -66,6 +66,30 @@ import Testing
     #expect(!said.contains { $0.hasPrefix("RELOADING=") || $0.hasPrefix("READY=") })
   }
 
+  @Test func `a reload that waits for its turn does not begin any more, and is told so`() throws {
+    defer { origin.stop() }
+    let holding = try waiting("a")
+    let parts = daemon.directory + "/imgd.conf.d"
+    #expect(mkdir(parts, 0o700) == 0 && mkfifo(parts + "/slow.conf", 0o600) == 0)
+    let clients = [try daemon.connect(), try daemon.connect()]
+    for client in clients {
+      try client.send(#"{"cmd":"reload"}"#, #"{"cmd":"ping","id":"taken in"}"#)
+      #expect(try client.receive()["id"]?.string == "taken in")
+    }
+    daemon.signal(SIGTERM)
+    #expect(daemon.manager.receive(with: "STOPPING=1") != nil)
+    #expect(try clients[1].receive()["error"]?["code"]?.string == "shutting_down")
+    // What is being read comes to its end.
+    let writer = open(parts + "/slow.conf", O_WRONLY)
+    close(writer)
+    #expect(try clients[0].receive()["ok"]?.bool == true)
+    gate.open()
+    #expect(try holding.receive()["ok"]?.bool == true)
+    #expect(daemon.waitForEnd() == 0)
+    let said = daemon.manager.drain().flatMap(\.lines)
+    #expect(!said.contains { $0.hasPrefix("RELOADING=") || $0.hasPrefix("READY=") })
+  }
+
   @Test(arguments: [SIGTERM, SIGINT])
   func `a second signal ends it at once, with a line for everybody`(second: CInt) throws {
     defer { origin.stop() }

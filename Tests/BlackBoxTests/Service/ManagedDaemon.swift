@@ -57,7 +57,9 @@ final class ManagedDaemon: @unchecked Sendable {
         BuiltProduct.path(of: "imgd"),
       ]
         + ["--socket", socket, "--cache-directory", directory + "/cache"]
-        + ["--config", directory + "/imgd.conf"] + settings.flatMap { ["--set", $0] },
+        + ["--config", directory + "/imgd.conf"]
+        // As for every daemon of a test: the memory of the machine is not for it to feel.
+        + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] },
       output: directory + "/log",
       environment: ["PATH=/usr/bin:/bin"] + variables
         + (withManager ? ["NOTIFY_SOCKET=\(directory)/notify"] : [])
@@ -73,6 +75,32 @@ final class ManagedDaemon: @unchecked Sendable {
     guard manager.receive(with: "READY=1") != nil else {
       throw TestFailure("imgd does not get ready; it says: \(log)")
     }
+  }
+
+  /// Fills the manager's queue, as one that has no time for it would let it be.
+  func keepManagerBusy() throws {
+    let name = directory + "/notify"
+    // A sender has a limit of its own: the queue is full when a fresh one cannot send anything.
+    while true {
+      let number = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      defer { close(number) }
+      guard UnixName.withAddress(of: name, { Glibc.connect(number, $0, $1) }) == 0 else {
+        throw TestFailure("\(name): \(String(cString: strerror(errno)))")
+      }
+      var sent = 0
+      while send(number, "busy", 4, CInt(MSG_DONTWAIT)) == 4 { sent += 1 }
+      if sent == 0 { return }
+    }
+  }
+
+  /// Whether it answers in the end, which says that its loop turns.
+  func answersPing() -> Bool {
+    for _ in 0..<12_000 {
+      let answer = try? connect().ask(#"{"cmd":"ping"}"#)
+      if answer?["ok"]?.bool == true { return true }
+      poll(nil, 0, 5)  // it offers nothing to wait on before it listens
+    }
+    return false
   }
 
   /// What it has written so far.

@@ -43,6 +43,20 @@ import Testing
         == ["STATUS=\(daemon.socket) is served by another daemon that is running"])
   }
 
+  @Test func `a manager too busy to hear that it is ready is told again`() throws {
+    let daemon = try ManagedDaemon()
+    try daemon.keepManagerBusy()
+    try daemon.start()
+    // It answers when it has given up telling, for now.
+    #expect(daemon.answersPing())
+    #expect(daemon.manager.receive(with: "READY=1") != nil)
+
+    try daemon.keepManagerBusy()
+    #expect(try daemon.connect().ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
+    #expect(daemon.manager.receive(with: "READY=1") != nil)
+    #expect(daemon.stop() == 0)
+  }
+
   @Test func `a reload has a beginning with its time and an end`() throws {
     let daemon = try ManagedDaemon()
     try daemon.startReady()

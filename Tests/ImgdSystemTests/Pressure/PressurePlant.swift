@@ -113,7 +113,11 @@ final class TellingServer {
     guard bound == 0, listen(listener, 4) == 0 else { throw SystemFailure("bind", path) }
   }
 
-  deinit { close(listener) }
+  deinit {
+    // A process that is just being started may hold a copy, which would go on listening.
+    shutdown(listener, CInt(SHUT_RDWR))
+    close(listener)
+  }
 
   /// The connection that waits; nil when there is none.
   func accept() -> TellingPeer? {

@@ -163,7 +163,8 @@ import Testing
     nobody.ready(status: "")
     #expect(!nobody.forget(named: "memory"))
     #expect(!nobody.keep([0], named: "memory"))
-    #expect(Instant.current - start < .seconds(1))
+    // Waiting for each of them would take seven seconds.
+    #expect(Instant.current - start < .seconds(6))
   }
 
   @Test func `a manager that comes back is heard by again`() throws {
@@ -206,12 +207,15 @@ import Testing
   @Test func `a queue that stays full holds up for no more than a moment`() {
     for _ in 0..<2_000 { manager.isAlive() }
     let start = Instant.current
-    manager.isAlive()
-    manager.status("lost")
-    #expect(Instant.current - start < .milliseconds(500))
+    for _ in 0..<30 {
+      manager.isAlive()
+      manager.status("lost")
+    }
+    #expect(Instant.current - start < .seconds(30), "a second each, if anybody waited")
+    let begun = Instant.current
     manager.ready(status: "too late")
-    let waited = Instant.current - start
-    #expect(waited >= .seconds(1) && waited < .seconds(5), "\(waited)")
+    let waited = Instant.current - begun
+    #expect(waited >= .seconds(1) && waited < .seconds(30), "\(waited)")
     #expect(said().allSatisfy { $0 == "WATCHDOG=1" })
   }
 

@@ -91,7 +91,7 @@ package final class DaemonProcess: @unchecked Sendable {
   }
 
   private func waitUntilItAnswers() throws {
-    for _ in 0..<2_000 {
+    for _ in 0..<12_000 {
       if let client = try? TestClient(socket: socket) {
         // Ready it is before its index is read; what a test counts should not change by itself.
         let disk = (try? client.ask(#"{"cmd":"stats"}"#))?["disk"]

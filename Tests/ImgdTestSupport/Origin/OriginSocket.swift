@@ -3,13 +3,23 @@ import Glibc
 /// The few socket calls of the origin, all blocking.
 enum OriginSocket {
   static func listen(ipv6: Bool) throws -> CInt {
-    let listener = socket(
-      ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    let bound = ipv6 ? bindIPv6(listener) : bindIPv4(listener)
-    guard bound == 0, Glibc.listen(listener, 1024) == 0 else {
+    let listener = try bound(ipv6: ipv6)
+    guard Glibc.listen(listener, 1024) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
     return listener
+  }
+
+  /// A socket with a port of its own, on which nobody listens yet.
+  static func bound(ipv6: Bool = false, isShared: Bool = false) throws -> CInt {
+    let number = socket(
+      ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var on: CInt = isShared ? 1 : 0
+    setsockopt(number, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<CInt>.size))
+    guard (ipv6 ? bindIPv6(number) : bindIPv4(number)) == 0 else {
+      throw TestFailure("no port for the origin: errno \(errno)")
+    }
+    return number
   }
 
   private static func bindIPv4(_ listener: CInt) -> CInt {
@@ -58,9 +68,15 @@ enum OriginSocket {
     return Int(UInt16(bigEndian: address.sin6_port))
   }
 
+  /// The next connection; nil when the listener has been shut down.
   static func accept(_ listener: CInt) -> CInt? {
-    let connection = Glibc.accept(listener, nil, nil)
-    guard connection >= 0 else { return nil }
+    var connection = Glibc.accept(listener, nil, nil)
+    while connection < 0 {
+      // Whatever else is in the way passes: descriptors, say, of which other tests may have many.
+      guard errno != EINVAL, errno != EBADF else { return nil }
+      poll(nil, 0, 5)
+      connection = Glibc.accept(listener, nil, nil)
+    }
     var on: CInt = 1
     setsockopt(
       connection, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))

@@ -10,7 +10,12 @@ package final class Shared<Value>: @unchecked Sendable {
   package init(_ value: Value) {
     self.value = value
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(changed, nil)
+    // Not by the wall clock, which may be set while a test waits.
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(changed, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -32,9 +37,11 @@ package final class Shared<Value>: @unchecked Sendable {
   }
 
   /// Waits until `take` finds what it wants; nil when that has not come after `seconds`.
-  package func wait<R>(seconds: Int = 20, for take: (inout Value) -> R?) -> R? {
+  ///
+  /// As long as a busy machine may take: what never comes is worth the wait.
+  package func wait<R>(seconds: Int = 60, for take: (inout Value) -> R?) -> R? {
     var deadline = timespec()
-    clock_gettime(CLOCK_REALTIME, &deadline)
+    clock_gettime(CLOCK_MONOTONIC, &deadline)
     deadline.tv_sec += seconds
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }

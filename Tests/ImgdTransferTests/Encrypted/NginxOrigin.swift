@@ -10,7 +10,7 @@ final class NginxOrigin: Sendable {
 
   let certificates: TestCertificates
   private let directory: String
-  private let ports: [Site: Int]
+  private let ports: [Site: ReservedPort]
   private let pid: pid_t
 
   init(bodies: [String: [UInt8]]) throws {
@@ -22,7 +22,8 @@ final class NginxOrigin: Sendable {
     try certificates.signByItself("selfSigned", for: "IP:127.0.0.1")
     try certificates.sign("oldProtocol", for: "IP:127.0.0.1")
     for (name, bytes) in bodies { try Self.write(bytes, to: "\(directory)/\(name)") }
-    ports = try Self.freePorts()
+    let sites = try Site.allCases.map { ($0, try ReservedPort()) }
+    ports = Dictionary(uniqueKeysWithValues: sites)
     try ImgdTestSupport.write(Self.configuration(directory, ports), to: "\(directory)/nginx.conf")
     pid = try ChildProcess.spawn(
       "/usr/sbin/nginx", ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "stderr"],
@@ -38,14 +39,16 @@ final class NginxOrigin: Sendable {
   }
 
   func url(_ site: Site, _ path: String, host: String = "127.0.0.1") -> String {
-    "https://\(host):\(ports[site] ?? 0)\(path)"
+    "https://\(host):\(ports[site]?.port ?? 0)\(path)"
   }
 
-  private static func configuration(_ directory: String, _ ports: [Site: Int]) -> String {
+  private static func configuration(
+    _ directory: String, _ ports: [Site: ReservedPort]
+  ) -> String {
     let servers = ports.map { site, port in
       """
       server {
-        listen 127.0.0.1:\(port) ssl http2;
+        listen 127.0.0.1:\(port.port) ssl http2 reuseport;
         ssl_certificate \(site).pem;
         ssl_certificate_key \(site).key;
         ssl_protocols \(site == .oldProtocol ? "TLSv1.1" : "TLSv1.2 TLSv1.3");
@@ -73,13 +76,6 @@ final class NginxOrigin: Sendable {
       """
   }
 
-  /// Ports that were free a moment ago: the servers that held them are gone when this returns.
-  private static func freePorts() throws -> [Site: Int] {
-    let servers = try Site.allCases.map { ($0, try OriginServer()) }
-    defer { for (_, server) in servers { server.stop() } }
-    return Dictionary(uniqueKeysWithValues: servers.map { ($0, $1.port) })
-  }
-
   private static func write(_ bytes: [UInt8], to path: String) throws {
     guard let file = fopen(path, "w") else { throw TestFailure("\(path): errno \(errno)") }
     fwrite(bytes, 1, bytes.count, file)
@@ -87,8 +83,8 @@ final class NginxOrigin: Sendable {
   }
 
   private func waitUntilItListens() throws {
-    for _ in 0..<2_000 {
-      if ports.values.allSatisfy(Self.listens) { return }
+    for _ in 0..<12_000 {
+      if ports.values.allSatisfy({ Self.listens($0.port) }) { return }
       guard ChildProcess.isRunning(pid) else { break }
       poll(nil, 0, 5)  // a server offers nothing to wait on before it listens
     }

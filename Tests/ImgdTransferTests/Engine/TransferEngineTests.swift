@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("The engine", .timeLimit(.minutes(1)))
+@Suite("The engine", .timeLimit(.minutes(5)))
 struct TransferEngineTests {
   @Test("closes the connection of a transfer that is aborted, and says no more about it")
   func abort() throws {

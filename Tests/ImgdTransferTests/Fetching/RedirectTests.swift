@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Redirects", .timeLimit(.minutes(1)))
+@Suite("Redirects", .timeLimit(.minutes(5)))
 struct RedirectTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -85,7 +85,7 @@ struct RedirectTests {
   }
 }
 
-@Suite("Addresses", .timeLimit(.minutes(1)))
+@Suite("Addresses", .timeLimit(.minutes(5)))
 struct AddressTests {
   private func denying(_ ranges: String..., mode: AddressRule.Mode = .direct) -> TransferSettings {
     .with { $0.addressRule = AddressRule(mode: mode, deny: ranges.compactMap(AddressRange.init)) }

@@ -9,7 +9,7 @@ private func rest(_ fields: [(String, String)]) -> OriginAnswer {
   .body(Array(sample(1_000).dropFirst(600)), status: 206, headers: fields)
 }
 
-@Suite("A body that breaks off", .timeLimit(.minutes(1)))
+@Suite("A body that breaks off", .timeLimit(.minutes(5)))
 struct ResumeTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -55,7 +55,7 @@ struct ResumeTests {
     let bench = try TransferBench(
       .with {
         $0.retries = 1
-        $0.idleTimeout = .seconds(1)
+        $0.idleTimeout = .seconds(3)
       })
     origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
     let result = try bench.fetch(origin.url("/a"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Attempts", .timeLimit(.minutes(1)))
+@Suite("Attempts", .timeLimit(.minutes(5)))
 struct RetryTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -92,7 +92,7 @@ struct RetryTests {
   }
 }
 
-@Suite("Encodings", .timeLimit(.minutes(1)))
+@Suite("Encodings", .timeLimit(.minutes(5)))
 struct EncodingTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -20,7 +20,7 @@ extension Machine {
 
   /// Runs a command line as root: its exit code (124 when it took too long) and all it wrote.
   @discardableResult
-  func run(_ line: String, within seconds: Int = 60) throws -> (status: CInt, output: String) {
+  func run(_ line: String, within seconds: Int = 180) throws -> (status: CInt, output: String) {
     let (code, output) = try ChildProcess.run(
       "/usr/bin/nsenter", words(for: line, within: seconds))
     return (code, output)
@@ -28,14 +28,15 @@ extension Machine {
 
   /// Runs a command line that must succeed: what it wrote, without the last newline.
   @discardableResult
-  func perform(_ line: String, within seconds: Int = 60) throws -> String {
+  func perform(_ line: String, within seconds: Int = 180) throws -> String {
     let (status, output) = try run(line, within: seconds)
     guard status == 0 else { throw TestFailure("\(line): exit code \(status): \(output)") }
     return output.hasSuffix("\n") ? String(output.dropLast()) : output
   }
 
   /// Starts a command line and does not wait for it: `ChildProcess.wait` does.
-  func begin(_ line: String, output: String = "/dev/null", within seconds: Int = 60) throws -> pid_t
+  func begin(_ line: String, output: String = "/dev/null", within seconds: Int = 180) throws
+    -> pid_t
   {
     try ChildProcess.spawn(
       "/usr/bin/nsenter", words(for: line, within: seconds), output: output)

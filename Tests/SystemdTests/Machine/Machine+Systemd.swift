@@ -66,7 +66,7 @@ extension Machine {
 extension Machine {
   /// Looks again and again until something holds; throws when it does not within so many seconds.
   func waitUntil(
-    _ what: String, within seconds: Int = 20, _ holds: () throws -> Bool
+    _ what: String, within seconds: Int = 60, _ holds: () throws -> Bool
   ) throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try !holds() {

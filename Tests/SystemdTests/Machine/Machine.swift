@@ -84,8 +84,9 @@ private struct Room: Sendable {
 
   init(for count: Int) { free = Shared(count) }
 
+  /// Those that come last wait for all the others.
   func take() {
-    let found: Void? = free.wait(seconds: 600) { free in
+    let found: Void? = free.wait(seconds: 7_200) { free in
       guard free > 0 else { return nil }
       free -= 1
     }

@@ -9,7 +9,7 @@ import Testing
   private var machine: Machine { stage.machine }
 
   init() throws {
-    stage = try ServiceStage(unit: "[Service]\nWatchdogSec=2\nRestartSec=100ms\n")
+    stage = try ServiceStage(unit: "[Service]\nRestartSec=100ms\n")
     stage.origin.plan("/small", .picture(Self.small))
     stage.origin.plan("/large", .picture(Self.large))
     try machine.perform("systemctl start imgd.socket imgd.service")
@@ -104,6 +104,8 @@ import Testing
   }
 
   @Test func `a hang brings nothing over`() throws {
+    try machine.extend(with: "[Service]\nWatchdogSec=2\nRestartSec=100ms\n")
+    try machine.perform("systemctl restart imgd.service")
     _ = try fetchBoth()
     try machine.perform("systemctl reload imgd.service")
     let hold = try ThreadHold("imgd-transfer", of: try machine.process())

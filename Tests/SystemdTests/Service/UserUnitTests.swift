@@ -113,7 +113,7 @@ import Testing
     try user.perform("systemctl --user daemon-reload")
     _ = try user.fetch("/a")
     let hold = try ThreadHold("imgd-disk", of: try user.process())
-    try user.machine.waitUntil("it was started again", within: 15) {
+    try user.machine.waitUntil("it was started again") {
       try user.property("NRestarts") == "1"
     }
     hold.letGo()

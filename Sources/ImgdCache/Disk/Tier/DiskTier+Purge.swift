@@ -97,7 +97,8 @@ extension DiskTier {
       }
     }
     seeking.removeFirst()
-    if let next = seeking.first { seek(next) }
+    // Where the index is opened anew meanwhile, what there was to find is in another one.
+    if let next = seeking.first { directory == nil ? found(nil, next) : seek(next) }
     if part == nil { giveUp(task) } else { clearAway(task) }
     endPurge()
   }
