@@ -54,6 +54,16 @@ private final class Files {
     }
   }
 
+  @Test func ofVeryManyMistakesTheFirstAreNamed() throws {
+    let files = try Files([
+      "imgd.conf": "[Memory]\n" + String(repeating: "nonsense\n", count: 10_000)
+    ])
+    let lines = problems(["--config", files.path + "/imgd.conf"])
+    #expect(lines.count == 51)
+    #expect(lines.first?.contains("imgd.conf:2:") == true)
+    #expect(lines.last == "and 9950 more mistakes")
+  }
+
   @Test func withoutAnyWordTheDefaultsHold() throws {
     #expect(try load() == Configuration())
   }
