@@ -93,7 +93,7 @@ package final class DiskTier {
   /// Files that are being looked at, and who waits for that.
   var looks: [UInt32: [() -> Void]] = [:]
   private var retryPause = firstRetryPause
-  private var isRetrying = false
+  private var retrying: Timer?
   /// What stands in the way since the tier last worked.
   private var toldTrouble: String?
   /// That nothing can be written is for want of room.
@@ -147,7 +147,7 @@ package final class DiskTier {
   /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
   var wall: Int64 { wallAtStart + (loop.now - startedAt).nanoseconds / 1_000_000_000 }
 
-  /// Takes new limits, and makes room at once where they are lower.
+  /// Takes new limits, makes room at once where they are lower, and tries again what they forbade.
   package func apply(_ limits: Limits) {
     guard isEnabled else { return }
     let isNew = limits != self.limits
@@ -156,6 +156,7 @@ package final class DiskTier {
     trim()
     sweep()
     makeFree()
+    retryNow()
   }
 
   /// Closes everything in order; what was asked before is done. What was to make room is left to the
@@ -333,13 +334,20 @@ package final class DiskTier {
   }
 
   private func retryLater() {
-    guard !isRetrying else { return }
-    isRetrying = true
-    loop.schedule(after: retryPause) { [unowned self] in
-      isRetrying = false
+    guard retrying == nil else { return }
+    retrying = loop.schedule(after: retryPause) { [unowned self] in
+      retrying = nil
       retry()
     }
     retryPause = min(retryPause * 2, Self.longestRetryPause)
+  }
+
+  /// Something has changed that may have been in the way.
+  private func retryNow() {
+    guard let waiting = retrying.take() else { return }
+    waiting.cancel()
+    retryPause = Self.firstRetryPause
+    retry()
   }
 
   private func retry() {
