@@ -68,7 +68,7 @@ final class Daemon {
       engine = parts.engine
       pipeline = parts.pipeline
       hub = parts.hub
-      reloader = try Reloader(source: source, current: configuration, loop: loop)
+      reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
       service = Service(manager, status: status, loop: loop)
       handover = MemoryHandover(

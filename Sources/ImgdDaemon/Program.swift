@@ -81,7 +81,7 @@ struct ConfigurationSource: Sendable {
   }
 
   func load() throws(ConfigurationProblems) -> Configuration {
-    adapted(try ConfigurationLoader.load(options, environment: environment))
+    try ConfigurationLoader.load(options, environment: environment)
   }
 
   /// The same source for a daemon whose socket is open already.
@@ -98,7 +98,7 @@ struct ConfigurationSource: Sendable {
       return
     }
     Log.warning(
-      .start,
+      .configuration,
       "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket), and where "
         + "that is ListenStream= says (systemctl edit imgd.socket)")
   }

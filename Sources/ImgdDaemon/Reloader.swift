@@ -26,6 +26,8 @@ final class Reloader {
   private var isReading = false
   private var isStopped = false
   private(set) var current: Configuration
+  /// Where the last configuration that was read wants the socket.
+  private var wantedSocket: String
   /// Told when the reading begins.
   var onBegin: () -> Void = {}
   var onReload: (Configuration) -> Void = { _ in }
@@ -33,10 +35,11 @@ final class Reloader {
   var onAnswer: (Answer) -> Void = { _ in }
 
   init(
-    source: ConfigurationSource, current: Configuration, loop: EventLoop
+    source: ConfigurationSource, read wanted: Configuration, loop: EventLoop
   ) throws(SystemFailure) {
     self.source = source
-    self.current = current
+    wantedSocket = wanted.control.socket
+    current = source.adapted(wanted)
     workers = try WorkerPool(name: "imgd-files", threads: 1, home: loop)
   }
 
@@ -81,7 +84,10 @@ final class Reloader {
       let reasons = problems.lines.joined(separator: "; ")
       Log.error(.configuration, "the configuration is not reloaded: \(reasons)")
       return .refused(reasons)
-    case .success(var fresh):
+    case .success(let wanted):
+      if wanted.control.socket != wantedSocket { source.warnOfUnusedSocket(in: wanted) }
+      wantedSocket = wanted.control.socket
+      var fresh = source.adapted(wanted)
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
       for key in ConfigurationKey.all where !key.isLive { key.reset(&fresh, current) }

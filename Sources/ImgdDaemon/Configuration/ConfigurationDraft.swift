@@ -40,7 +40,7 @@ struct ConfigurationDraft {
   /// The configuration, when nothing was wrong with any assignment and they fit together.
   consuming func finished() throws(ConfigurationProblems) -> Configuration {
     checkPreferred()
-    guard problems.isEmpty else { throw ConfigurationProblems(lines: problems) }
+    guard problems.isEmpty else { throw ConfigurationProblems(problems) }
     return configuration
   }
 
@@ -58,7 +58,15 @@ struct ConfigurationDraft {
 
 /// Everything that is wrong with a configuration, a line each.
 package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible {
+  /// What has more mistakes is some other file.
+  private static let most = 50
+
   package let lines: [String]
+
+  init(_ problems: [String]) {
+    let more = problems.count - Self.most
+    lines = problems.prefix(Self.most) + (more > 0 ? ["and \(more) more mistakes"] : [])
+  }
 
   package var description: String { lines.joined(separator: "\n") }
 }

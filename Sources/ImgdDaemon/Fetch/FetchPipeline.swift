@@ -50,6 +50,10 @@ final class FetchPipeline {
   }
 
   func apply(_ settings: Configuration) {
+    // Each has been promised its own time; who changes that does not want to wait for its end.
+    if settings.http.negativeFreshness != self.settings.http.negativeFreshness {
+      negatives = NegativeCache()
+    }
     self.settings = settings
     outcomes.mostBytes = settings.memory.capacity / 4
     downloader.apply(settings.downloads)

@@ -62,11 +62,16 @@ package final class ServiceManager: Sendable {
     insist(Self.status(status))
   }
 
+  /// In bytes. The manager drops a datagram of more than 4,096 bytes, with all that is said in it.
+  private static let longestStatus = 2_048
+
   /// One line: an assignment of the text's own would be believed.
   private static func status(_ text: String) -> String {
-    let line = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     var status = "STATUS="
-    status.unicodeScalars.append(contentsOf: line)
+    for scalar in text.unicodeScalars {
+      guard status.utf8.count < longestStatus else { return status + "…" }
+      status.unicodeScalars.append(scalar.properties.generalCategory == .control ? " " : scalar)
+    }
     return status
   }
 

@@ -126,6 +126,20 @@ import Testing
     #expect(names.last == "another/1")
   }
 
+  @Test func `failures that were remembered under another setting are forgotten`() throws {
+    let stage = try Stage(configuration: "[HTTP]\nNegativeFreshness=1h\n")
+    stage.origin.plan("/a", .status(404), .picture(png(1_000)))
+    let fetch = #"{"cmd":"fetch","url":"\#(stage.origin.url("/a"))"}"#
+    for _ in 0..<2 { #expect(try stage.client.ask(fetch)["ok"] == .bool(false)) }
+    #expect(stage.origin.count("/a") == 1)
+    try stage.daemon.rewrite(configuration: "[HTTP]\nNegativeFreshness=1h\n[Memory]\nMaxEntry=1M\n")
+    _ = try stage.client.ask(#"{"cmd":"reload"}"#)
+    #expect(try stage.client.ask(fetch)["ok"] == .bool(false))
+    try stage.daemon.rewrite(configuration: "[HTTP]\nNegativeFreshness=0s\n")
+    _ = try stage.client.ask(#"{"cmd":"reload"}"#)
+    #expect(try stage.client.ask(fetch)["ok"] == .bool(true))
+  }
+
   @Test func `who asks while the file is being read gets what it says then`() throws {
     let stage = try Stage(configuration: "")
     let fifo = stage.daemon.directory + "/imgd.conf.d"

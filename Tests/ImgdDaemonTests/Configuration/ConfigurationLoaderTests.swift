@@ -54,6 +54,33 @@ private final class Files {
     }
   }
 
+  @Test func ofVeryManyMistakesTheFirstAreNamed() throws {
+    let files = try Files([
+      "imgd.conf": "[Memory]\n" + String(repeating: "nonsense\n", count: 10_000)
+    ])
+    let lines = problems(["--config", files.path + "/imgd.conf"])
+    #expect(lines.count == 51)
+    #expect(lines.first?.contains("imgd.conf:2:") == true)
+    #expect(lines.last == "and 9950 more mistakes")
+  }
+
+  /// The message goes into the journal and into a status that everybody on the machine can read.
+  @Test(arguments: [
+    ("Proxy=http://ann:secret@proxy:99999", "Network.Proxy=http://…@proxy:99999 is not a proxy"),
+    ("Proxy=ann:secret@proxy:3128", "Network.Proxy=…@proxy:3128 is not a proxy"),
+    ("Proxy=http://ann:se/cr@secret@proxy", "Network.Proxy=http://…@proxy is not a proxy"),
+    ("Proxy http://ann:secret@proxy:3128", "'Proxy http://…@proxy:3128' is no assignment"),
+    ("]\nProxy=ann:secret@proxy", "'Proxy=…@proxy' stands before any section"),
+  ])
+  func noMessageHoldsAPassword(line: String, wanted: String) throws {
+    let files = try Files([
+      "imgd.conf": line.hasPrefix("]") ? String(line.dropFirst()) : "[Network]\n\(line)\n"
+    ])
+    let said = problems(["--config", files.path + "/imgd.conf"])
+    #expect(said.count == 1 && said.allSatisfy { $0.contains(wanted) }, "\(said)")
+    #expect(said.allSatisfy { !$0.contains("secret") })
+  }
+
   @Test func withoutAnyWordTheDefaultsHold() throws {
     #expect(try load() == Configuration())
   }

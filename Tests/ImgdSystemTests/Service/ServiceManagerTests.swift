@@ -77,6 +77,20 @@ import Testing
       said() == ["STATUS=\(wanted)", "READY=1\nSTATUS=\(wanted)", "STOPPING=1\nSTATUS=\(wanted)"])
   }
 
+  /// A longer datagram is dropped, and the readiness in it with it.
+  @Test func `a status is no longer than the manager reads`() throws {
+    let text = String(repeating: "größer ", count: 10_000)
+    manager.ready(status: text)
+    let bytes = try #require(peer.receive()?.text)
+    #expect(bytes.utf8.count <= 4_096)
+    #expect(bytes.hasPrefix("READY=1\nSTATUS=größer größer "))
+    #expect(bytes.hasSuffix("…"))
+    #expect(!bytes.contains("\u{FFFD}"), "no character is cut in two")
+    let fitting = String(repeating: "x", count: 1_000)
+    manager.status(fitting)
+    #expect(said() == ["STATUS=" + fitting])
+  }
+
   // MARK: What it keeps
 
   @Test(arguments: [(1, [1]), (252, [252]), (253, [253]), (254, [253, 1]), (300, [253, 47])])

@@ -70,6 +70,17 @@ import Testing
     #expect(try stage.stats("memory", "capacity") == 2 << 20)
   }
 
+  /// What is said of them is longer than systemd reads.
+  @Test func `a file full of mistakes does not hold up the next reload`() throws {
+    try stage.configure(String(repeating: "nonsense\n", count: 5_000))
+    #expect(try machine.run("systemctl reload imgd.service").status != 0)
+    #expect(try machine.state() == "active")
+    #expect(try machine.property("StatusText").hasPrefix("still with the old configuration: "))
+    try stage.configure("[Memory]\nCapacity=2M\nPreferred=1M\n")
+    try machine.perform("systemctl reload imgd.service")
+    #expect(try stage.stats("memory", "capacity") == 2 << 20)
+  }
+
   @Test func `a signal does the same`() throws {
     try stage.configure("[Memory]\nCapacity=1M\nPreferred=500K\n")
     try machine.perform("systemctl kill --signal=HUP imgd.service")
@@ -88,6 +99,13 @@ import Testing
     try stage.configure("[Disk]\nDirectory=/var/cache/imgd/other\n")
     let said = try machine.perform("imgctl reload")
     #expect(said.contains("Disk.Directory"), "\(said)")
+  }
+
+  @Test func `a socket that is not the service's to make is said to be unused, once`() throws {
+    try stage.configure("[Control]\nSocket=/run/imgd/other.sock\n")
+    for _ in 0..<3 { try machine.perform("systemctl reload imgd.service") }
+    try machine.waitForJournal("Control.Socket=/run/imgd/other.sock is not used")
+    #expect(try machine.journal("IMGD_EVENT=configuration").count == 1)
   }
 
   @Test func `what runs goes on`() throws {

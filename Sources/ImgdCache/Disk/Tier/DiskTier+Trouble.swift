@@ -11,8 +11,8 @@ extension DiskTier {
 
     /// How long it waits before it tries the next time.
     var pause = firstPause
-    /// The next try is under way.
-    var isTrying = false
+    /// The next try, while it is waited for.
+    var next: Timer?
     /// What stands in the way since the tier last worked.
     var told: String?
     /// That nothing can be written is for want of room.
@@ -50,13 +50,20 @@ extension DiskTier {
   }
 
   func retryLater() {
-    guard !recovery.isTrying else { return }
-    recovery.isTrying = true
-    loop.schedule(after: recovery.pause) { [unowned self] in
-      recovery.isTrying = false
+    guard recovery.next == nil else { return }
+    recovery.next = loop.schedule(after: recovery.pause) { [unowned self] in
+      recovery.next = nil
       retry()
     }
     recovery.pause = min(recovery.pause * 2, Recovery.longestPause)
+  }
+
+  /// Something has changed that may have been in the way.
+  func retryNow() {
+    guard let waiting = recovery.next.take() else { return }
+    waiting.cancel()
+    recovery.pause = Recovery.firstPause
+    retry()
   }
 
   private func retry() {

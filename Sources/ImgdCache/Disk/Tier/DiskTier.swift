@@ -140,7 +140,7 @@ package final class DiskTier {
   /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
   var wall: Int64 { wallAtStart + (loop.now - startedAt).nanoseconds / 1_000_000_000 }
 
-  /// Takes new limits, and makes room at once where they are lower.
+  /// Takes new limits, makes room at once where they are lower, and tries again what they forbade.
   package func apply(_ limits: Limits) {
     guard isEnabled else { return }
     let isNew = limits != self.limits
@@ -149,6 +149,7 @@ package final class DiskTier {
     trim()
     sweep()
     makeFree()
+    retryNow()
   }
 
   /// Closes everything in order; what was asked before is done. What was to make room is left to the
