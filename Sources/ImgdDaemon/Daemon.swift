@@ -175,8 +175,7 @@ final class Daemon {
   func run() throws(StartProblem) {
     do throws(SystemFailure) {
       signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
-      loadIndex()
-      handover.takeOver()
+      prepare()
       if !isStopping { try serve() }
     } catch { throw .system(error) }
     loop.run()
@@ -195,16 +194,18 @@ final class Daemon {
     try service.watch(over: engine, disk, every: watchdogPeriod, on: loop)
   }
 
-  /// The index is opened before anybody is served, and a small one is read; a large one is read
-  /// while they are.
-  private func loadIndex() {
-    wait(atMost: Self.openLimit) { disk.isOpening }
-    wait(atMost: Self.loadLimit) { disk.isLoading }
+  /// What an earlier daemon has left is there before anybody is served, and the index of the disk
+  /// tier is open, which its threads see to meanwhile. A small one is read as well; a large one is
+  /// read while they are served.
+  private func prepare() {
+    let begun = Instant.current
+    handover.takeOver()
+    wait(until: begun + Self.openLimit) { disk.isOpening }
+    wait(until: begun + Self.loadLimit) { disk.isLoading }
   }
 
-  private func wait(atMost limit: Duration, while isWaiting: () -> Bool) {
-    let timeIsUp = loop.now + limit
-    let alarm = loop.schedule(after: limit) {}
+  private func wait(until timeIsUp: Instant, while isWaiting: () -> Bool) {
+    let alarm = loop.schedule(after: timeIsUp - .current) {}
     while isWaiting(), !isStopping, loop.now < timeIsUp { loop.tick(waiting: true) }
     alarm.cancel()
   }

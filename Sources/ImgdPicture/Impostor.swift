@@ -31,8 +31,9 @@ enum Impostor {
     ]
     if let known = markup.first(where: { start.text.hasPrefix($0.0) }) { return known.1 }
     guard start.text.hasPrefix("<?xml") || start.text.hasPrefix("<!--") else { return "text" }
-    if start.text.contains("<svg") { return "an SVG drawing" }
-    return start.text.contains("<html") ? "an HTML page" : "XML"
+    let tags = start.text.split(separator: "<")
+    if tags.contains(where: { $0.hasPrefix("svg") }) { return "an SVG drawing" }
+    return tags.contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
   }
 
   /// The first bytes in lower case, without a byte order mark and blanks in front.

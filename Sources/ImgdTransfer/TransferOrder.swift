@@ -42,7 +42,12 @@ package struct TransferOrder: Sendable {
     !headers.contains { field in
       let name = field.name.lowercased()
       return name.hasPrefix("if-") || name == "range"
-        || name == "cache-control" && field.value.lowercased().contains("no-store")
+        || name == "cache-control" && Self.forbidsStoring(field.value)
     }
+  }
+
+  private static func forbidsStoring(_ cacheControl: String) -> Bool {
+    cacheControl.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
+      .contains { $0.hasPrefix("no-store") }
   }
 }

@@ -40,24 +40,31 @@ struct HandoverWriter {
 struct HandoverReader {
   /// Something was not as a writer leaves it; nothing that was read counts.
   private(set) var hasFailed = false
-  private var rest: ArraySlice<UInt8>
+  private let all: ArraySlice<UInt8>
+  /// Where the rest begins.
+  private var place: Int
 
   init(_ bytes: ArraySlice<UInt8>) {
-    rest = bytes
+    all = bytes
+    place = bytes.startIndex
   }
 
-  var isAtEnd: Bool { rest.isEmpty }
+  var isAtEnd: Bool { place == all.endIndex }
 
   mutating func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number {
-    take(Number.bitWidth / 8).reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+    var number: Number = 0
+    for index in take(Number.bitWidth / 8).reversed() {
+      number = number << 8 | Number(truncatingIfNeeded: all[index])
+    }
+    return number
   }
 
   mutating func bytes() -> [UInt8] {
-    Array(take(Int(number(UInt32.self))))
+    Array(all[take(Int(number(UInt32.self)))])
   }
 
   mutating func text() -> String {
-    guard let text = String(validating: bytes(), as: UTF8.self) else {
+    guard let text = String(validating: all[take(Int(number(UInt32.self)))], as: UTF8.self) else {
       fail()
       return ""
     }
@@ -68,17 +75,18 @@ struct HandoverReader {
     number(UInt8.self) == 0 ? nil : text()
   }
 
-  private mutating func take(_ count: Int) -> ArraySlice<UInt8> {
-    guard count <= rest.count else {
+  /// Where the next bytes are; nowhere when there are not that many.
+  private mutating func take(_ count: Int) -> Range<Int> {
+    guard count <= all.endIndex - place else {
       fail()
-      return []
+      return place..<place
     }
-    defer { rest = rest.dropFirst(count) }
-    return rest.prefix(count)
+    defer { place += count }
+    return place..<place + count
   }
 
   private mutating func fail() {
     hasFailed = true
-    rest = []
+    place = all.endIndex
   }
 }

@@ -6,7 +6,7 @@ struct HandoverEntry: Equatable {
   enum Body: Equatable {
     /// In the index itself.
     case inline([UInt8])
-    /// In a memfd of its own.
+    /// In a memfd of its own, which is sealed: if it is the same one it has the same bytes.
     case memory(FileStatus.Identity)
   }
 
@@ -42,8 +42,6 @@ extension HandoverWriter {
     put(row.record)
     put(row.url)
     put(row.identifier)
-    put(row.checksumHigh)
-    put(row.checksumLow)
     put(Int64(row.status))
     put(row.headers)
     put(row.finalURL)
@@ -84,8 +82,6 @@ extension HandoverReader {
 
   private mutating func row() -> IndexRow {
     var row = IndexRow(record: record(), url: text(), host: "", identifier: optionalText())
-    row.checksumHigh = number()
-    row.checksumLow = number()
     row.status = Int(number(Int64.self))
     row.headers = bytes()
     row.finalURL = optionalText()

@@ -4,7 +4,7 @@
 /// has written, or what is not whole, describes nothing.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
-  private static let version: UInt16 = 1
+  private static let version: UInt16 = 2
   /// Far more than any process leaves; what is larger is not even read.
   static let most = 32 << 20
 
@@ -17,24 +17,23 @@ struct HandoverIndex: Equatable {
     var writer = HandoverWriter(capacity: entries.reduce(1_024) { $0 + $1.roughCount })
     // Room for the checksum of what follows.
     writer.put(UInt64(0))
-    writer.put(UInt64(0))
     writer.put(Self.magic)
     writer.put(Self.version)
     writer.put(release)
     writer.put(UInt8(isClean ? 1 : 0))
     writer.put(UInt32(clamping: entries.count))
     for entry in entries { writer.put(entry) }
-    let digest = Self.checksum(writer.bytes)
     var front = HandoverWriter()
-    front.put(digest.high)
-    front.put(digest.low)
+    front.put(Self.checksum(writer.bytes))
     writer.replaceFront(by: front)
     return writer.bytes
   }
 
   /// Over all but the checksum itself, which comes first.
-  private static func checksum(_ bytes: [UInt8]) -> Digest128 {
-    Digest128(of: bytes.span.extracting(droppingFirst: min(16, bytes.count)))
+  private static func checksum(_ bytes: [UInt8]) -> UInt64 {
+    var seal = RowSeal()
+    seal.take(bytes.span.extracting(droppingFirst: min(8, bytes.count)))
+    return seal.finish()
   }
 
   /// Reads what a process of the same release has written.
@@ -42,9 +41,7 @@ struct HandoverIndex: Equatable {
     _ bytes: [UInt8], release: String
   ) throws(HandoverProblem) -> HandoverIndex {
     var reader = HandoverReader(bytes[...])
-    let (high, low): (UInt64, UInt64) = (reader.number(), reader.number())
-    let digest = checksum(bytes)
-    guard !reader.hasFailed, digest.high == high, digest.low == low else { throw .notWhole }
+    guard reader.number() == checksum(bytes), !reader.hasFailed else { throw .notWhole }
     guard reader.number() == magic, reader.number() == version, reader.text() == release else {
       throw .otherRelease
     }

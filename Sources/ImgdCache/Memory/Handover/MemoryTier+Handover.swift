@@ -36,11 +36,11 @@ extension MemoryTier {
   /// Gathers what the next process shall have; nil when there is nothing.
   ///
   /// Only what is gathered as `isClean` will be taken over: it is the last thing that a process
-  /// does with its tier. That goes over all the bytes that are left; a snapshot does without.
+  /// does with its tier.
   package func handover(
     within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64
   ) throws(SystemFailure) -> Handover? {
-    var selection = HandoverSelection(limits: limits, isToBeVerified: isClean)
+    var selection = HandoverSelection(limits: limits)
     for place in list.newestFirst {
       let image = list.image(at: place)
       guard image.key.scope == nil, !image.isPurged, selection.hasRoom(for: image),
@@ -59,8 +59,9 @@ extension MemoryTier {
 
   /// Takes in what an earlier process has left; answers how many pictures and bytes these are.
   ///
-  /// A picture whose bytes are not there, or not the ones that are described, is passed over, and so
-  /// is one of which the caller does not know what to make.
+  /// A picture whose bytes are not there is passed over, and so is one of which the caller does not
+  /// know what to make. That the bytes are the ones that are described needs no look at them: they
+  /// are in the memfd that is named, which was sealed before it was.
   package func takeOver(
     index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
     isKnown: (ImageFacts) -> Bool = { _ in true }
@@ -74,7 +75,7 @@ extension MemoryTier {
     }
     var images: [CachedImage] = []
     var room = limits.capacity
-    // What would have to go again is not even looked at: its checksum costs more than all the rest.
+    // What would have to go again is not even looked at.
     for entry in described.entries where entry.row.record.bytes <= min(room, limits.maxEntry) {
       guard let image = CachedImage(entry, in: &byIdentity, wall: wall, at: now),
         isKnown(image.facts), shouldCache(image) == nil, image.cost <= room
@@ -101,14 +102,12 @@ extension MemoryTier {
 /// What goes along, as long as there is room.
 private struct HandoverSelection {
   private var limits: HandoverLimits
-  private let isToBeVerified: Bool
   private(set) var entries: [HandoverEntry] = []
   private(set) var bodies: [Payload] = []
 
-  init(limits: HandoverLimits, isToBeVerified: Bool) {
+  init(limits: HandoverLimits) {
     self.limits = limits
     self.limits.descriptors -= 1
-    self.isToBeVerified = isToBeVerified
   }
 
   func hasRoom(for image: CachedImage) -> Bool {
@@ -120,8 +119,6 @@ private struct HandoverSelection {
     guard let body = image.goesInline ? .inline(image.payload.bytes) : lend(image.payload) else {
       return
     }
-    var row = row
-    if isToBeVerified, case .memory = body { row.seal(image.payload) }
     limits.indexBytes -= image.costInIndex
     entries.append(HandoverEntry(row: row, isStale: image.isStale, body: body))
   }
@@ -153,10 +150,7 @@ extension CachedImage {
     case .inline(let bytes): payload = Payload(bytes)
     case .memory(let identity):
       // Each is one picture's, or a list that names one again and again would take for ever.
-      guard bodies[identity]?.count == entry.row.record.bytes,
-        let body = bodies.removeValue(forKey: identity),
-        BodyChecksum(of: body) == entry.row.checksum
-      else { return nil }
+      guard let body = bodies.removeValue(forKey: identity) else { return nil }
       payload = body
     }
     let record = entry.row.record
