@@ -17,6 +17,17 @@ final class Reloader {
     var isGood: Bool { refusal == nil }
   }
 
+  /// What the worker brings.
+  private struct Reading: Sendable {
+    let configuration: Configuration
+    let warning: String?
+
+    init(_ configuration: Configuration) {
+      self.configuration = configuration
+      warning = configuration.network.certificateProblem
+    }
+  }
+
   private let source: ConfigurationSource
   private let workers: WorkerPool
   /// Who waits for the next reading; what is being read may be older than the wish.
@@ -51,8 +62,8 @@ final class Reloader {
     waiting = []
     onBegin()
     let source = self.source
-    let read: @Sendable () -> Result<Configuration, ConfigurationProblems> = {
-      Result { () throws(ConfigurationProblems) in try source.load() }
+    let read: @Sendable () -> Result<Reading, ConfigurationProblems> = {
+      Result { () throws(ConfigurationProblems) in Reading(try source.load()) }
     }
     workers.submit(read) { [unowned self] result in
       let answer = take(result)
@@ -63,13 +74,15 @@ final class Reloader {
     }
   }
 
-  private func take(_ result: Result<Configuration, ConfigurationProblems>) -> Answer {
+  private func take(_ result: Result<Reading, ConfigurationProblems>) -> Answer {
     switch result {
     case .failure(let problems):
       let reasons = problems.lines.joined(separator: "; ")
       Log.error(.configuration, "the configuration is not reloaded: \(reasons)")
       return .refused(reasons)
-    case .success(var fresh):
+    case .success(let reading):
+      if let warning = reading.warning { Log.warning(.configuration, warning) }
+      var fresh = reading.configuration
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
       for key in ConfigurationKey.all where !key.isLive { key.reset(&fresh, current) }
