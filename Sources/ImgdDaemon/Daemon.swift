@@ -47,6 +47,9 @@ final class Daemon {
     let source = inheritance.socket == nil ? source : source.served(at: listener.path)
     source.warnOfUnusedSocket(in: wanted)
     let configuration = source.adapted(wanted)
+    if let problem = configuration.network.certificateProblem {
+      Log.warning(.configuration, problem)
+    }
     let directory: DiskDirectory?
     do throws(StartProblem) {
       directory = try Self.openDirectory(configuration.disk)

@@ -19,6 +19,17 @@ final class Reloader {
     var isGood: Bool { refusal == nil }
   }
 
+  /// What the worker brings.
+  private struct Reading: Sendable {
+    let configuration: Configuration
+    let warning: String?
+
+    init(_ configuration: Configuration) {
+      self.configuration = configuration
+      warning = configuration.network.certificateProblem
+    }
+  }
+
   private let source: ConfigurationSource
   private let workers: WorkerPool
   /// Who waits for the next reading; what is being read may be older than the wish.
@@ -66,8 +77,8 @@ final class Reloader {
     waiting = []
     onBegin()
     let source = self.source
-    let read: @Sendable () -> Result<Configuration, ConfigurationProblems> = {
-      Result { () throws(ConfigurationProblems) in try source.load() }
+    let read: @Sendable () -> Result<Reading, ConfigurationProblems> = {
+      Result { () throws(ConfigurationProblems) in Reading(try source.load()) }
     }
     workers.submit(read) { [unowned self] result in
       let answer = take(result)
@@ -78,16 +89,15 @@ final class Reloader {
     }
   }
 
-  private func take(_ result: Result<Configuration, ConfigurationProblems>) -> Answer {
+  private func take(_ result: Result<Reading, ConfigurationProblems>) -> Answer {
     switch result {
     case .failure(let problems):
       let reasons = problems.lines.joined(separator: "; ")
       Log.error(.configuration, "the configuration is not reloaded: \(reasons)")
       return .refused(reasons)
-    case .success(let wanted):
-      if wanted.control.socket != wantedSocket { source.warnOfUnusedSocket(in: wanted) }
-      wantedSocket = wanted.control.socket
-      var fresh = source.adapted(wanted)
+    case .success(let reading):
+      warn(of: reading)
+      var fresh = source.adapted(reading.configuration)
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
       for key in ConfigurationKey.all where !key.isLive { key.reset(&fresh, current) }
@@ -96,5 +106,13 @@ final class Reloader {
       let changed = changes.filter(\.isLive).map(\.key)
       return waiting.isEmpty ? .changed(changed) : .changedButFor(changed, waiting: waiting)
     }
+  }
+
+  /// What is no mistake, and yet not what somebody will have meant.
+  private func warn(of reading: Reading) {
+    if let warning = reading.warning { Log.warning(.configuration, warning) }
+    let socket = reading.configuration.control.socket
+    if socket != wantedSocket { source.warnOfUnusedSocket(in: reading.configuration) }
+    wantedSocket = socket
   }
 }

@@ -9,13 +9,17 @@ func shown(_ text: String) -> String {
 /// A word without what stands for a user and a password: a proxy may be given with them by mistake.
 private func withoutPassword(_ word: Substring) -> String {
   guard let end = word.lastIndex(of: "@") else { return String(word) }
-  let rest = word[end...]
-  for start in ["://", "="] {
-    if let found = word[..<end].firstRange(of: start) {
-      return word[..<found.upperBound] + "…" + rest
-    }
+  return front(of: word[..<end]) + "…" + word[end...]
+}
+
+/// The scheme of a URL with its slashes, or the key of an assignment.
+private func front(of word: Substring) -> Substring {
+  if let slash = word.firstIndex(of: "/"), word[..<slash].hasSuffix(":"),
+    word[slash...].hasPrefix("//")
+  {
+    return word[...word.index(after: slash)]
   }
-  return "…" + rest
+  return word.firstIndex(of: "=").map { word[...$0] } ?? ""
 }
 
 /// What to write instead of an unknown word: the one that was probably meant, else all there are.

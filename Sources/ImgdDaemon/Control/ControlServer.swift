@@ -1,3 +1,4 @@
+import Glibc
 import ImgdSystem
 import ImgdWire
 
@@ -5,6 +6,8 @@ import ImgdWire
 final class ControlServer {
   /// Clients taken in before others get their turn.
   private static let acceptedPerTick = 64
+  /// Beyond the limit, for root: who looks after the machine is not shut out by its users.
+  private static let placesForRoot = 8
 
   let scratch = ReadScratch()
   let commands: Commands
@@ -54,7 +57,7 @@ final class ControlServer {
   }
 
   private func takeIn(_ socket: consuming StreamSocket) {
-    guard sessions.count < limits.connections else {
+    guard sessions.count < limits.connections || hasPlaceForRoot(socket) else {
       return turnAway(socket, .tooManyClients(limit: limits.connections, of: "connections"))
     }
     lastNumber += 1
@@ -66,6 +69,14 @@ final class ControlServer {
     } catch {
       counts.rejected += 1
     }
+  }
+
+  /// Not where root runs the daemon, whose clients may all be root's.
+  private func hasPlaceForRoot(_ socket: borrowing StreamSocket) -> Bool {
+    guard geteuid() != 0, sessions.count < limits.connections + Self.placesForRoot else {
+      return false
+    }
+    return (try? PeerCredentials(of: socket))?.uid == 0
   }
 
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {

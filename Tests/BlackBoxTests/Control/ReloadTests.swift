@@ -140,6 +140,18 @@ import Testing
     #expect(try stage.client.ask(fetch)["ok"] == .bool(true))
   }
 
+  @Test func `a file of certificates that is not there is warned of, at the start and after`()
+    throws
+  {
+    let stage = try Stage(configuration: "[Network]\nCAFile=/nowhere/first.pem\n")
+    _ = try stage.client.ask(#"{"cmd":"ping"}"#)
+    #expect(stage.daemon.log.contains("CAFile=/nowhere/first.pem cannot be read"))
+    try stage.daemon.rewrite(configuration: "[Network]\nCAFile=/nowhere/second.pem\n")
+    let answer = try stage.client.ask(#"{"cmd":"reload"}"#)
+    #expect(answer["changed"] == .array([.string("Network.CAFile")]), "and it is no mistake")
+    #expect(stage.daemon.log.contains("CAFile=/nowhere/second.pem cannot be read"))
+  }
+
   @Test func `who asks while the file is being read gets what it says then`() throws {
     let stage = try Stage(configuration: "")
     let fifo = stage.daemon.directory + "/imgd.conf.d"

@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import ImgdWire
 import Testing
@@ -55,6 +56,27 @@ import Testing
       #expect(try machine.property("Result") == "success")
       try machine.perform("systemctl start imgd.service")
     }
+  }
+
+  @Test func `users who take all places do not shut root out`() throws {
+    try stage.configure("[Control]\nMaxClients=2\n")
+    try machine.perform("systemctl restart imgd.service")
+    let user = "setpriv --reuid=nobody --regid=nogroup --groups=imgd"
+    let stay = "while :; do \(user) socat -u UNIX-CONNECT:\(Machine.socket) /dev/null; done"
+    let crowd = try (0..<2).map { _ in try machine.begin(stay) }
+    defer {
+      for client in crowd {
+        kill(client, SIGKILL)
+        _ = ChildProcess.wait(client)
+      }
+    }
+    try machine.waitUntil("there is no place left") {
+      try machine.run("\(user) imgctl ping").output.contains("too_many_requests")
+    }
+    try machine.waitUntil("both are in") { try stage.stats("clients", "connected") == 3 }
+    try stage.configure("[Control]\nMaxClients=20\n")
+    try machine.perform("systemctl reload imgd.service")
+    try machine.perform("\(user) imgctl ping")
   }
 
   @Test func `a file with a mistake changes nothing, and reload says so`() throws {
