@@ -16,6 +16,8 @@ final class Daemon {
 
   /// How long what runs may go on when the daemon is told to stop.
   private static let drainLimit = Duration.seconds(10)
+  /// How long clients may take their last lines after that.
+  private static let farewellLimit = Duration.seconds(1)
   /// How long the first answer may wait for the index of the disk tier to be opened, and read.
   private static let openLimit = Duration.seconds(5)
   private static let loadLimit = Duration.milliseconds(50)
@@ -258,7 +260,13 @@ final class Daemon {
     server.stopListening()
     reloader.stop()
     pipeline.drain { [unowned self] in stopWhenSent() }
-    loop.schedule(after: Self.drainLimit) { [unowned self] in endNow() }
+    loop.schedule(after: Self.drainLimit) { [unowned self] in endWhatRuns() }
+  }
+
+  /// Who waits for thousands of answers has to read some before there is room for the rest.
+  private func endWhatRuns() {
+    pipeline.endAll(.shuttingDown)
+    loop.schedule(after: Self.farewellLimit) { [loop] in loop.stop() }
   }
 
   /// Everybody who waits still gets a last line, as far as it can be sent at once.

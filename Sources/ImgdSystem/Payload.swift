@@ -53,9 +53,11 @@ package final class Payload: Sendable {
   }
 
   /// This payload, or a copy of it in a sealed memfd when it is not in one yet.
-  package func shareable() throws(SystemFailure) -> Payload {
+  ///
+  /// One that is to be kept for long is not made with the last descriptors.
+  package func shareable(toKeep isKept: Bool = false) throws(SystemFailure) -> Payload {
     guard memory == nil else { return self }
-    var writer = try MemoryWriter()
+    var writer = isKept ? try MemoryWriter.toKeep() : try MemoryWriter()
     try writer.append(heap)
     return Payload(sealed: try writer.seal())
   }
@@ -103,7 +105,7 @@ extension Payload {
   {
     guard count >= 0, try file.ends(at: count) else { return nil }
     // Out of descriptors the bytes go to the heap: a picture that costs a copy beats none.
-    guard count > heapLimit, var writer = try? MemoryWriter() else {
+    guard count > heapLimit, var writer = try? MemoryWriter.toKeep() else {
       let bytes = try file.front(count)
       return bytes.count == count ? Payload(bytes) : nil
     }
@@ -149,7 +151,7 @@ package struct PayloadWriter: ~Copyable {
 
   /// Out of descriptors the bytes stay on the heap: a picture that costs a copy beats none.
   private mutating func moveToMemory() throws(SystemFailure) {
-    guard var writer = try? MemoryWriter() else { return }
+    guard var writer = try? MemoryWriter.toKeep() else { return }
     try writer.append(heap)
     memory = consume writer
     heap = []

@@ -81,6 +81,15 @@ struct MemoryWriter: ~Copyable {
     descriptor = FileDescriptor(owning: number)
   }
 
+  /// One for what is kept for long, which must not take the last descriptors.
+  static func toKeep() throws(SystemFailure) -> MemoryWriter {
+    let writer = try MemoryWriter()
+    guard !OpenFiles.isReserve(writer.descriptor.number) else {
+      throw SystemFailure("memfd_create", errno: EMFILE)
+    }
+    return writer
+  }
+
   mutating func append(_ bytes: [UInt8]) throws(SystemFailure) {
     let failure = unsafe bytes.withUnsafeBytes { unsafe descriptor.write(all: $0, to: "a memfd") }
     if let failure { throw failure }

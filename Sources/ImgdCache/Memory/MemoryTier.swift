@@ -210,10 +210,12 @@ package final class MemoryTier: ImageRequestCache {
   // MARK: Changing what is stored
 
   /// Moves an image's bytes into a memfd, when they are not in one, and counts them as lent.
-  package func makeLendable(_ image: CachedImage) throws(SystemFailure) -> Removal {
+  ///
+  /// When descriptors are short they stay where they are: who asks gets a memfd of its own.
+  package func makeLendable(_ image: CachedImage) -> Removal {
     var evicted = Removal.none
-    if !image.payload.isShareable {
-      image.payload = try image.payload.shareable()
+    if !image.payload.isShareable, let shared = try? image.payload.shareable(toKeep: true) {
+      image.payload = shared
       evicted = recount(image)
     }
     if image.place != nil, !image.isLent {

@@ -66,7 +66,7 @@ extension FetchPipeline {
   private func deliverDescriptor(_ reply: FetchReply, to session: ClientSession) {
     do throws(SystemFailure) {
       let image = reply.delivered.image
-      hub.cache(.evicted, try memory.makeLendable(image))
+      hub.cache(.evicted, memory.makeLendable(image))
       session.attach(try image.payload.openReadOnly())
       session.write(reply)
     } catch {

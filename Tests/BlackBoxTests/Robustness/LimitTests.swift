@@ -111,6 +111,30 @@ import Testing
     #expect(names == 10_000)
   }
 
+  @Test func picturesDoNotTakeTheLastDescriptors() throws {
+    let origin = try OriginServer()
+    defer { origin.stop() }
+    let daemon = try DaemonProcess()
+    // The daemon raises its soft limit at its start, so it is lowered afterwards.
+    let limit = ["--pid", "\(daemon.pid)", "--nofile=120:120"]
+    #expect(try ChildProcess.run("/usr/bin/prlimit", limit).code == 0)
+    let client = try daemon.connect()
+    for number in 0..<200 {
+      origin.plan("/\(number)", .picture(png(20_000)))
+      let url = origin.url("/\(number)")
+      for delivery in ["none", "fd"] {
+        let line = try client.ask(#"{"cmd":"fetch","url":"\#(url)","deliver":"\#(delivery)"}"#)
+        #expect(line["ok"]?.bool == true, "\(number): \(line.text)")
+      }
+    }
+    let stats = try client.ask(#"{"cmd":"stats"}"#)
+    #expect(stats["memory"]?["entries"]?.integer == 200)
+    #expect((1..<100).contains(stats["process"]?["open_fds"]?.integer ?? 0))
+    #expect(try client.ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
+    let others = try (0..<15).map { _ in try daemon.connect() }
+    for other in others { #expect(try other.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true) }
+  }
+
   @Test func withoutDescriptorsItServesThoseWhoAreInside() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)

@@ -53,6 +53,30 @@ import Testing
     #expect(daemon.waitForEnd() == 0)
   }
 
+  /// So many last lines do not fit into a socket at once.
+  @Test func `a client that waits for thousands gets a last line for each`() throws {
+    defer { origin.stop() }
+    origin.plan("/hangs", .silence)
+    let client = try daemon.connect()
+    let count = 5_000
+    let url = origin.url("/hangs")
+    for number in 0..<count {
+      try client.send(#"{"cmd":"fetch","id":\#(number),"url":"\#(url)"}"#)
+    }
+    #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
+    daemon.signal(SIGTERM)
+    client.patience = .seconds(20)
+    var ended: Set<Int64> = []
+    for _ in 0..<count {
+      let line = try client.receive()
+      #expect(line["error"]?["code"]?.string == "shutting_down")
+      if let id = line["id"]?.integer { ended.insert(id) }
+    }
+    #expect(ended.count == count)
+    #expect(try client.isClosedByDaemon())
+    #expect(daemon.waitForEnd() == 0)
+  }
+
   @Test func `no reload begins any more`() throws {
     defer { origin.stop() }
     let client = try waiting("a")
