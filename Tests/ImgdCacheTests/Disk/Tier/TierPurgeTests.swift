@@ -1,3 +1,4 @@
+import Glibc
 import ImgdSystem
 import ImgdTestSupport
 import Testing
@@ -163,6 +164,29 @@ import Testing
     mayRead.with { $0 = true }
     stage.turn()
     #expect(found == [2_000, 2_000])
+  }
+
+  /// What it would find is in an index that is gone, and its numbers mean others in the next one.
+  @Test func `a purge that waits is not looked for in an index that is being replaced`() throws {
+    let stage = try TierStage()
+    Self.fill(stage)
+    stage.turn()
+    // A use, which has to be noted before the first purge, and cannot be.
+    #expect(stage.fetch(Self.urls[2]) != nil)
+    for part in ["", "-wal", "-shm"] { unlink(stage.place.path + "/1/index.db" + part) }
+    let mayClose = Shared(false)
+    stage.tier.reader?.submit({ _ in mayClose.wait { $0 ? true : nil } })
+    var told: [Int] = []
+    for tag in ["t0", "t1"] {
+      var filter = PurgeFilter()
+      filter.tag = tag
+      stage.tier.purge(filter, soft: false) { told.append($0.entries) }
+    }
+    while told.count < 2 { stage.loop.tick(waiting: true) }
+    mayClose.with { $0 = true }
+    stage.turn()
+    #expect(told == [0, 0])
+    #expect(stage.tier.state == .ok && stage.tier.owed.isEmpty)
   }
 
   @Test func whatIsStoredBehindAPurgeStays() throws {
