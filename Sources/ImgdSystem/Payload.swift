@@ -82,6 +82,15 @@ extension Payload {
   /// Which memfd holds the bytes, whoever has it open; nil for bytes on the heap.
   package var identity: FileStatus.Identity? { memory?.identity }
 
+  /// A copy of some of the bytes of a memfd; nil when it has not that many.
+  package func part(from start: Int, count: Int) -> Payload? {
+    guard let memory, start >= 0, count >= 0, start <= self.count, count <= self.count - start
+    else {
+      return nil
+    }
+    return try? memory.part(from: start, count: count)
+  }
+
   /// The descriptor of the memfd, for a call that sends it somewhere; nil for bytes on the heap.
   var descriptor: CInt? { memory?.number }
 }

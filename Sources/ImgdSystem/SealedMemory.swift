@@ -35,6 +35,15 @@ final class SealedMemory: Sendable {
     return FileDescriptor(owning: number)
   }
 
+  /// A copy of some of the bytes, which are there.
+  func part(from start: Int, count: Int) throws(SystemFailure) -> Payload {
+    guard count > Payload.heapLimit, var writer = try? MemoryWriter() else {
+      return Payload(try descriptor.front(count, from: start))
+    }
+    try writer.append(descriptor, at: start, count: count)
+    return Payload(sealed: try writer.seal())
+  }
+
   /// Writes all of it where the file's offset is.
   func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
     let copied = try file.append(from: descriptor, count: count)
@@ -101,11 +110,23 @@ struct MemoryWriter: ~Copyable {
     count += bytes.count
   }
 
+  mutating func append(_ payload: Payload) throws(SystemFailure) {
+    try payload.copy(to: descriptor)
+    count += payload.count
+  }
+
   /// Adds the first `limit` bytes of a file, or all there are.
   mutating func append(_ file: borrowing FileDescriptor, limit: Int) throws(SystemFailure) -> Int {
     let copied = try descriptor.append(from: file, count: limit)
     count += copied
     return copied
+  }
+
+  /// Adds bytes that a file has, from a place on.
+  mutating func append(
+    _ file: borrowing FileDescriptor, at start: Int, count: Int
+  ) throws(SystemFailure) {
+    self.count += try descriptor.append(from: file, at: start, count: count)
   }
 
   consuming func seal() throws(SystemFailure) -> SealedMemory {

@@ -50,6 +50,27 @@ import Testing
     }
   }
 
+  @Test func bodiesLieOneAfterTheOtherInAPack() throws {
+    let bodies = [0, 1, 1_000, Self.limit, Self.limit + 1, 100_000].map(body)
+    #expect(try PayloadPack().seal() == nil)
+    var pack = PayloadPack()
+    let starts = try bodies.map { try pack.append(try written($0, cutAt: 0)) }
+    let sealed = try #require(try pack.seal())
+    #expect(sealed.bytes == bodies.flatMap { $0 })
+    let adopted = try #require(Payload.adopt(try sealed.openReadOnly()))
+    for (start, bytes) in zip(starts, bodies) {
+      let part = try #require(adopted.part(from: start, count: bytes.count))
+      #expect(part.bytes == bytes)
+      #expect(part.isShareable == (bytes.count > Self.limit))
+    }
+    for (start, count) in [
+      (0, sealed.count + 1), (1, sealed.count), (-1, 1), (0, -1), (.max, .max),
+    ] {
+      #expect(adopted.part(from: start, count: count) == nil)
+    }
+    #expect(Payload(bodies[2]).part(from: 0, count: 1) == nil)
+  }
+
   @Test func aWriterStartsAgain() throws {
     var writer = PayloadWriter()
     for count in [3, Self.limit * 2, 5] {

@@ -13,14 +13,16 @@ extension FileDescriptor {
     return nil
   }
 
-  /// Copies `count` bytes from the front of `source`, in the kernel, to where this file's offset
-  /// is, and says how many there were: fewer when `source` ends before.
+  /// Copies `count` bytes from the front of `source`, or from elsewhere on, in the kernel, to where
+  /// this file's offset is, and says how many there were: fewer when `source` ends before.
   ///
   /// `copy_file_range` would do no better: it refuses two file systems.
-  func append(from source: borrowing FileDescriptor, count: Int) throws(SystemFailure) -> Int {
+  func append(
+    from source: borrowing FileDescriptor, at start: Int = 0, count: Int
+  ) throws(SystemFailure) -> Int {
     var copied = 0
     while copied < count {
-      let sent = linux_send_file(number, source.number, off_t(copied), count - copied)
+      let sent = linux_send_file(number, source.number, off_t(start + copied), count - copied)
       guard sent >= 0 || errno == EINTR else { throw SystemFailure("sendfile") }
       if sent == 0 { break }
       copied += max(sent, 0)
@@ -28,13 +30,14 @@ extension FileDescriptor {
     return copied
   }
 
-  /// The bytes at the front of the file, at most `limit`.
-  func front(_ limit: Int) throws(SystemFailure) -> [UInt8] {
+  /// The bytes at the front of the file, or from elsewhere on, at most `limit`.
+  func front(_ limit: Int, from start: Int = 0) throws(SystemFailure) -> [UInt8] {
     var failed: SystemFailure?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
       while filled < limit {
         let got = unsafe pread(
-          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled, off_t(filled))
+          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled,
+          off_t(start + filled))
         if got < 0, errno == EINTR { continue }
         if got < 0 { failed = SystemFailure("read") }
         if got <= 0 { break }

@@ -159,7 +159,7 @@ import Testing
     try machine.extend(with: settings)
     try machine.perform("systemctl restart imgd.service")
     for number in 0..<20 {
-      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 20_000, seed: 3)))
+      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 150_000, seed: 3)))
       try stage.fetch("/\(number)")
     }
     try machine.perform("systemctl reload imgd.service")
@@ -176,7 +176,7 @@ import Testing
     try machine.extend(with: "[Service]\nFileDescriptorStoreMax=3\n")
     try machine.perform("systemctl restart imgd.service")
     for number in 0..<5 {
-      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 20_000, seed: 3)))
+      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 150_000, seed: 3)))
       try stage.fetch("/\(number)")
     }
     try machine.perform("systemctl restart imgd.service")
@@ -193,7 +193,7 @@ import Testing
     defer { TemporaryDirectory.remove(said) }
     for source in ["network", "disk"] {
       let daemon = try machine.begin(
-        "IMGD_FDSTORE=512 exec imgd --socket /run/imgd/imgd.sock --cache-directory /run/pictures",
+        "IMGD_FDSTORE=128 exec imgd --socket /run/imgd/imgd.sock --cache-directory /run/pictures",
         output: said + "/output")
       try machine.waitUntil("it listens") { (try? stage.connect()) != nil }
       #expect(try stage.fetch("/large")["source"] == .string(source))
@@ -224,7 +224,7 @@ import Testing
       packages: NewerSystemd.packages)
     try stage.machine.perform("systemctl start imgd.socket imgd.service")
     for path in ["/a", "/b", "/c"] {
-      stage.origin.plan(path, .picture(TestPicture.png(bytes: 20_000, seed: 3)))
+      stage.origin.plan(path, .picture(TestPicture.png(bytes: 150_000, seed: 3)))
       try stage.fetch(path)
     }
     try stage.machine.perform("systemctl restart imgd.service")

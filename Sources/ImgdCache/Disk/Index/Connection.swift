@@ -39,6 +39,11 @@ import Glibc
     throw .storage(code: SQLITE_READONLY, systemErrno: EROFS, "it cannot be written")
   }
 
+  /// Lets go of pages that can be read again.
+  func giveBack() {
+    unsafe _ = sqlite3_db_release_memory(handle)
+  }
+
   func close() {
     // Statements that are still there would keep the file open.
     statements.removeAll()

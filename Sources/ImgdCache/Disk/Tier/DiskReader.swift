@@ -44,6 +44,10 @@ final class DiskReader {
     lastNumber = 0
   }
 
+  func giveBack() {
+    index?.giveBack()
+  }
+
   // MARK: Pictures
 
   func load(_ order: LoadOrder) -> LoadAnswer {

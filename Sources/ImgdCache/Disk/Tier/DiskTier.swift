@@ -86,6 +86,8 @@ package final class DiskTier {
   /// More has to go than was taken out in one tick.
   var isTrimming = false
   var touched: [(place: Int, number: UInt32)] = []
+  /// What can be done without is being let go of.
+  var isGivingBack = false
   var watch: ShelfWatch?
   /// Files that were seen in an earlier count than this have to be looked at again.
   var sightings: UInt32 = 1

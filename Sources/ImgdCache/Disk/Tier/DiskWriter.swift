@@ -94,6 +94,10 @@ final class DiskWriter {
     }
   }
 
+  func giveBack() {
+    index?.giveBack()
+  }
+
   /// Closes the index in order, with the last uses noted. It counts as clean when what lies in the
   /// directory is known to be what it says.
   func close(_ uses: [(number: UInt32, at: Int64)], isLookedThrough: Bool) {

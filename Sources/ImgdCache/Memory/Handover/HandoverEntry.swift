@@ -4,8 +4,8 @@ internal import ImgdSystem
 struct HandoverEntry: Equatable {
   /// Where its bytes are.
   enum Body: Equatable {
-    /// In the index itself.
-    case inline([UInt8])
+    /// In the memfd that the index names, from here on.
+    case packed(UInt32)
     /// In a memfd of its own, which is sealed: if it is the same one it has the same bytes.
     case memory(FileStatus.Identity)
   }
@@ -17,10 +17,7 @@ struct HandoverEntry: Equatable {
   let body: Body
 
   /// About as many bytes as it takes in an index.
-  var roughCount: Int {
-    guard case .inline(let bytes) = body else { return 256 + row.headers.count }
-    return 256 + row.headers.count + bytes.count
-  }
+  var roughCount: Int { 256 + row.headers.count }
 }
 
 extension HandoverWriter {
@@ -28,14 +25,18 @@ extension HandoverWriter {
     put(entry.row)
     put(UInt8(entry.isStale ? 1 : 0))
     switch entry.body {
-    case .inline(let bytes):
+    case .packed(let start):
       put(UInt8(0))
-      put(bytes)
+      put(start)
     case .memory(let identity):
       put(UInt8(1))
-      put(identity.device)
-      put(identity.inode)
+      put(identity)
     }
+  }
+
+  mutating func put(_ identity: FileStatus.Identity) {
+    put(identity.device)
+    put(identity.inode)
   }
 
   private mutating func put(_ row: IndexRow) {
@@ -73,11 +74,15 @@ extension HandoverReader {
     let isStale = number(UInt8.self) != 0
     let body: HandoverEntry.Body
     switch number(UInt8.self) {
-    case 0: body = .inline(bytes())
-    case 1: body = .memory(FileStatus.Identity(device: number(), inode: number()))
+    case 0: body = .packed(number())
+    case 1: body = .memory(identity())
     default: return nil
     }
     return hasFailed ? nil : HandoverEntry(row: row, isStale: isStale, body: body)
+  }
+
+  mutating func identity() -> FileStatus.Identity {
+    FileStatus.Identity(device: number(), inode: number())
   }
 
   private mutating func row() -> IndexRow {

@@ -1,6 +1,8 @@
+internal import ImgdSystem
+
 /// What describes the pictures that one process leaves to the next.
 ///
-/// `magic, version, release, clean, entries…` behind a checksum of all that: what another release
+/// `magic, version, release, clean, pack, entries…` behind a checksum of all that: what another release
 /// has written, or what is not whole, describes nothing.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
@@ -10,6 +12,8 @@ struct HandoverIndex: Equatable {
 
   /// The process that wrote it stopped in good order, and did nothing after it.
   var isClean: Bool
+  /// The memfd that holds many of the pictures.
+  var pack: FileStatus.Identity?
   /// The most recently used first.
   var entries: [HandoverEntry]
 
@@ -21,6 +25,8 @@ struct HandoverIndex: Equatable {
     writer.put(Self.version)
     writer.put(release)
     writer.put(UInt8(isClean ? 1 : 0))
+    writer.put(UInt8(pack == nil ? 0 : 1))
+    if let pack { writer.put(pack) }
     writer.put(UInt32(clamping: entries.count))
     for entry in entries { writer.put(entry) }
     var front = HandoverWriter()
@@ -46,6 +52,7 @@ struct HandoverIndex: Equatable {
       throw .otherRelease
     }
     let isClean = reader.number(UInt8.self) == 1
+    let pack = reader.number(UInt8.self) == 0 ? nil : reader.identity()
     var left: UInt32 = reader.number()
     var entries: [HandoverEntry] = []
     while left > 0, let entry = reader.entry() {
@@ -53,7 +60,7 @@ struct HandoverIndex: Equatable {
       left -= 1
     }
     guard left == 0, reader.isAtEnd, !reader.hasFailed else { throw .notWhole }
-    return HandoverIndex(isClean: isClean, entries: entries)
+    return HandoverIndex(isClean: isClean, pack: pack, entries: entries)
   }
 }
 

@@ -22,6 +22,23 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
+  @Test func memoryIsGivenBackWhenNothingWaitsForTheDiskAnyMore() throws {
+    let stage = try TierStage()
+    // Several batches.
+    for number in 0..<200 {
+      #expect(stage.tier.add(photo(url(number), body(1_000), on: stage)) == nil)
+    }
+    var stored: [Int] = []
+    for _ in 0..<2 { stage.tier.giveBack { stored.append(stage.tier.count) } }
+    stage.turn()
+    #expect(stored == [200], "once, and not before")
+    // And again, when there is nothing to wait for.
+    stage.tier.giveBack { stored.append(stage.tier.count) }
+    stage.turn()
+    #expect(stored == [200, 200])
+    #expect(stage.fetch(url(7)) != nil)
+  }
+
   @Test func aLargePictureIsFetchedAsItWasStored() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(3 << 20), on: stage))
