@@ -23,6 +23,8 @@ package enum Program {
     case .version: return say("imgd \(Version.string)\n")
     case .run, .checkConfiguration, .printConfiguration: break
     }
+    // They wait until it serves: they are no reason to end. A stop needs nobody to wait for it.
+    SignalWatch.block([SIGHUP, SIGUSR1])
     do {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
       let configuration = try source.load()

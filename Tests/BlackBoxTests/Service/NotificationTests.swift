@@ -120,6 +120,22 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
+  @Test func `a signal is no reason to end while it reads its configuration`() throws {
+    let daemon = try ManagedDaemon()
+    #expect(mkdir(daemon.directory + "/imgd.conf.d", 0o700) == 0)
+    let slow = daemon.directory + "/imgd.conf.d/slow.conf"
+    #expect(mkfifo(slow, 0o600) == 0)
+    try daemon.start()
+    // Returns when the daemon has opened its end.
+    let writer = open(slow, O_WRONLY)
+    unlink(slow)
+    for signal in [SIGHUP, SIGUSR1] { daemon.signal(signal) }
+    close(writer)
+    let said = (0..<3).map { _ in daemon.manager.receive()?.lines.first }
+    #expect(said == ["READY=1", "RELOADING=1", "READY=1"])
+    #expect(daemon.stop() == 0)
+  }
+
   @Test func `a configuration that does not come to an end holds no stop up`() throws {
     let daemon = try ManagedDaemon()
     try daemon.startReady()
