@@ -37,7 +37,7 @@ final class SealedMemory: Sendable {
 
   /// A copy of some of the bytes, which are there.
   func part(from start: Int, count: Int) throws(SystemFailure) -> Payload {
-    guard count > Payload.heapLimit, var writer = try? MemoryWriter() else {
+    guard count > Payload.heapLimit, var writer = try? MemoryWriter.toKeep() else {
       return Payload(try descriptor.front(count, from: start))
     }
     try writer.append(descriptor, at: start, count: count)
