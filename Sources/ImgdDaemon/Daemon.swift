@@ -268,14 +268,19 @@ final class Daemon {
 
   /// Who waits for thousands of answers has to read some before there is room for the rest.
   private func endWhatRuns() {
-    pipeline.endAll(.shuttingDown)
+    refuseAll()
     loop.schedule(after: Self.farewellLimit) { [loop] in loop.stop() }
   }
 
-  /// Everybody who waits still gets a last line, as far as it can be sent at once.
+  /// The last lines go as far as they can be sent at once.
   private func endNow() {
+    refuseAll()
+    loop.atTickEnd { [unowned self] in loop.stop() }
+  }
+
+  /// Everybody who waits gets a last line.
+  private func refuseAll() {
     pipeline.endAll(.shuttingDown)
     server.refuseStanding(.shuttingDown)
-    loop.atTickEnd { [unowned self] in loop.stop() }
   }
 }

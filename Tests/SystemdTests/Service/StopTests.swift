@@ -64,16 +64,21 @@ import Testing
     expectClosedIndex()
   }
 
-  @Test func `a second signal leaves nobody without a line who waits for the disk`() throws {
+  /// After the second signal, or else after ten seconds.
+  @Test(arguments: [1, 2])
+  func `nobody is left without a line who waits for a disk that does not answer`(
+    signals: Int
+  ) throws {
     let client = try stage.connect()
     let process = try machine.process()
     let holds = try ["imgd-reader", "imgd-disk"].map { try ThreadHold($0, of: process) }
     try stage.begin(
       #"{"cmd":"entries","id":1,"tier":"disk"}"#, #"{"cmd":"purge","id":2,"tier":"disk"}"#,
       on: client)
-    kill(process, SIGTERM)
-    try machine.waitUntil(is: "deactivating")
-    kill(process, SIGTERM)
+    for _ in 0..<signals {
+      kill(process, SIGTERM)
+      try machine.waitUntil(is: "deactivating")
+    }
     try stage.play(
       #"""
       < {"id":1,"ok":false,"error":{"code":"shutting_down"}}
