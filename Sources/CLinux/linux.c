@@ -148,6 +148,7 @@ int linux_connect_unix(int fd, const char *path) {
 }
 
 int linux_lock_exclusive(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
+int linux_unlock(int fd) { return flock(fd, LOCK_UN); }
 
 int linux_random(void *bytes, size_t count) {
   ssize_t got = getrandom(bytes, count, 0);

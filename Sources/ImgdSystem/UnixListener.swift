@@ -97,6 +97,14 @@ package final class UnixListener {
     } catch { throw .system(error) }
   }
 
+  /// As with every lock of a file: a program that is just being started has a copy of it.
+  deinit {
+    switch lock {
+    case .some(let lock): _ = linux_unlock(lock.number)
+    case nil: break
+    }
+  }
+
   /// Stops listening and removes the socket, unless another has taken its name meanwhile; leaves
   /// an inherited one to who will serve it next.
   package func close() {

@@ -31,6 +31,7 @@ int linux_unix_socket(void);    // stream, non-blocking, close-on-exec
 int linux_bind_unix(int fd, const char *path);
 int linux_connect_unix(int fd, const char *path);
 int linux_lock_exclusive(int fd); // flock, never waits
+int linux_unlock(int fd);         // for whoever has a copy of the descriptor, too
 int linux_random(void *bytes, size_t count);
 int linux_gettid(void);
 void linux_name_thread(const char *name);

@@ -8,6 +8,14 @@ import Glibc
 package struct ProcessLock: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
+  private init(_ descriptor: consuming FileDescriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// A program that is just being started has a copy of the descriptor for a moment, and to close it
+  /// would not be enough.
+  deinit { _ = linux_unlock(descriptor.number) }
+
   /// What an attempt to take the lock brought.
   package enum Answer: ~Copyable {
     case held(ProcessLock)
@@ -35,7 +43,7 @@ package struct ProcessLock: ~Copyable, Sendable {
       return .taken(pid: try holder(in: file))
     }
     note(getpid(), in: file)
-    return .held(ProcessLock(descriptor: file))
+    return .held(ProcessLock(file))
   }
 
   /// Not being able to leave the id, on a full disk, takes nothing from the lock.
