@@ -133,7 +133,6 @@ final class Daemon {
   private struct Parts {
     let engine: TransferEngine
     let pipeline: FetchPipeline
-    let disk: DiskTier
     let hub: EventHub
   }
 
@@ -151,7 +150,7 @@ final class Daemon {
     let pipeline = FetchPipeline(
       memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)),
       disk: disk, downloader: downloader, hub: hub, loop: loop, settings: configuration)
-    return Parts(engine: engine, pipeline: pipeline, disk: disk, hub: hub)
+    return Parts(engine: engine, pipeline: pipeline, hub: hub)
   }
 
   /// What is done when memory is short: everything that can be fetched again goes.
@@ -165,7 +164,7 @@ final class Daemon {
         handover.forget()
         Heap.giveBack()
         // Again when what was on its way to the disk has got there.
-        parts.disk.giveBack { Heap.giveBack() }
+        parts.pipeline.disk.giveBack { Heap.giveBack() }
         return removed
       },
       hold: { parts.pipeline.holdMemory(to: $0) },

@@ -154,14 +154,19 @@ import Testing
     try machine.waitUntil("nothing is kept") { try kept == 0 }
   }
 
+  /// So large that each is left in a memfd of its own.
+  private func fetchLargePictures(_ count: Int) throws {
+    for number in 0..<count {
+      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 150_000, seed: 3)))
+      try stage.fetch("/\(number)")
+    }
+  }
+
   @Test func `there are never more than the unit allows`() throws {
     let settings = "[Service]\nFileDescriptorStoreMax=8\nEnvironment=IMGD_FDSTORE=8\n"
     try machine.extend(with: settings)
     try machine.perform("systemctl restart imgd.service")
-    for number in 0..<20 {
-      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 150_000, seed: 3)))
-      try stage.fetch("/\(number)")
-    }
+    try fetchLargePictures(20)
     try machine.perform("systemctl reload imgd.service")
     #expect(try kept == 8)
     try machine.perform("systemctl restart imgd.service")
@@ -175,10 +180,7 @@ import Testing
   @Test func `systemd may keep fewer than it was said to`() throws {
     try machine.extend(with: "[Service]\nFileDescriptorStoreMax=3\n")
     try machine.perform("systemctl restart imgd.service")
-    for number in 0..<5 {
-      stage.origin.plan("/\(number)", .picture(TestPicture.png(bytes: 150_000, seed: 3)))
-      try stage.fetch("/\(number)")
-    }
+    try fetchLargePictures(5)
     try machine.perform("systemctl restart imgd.service")
     #expect(try kept == 0)
     #expect(try stage.stats("memory", "entries") == 2)
