@@ -24,11 +24,8 @@ final class Daemon {
 
   private let loop: EventLoop
   private let engine: TransferEngine
-  private let pipeline: FetchPipeline
-  private let disk: DiskTier
-  private let hub: EventHub
-  private let server: ControlServer
-  private let commands: Commands
+  private let core: Core
+  private let listener: ControlListener
   private let reloader: Reloader
   private let service: Service
   private let handover: MemoryHandover
@@ -68,32 +65,42 @@ final class Daemon {
     watchdogPeriod = environment.watchdogPeriod
     do throws(SystemFailure) {
       loop = try EventLoop()
-      disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
-      let parts = try Self.build(configuration, disk: disk, on: loop)
-      engine = parts.engine
-      pipeline = parts.pipeline
-      hub = parts.hub
+      let disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
+      let links = Links()
+      engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
       reloader = try Reloader(source: source, read: wanted, loop: loop)
-      let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
+      let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
+      core = Core(
+        configuration, transfers: engine, disk: disk, loop: loop,
+        in: links.surroundings(reloader, status))
       service = Service(manager, status: status, loop: loop)
       handover = MemoryHandover(
-        manager, of: pipeline.memory, mostDescriptors: environment.storeLimit,
+        manager, of: core.memory, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,
-        effects: Self.effects(of: parts, handover))
-      commands = Commands(
-        pipeline: pipeline, hub: hub, reloader: reloader, pressure: pressure, status: status,
-        loop: loop)
-      server = try ControlServer(
-        listener: listener, commands: commands, limits: WireLimits(configuration.control),
-        loop: loop)
+        effects: Self.effects(on: core, engine, handover))
+      self.listener = try ControlListener(listener, for: core.clients, loop: loop)
+      links.core = core
+      links.pressure = pressure
     } catch { throw .system(error) }
-    commands.server = server
-    pipeline.onMemoryPurge = { [handover] in handover.forget() }
+    core.onMemoryPurge = { [handover] in handover.forget() }
     reloader.onBegin = { [service] in service.beginsReload() }
     reloader.onReload = { [unowned self] in apply($0) }
     reloader.onAnswer = { [unowned self] in answer($0) }
+  }
+
+  /// The core and the parts around it that need each other: the core is made last.
+  private final class Links {
+    weak var core: Core?
+    weak var pressure: MemoryPressure?
+
+    func surroundings(_ reloader: Reloader, _ status: StatusLine) -> Core.Surroundings {
+      Core.Surroundings(
+        reload: { [unowned reloader] in reloader.reload(then: $0) },
+        pressureSource: { [unowned self] in (pressure?.source ?? "none", pressure?.note) },
+        onActivity: { status.noteActivity() })
+    }
   }
 
   /// The socket that the service manager has handed over, or one of our own.
@@ -130,50 +137,32 @@ final class Daemon {
       suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
   }
 
-  private struct Parts {
-    let engine: TransferEngine
-    let pipeline: FetchPipeline
-    let hub: EventHub
-  }
-
-  private static func build(
-    _ configuration: Configuration, disk: DiskTier, on loop: EventLoop
-  ) throws(SystemFailure) -> Parts {
-    let hub = EventHub()
-    let arrivals = Arrivals()
-    let mailbox = try loop.makeMailbox { (report: TransferReport) in arrivals.take(report) }
-    let engine = try TransferEngine.start(settings: TransferSettings(configuration)) { event in
+  private static func startEngine(
+    _ configuration: Configuration, on loop: EventLoop,
+    _ receive: @escaping (TransferReport) -> Void
+  ) throws(SystemFailure) -> TransferEngine {
+    let mailbox = try loop.makeMailbox(receive)
+    return try TransferEngine.start(settings: TransferSettings(configuration)) { event in
       mailbox.post(TransferReport(event))
     }
-    let downloader = Downloader(engine: engine, loop: loop, settings: configuration.downloads)
-    arrivals.take = { [unowned downloader] in downloader.receive($0) }
-    let pipeline = FetchPipeline(
-      memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)),
-      disk: disk, downloader: downloader, hub: hub, loop: loop, settings: configuration)
-    return Parts(engine: engine, pipeline: pipeline, hub: hub)
   }
 
   /// What is done when memory is short: everything that can be fetched again goes.
   private static func effects(
-    of parts: Parts, _ handover: MemoryHandover
+    on core: Core, _ engine: TransferEngine, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
     PressureRelief.Effects(
       release: {
-        let removed = parts.pipeline.removeAll()
-        parts.engine.dropPartials()
+        let removed = core.removeAll()
+        engine.dropPartials()
         handover.forget()
         Heap.giveBack()
         // Again when what was on its way to the disk has got there.
-        parts.pipeline.disk.giveBack { Heap.giveBack() }
+        core.disk.giveBack { Heap.giveBack() }
         return removed
       },
-      hold: { parts.pipeline.holdMemory(to: $0) },
-      tell: { parts.hub.pressure(source: $0, removed: $1) })
-  }
-
-  /// The mailbox has to exist before the engine, and the engine before the downloader.
-  private final class Arrivals {
-    var take: (TransferReport) -> Void = { _ in }
+      hold: { core.holdMemory(to: $0) },
+      tell: { core.hub.pressure(source: $0, removed: $1) })
   }
 
   // MARK: Life
@@ -186,19 +175,19 @@ final class Daemon {
       if !isStopping { try serve() }
     } catch { throw .system(error) }
     loop.run()
-    server.closeAll()
+    core.clients.closeAll()
     service.closes()
     engine.stop()
-    disk.stop()
+    core.disk.stop()
     handover.leaveForGood()
   }
 
   private func serve() throws(SystemFailure) {
-    server.open()
+    listener.open()
     service.isReady()
     isServing = true
     if reloadIsDue { reloader.reload() }
-    try service.watch(over: engine, disk, every: watchdogPeriod, on: loop)
+    try service.watch(over: engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
   /// What an earlier daemon has left is there before anybody is served, and the index of the disk
@@ -207,8 +196,8 @@ final class Daemon {
   private func prepare() {
     let begun = Instant.current
     handover.takeOver()
-    wait(until: begun + Self.openLimit) { disk.isOpening }
-    wait(until: begun + Self.loadLimit) { disk.isLoading }
+    wait(until: begun + Self.openLimit) { core.disk.isOpening }
+    wait(until: begun + Self.loadLimit) { core.disk.isLoading }
   }
 
   private func wait(until timeIsUp: Instant, while isWaiting: () -> Bool) {
@@ -234,12 +223,11 @@ final class Daemon {
   private func apply(_ configuration: Configuration) {
     pressure.apply(isWanted: configuration.memory.pressure == .auto)
     engine.apply(TransferSettings(configuration))
-    pipeline.apply(configuration)
-    server.limits = WireLimits(configuration.control)
+    core.apply(configuration)
   }
 
-  private func answer(_ answer: Reloader.Answer) {
-    hub.configuration(wasTaken: answer.isGood)
+  private func answer(_ answer: ReloadAnswer) {
+    core.hub.configuration(wasTaken: answer.isGood)
     if answer.isGood { handover.leaveSnapshot() }
     service.endsReload(refused: answer.refusal)
   }
@@ -250,7 +238,7 @@ final class Daemon {
   /// some of them.
   private func stopWhenSent() {
     loop.atTickEnd { [unowned self] in
-      guard server.owesAnswers else { return loop.stop() }
+      guard core.clients.owesAnswers else { return loop.stop() }
       loop.schedule(after: .milliseconds(20)) { [unowned self] in stopWhenSent() }
     }
   }
@@ -259,27 +247,21 @@ final class Daemon {
   private func drain() {
     isStopping = true
     service.beginsStop()
-    server.stopListening()
+    listener.close()
     reloader.stop()
-    pipeline.drain { [unowned self] in stopWhenSent() }
+    core.drain { [unowned self] in stopWhenSent() }
     loop.schedule(after: Self.drainLimit) { [unowned self] in endWhatRuns() }
   }
 
   /// Who waits for thousands of answers has to read some before there is room for the rest.
   private func endWhatRuns() {
-    refuseAll()
+    core.refuseAll(.shuttingDown)
     loop.schedule(after: Self.farewellLimit) { [loop] in loop.stop() }
   }
 
   /// The last lines go as far as they can be sent at once.
   private func endNow() {
-    refuseAll()
+    core.refuseAll(.shuttingDown)
     loop.atTickEnd { [unowned self] in loop.stop() }
-  }
-
-  /// Everybody who waits gets a last line.
-  private func refuseAll() {
-    pipeline.endAll(.shuttingDown)
-    server.refuseStanding(.shuttingDown)
   }
 }

@@ -2,23 +2,6 @@ import ImgdSystem
 
 /// Reads the configuration again, away from the loop: a file may be slow to come.
 final class Reloader {
-  enum Answer {
-    case changed([String])
-    /// What cannot change while the daemon runs, and waits for a restart.
-    case changedButFor([String], waiting: [String])
-    /// All that is wrong, in one line: so it goes to clients and into the status.
-    case refused(String)
-    /// The daemon stops, and has not read it.
-    case stopping
-
-    /// Why nothing has changed; nil when the configuration was good.
-    var refusal: String? {
-      if case .refused(let reason) = self { reason } else { nil }
-    }
-
-    var isGood: Bool { refusal == nil }
-  }
-
   /// What the worker brings.
   private struct Reading: Sendable {
     let configuration: Configuration
@@ -33,7 +16,7 @@ final class Reloader {
   private let source: ConfigurationSource
   private let workers: WorkerPool
   /// Who waits for the next reading; what is being read may be older than the wish.
-  private var waiting: [(Answer) -> Void] = []
+  private var waiting: [(ReloadAnswer) -> Void] = []
   private var isReading = false
   private var isStopped = false
   private(set) var current: Configuration
@@ -43,7 +26,7 @@ final class Reloader {
   var onBegin: () -> Void = {}
   var onReload: (Configuration) -> Void = { _ in }
   /// Told how each reload went.
-  var onAnswer: (Answer) -> Void = { _ in }
+  var onAnswer: (ReloadAnswer) -> Void = { _ in }
 
   init(
     source: ConfigurationSource, read wanted: Configuration, loop: EventLoop
@@ -57,7 +40,7 @@ final class Reloader {
   /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
   ///
   /// Who asks while it is read waits until it has been read once more.
-  func reload(then answered: @escaping (Answer) -> Void = { _ in }) {
+  func reload(then answered: @escaping (ReloadAnswer) -> Void = { _ in }) {
     guard !isStopped else { return answered(.stopping) }
     waiting.append(answered)
     if !isReading { begin() }
@@ -89,7 +72,7 @@ final class Reloader {
     }
   }
 
-  private func take(_ result: Result<Reading, ConfigurationProblems>) -> Answer {
+  private func take(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
     switch result {
     case .failure(let problems):
       let reasons = problems.lines.joined(separator: "; ")

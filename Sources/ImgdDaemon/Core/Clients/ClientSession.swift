@@ -27,7 +27,8 @@ final class ClientSession {
   }
   private let socket: StreamSocket
   private let loop: EventLoop
-  private unowned let server: ControlServer
+  private unowned let clients: Clients
+  private let handle: (ParsedLine, ClientSession) -> Void
   private var watch: Watch?
   private var framer: LineFramer
   private var outbox = Outbox()
@@ -48,17 +49,18 @@ final class ClientSession {
   var live = 0
   var standing = StandingCommands()
   var subscription: Subscription?
-  private var postponed = Fifo<FetchReply>()
+  private var postponed = Fifo<(ClientSession) -> Void>()
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
 
   init(
-    _ socket: consuming StreamSocket, number: UInt64, server: ControlServer, loop: EventLoop,
-    limits: WireLimits
+    _ socket: consuming StreamSocket, number: UInt64, of clients: Clients,
+    handle: @escaping (ParsedLine, ClientSession) -> Void, loop: EventLoop, limits: WireLimits
   ) throws(SystemFailure) {
     peer = try PeerCredentials(of: socket)
     self.socket = socket
     self.number = number
-    self.server = server
+    self.clients = clients
+    self.handle = handle
     self.loop = loop
     self.limits = limits
     framer = LineFramer(longestLine: limits.line)
@@ -80,9 +82,9 @@ final class ClientSession {
   }
 
   private func receive(isGone: Bool) {
-    switch socket.read(into: server.scratch) {
+    switch socket.read(into: clients.scratch) {
     case .bytes(let count):
-      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
+      clients.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     case .nothing: break
     case .end where isGone: endInput(thenClose: true)
     case .end: endInput(thenClose: false)
@@ -94,7 +96,7 @@ final class ClientSession {
   private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     guard isOpen else { return .pause }
     switch finding {
-    case .line(let line): server.commands.execute(RequestParser.parse(line), from: self)
+    case .line(let line): handle(RequestParser.parse(line), self)
     case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
     }
     guard isFull, !takesNothing else { return .next }
@@ -129,10 +131,10 @@ final class ClientSession {
     // No more than a socket holds: a client may shut its reading side and go on talking for ever.
     var reads = Self.lastReads
     while isOpen, !inputHasEnded, reads > 0,
-      case .bytes(let count) = socket.read(into: server.scratch)
+      case .bytes(let count) = socket.read(into: clients.scratch)
     {
       reads -= 1
-      server.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
+      clients.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     }
     _ = framer.finish { take($0) }
     close()
@@ -209,17 +211,15 @@ final class ClientSession {
 
   /// Keeps an answer that carries a picture until the client has taken what is before it: ten
   /// thousand who wait for one transfer may be one client that reads nothing.
-  func postpone(_ reply: FetchReply) {
-    postponed.append(reply)
+  func postpone(_ answer: @escaping (ClientSession) -> Void) {
+    postponed.append(answer)
   }
 
   /// Whether something is under way to the client, or a command stands by for its answer.
   var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || !standing.isEmpty }
 
   private func deliverPostponed() {
-    while isOpen, !isFull, let reply = postponed.popFirst() {
-      server.commands.pipeline.deliver(reply, to: self)
-    }
+    while isOpen, !isFull, let answer = postponed.popFirst() { answer(self) }
   }
 
   private func pause() {
@@ -251,7 +251,7 @@ final class ClientSession {
     stall = loop.schedule(after: Duration.seconds(limits.stallSeconds)) { [unowned self] in
       stall = nil
       guard taken == before else { return watchForStall() }
-      server.closedSlowClient(self)
+      clients.closedSlowClient(self)
       close()
     }
   }
@@ -286,7 +286,7 @@ final class ClientSession {
   // MARK: The end
 
   func countError() {
-    server.countError()
+    clients.countError()
   }
 
   /// Whether something will still be written without being asked for.
@@ -318,6 +318,6 @@ final class ClientSession {
     watch?.cancel()
     stall?.cancel()
     heartbeat?.cancel()
-    server.closed(self)
+    clients.closed(self)
   }
 }

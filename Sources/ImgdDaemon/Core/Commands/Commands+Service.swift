@@ -43,7 +43,7 @@ extension Commands {
         id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
     }
     let ticket = session.standBy(id: id)
-    reloader.reload { answer in
+    surroundings.reload { answer in
       session.resume(ticket) { session.reply(answer, id: id) }
     }
   }
@@ -87,7 +87,7 @@ enum Features {
 }
 
 extension ClientSession {
-  fileprivate func reply(_ answer: Reloader.Answer, id: RequestID) {
+  fileprivate func reply(_ answer: ReloadAnswer, id: RequestID) {
     switch answer {
     case .refused(let reason): refuse(id: id, receipt: nil, .badConfiguration(reason))
     case .stopping: refuse(id: id, receipt: nil, .shuttingDown)

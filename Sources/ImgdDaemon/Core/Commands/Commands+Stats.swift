@@ -84,8 +84,8 @@ extension Commands {
   }
 
   private func clients(in line: inout JSONWriter) {
-    let counts = server?.counts ?? Statistics.Clients()
-    line.field("connected", server?.connected ?? 0)
+    let counts = clients.counts
+    line.field("connected", clients.connected)
     line.field("accepted", counts.accepted)
     line.field("rejected", counts.rejected)
     line.field("commands", counts.commands)
@@ -94,8 +94,9 @@ extension Commands {
   }
 
   private func pressure(in line: inout JSONWriter) {
-    line.field("source", pressure.source)
-    if let note = pressure.note { line.field("note", note) }
+    let source = surroundings.pressureSource()
+    line.field("source", source.name)
+    if let note = source.note { line.field("note", note) }
     line.field("events", hub.pressure.events)
     line.field("last", hub.pressure.last.map(Timestamp.rfc3339))
     line.field("removed_bytes", hub.pressure.removedBytes)

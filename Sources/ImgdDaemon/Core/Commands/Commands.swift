@@ -6,24 +6,20 @@ import ImgdWire
 final class Commands {
   let pipeline: FetchPipeline
   let hub: EventHub
-  let reloader: Reloader
-  let pressure: MemoryPressure
-  private let status: StatusLine
+  let clients: Clients
+  let surroundings: Core.Surroundings
   let loop: EventLoop
   let startedAt: Instant
   let instance: ReceiptID
-  /// Set once by the composition: the server needs the commands, and `stats` the server.
-  unowned var server: ControlServer?
 
   init(
-    pipeline: FetchPipeline, hub: EventHub, reloader: Reloader, pressure: MemoryPressure,
-    status: StatusLine, loop: EventLoop
+    pipeline: FetchPipeline, hub: EventHub, clients: Clients, loop: EventLoop,
+    in surroundings: Core.Surroundings
   ) {
     self.pipeline = pipeline
     self.hub = hub
-    self.reloader = reloader
-    self.pressure = pressure
-    self.status = status
+    self.clients = clients
+    self.surroundings = surroundings
     self.loop = loop
     startedAt = loop.now
     var receipts = ReceiptSource()
@@ -31,8 +27,8 @@ final class Commands {
   }
 
   func execute(_ line: ParsedLine, from session: ClientSession) {
-    server?.countCommand()
-    status.noteActivity()
+    clients.countCommand()
+    surroundings.onActivity()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error): refuse(line, error, to: session)

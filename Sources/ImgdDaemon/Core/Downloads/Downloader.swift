@@ -16,7 +16,7 @@ final class Downloader {
   /// How long an item may wait in the queue before it is taken ahead of all younger ones.
   static let ageBound = Duration.seconds(10)
 
-  private let engine: TransferEngine
+  private let transfers: any Transfers
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
@@ -28,8 +28,8 @@ final class Downloader {
   /// What news of a download is told to; set once by the composition.
   var onNews: (MergedDownload, DownloadNews) -> Void = { _, _ in }
 
-  init(engine: TransferEngine, loop: EventLoop, settings: Configuration.Downloads) {
-    self.engine = engine
+  init(transfers: any Transfers, loop: EventLoop, settings: Configuration.Downloads) {
+    self.transfers = transfers
     self.loop = loop
     scheduler = DownloadScheduler(settings: Self.schedule(settings))
     orphans = settings.orphans
@@ -96,7 +96,7 @@ final class Downloader {
     guard allowance != download.allowance else { return }
     download.allowance = allowance
     guard download.state == .running else { return }
-    engine.adjust(
+    transfers.adjust(
       serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
   }
 
@@ -115,7 +115,7 @@ final class Downloader {
     let wasRunning = download.state == .running
     close(download)
     counts.cancelled += 1
-    if wasRunning { engine.abort(serial: download.serial) }
+    if wasRunning { transfers.abort(serial: download.serial) }
     startReady()
   }
 
@@ -136,7 +136,7 @@ final class Downloader {
 
   /// Forgets the bodies that broke off and wait to be continued.
   func dropPartials() {
-    engine.dropPartials()
+    transfers.dropPartials()
   }
 
   // MARK: Running
@@ -153,7 +153,7 @@ final class Downloader {
   private func begin(_ download: MergedDownload) {
     download.begunAt = loop.now
     counts.started += 1
-    engine.begin(order(for: download))
+    transfers.begin(order(for: download))
   }
 
   private func order(for download: MergedDownload) -> TransferOrder {

@@ -26,7 +26,7 @@ extension FetchPipeline {
 
   func deliver(_ reply: FetchReply, to session: ClientSession) {
     if session.isFull, reply.delivery == .inline || reply.delivery == .fd {
-      return session.postpone(reply)
+      return session.postpone { [unowned self] in deliver(reply, to: $0) }
     }
     switch reply.delivery {
     case .path: deliverPath(reply, to: session)

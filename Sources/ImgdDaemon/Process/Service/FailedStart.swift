@@ -27,16 +27,3 @@ enum FailedStart {
     }
   }
 }
-
-extension StreamSocket {
-  /// Says why its client is not taken in, as far as an empty buffer takes it, and lets it go.
-  consuming func turnAway(_ error: WireError, reading scratch: ReadScratch) {
-    // To the client, what is left unread would be a broken connection.
-    _ = read(into: scratch)
-    var writer = JSONWriter()
-    ReplyEncoder.failure(id: .none, error: error, into: &writer)
-    var outbox = Outbox()
-    outbox.bytes = writer.bytes
-    _ = outbox.send(to: self)
-  }
-}

@@ -2,73 +2,54 @@ import Glibc
 import ImgdSystem
 import ImgdWire
 
-/// Takes clients in, and knows them all.
-final class ControlServer {
-  /// Clients taken in before others get their turn.
-  private static let acceptedPerTick = 64
+/// Every client that is connected.
+final class Clients {
   /// Beyond the limit, for root: who looks after the machine is not shut out by its users.
   private static let placesForRoot = 8
 
   let scratch = ReadScratch()
-  let commands: Commands
   private let loop: EventLoop
-  private let listener: UnixListener
-  private var watch: Watch?
   private var sessions: [UInt64: ClientSession] = [:]
   private var lastNumber: UInt64 = 0
   private(set) var counts = Statistics.Clients()
+  /// Executes a request line of a client; set once by the composition.
+  var handle: (ParsedLine, ClientSession) -> Void = { _, _ in }
+  /// Told when a connection has ended; set once by the composition.
+  var onDeparture: (ClientSession) -> Void = { _ in }
   var limits: WireLimits {
     didSet { for session in sessions.values { session.limits = limits } }
   }
 
-  init(
-    listener: UnixListener, commands: Commands, limits: WireLimits, loop: EventLoop
-  ) throws(SystemFailure) {
-    self.listener = listener
-    self.commands = commands
+  init(limits: WireLimits, loop: EventLoop) {
     self.limits = limits
     self.loop = loop
-    watch = try loop.watch(listener.number, for: .read) { [unowned self] _ in acceptClients() }
-    watch?.interest = []
-  }
-
-  /// Takes clients in from now on; those who have connected before wait in the socket.
-  func open() {
-    watch?.interest = .read
   }
 
   var connected: Int { sessions.count }
   /// Whether any client has not got, or not taken, all of its answers.
   var owesAnswers: Bool { sessions.values.contains { $0.isOwed } }
 
-  // MARK: Accepting
+  // MARK: Arriving
 
-  private func acceptClients() {
-    for _ in 0..<Self.acceptedPerTick {
-      switch listener.accept() {
-      case .client(let socket): takeIn(socket)
-      case .beyondDescriptors(let socket):
-        turnAway(socket, .tooManyClients(limit: sessions.count, of: "descriptors"))
-        listener.restoreReserve()
-      case .nobody: return
-      case .exhausted: return rest()
-      }
-    }
-  }
-
-  private func takeIn(_ socket: consuming StreamSocket) {
+  /// Takes a client in, or tells it that there is no place.
+  func admit(_ socket: consuming StreamSocket) {
     guard sessions.count < limits.connections || hasPlaceForRoot(socket) else {
       return turnAway(socket, .tooManyClients(limit: limits.connections, of: "connections"))
     }
     lastNumber += 1
     do throws(SystemFailure) {
       let session = try ClientSession(
-        socket, number: lastNumber, server: self, loop: loop, limits: limits)
+        socket, number: lastNumber, of: self, handle: handle, loop: loop, limits: limits)
       sessions[session.number] = session
       counts.accepted += 1
     } catch {
       counts.rejected += 1
     }
+  }
+
+  /// For a client that came when there was only the reserved descriptor left.
+  func refuseBeyondDescriptors(_ socket: consuming StreamSocket) {
+    turnAway(socket, .tooManyClients(limit: sessions.count, of: "descriptors"))
   }
 
   /// Not where root runs the daemon, whose clients may all be root's.
@@ -84,12 +65,6 @@ final class ControlServer {
     socket.turnAway(error, reading: scratch)
   }
 
-  /// The kernel is short of memory: asking again at once would only turn the loop.
-  private func rest() {
-    watch?.interest = []
-    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
-  }
-
   // MARK: Ending
 
   /// Answers every command that stands by.
@@ -99,7 +74,7 @@ final class ControlServer {
 
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
-    commands.forget(session)
+    onDeparture(session)
   }
 
   func closedSlowClient(_ session: ClientSession) {
@@ -114,16 +89,23 @@ final class ControlServer {
   func countCommand() { counts.commands += 1 }
   func countError() { counts.errors += 1 }
 
-  /// Takes nobody in any more; those who are here stay.
-  func stopListening() {
-    watch?.cancel()
-    listener.close()
-  }
-
   func closeAll() {
     for session in sessions.values {
       session.flush()
       session.close()
     }
+  }
+}
+
+extension StreamSocket {
+  /// Says why its client is not taken in, as far as an empty buffer takes it, and lets it go.
+  consuming func turnAway(_ error: WireError, reading scratch: ReadScratch) {
+    // To the client, what is left unread would be a broken connection.
+    _ = read(into: scratch)
+    var writer = JSONWriter()
+    ReplyEncoder.failure(id: .none, error: error, into: &writer)
+    var outbox = Outbox()
+    outbox.bytes = writer.bytes
+    _ = outbox.send(to: self)
   }
 }

@@ -1,0 +1,50 @@
+import ImgdSystem
+
+/// The listening socket: takes connections off it and hands them to the clients' registry.
+final class ControlListener {
+  /// Connections accepted before other events get their turn.
+  private static let acceptedPerTick = 64
+
+  private let listener: UnixListener
+  private let clients: Clients
+  private let loop: EventLoop
+  private var watch: Watch?
+
+  init(_ listener: UnixListener, for clients: Clients, loop: EventLoop) throws(SystemFailure) {
+    self.listener = listener
+    self.clients = clients
+    self.loop = loop
+    watch = try loop.watch(listener.number, for: .read) { [unowned self] _ in acceptClients() }
+    watch?.interest = []
+  }
+
+  /// Accepts connections from now on; earlier ones have waited in the socket.
+  func open() {
+    watch?.interest = .read
+  }
+
+  private func acceptClients() {
+    for _ in 0..<Self.acceptedPerTick {
+      switch listener.accept() {
+      case .client(let socket): clients.admit(socket)
+      case .beyondDescriptors(let socket):
+        clients.refuseBeyondDescriptors(socket)
+        listener.restoreReserve()
+      case .nobody: return
+      case .exhausted: return rest()
+      }
+    }
+  }
+
+  /// The kernel is short of memory: asking again at once would only turn the loop.
+  private func rest() {
+    watch?.interest = []
+    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
+  }
+
+  /// Accepts no connection any more.
+  func close() {
+    watch?.cancel()
+    listener.close()
+  }
+}
