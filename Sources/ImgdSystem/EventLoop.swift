@@ -45,6 +45,9 @@ package typealias Interest = Readiness
   /// The monotonic clock as it stood when this tick's events arrived.
   package private(set) var now: Instant
 
+  /// The clock as it stands at this very moment: a tick may have gone on for a while.
+  package var moment: Instant { clock.now }
+
   private let epoll: FileDescriptor
   private let clock: LoopClock
   private let ready: UnsafeMutableBufferPointer<linux_ready>

@@ -44,4 +44,10 @@ package struct TransferFailure: Error, Sendable {
   }
 
   package var status: Int? { head?.status }
+
+  /// Whether a status speaks of the moment, and not of the thing that was asked for: the same
+  /// request may succeed when it is made again soon.
+  package static func isTransient(status: Int) -> Bool {
+    [408, 425, 429, 500, 502, 503, 504].contains(status)
+  }
 }

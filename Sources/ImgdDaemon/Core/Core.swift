@@ -6,72 +6,108 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
+/// The objects of the core, in the order in which they are made.
+struct CoreParts {
+  let hub: EventHub
+  let pictures: PictureStore
+  let downloader: Downloader
+  let answers: FetchAnswers
+  let jobs: FetchJobs
+  let pipeline: FetchPipeline
+  let clients: Clients
+
+  init(
+    _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop
+  ) {
+    hub = EventHub()
+    pictures = PictureStore(disk: disk, hub: hub, loop: loop, settings: settings)
+    downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
+    answers = FetchAnswers(pictures: pictures, loop: loop, settings: settings)
+    jobs = FetchJobs(
+      downloader: downloader, pictures: pictures, answers: answers, hub: hub, loop: loop,
+      settings: settings)
+    pipeline = FetchPipeline(
+      pictures: pictures, downloader: downloader, jobs: jobs, answers: answers, hub: hub,
+      loop: loop, settings: settings)
+    clients = Clients(limits: WireLimits(settings.control), loop: loop)
+  }
+}
+
 /// The core of the daemon: clients, commands, fetches, downloads and the two tiers.
 final class Core {
   /// The parts of the process that commands reach.
   struct Surroundings {
     /// Reads the configuration again.
     var reload: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
-    /// Which source tells of memory pressure, and why not a better one.
+    /// The source that tells of memory pressure, and why it is not a better one.
     var pressureSource: () -> (name: String, note: String?)
     /// Told with each command.
     var onActivity: () -> Void
   }
 
-  let pipeline: FetchPipeline
-  let clients: Clients
-  let hub: EventHub
-  let disk: DiskTier
-  private let downloader: Downloader
+  private let parts: CoreParts
   private let commands: Commands
 
   init(
-    _ configuration: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop,
+    _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop,
     in surroundings: Surroundings
   ) {
-    self.disk = disk
-    hub = EventHub()
-    downloader = Downloader(transfers: transfers, loop: loop, settings: configuration.downloads)
-    pipeline = FetchPipeline(
-      memory: MemoryTier(limits: MemoryTier.Limits(configuration.memory)),
-      disk: disk, downloader: downloader, hub: hub, loop: loop, settings: configuration)
-    clients = Clients(limits: WireLimits(configuration.control), loop: loop)
-    commands = Commands(
-      pipeline: pipeline, hub: hub, clients: clients, loop: loop, in: surroundings)
+    parts = CoreParts(settings, transfers: transfers, disk: disk, loop: loop)
+    commands = Commands(parts, loop: loop, in: surroundings)
     clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
     clients.onDeparture = { [unowned commands] in commands.forget($0) }
   }
 
-  /// Takes in what has become of an order.
-  func receive(_ report: TransferReport) {
-    downloader.receive(report)
-  }
-
-  func apply(_ configuration: Configuration) {
-    pipeline.apply(configuration)
-    clients.limits = WireLimits(configuration.control)
-  }
-
-  var memory: MemoryTier { pipeline.memory }
-  var statusText: String { pipeline.statusText }
+  var clients: Clients { parts.clients }
+  var hub: EventHub { parts.hub }
+  var disk: DiskTier { parts.pictures.disk }
+  var memory: MemoryTier { parts.pictures.memory }
 
   /// Told when a purge has taken pictures from memory.
   var onMemoryPurge: () -> Void {
-    get { pipeline.onMemoryPurge }
-    set { pipeline.onMemoryPurge = newValue }
+    get { parts.pictures.onMemoryPurge }
+    set { parts.pictures.onMemoryPurge = newValue }
   }
 
+  /// Takes in a report of the transfers.
+  func receive(_ report: TransferReport) { parts.pipeline.receive(report) }
+
+  func apply(_ settings: Configuration) {
+    parts.pictures.apply(settings)
+    parts.answers.apply(settings)
+    parts.jobs.apply(settings)
+    parts.pipeline.apply(settings)
+    parts.downloader.apply(settings.downloads)
+    parts.jobs.startTransfers()
+    clients.limits = WireLimits(settings.control)
+  }
+
+  // MARK: Memory
+
   /// Empties the memory tier.
-  func removeAll() -> Removal { pipeline.removeAll() }
+  func emptyMemory() -> Removal { parts.pictures.emptyMemory() }
 
-  func holdMemory(to share: MemoryShare) { pipeline.holdMemory(to: share) }
+  func holdMemory(to share: MemoryShare) { parts.pictures.holdMemory(to: share) }
 
-  /// Accepts nothing more, and says when nothing is under way.
-  func drain(_ drained: @escaping () -> Void) { pipeline.drain(drained) }
+  // MARK: The end of service
+
+  /// Says when no fetch is under way; none may begin from now on.
+  func drain(_ drained: @escaping () -> Void) { parts.jobs.drain(drained) }
 
   /// Ends everything that waits for an answer.
   func refuseAll(_ error: WireError) {
-    pipeline.endAll(error)
+    parts.jobs.endAll(error)
     clients.refuseStanding(error)
+  }
+
+  /// The activity, in one line for everybody who looks: numbers, and no URL.
+  var statusText: String {
+    let counts = memory.counts
+    let lookups = counts.hits + counts.misses
+    let share = lookups > 0 ? "\(counts.hits * 100 / lookups) %" : "no"
+    return "downloading \(parts.downloader.activeCount), "
+      + "waiting \(parts.downloader.queuedCount); "
+      + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; "
+      + "\(share) hits"
   }
 }

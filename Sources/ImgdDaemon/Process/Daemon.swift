@@ -153,7 +153,7 @@ final class Daemon {
   ) -> PressureRelief.Effects {
     PressureRelief.Effects(
       release: {
-        let removed = core.removeAll()
+        let removed = core.emptyMemory()
         engine.dropPartials()
         handover.forget()
         Heap.giveBack()

@@ -100,12 +100,9 @@ extension Exchange {
   private var status: TransferFailure {
     var failure = TransferFailure(.httpStatus, "\(host) answers with status \(head.status)")
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
-    failure.isTransient = isStatusTransient
+    failure.isTransient = TransferFailure.isTransient(status: head.status)
     return failure
   }
-
-  /// Whether the status speaks of the moment, and not of what was asked for.
-  var isStatusTransient: Bool { [408, 429, 500, 502, 503, 504].contains(head.status) }
 
   private var emptyBody: TransferFailure {
     TransferFailure(.emptyBody, "\(host) answers with status \(head.status) and no content")

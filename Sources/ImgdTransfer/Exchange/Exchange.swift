@@ -78,7 +78,7 @@ final class Exchange {
   func takePartial() -> PartialBody? {
     guard stop?.isAboutBody != true else { return nil }
     guard head.isComplete else { return partial }
-    guard isWanted else { return isStatusTransient ? partial : nil }
+    guard isWanted else { return TransferFailure.isTransient(status: head.status) ? partial : nil }
     guard received > 0, received < expected ?? .max,
       let begun = PartialBody(of: head, total: expected)
     else { return nil }

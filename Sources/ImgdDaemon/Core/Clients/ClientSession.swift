@@ -27,7 +27,7 @@ final class ClientSession {
   }
   private let socket: StreamSocket
   private let loop: EventLoop
-  private unowned let clients: Clients
+  unowned let clients: Clients
   private let handle: (ParsedLine, ClientSession) -> Void
   private var watch: Watch?
   private var framer: LineFramer
@@ -42,14 +42,10 @@ final class ClientSession {
   private var taken = 0
   private var heartbeat: Timer?
 
-  /// What runs for this connection and ends with it.
-  var jobs: [ReceiptID: FetchJob] = [:]
-  var slots = Slots()
-  /// Fetches that were begun here and have not ended, detached ones too.
-  var live = 0
-  var standing = StandingCommands()
-  var subscription: Subscription?
-  private var postponed = Fifo<(ClientSession) -> Void>()
+  let fetches = ClientFetches()
+  private var standing = StandingCommands()
+  private(set) var subscriber: Subscriber?
+  private var postponed = Fifo<() -> Void>()
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
 
   init(
@@ -211,7 +207,7 @@ final class ClientSession {
 
   /// Keeps an answer that carries a picture until the client has taken what is before it: ten
   /// thousand who wait for one transfer may be one client that reads nothing.
-  func postpone(_ answer: @escaping (ClientSession) -> Void) {
+  func postpone(_ answer: @escaping () -> Void) {
     postponed.append(answer)
   }
 
@@ -219,7 +215,7 @@ final class ClientSession {
   var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || !standing.isEmpty }
 
   private func deliverPostponed() {
-    while isOpen, !isFull, let answer = postponed.popFirst() { answer(self) }
+    while isOpen, !isFull, let answer = postponed.popFirst() { answer() }
   }
 
   private func pause() {
@@ -269,29 +265,59 @@ final class ClientSession {
     writeProgress(of: job, received: download.received, expected: download.expected)
   }
 
-  /// Sends an event with the subscription's next number; beyond the limit it is counted as lost.
-  func tell(_ event: [UInt8]) {
-    guard var subscription, isOpen else { return }
-    defer { self.subscription = subscription }
-    guard !isFull else { return subscription.lost += 1 }
-    write { subscription.append(event, to: &$0.bytes) }
+  /// Tells how far a fetch is; told again only when that has changed.
+  func writeProgress(of job: FetchJob, received: Int, expected: Int?) {
+    guard job.lastProgress != received else { return }
+    job.lastProgress = received
+    write { line in
+      ReplyEncoder.begin(id: job.id, event: "progress", receipt: job.receipt, into: &line)
+      line.field("received", received)
+      line.field("expected", expected)
+      ReplyEncoder.end(into: &line)
+    }
+  }
+
+  func subscribe(as subscriber: Subscriber) {
+    self.subscriber = subscriber
   }
 
   private func writePending() {
     for job in pendingProgress.values { writeProgress(of: job) }
     pendingProgress.removeAll()
-    if let lost = subscription?.takeLost() { tell(EventHub.overflow(lost: lost)) }
+    subscriber?.catchUp()
+  }
+
+  // MARK: Commands that wait
+
+  /// Lets a command wait for its answer: a connection is not idle meanwhile.
+  func standBy(id: RequestID, receipt: ReceiptID? = nil) -> StandingCommands.Ticket {
+    standing.add(StandingCommands.Command(id: id, receipt: receipt))
+  }
+
+  /// Ends the waiting of a command with its answer, unless the connection has ended, or the command
+  /// was refused meanwhile.
+  func resume(_ ticket: StandingCommands.Ticket, _ answer: () -> Void) {
+    guard isOpen, standing.take(ticket) else { return }
+    answer()
+    workEnded()
+  }
+
+  /// Whether one more command may stand by.
+  var hasRoomToStandBy: Bool { standing.count < limits.receipts }
+
+  /// Ends the waiting of all commands.
+  func refuseStanding(_ error: WireError) {
+    for command in standing.takeAll() {
+      refuse(id: command.id, receipt: command.receipt, error)
+    }
+    workEnded()
   }
 
   // MARK: The end
 
-  func countError() {
-    clients.countError()
-  }
-
   /// Whether something will still be written without being asked for.
   private var hasWork: Bool {
-    !jobs.isEmpty || !standing.isEmpty || subscription != nil || !postponed.isEmpty
+    fetches.isWaiting || !standing.isEmpty || subscriber != nil || !postponed.isEmpty
   }
 
   /// Something the client waited for has ended.

@@ -1,34 +1,35 @@
-import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// What a client can ask for: one method a command, the larger ones in files of their own.
+/// The commands of the protocol: each request line goes to the object that carries it out.
 final class Commands {
-  let pipeline: FetchPipeline
-  let hub: EventHub
-  let clients: Clients
-  let surroundings: Core.Surroundings
-  let loop: EventLoop
-  let startedAt: Instant
-  let instance: ReceiptID
+  private let pipeline: FetchPipeline
+  private let jobs: FetchJobs
+  private let hub: EventHub
+  private let clients: Clients
+  private let collecting: CollectCommands
+  private let inspection: InspectCommands
+  private let purging: PurgeCommand
+  private let stats: StatsCommand
+  private let service: ServiceCommands
+  private let onActivity: () -> Void
 
-  init(
-    pipeline: FetchPipeline, hub: EventHub, clients: Clients, loop: EventLoop,
-    in surroundings: Core.Surroundings
-  ) {
-    self.pipeline = pipeline
-    self.hub = hub
-    self.clients = clients
-    self.surroundings = surroundings
-    self.loop = loop
-    startedAt = loop.now
-    var receipts = ReceiptSource()
-    instance = receipts.next()
+  init(_ parts: CoreParts, loop: EventLoop, in surroundings: Core.Surroundings) {
+    pipeline = parts.pipeline
+    jobs = parts.jobs
+    hub = parts.hub
+    clients = parts.clients
+    onActivity = surroundings.onActivity
+    collecting = CollectCommands(jobs: parts.jobs, answers: parts.answers)
+    inspection = InspectCommands(jobs: parts.jobs, pictures: parts.pictures, loop: loop)
+    purging = PurgeCommand(pipeline: parts.pipeline)
+    stats = StatsCommand(parts, loop: loop, pressureSource: surroundings.pressureSource)
+    service = ServiceCommands(parts, reload: surroundings.reload)
   }
 
   func execute(_ line: ParsedLine, from session: ClientSession) {
     clients.countCommand()
-    surroundings.onActivity()
+    onActivity()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error): refuse(line, error, to: session)
@@ -37,33 +38,33 @@ final class Commands {
 
   /// A fetch that is refused for its URL takes its slot all the same.
   private func refuse(_ line: ParsedLine, _ error: WireError, to session: ClientSession) {
-    if let slot = line.slot { pipeline.supersede(slot, of: session, by: line.receipt) }
+    if let slot = line.slot { jobs.supersede(slot, of: session, by: line.receipt) }
     session.refuse(id: line.id, receipt: line.receipt, error)
   }
 
   private func execute(_ request: Request, id: RequestID, from session: ClientSession) {
     switch request {
     case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: session)
-    case .cancel(let target): cancel(target, id: id, from: session)
-    case .wait(let wait): self.wait(wait, id: id, from: session)
-    case .list: list(id: id, for: session)
-    case .slots: slots(id: id, of: session)
-    case .purge(let purge): self.purge(purge, id: id, from: session)
-    case .stats: stats(id: id, for: session)
+    case .cancel(let target): collecting.cancel(target, id: id, from: session)
+    case .wait(let wait): collecting.wait(wait, id: id, from: session)
+    case .list: inspection.list(id: id, for: session)
+    case .slots: inspection.slots(id: id, of: session)
+    case .purge(let purge): purging.purge(purge, id: id, from: session)
+    case .stats: stats.stats(id: id, for: session)
     case .query(let url, let identifier):
-      query(url, identifier: identifier, id: id, for: session)
-    case .entries(let entries): self.entries(entries, id: id, for: session)
-    case .subscribe(let topics): subscribe(to: topics, id: id, for: session)
-    case .hello: hello(id: id, for: session)
+      inspection.query(url, identifier: identifier, id: id, for: session)
+    case .entries(let entries): inspection.entries(entries, id: id, for: session)
+    case .subscribe(let topics): service.subscribe(to: topics, id: id, for: session)
+    case .hello: service.hello(id: id, for: session)
     case .ping: session.reply(id: id) { _ in }
-    case .config: config(id: id, for: session)
-    case .reload: reload(id: id, for: session)
+    case .config: service.config(id: id, for: session)
+    case .reload: service.reload(id: id, for: session)
     }
   }
 
-  /// A connection is gone: what it owned and had not detached is cancelled.
+  /// A connection has ended: it hears no more, and its fetches are cancelled unless detached.
   func forget(_ session: ClientSession) {
     hub.unsubscribe(session)
-    pipeline.abandon(session)
+    jobs.abandon(session)
   }
 }

@@ -25,9 +25,6 @@ final class Downloader {
   private var lastSerial: UInt64 = 0
   private(set) var counts = Statistics.Downloads()
 
-  /// What news of a download is told to; set once by the composition.
-  var onNews: (MergedDownload, DownloadNews) -> Void = { _, _ in }
-
   init(transfers: any Transfers, loop: EventLoop, settings: Configuration.Downloads) {
     self.transfers = transfers
     self.loop = loop
@@ -38,7 +35,6 @@ final class Downloader {
   func apply(_ settings: Configuration.Downloads) {
     scheduler.apply(Self.schedule(settings))
     orphans = settings.orphans
-    startReady()
   }
 
   private static func schedule(_ settings: Configuration.Downloads) -> DownloadScheduler.Settings {
@@ -56,7 +52,6 @@ final class Downloader {
     download.add(job)
     widen(download, for: job)
     if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
-    startReady()
   }
 
   private func shared(for job: FetchJob) -> MergedDownload? {
@@ -101,14 +96,17 @@ final class Downloader {
   }
 
   /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends.
-  func leave(_ job: FetchJob) {
-    guard let download = job.download else { return }
+  /// Answers whether others may start in its place.
+  func leave(_ job: FetchJob) -> Bool {
+    guard let download = job.download else { return false }
     let before = download.priority
     download.remove(job)
     if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
-    if download.waiterCount == 0, orphans == .cancel || download.state == .queued {
-      abort(download)
+    guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else {
+      return false
     }
+    abort(download)
+    return true
   }
 
   private func abort(_ download: MergedDownload) {
@@ -116,7 +114,6 @@ final class Downloader {
     close(download)
     counts.cancelled += 1
     if wasRunning { transfers.abort(serial: download.serial) }
-    startReady()
   }
 
   /// Marks what a purge matches, so that it is delivered and not stored in those tiers.
@@ -141,12 +138,13 @@ final class Downloader {
 
   // MARK: Running
 
-  private func startReady() {
-    for serial in scheduler.startable(at: loop.now) {
-      guard let download = downloads[serial] else { continue }
+  /// Begins the transfers for which there is a place now, and answers which.
+  func startReady() -> [MergedDownload] {
+    scheduler.startable(at: loop.now).compactMap { serial in
+      guard let download = downloads[serial] else { return nil }
       download.state = .running
       begin(download)
-      onNews(download, .started)
+      return download
     }
   }
 
@@ -157,34 +155,34 @@ final class Downloader {
   }
 
   private func order(for download: MergedDownload) -> TransferOrder {
-    var headers = download.mergeKey.headers
-    headers += Conditions.headers(toConfirm: download.confirming)
+    let headers = download.mergeKey.headers + (download.confirming?.conditions ?? [])
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
       maxBytes: download.allowance.bytes, deadline: download.allowance.time,
       keepsPartial: download.isForKeeping)
   }
 
-  /// Takes in what the transfer loop reports; news of a transfer that is closed finds nobody.
-  func receive(_ report: TransferReport) {
-    guard let download = downloads[report.serial] else { return }
-    switch report.news {
-    case .headers(let expected):
+  /// Takes in a report, and answers the download that it is about; nil when that is over already,
+  /// or begins once more.
+  func take(_ report: TransferReport) -> MergedDownload? {
+    guard let download = downloads[report.serial] else { return nil }
+    switch report.event {
+    case .headers(_, let expected):
       download.hasHeaders = true
       download.received = 0
       download.expected = expected
-    case .progress(let received, let expected):
+    case .progress(_, let received, let expected):
       download.received = received
       download.expected = expected
-    case .finished(.confirmed(let result)) where download.isMisconfirmed(by: result.head):
-      return askAgain(download, after: result)
-    case .finished(let outcome):
+    case .finished(_, .received(let result))
+    where result.isConfirmation && download.isMisconfirmed(by: result.head):
+      askAgain(download, after: result)
+      return nil
+    case .finished(_, let outcome):
       close(download)
-      count(outcome)
-    case .started: break
+      count(outcome, report.content)
     }
-    onNews(download, report.news)
-    startReady()
+    return download
   }
 
   /// Fetches anew what the origin has confirmed for another version than the stored one; without a
@@ -196,19 +194,19 @@ final class Downloader {
     begin(download)
   }
 
-  private func count(_ outcome: DownloadOutcome) {
-    switch outcome {
-    case .picture(let result, _):
-      counts.completed += 1
-      count(result)
-    case .confirmed(let result):
+  private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
+    switch (outcome, content) {
+    case (.received(let result), nil):
       counts.completed += 1
       counts.revalidated += 1
       counts.retries += result.retries
-    case .notAPicture(let result, _):
+    case (.received(let result), .success):
+      counts.completed += 1
+      count(result)
+    case (.received(let result), .failure):
       counts.failed += 1
       count(result)
-    case .failed(let failure):
+    case (.failed(let failure), _):
       counts.failed += 1
       counts.retries += failure.retries
     }
@@ -234,4 +232,14 @@ final class Downloader {
   var queuedCount: Int { scheduler.queuedCount }
   var peakActive: Int { scheduler.peakActive }
   var maxActive: Int { scheduler.settings.maxActive }
+}
+
+extension CachedImage {
+  /// The request headers that ask an origin whether the image still holds.
+  fileprivate var conditions: [HeaderField] {
+    var headers: [HeaderField] = []
+    if let tag = response.entityTag { headers.append(HeaderField("If-None-Match", tag)) }
+    if let date = response.lastModified { headers.append(HeaderField("If-Modified-Since", date)) }
+    return headers
+  }
 }

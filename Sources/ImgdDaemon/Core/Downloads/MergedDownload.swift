@@ -11,6 +11,9 @@ struct MergeKey: Hashable {
 
   /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
   var hasCondition: Bool { headers.contains { $0.name.hasPrefix("if-") } }
+
+  /// The headers that the clients sent along.
+  var sent: HeaderList { headers.map { ($0.name, $0.value) } }
 }
 
 /// One transfer and everybody who waits for it.

@@ -2,29 +2,31 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// Who has subscribed to what, and the news for them.
+/// The subscribers, and the events for them.
 ///
-/// An event is encoded once, whoever hears it; nothing is encoded when nobody listens.
+/// An event is encoded once for all of them, and not at all when nobody listens.
 final class EventHub {
-  private var subscribers: [ClientSession] = []
+  private var subscribers: [Subscriber] = []
   private var wanted: Topics = []
   private(set) var pressure = Statistics.Pressure()
 
   func subscribe(_ session: ClientSession, to topics: Topics) {
-    if session.subscription == nil { subscribers.append(session) }
-    let before = session.subscription ?? Subscription()
-    session.subscription = before.extended(to: topics)
+    if session.subscriber == nil {
+      let subscriber = Subscriber(session)
+      session.subscribe(as: subscriber)
+      subscribers.append(subscriber)
+    }
+    session.subscriber?.extend(to: topics)
     wanted.formUnion(topics)
   }
 
   func unsubscribe(_ session: ClientSession) {
-    guard session.subscription != nil else { return }
-    session.subscription = nil
-    subscribers.removeAll { $0 === session }
-    wanted = subscribers.reduce(into: []) { $0.formUnion($1.subscription?.topics ?? []) }
+    guard let subscriber = session.subscriber else { return }
+    subscribers.removeAll { $0 === subscriber }
+    wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }
   }
 
-  // MARK: News
+  // MARK: Events
 
   func job(_ receipt: ReceiptID, url: String, _ state: FetchJob.State) {
     tell(.jobs, "job") { event in
@@ -39,7 +41,7 @@ final class EventHub {
     cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
   }
 
-  /// What the disk tier does by itself.
+  /// Tells what the disk tier has done by itself.
   func tell(_ news: DiskNews) {
     switch news {
     case .stored(let bytes): cache(.stored, entries: 1, bytes: bytes, tier: .disk)
@@ -80,18 +82,13 @@ final class EventHub {
   ) {
     guard wanted.contains(topic) else { return }
     let event = Self.encode(name, describe)
-    for session in subscribers where session.subscription?.topics.contains(topic) == true {
-      session.tell(event)
+    for subscriber in subscribers where subscriber.topics.contains(topic) {
+      subscriber.hear(event)
     }
   }
 
-  /// What a subscriber is told who was too slow for some of the news.
-  static func overflow(lost: Int) -> [UInt8] {
-    encode("overflow") { $0.field("lost", lost) }
-  }
-
   /// An event without its end, where each subscriber's own number goes.
-  private static func encode(
+  static func encode(
     _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     var writer = JSONWriter()
@@ -108,28 +105,4 @@ enum CacheChange: String {
   case evicted
   case purged
   case removedAll = "removed_all"
-}
-
-/// What one connection hears of, how far it is, and what it missed.
-struct Subscription {
-  private(set) var topics: Topics = []
-  private var sequence = 0
-  var lost = 0
-
-  func extended(to more: Topics) -> Subscription {
-    var extended = self
-    extended.topics.formUnion(more)
-    return extended
-  }
-
-  mutating func append(_ event: [UInt8], to bytes: inout [UInt8]) {
-    sequence += 1
-    bytes.append(contentsOf: event)
-    bytes.append(contentsOf: ",\"seq\":\(sequence)}\n".utf8)
-  }
-
-  mutating func takeLost() -> Int? {
-    defer { lost = 0 }
-    return lost > 0 ? lost : nil
-  }
 }

@@ -37,11 +37,19 @@ extension TransferFailure.Kind {
 }
 
 extension TransferFailure {
-  private static let passingStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
-
   /// Nil leaves it to the code; for a status it depends on which.
   fileprivate var isRetryable: Bool? {
-    kind == .httpStatus ? Self.passingStatuses.contains(status ?? 0) : nil
+    kind == .httpStatus ? Self.isTransient(status: status ?? 0) : nil
+  }
+
+  /// Whether a stale picture may stand in for the answer (RFC 5861, 4): the origin could not be
+  /// asked, or is in trouble itself.
+  fileprivate var isOfOrigin: Bool {
+    switch kind {
+    case .dns, .connect, .tls, .timeout, .truncated, .emptyBody: true
+    case .httpStatus: (status ?? 0) >= 500 && Self.isTransient(status: status ?? 0)
+    default: false
+    }
   }
 
   fileprivate var details: [JSONValue.Member] {

@@ -2,7 +2,21 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-extension Commands {
+/// The commands about the daemon itself: `hello`, `config`, `reload`, `subscribe`.
+final class ServiceCommands {
+  private let parts: CoreParts
+  private let instance: ReceiptID
+  private let readAgain: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
+
+  init(
+    _ parts: CoreParts, reload: @escaping (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
+  ) {
+    self.parts = parts
+    readAgain = reload
+    var receipts = ReceiptSource()
+    instance = receipts.next()
+  }
+
   /// Who answers here, and within which limits.
   func hello(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
@@ -10,14 +24,14 @@ extension Commands {
       line.field("server", "imgd")
       line.field("version", Version.string)
       line.array("features") { line in for name in Features.all { line.value(name) } }
-      line.object("limits") { $0.limits(session.limits, of: pipeline.settings) }
+      line.object("limits") { $0.limits(session.limits, of: parts.pipeline.settings) }
       line.field("instance", instance)
     }
   }
 
   /// The configuration in force.
   func config(id: RequestID, for session: ClientSession) {
-    let configuration = pipeline.settings
+    let configuration = parts.pipeline.settings
     session.reply(id: id) { line in
       line.object("config") { line in
         for section in ConfigurationSection.allCases {
@@ -35,7 +49,7 @@ extension Commands {
 
   /// Reads the configuration again; the answer says what has changed.
   func reload(id: RequestID, for session: ClientSession) {
-    guard !pipeline.isDraining else {
+    guard !parts.jobs.isDraining else {
       return session.refuse(id: id, receipt: nil, .shuttingDown)
     }
     guard session.hasRoomToStandBy else {
@@ -43,13 +57,13 @@ extension Commands {
         id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
     }
     let ticket = session.standBy(id: id)
-    surroundings.reload { answer in
+    readAgain { answer in
       session.resume(ticket) { session.reply(answer, id: id) }
     }
   }
 
   func subscribe(to topics: Topics, id: RequestID, for session: ClientSession) {
-    hub.subscribe(session, to: topics)
+    parts.hub.subscribe(session, to: topics)
     session.reply(id: id) { line in
       line.array("events") { line in
         for name in topics.names { line.value(name) }
@@ -60,15 +74,15 @@ extension Commands {
 
   private func snapshot(in line: inout JSONWriter) {
     line.object("downloads") { line in
-      line.field("active", pipeline.downloader.activeCount)
-      line.field("queued", pipeline.downloader.queuedCount)
+      line.field("active", parts.downloader.activeCount)
+      line.field("queued", parts.downloader.queuedCount)
     }
     line.object("memory") { line in
-      line.field("entries", pipeline.memory.count)
-      line.field("bytes", pipeline.memory.usage)
+      line.field("entries", parts.pictures.memory.count)
+      line.field("bytes", parts.pictures.memory.usage)
     }
     line.array("jobs") { line in
-      for job in pipeline.jobs.inOrder {
+      for job in parts.jobs.inOrder {
         line.object { line in
           line.field("receipt", job.receipt)
           line.field("url", job.url.text)

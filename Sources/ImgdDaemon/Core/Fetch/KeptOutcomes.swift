@@ -1,49 +1,11 @@
 import ImgdCache
 import ImgdSystem
-import ImgdTransfer
 import ImgdWire
 
-/// How a fetch ended.
-enum FetchOutcome {
-  case image(DeliveredImage)
-  case failure(FetchFailure)
-
-  /// The bytes that keeping it would hold.
-  var cost: Int {
-    switch self {
-    case .image(let delivered): delivered.image.payload.cost
-    case .failure: 0
-    }
-  }
-}
-
-/// An image on its way to somebody, and where it came from.
-struct DeliveredImage {
-  enum Source: String {
-    case memory
-    case disk
-    case revalidated
-    case network
-  }
-
-  let image: CachedImage
-  var source: Source
-  var isCoalesced = false
-  var isStale = false
-}
-
-/// An error and what `http:true` shows of the answer behind it.
-struct FetchFailure {
-  var error: WireError
-  var head: ResponseHead?
-  /// Whether the origin has failed, so that something stale may stand in for it.
-  var isOfOrigin = false
-}
-
-/// Outcomes of fetches that nobody stayed for, until `wait` collects them.
+/// Outcomes of fetches without a waiting client, until `wait` collects them.
 ///
 /// Bounded in number, in age and in bytes: an outcome may be all that holds its picture.
-struct Outcomes {
+struct KeptOutcomes {
   static let longestKept = Duration.seconds(600)
   static let mostKept = 1_000
 
@@ -51,12 +13,12 @@ struct Outcomes {
     let job: FetchJob
     let outcome: FetchOutcome
     let endedAt: Instant
-    /// As it was when the outcome came; what is lent later is paid for elsewhere.
+    /// As it was when the outcome came; a memfd that is made later is paid for elsewhere.
     fileprivate let cost: Int
   }
 
   private var kept: [ReceiptID: Kept] = [:]
-  /// All that came; of a receipt that was used again, the earlier ones mean nothing any more.
+  /// In the order of their ends; of a receipt that was used again, the earlier ones are void.
   private var inOrder: [FetchJob] = []
   private var head = 0
   private var bytes = 0
@@ -108,7 +70,7 @@ struct Outcomes {
 
   private func isBeyondLimits(_ oldest: Kept, at now: Instant) -> Bool {
     kept.count > Self.mostKept || now - oldest.endedAt > Self.longestKept
-      // The last one stays, however large: somebody was told to come for it.
+      // The last one stays, however large: its client was told to come for it.
       || (bytes > mostBytes && kept.count > 1)
   }
 }

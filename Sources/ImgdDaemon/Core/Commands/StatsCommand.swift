@@ -3,7 +3,23 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-extension Commands {
+/// `stats`: the counters of every part.
+final class StatsCommand {
+  private let parts: CoreParts
+  private let loop: EventLoop
+  private let startedAt: Instant
+  private let pressureSource: () -> (name: String, note: String?)
+
+  init(
+    _ parts: CoreParts, loop: EventLoop,
+    pressureSource: @escaping () -> (name: String, note: String?)
+  ) {
+    self.parts = parts
+    self.loop = loop
+    startedAt = loop.now
+    self.pressureSource = pressureSource
+  }
+
   /// Everything that is counted, under names that do not change.
   func stats(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
@@ -13,8 +29,8 @@ extension Commands {
       line.object("decode") { noDecoder(in: &$0) }
       line.object("clients") { clients(in: &$0) }
       line.object("latency_us") { line in
-        line.object("hit") { $0.latency(pipeline.hitLatency) }
-        line.object("fetch") { $0.latency(pipeline.fetchLatency) }
+        line.object("hit") { $0.latency(parts.pipeline.hitLatency) }
+        line.object("fetch") { $0.latency(parts.jobs.latency) }
       }
       line.object("pressure") { pressure(in: &$0) }
       line.object("process") { process(in: &$0) }
@@ -22,7 +38,7 @@ extension Commands {
   }
 
   private func memory(in line: inout JSONWriter) {
-    let memory = pipeline.memory
+    let memory = parts.pictures.memory
     line.field("bytes", memory.usage)
     line.field("capacity", memory.limits.capacity)
     line.field("preferred", memory.limits.preferred)
@@ -38,7 +54,7 @@ extension Commands {
   }
 
   private func disk(in line: inout JSONWriter) {
-    let disk = pipeline.disk
+    let disk = parts.pictures.disk
     line.field("bytes", disk.allocated)
     line.field("capacity", disk.limits.capacity)
     line.field("preferred", disk.limits.preferred)
@@ -67,7 +83,7 @@ extension Commands {
   }
 
   private func downloads(in line: inout JSONWriter) {
-    let downloader = pipeline.downloader
+    let downloader = parts.downloader
     line.field("active", downloader.activeCount)
     line.field("queued", downloader.queuedCount)
     line.field("max_active", downloader.maxActive)
@@ -84,8 +100,8 @@ extension Commands {
   }
 
   private func clients(in line: inout JSONWriter) {
-    let counts = clients.counts
-    line.field("connected", clients.connected)
+    let counts = parts.clients.counts
+    line.field("connected", parts.clients.connected)
     line.field("accepted", counts.accepted)
     line.field("rejected", counts.rejected)
     line.field("commands", counts.commands)
@@ -94,12 +110,12 @@ extension Commands {
   }
 
   private func pressure(in line: inout JSONWriter) {
-    let source = surroundings.pressureSource()
+    let source = pressureSource()
     line.field("source", source.name)
     if let note = source.note { line.field("note", note) }
-    line.field("events", hub.pressure.events)
-    line.field("last", hub.pressure.last.map(Timestamp.rfc3339))
-    line.field("removed_bytes", hub.pressure.removedBytes)
+    line.field("events", parts.hub.pressure.events)
+    line.field("last", parts.hub.pressure.last.map(Timestamp.rfc3339))
+    line.field("removed_bytes", parts.hub.pressure.removedBytes)
   }
 
   private func process(in line: inout JSONWriter) {

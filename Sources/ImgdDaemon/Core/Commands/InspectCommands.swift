@@ -3,12 +3,23 @@ import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
-extension Commands {
+/// The commands that look and change nothing: `list`, `slots`, `query`, `entries`.
+final class InspectCommands {
+  private let jobs: FetchJobs
+  private let pictures: PictureStore
+  private let loop: EventLoop
+
+  init(jobs: FetchJobs, pictures: PictureStore, loop: EventLoop) {
+    self.jobs = jobs
+    self.pictures = pictures
+    self.loop = loop
+  }
+
   /// What runs and what waits.
   func list(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.array("jobs") { line in
-        for job in pipeline.jobs.inOrder {
+        for job in jobs.inOrder {
           line.object { describe(job, in: &$0) }
         }
       }
@@ -33,7 +44,7 @@ extension Commands {
   func slots(id: RequestID, of session: ClientSession) {
     session.reply(id: id) { line in
       line.array("slots") { line in
-        for (name, slot) in session.slots.all.sorted(by: { $0.key < $1.key }) {
+        for (name, slot) in session.fetches.slots.all.sorted(by: { $0.key < $1.key }) {
           line.object { line in
             line.field("slot", name)
             line.field("url", slot.url)
@@ -52,7 +63,7 @@ extension Commands {
     do throws(URLProblem) {
       let url = try CanonicalURL.parse(text)
       let key = CacheKey(url: url, identifier: identifier, scope: nil)
-      if let image = pipeline.memory.peek(key) {
+      if let image = pictures.memory.peek(key) {
         return session.reply(id: id) { line in
           line.field("tier", Tier.memory.rawValue)
           line.field("url", url.text)
@@ -60,7 +71,7 @@ extension Commands {
         }
       }
       let ticket = session.standBy(id: id)
-      pipeline.disk.look(for: key) { [self] entry in
+      pictures.disk.look(for: key) { [self] entry in
         session.resume(ticket) {
           session.reply(id: id) { line in
             line.field("tier", entry == nil ? "none" : Tier.disk.rawValue)
@@ -89,7 +100,7 @@ extension Commands {
   private func memoryEntries(
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
   ) {
-    let page = pipeline.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
+    let page = pictures.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
     session.reply(id: id) { line in
       line.array("entries") { line in
         for image in page.images {
@@ -108,7 +119,7 @@ extension Commands {
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
   ) {
     let ticket = session.standBy(id: id)
-    pipeline.disk.page(after: cursor, limit: entries.limit, prefix: entries.prefix) {
+    pictures.disk.page(after: cursor, limit: entries.limit, prefix: entries.prefix) {
       [self] page in
       session.resume(ticket) {
         session.reply(id: id) { line in
@@ -128,30 +139,42 @@ extension Commands {
   }
 
   private func describe(_ entry: DiskListing, in line: inout JSONWriter) {
-    guard let format = PictureFormat(rawValue: entry.facts.format) else { return }
-    line.field("format", format.name)
-    line.field("type", format.mediaType)
-    line.field("width", Int(entry.facts.width))
-    line.field("height", Int(entry.facts.height))
-    line.field("frames", Int(entry.facts.frames))
-    line.field("bytes", entry.bytes)
-    line.field("age", entry.age)
-    line.field("fresh_for", entry.freshFor)
-    line.field("stored", Timestamp.rfc3339(entry.storedAt))
-    line.array("tags") { line in for tag in entry.tags { line.value(tag) } }
+    EntryFields(
+      facts: entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor,
+      storedAt: entry.storedAt, tags: entry.tags
+    ).write(to: &line)
     line.field("path", entry.path)
   }
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
-    line.field("format", image.format.name)
-    line.field("type", image.format.mediaType)
-    line.field("width", Int(image.facts.width))
-    line.field("height", Int(image.facts.height))
-    line.field("frames", Int(image.facts.frames))
-    line.field("bytes", image.payload.count)
-    line.field("age", image.age(at: loop.now))
-    line.field("fresh_for", image.freshFor(at: loop.now))
-    line.field("stored", Timestamp.rfc3339(image.storedAtWall))
-    line.array("tags") { line in for tag in image.tags { line.value(tag) } }
+    EntryFields(
+      facts: image.facts, bytes: image.payload.count, age: image.age(at: loop.now),
+      freshFor: image.freshFor(at: loop.now), storedAt: image.storedAtWall, tags: image.tags
+    ).write(to: &line)
+  }
+}
+
+/// The description of a stored picture, in whichever tier.
+private struct EntryFields {
+  let facts: ImageFacts
+  let bytes: Int
+  let age: Int
+  let freshFor: Int
+  /// Seconds since 1970.
+  let storedAt: Int64
+  let tags: [String]
+
+  func write(to line: inout JSONWriter) {
+    let format = facts.pictureFormat
+    line.field("format", format.name)
+    line.field("type", format.mediaType)
+    line.field("width", Int(facts.width))
+    line.field("height", Int(facts.height))
+    line.field("frames", Int(facts.frames))
+    line.field("bytes", bytes)
+    line.field("age", age)
+    line.field("fresh_for", freshFor)
+    line.field("stored", Timestamp.rfc3339(storedAt))
+    line.array("tags") { line in for tag in tags { line.value(tag) } }
   }
 }

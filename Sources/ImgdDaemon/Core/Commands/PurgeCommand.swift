@@ -1,7 +1,14 @@
 import ImgdCache
 import ImgdWire
 
-extension Commands {
+/// `purge`: removes pictures, or marks them stale.
+final class PurgeCommand {
+  private let pipeline: FetchPipeline
+
+  init(pipeline: FetchPipeline) {
+    self.pipeline = pipeline
+  }
+
   /// Removes what matches, and keeps what is on its way from being stored.
   func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
     do throws(WireError) {

@@ -1,0 +1,164 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// A client that gets the terminal line of a fetch, and the form in which it wants the picture.
+struct Recipient {
+  let session: ClientSession
+  let id: RequestID
+  let receipt: ReceiptID
+  let request: FetchRequest
+  let delivery: Delivery
+  let startedAt: Instant
+
+  /// The client that a job belongs to, or, with the named id and form, one that collects its
+  /// outcome.
+  init(_ session: ClientSession, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
+    self.session = session
+    self.id = id
+    receipt = job.receipt
+    request = job.request
+    self.delivery = delivery ?? job.request.delivery
+    startedAt = job.startedAt
+  }
+
+  /// The client of a request that is answered at once.
+  init(
+    _ session: ClientSession, _ request: FetchRequest, id: RequestID, receipt: ReceiptID,
+    at now: Instant
+  ) {
+    self.session = session
+    self.id = id
+    self.receipt = receipt
+    self.request = request
+    delivery = request.delivery
+    startedAt = now
+  }
+}
+
+/// The last stage of a fetch: outcomes and events become lines.
+final class FetchAnswers {
+  private let pictures: PictureStore
+  private let loop: EventLoop
+  /// The most bytes of a picture inside a line.
+  private var maxInline: Int
+
+  init(pictures: PictureStore, loop: EventLoop, settings: Configuration) {
+    self.pictures = pictures
+    self.loop = loop
+    maxInline = settings.control.maxInline
+  }
+
+  func apply(_ settings: Configuration) {
+    maxInline = settings.control.maxInline
+  }
+
+  // MARK: Terminal lines
+
+  /// Writes the terminal line; `path` is given where it is known already.
+  func write(_ outcome: FetchOutcome, to recipient: Recipient, path: PictureLine.Path? = nil) {
+    switch outcome {
+    case .failure(let failure):
+      recipient.session.refuse(
+        id: recipient.id, receipt: recipient.receipt, failure.error,
+        http: recipient.request.http ? failure.head : nil)
+    case .image(let delivered): deliver(delivered, to: recipient, path: path)
+    }
+  }
+
+  private func deliver(
+    _ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path? = nil
+  ) {
+    let session = recipient.session
+    if session.isFull, recipient.delivery == .inline || recipient.delivery == .fd {
+      return session.postpone { [unowned self] in deliver(delivered, to: recipient) }
+    }
+    switch recipient.delivery {
+    case .path: deliverPath(of: delivered, to: recipient, path: path)
+    case .none: session.write(line(delivered, for: recipient))
+    case .inline: deliverInline(delivered, to: recipient)
+    case .fd: deliverDescriptor(of: delivered, to: recipient)
+    case .pixels: refuse(recipient, .needsDecoder("deliver pixels"))
+    }
+  }
+
+  /// A job waits for its file before it ends; a client that collects its outcome later may find
+  /// the file gone, and waits until there is one again.
+  private func deliverPath(
+    of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?
+  ) {
+    let session = recipient.session
+    if let path { return session.write(line(delivered, for: recipient, path: path)) }
+    let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
+    pictures.lendFile(of: delivered.image, mayStore: recipient.request.keepsOnDisk) {
+      [unowned self] path in
+      session.resume(ticket) { session.write(line(delivered, for: recipient, path: path)) }
+    }
+  }
+
+  private func deliverInline(_ delivered: DeliveredImage, to recipient: Recipient) {
+    let payload = delivered.image.payload
+    guard payload.count <= maxInline else {
+      return refuse(recipient, .tooLargeInline(payload.count, limit: maxInline))
+    }
+    recipient.session.write(line(delivered, for: recipient, content: .inline(payload)))
+  }
+
+  private func deliverDescriptor(of delivered: DeliveredImage, to recipient: Recipient) {
+    do throws(SystemFailure) {
+      recipient.session.attach(try pictures.openDescriptor(of: delivered.image))
+      recipient.session.write(line(delivered, for: recipient, content: .descriptor))
+    } catch {
+      refuse(recipient, .noDescriptor(error))
+    }
+  }
+
+  private func refuse(_ recipient: Recipient, _ error: WireError) {
+    recipient.session.refuse(id: recipient.id, receipt: recipient.receipt, error)
+  }
+
+  private func line(
+    _ delivered: DeliveredImage, for recipient: Recipient,
+    path: PictureLine.Path = .notWanted, content: PictureLine.Content = .none
+  ) -> PictureLine {
+    PictureLine(
+      id: recipient.id, receipt: recipient.receipt,
+      picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now),
+      elapsedNanoseconds: (loop.moment - recipient.startedAt).nanoseconds, path: path,
+      content: content, http: recipient.request.http ? delivered.image.response : nil)
+  }
+
+  // MARK: Lines before that
+
+  /// The line of a request that does not wait.
+  func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+    job.session?.reply(id: job.id) { line in
+      line.field("receipt", job.receipt)
+      line.field("url", job.request.url)
+      line.field("state", state.rawValue)
+    }
+  }
+
+  /// Tells the client that the fetch is queued or started, if it wants to hear that.
+  func tell(_ event: StaticString, of job: FetchJob) {
+    guard job.request.events else { return }
+    job.session?.write { line in
+      ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
+      line.field("url", job.request.url)
+      ReplyEncoder.end(into: &line)
+    }
+  }
+
+  func tellProgress(of job: FetchJob) {
+    if job.request.progress { job.session?.tellProgress(of: job) }
+  }
+
+  /// The event with the final count comes once, whether or not the transfer has told it.
+  func finishProgress(of job: FetchJob, with outcome: FetchOutcome) {
+    guard job.request.progress, case .image(let delivered) = outcome,
+      delivered.source == .network
+    else { return }
+    let bytes = delivered.image.payload.count
+    job.session?.writeProgress(of: job, received: bytes, expected: bytes)
+  }
+}

@@ -1,0 +1,45 @@
+import ImgdCache
+import ImgdWire
+
+/// The fetches of one connection: those that it waits for, those that were begun on it, and its
+/// slots.
+final class ClientFetches {
+  /// Answered on this connection, and ended with it unless they are detached.
+  private var waiting: [ReceiptID: FetchJob] = [:]
+  /// Begun here and not ended, detached ones too.
+  private var begun = 0
+  private(set) var slots = Slots()
+
+  /// Whether any fetch will still be answered here.
+  var isWaiting: Bool { !waiting.isEmpty }
+
+  /// Whether one more may begin, in a slot of that name.
+  func hasRoom(inSlot slot: String?, limit: Int) -> Bool {
+    begun < limit && slots.hasRoom(for: slot, limit: limit)
+  }
+
+  /// The fetches that run in a slot.
+  func running(inSlot name: String) -> [FetchJob] { slots[name]?.running ?? [] }
+
+  func begin(_ job: FetchJob, limit: Int) {
+    waiting[job.receipt] = job
+    begun += 1
+    if let slot = job.slot { slots.begin(job, in: slot, limit: limit) }
+  }
+
+  /// The answer does not go over this connection any more.
+  func detach(_ job: FetchJob) {
+    waiting[job.receipt] = nil
+  }
+
+  func end(_ job: FetchJob, as state: FetchJob.State) {
+    begun -= 1
+    if let slot = job.slot { slots.end(job, as: state, in: slot) }
+  }
+
+  /// Hands out all that wait; none does any more.
+  func takeWaiting() -> [FetchJob] {
+    defer { waiting = [:] }
+    return Array(waiting.values)
+  }
+}

@@ -1,0 +1,57 @@
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+// The lines that every command ends with.
+
+extension ClientSession {
+  /// Ends a command well, with the fields that `content` adds.
+  func reply(id: RequestID, _ content: (inout JSONWriter) -> Void) {
+    write { line in
+      ReplyEncoder.begin(id: id, ok: true, into: &line)
+      content(&line)
+      ReplyEncoder.end(into: &line)
+    }
+  }
+
+  /// Ends a command with an error, and with the origin's answer where it is given.
+  func refuse(
+    id: RequestID, receipt: ReceiptID?, _ error: WireError, http head: ResponseHead? = nil
+  ) {
+    clients.countError()
+    write { line in
+      ReplyEncoder.begin(id: id, ok: false, into: &line)
+      if let receipt { line.field("receipt", receipt) }
+      ReplyEncoder.error(error, into: &line)
+      if let head { line.http(status: head.status, headers: head.pairs) }
+      ReplyEncoder.end(into: &line)
+    }
+  }
+
+  func write(_ picture: PictureLine) {
+    write { picture.write(to: &$0) }
+  }
+
+  /// Logs a change to everybody's cache, and the client that made it.
+  func log(_ subject: Log.Subject, _ deed: String, _ fields: Log.Field...) {
+    Log.notice(
+      subject, "\(deed), for uid \(peer.uid), pid \(peer.pid)",
+      fields + [.uid(peer.uid), .pid(peer.pid)])
+  }
+}
+
+extension JSONWriter {
+  /// The origin's answer, as it is stored.
+  mutating func http(status: Int, headers: HeaderList) {
+    object("http") { line in
+      line.field("status", status)
+      line.object("headers") { line in
+        for header in headers {
+          line.name(header.name)
+          line.value(header.value)
+        }
+      }
+    }
+  }
+}

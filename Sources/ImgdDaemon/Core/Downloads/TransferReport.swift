@@ -1,0 +1,36 @@
+import ImgdPicture
+import ImgdSystem
+import ImgdTransfer
+
+/// A transfer's event on its way to the core, with the picture that the body is.
+struct TransferReport: Sendable {
+  typealias Content = Result<Picture, NotAPicture>
+
+  let serial: UInt64
+  let event: TransferEvent
+  /// Nil unless the event brings a body.
+  let content: Content?
+
+  /// Recognises the picture. Called on the transfer loop, so that looking into a body of many
+  /// megabytes never delays a hit.
+  init(_ event: TransferEvent) {
+    self.event = event
+    serial =
+      switch event {
+      case .headers(let serial, _), .progress(let serial, _, _), .finished(let serial, _): serial
+      }
+    content =
+      if case .finished(_, .received(let result)) = event, !result.isConfirmation {
+        result.payload.withBytes { bytes in
+          Result { () throws(NotAPicture) in try PictureProbe.recognise(bytes) }
+        }
+      } else {
+        nil
+      }
+  }
+}
+
+extension TransferResult {
+  /// The origin confirmed the image that it was asked about.
+  var isConfirmation: Bool { head.status == 304 }
+}

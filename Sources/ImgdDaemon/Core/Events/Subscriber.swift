@@ -1,0 +1,38 @@
+import ImgdWire
+
+/// One connection that hears events: of which topics, how many it has had, and how many it missed
+/// because it did not read.
+final class Subscriber {
+  private unowned let session: ClientSession
+  private(set) var topics: Topics = []
+  private var sequence = 0
+  private var lost = 0
+
+  init(_ session: ClientSession) {
+    self.session = session
+  }
+
+  func extend(to more: Topics) {
+    topics.formUnion(more)
+  }
+
+  /// Sends an encoded event, without its end, under the next number; one that finds the client
+  /// behind is counted as lost.
+  func hear(_ event: [UInt8]) {
+    guard session.isOpen else { return }
+    guard !session.isFull else { return lost += 1 }
+    sequence += 1
+    session.write { line in
+      line.bytes.append(contentsOf: event)
+      line.bytes.append(contentsOf: ",\"seq\":\(sequence)}\n".utf8)
+    }
+  }
+
+  /// Tells how many events were lost, now that the client has read what was before them.
+  func catchUp() {
+    guard lost > 0 else { return }
+    let event = EventHub.encode("overflow") { $0.field("lost", lost) }
+    lost = 0
+    hear(event)
+  }
+}

@@ -1,0 +1,73 @@
+import ImgdCache
+import ImgdSystem
+import ImgdTransfer
+import ImgdWire
+
+/// How a fetch ended.
+enum FetchOutcome {
+  case image(DeliveredImage)
+  case failure(FetchFailure)
+
+  var state: FetchJob.State {
+    switch self {
+    case .image: .done
+    case .failure(let failure): failure.error.code == .cancelled ? .cancelled : .failed
+    }
+  }
+
+  /// The bytes that keeping it would hold.
+  var cost: Int {
+    switch self {
+    case .image(let delivered): delivered.image.payload.cost
+    case .failure: 0
+    }
+  }
+
+  /// The outcome as one waiter sees it: with the stale picture that may stand in for it, the
+  /// waiter's own limit, and whether it joined another's transfer.
+  func own(of job: FetchJob) -> FetchOutcome {
+    guard case .image(var delivered) = standingIn(for: job) else { return self }
+    let bytes = delivered.image.payload.count
+    guard bytes <= job.allowance.bytes else {
+      return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
+    }
+    delivered.isCoalesced = job.isCoalesced
+    return .image(delivered)
+  }
+
+  private func standingIn(for job: FetchJob) -> FetchOutcome {
+    guard case .failure(let failure) = self, failure.isOfOrigin, let fallback = job.fallback
+    else { return self }
+    return .image(fallback)
+  }
+}
+
+/// An image on its way to a client, and where it came from.
+struct DeliveredImage {
+  enum Source: String {
+    case memory
+    case disk
+    case revalidated
+    case network
+  }
+
+  let image: CachedImage
+  var source: Source
+  var isCoalesced = false
+  var isStale = false
+
+  /// With the word whether it is stale.
+  func asShown(at now: Instant) -> DeliveredImage {
+    var shown = self
+    shown.isStale = !image.isFresh(at: now)
+    return shown
+  }
+}
+
+/// An error, and the part of the origin's answer that `http:true` shows.
+struct FetchFailure {
+  var error: WireError
+  var head: ResponseHead?
+  /// Whether the origin has failed, so that a stale picture may stand in for its answer.
+  var isOfOrigin = false
+}

@@ -1,0 +1,249 @@
+// The pictures that the daemon has, in two tiers, and the failures that it remembers.
+//
+// A look-up goes memory, then disk; a picture that is read from disk rises into memory. What is
+// stored, confirmed, purged or gone at its origin changes both tiers here and nowhere else.
+
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// The memory tier, the disk tier, and the failures of origins.
+final class PictureStore {
+  let memory: MemoryTier
+  let disk: DiskTier
+  private let hub: EventHub
+  private let loop: EventLoop
+  private var settings: Configuration
+  private var failures = NegativeCache<FetchFailure>()
+  /// How often pictures were purged from memory: one that was being read from disk meanwhile does
+  /// not rise into it.
+  private var memoryPurges = 0
+  /// The part of its capacity that the memory tier may use, since memory was last short.
+  private var share = MemoryShare.whole
+  /// Told when a purge has taken pictures from memory: no copy may be left elsewhere either.
+  var onMemoryPurge: () -> Void = {}
+
+  init(disk: DiskTier, hub: EventHub, loop: EventLoop, settings: Configuration) {
+    memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
+    self.disk = disk
+    self.hub = hub
+    self.loop = loop
+    self.settings = settings
+    disk.onNews = { [unowned hub] in hub.tell($0) }
+  }
+
+  func apply(_ settings: Configuration) {
+    // Each failure was given its time when it was noted; a new rule is wanted at once.
+    if settings.http.negativeFreshness != self.settings.http.negativeFreshness {
+      failures = NegativeCache()
+    }
+    self.settings = settings
+    limitMemory()
+    disk.apply(DiskTier.Limits(settings.disk))
+  }
+
+  /// Holds the memory tier to a share of its capacity.
+  func holdMemory(to share: MemoryShare) {
+    self.share = share
+    limitMemory()
+  }
+
+  private func limitMemory() {
+    let limits = MemoryTier.Limits(settings.memory).held(to: share)
+    hub.cache(.evicted, memory.apply(limits))
+  }
+
+  // MARK: Looking
+
+  /// A fresh picture in memory for a request that names nothing but a URL and an identifier, with
+  /// the fields that all answers share encoded.
+  func readyImage(for request: FetchRequest) -> CachedImage? {
+    guard
+      let image = memory.readyImage(
+        for: request.url, identifier: request.identifier, at: loop.now)
+    else { return nil }
+    if image.replyPieces == nil {
+      hub.cache(.evicted, memory.keepReply(ShownPicture.preparedFields(of: image), with: image))
+    }
+    return image
+  }
+
+  /// A fresh picture on disk of which the index says all that an answer without bytes needs; it
+  /// rises into memory behind the answer.
+  func readyEntry(for request: FetchRequest, _ key: CacheKey) -> DiskTier.Hit? {
+    guard !request.http, request.delivery == .path || request.delivery == .none,
+      memory.peek(key) == nil,
+      let hit = disk.readyHit(
+        for: key.url.text, identifier: key.identifier, lends: request.delivery == .path)
+    else { return nil }
+    memory.noteMiss()
+    if request.keepsInMemory { raise(key, bytes: hit.bytes) }
+    return hit
+  }
+
+  private func raise(_ key: CacheKey, bytes: Int) {
+    guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred else { return }
+    let purges = memoryPurges
+    _ = disk.fetch(key, countsAsUse: false) { [unowned self] image in
+      guard let image, memory.peek(key) == nil, purges == memoryPurges else { return }
+      keepInMemory(image)
+    }
+  }
+
+  /// A look at the disk that has ended; `rise` makes of it what the request sees.
+  struct DiskLook {
+    fileprivate let image: CachedImage?
+    fileprivate let purges: Int
+  }
+
+  enum Finding {
+    case inMemory(DeliveredImage)
+    case looked(DiskLook)
+    /// The look at the disk will be told.
+    case later
+  }
+
+  /// Looks for the picture under a key, fresh or not.
+  func find(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
+    if let image = inMemory(key) {
+      return .inMemory(DeliveredImage(image: image, source: .memory))
+    }
+    memory.noteMiss()
+    let purges = memoryPurges
+    switch disk.fetch(key.key, then: { then(DiskLook(image: $0, purges: purges)) }) {
+    case .nothing: return .looked(DiskLook(image: nil, purges: purges))
+    case .image(let image): return .looked(DiskLook(image: image, purges: purges))
+    case .later: return .later
+    }
+  }
+
+  /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
+  func rise(_ look: DiskLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
+    if let image = inMemory(key) { return DeliveredImage(image: image, source: .memory) }
+    guard let image = look.image, image.isFor(sent: key.sent) else { return nil }
+    if keeping, look.purges == memoryPurges { keepInMemory(image) }
+    return DeliveredImage(image: image, source: .disk)
+  }
+
+  private func inMemory(_ key: MergeKey) -> CachedImage? {
+    guard let image = memory.peek(key.key), image.isFor(sent: key.sent) else { return nil }
+    return image
+  }
+
+  /// The failure that is remembered for a key, if it holds for a request under this mode.
+  func knownFailure(for key: MergeKey, under mode: CacheMode) -> FetchFailure? {
+    guard mode == .default_ || mode == .forceCache, key.headers.isEmpty else { return nil }
+    return failures.find(key.key, at: loop.now)?.value
+  }
+
+  // MARK: Files
+
+  /// Promises a path to a picture's file, now or, where the disk is still busy with it, later.
+  func lendFile(
+    of image: CachedImage, mayStore: Bool, then: @escaping (PictureLine.Path) -> Void
+  ) {
+    let lending = disk.lend(image, mayStore: mayStore)
+    guard lending == .waiting else { return then(PictureLine.Path(lending, of: image)) }
+    disk.whenSettled(image) { [disk] in
+      then(PictureLine.Path(disk.lend(image, mayStore: mayStore), of: image))
+    }
+  }
+
+  /// Moves a picture's bytes into a memfd, where they are not in one, and opens it for a client.
+  func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {
+    hub.cache(.evicted, memory.makeLendable(image))
+    return try image.payload.openReadOnly()
+  }
+
+  // MARK: Keeping
+
+  /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others
+  /// of `tiers`: nobody may find that afterwards.
+  func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
+    let mayBeKept = image.freshness.refusal == nil
+    if tiers.contains(.memory) {
+      if mayBeKept, wanted.contains(.memory) {
+        keepInMemory(image)
+      } else {
+        _ = memory.remove(image.key)
+      }
+    }
+    if tiers.contains(.disk) {
+      if mayBeKept, wanted.contains(.disk) { keepOnDisk(image) } else { disk.remove(image.key) }
+    }
+  }
+
+  private func keepInMemory(_ image: CachedImage) {
+    guard case .stored(let evicted) = memory.add(image, at: loop.now) else {
+      if !image.isPurged, memory.peek(image.key)?.serial ?? .max < image.serial {
+        _ = memory.remove(image.key)
+      }
+      return
+    }
+    hub.cache(.stored, entries: 1, bytes: image.payload.count)
+    hub.cache(.evicted, evicted)
+  }
+
+  /// A picture that its origin has confirmed keeps its file.
+  private func keepOnDisk(_ image: CachedImage) {
+    if disk.holds(image) { return disk.renew(image) }
+    if disk.add(image) != nil, !image.isPurged { disk.remove(image.key) }
+  }
+
+  /// Remembers a failure in place of asking the origin again.
+  func remember(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
+    failures.note(failure, for: key, lasting: time, at: loop.now)
+  }
+
+  /// Forgets a failure: there is a picture after all.
+  func forgetFailure(for key: CacheKey) {
+    failures.forget(key)
+  }
+
+  // MARK: Removing
+
+  /// Removes a picture that its origin no longer has; one that a later transfer has brought stays.
+  func remove(_ key: CacheKey, olderThan serial: UInt64) -> Bool {
+    guard memory.peek(key)?.serial ?? 0 < serial else { return false }
+    _ = memory.remove(key)
+    disk.remove(key)
+    return true
+  }
+
+  /// Removes the matching pictures, or marks them stale; `then` is told how many were in memory and
+  /// how many on disk.
+  func purge(
+    _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
+    then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
+  ) {
+    let fromMemory =
+      tiers == .disk
+      ? .none : purgeMemory(filter, marksOnly: marksOnly, fromAllTiers: tiers == .all)
+    guard tiers != .memory else { return then(fromMemory, .none) }
+    disk.purge(filter, soft: marksOnly) { [unowned hub] fromDisk in
+      if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromDisk, tier: .disk) }
+      then(fromMemory, fromDisk)
+    }
+  }
+
+  private func purgeMemory(
+    _ filter: PurgeFilter, marksOnly: Bool, fromAllTiers: Bool
+  ) -> Removal {
+    memoryPurges += 1
+    failures.remove(where: filter, at: loop.now)
+    let removal = memory.purge(filter, soft: marksOnly, fromAllTiers: fromAllTiers, at: loop.now)
+    if !marksOnly {
+      onMemoryPurge()
+      hub.cache(filter.matchesAll ? .removedAll : .purged, removal)
+    }
+    return removal
+  }
+
+  /// Empties the memory tier; pictures on their way are stored as if nothing had happened.
+  func emptyMemory() -> Removal {
+    memoryPurges += 1
+    let removed = memory.removeAll()
+    hub.cache(.removedAll, removed)
+    return removed
+  }
+}
