@@ -47,6 +47,12 @@ package struct StreamSocket: ~Copyable {
     return errno == EAGAIN || errno == EINTR ? .nothing : .broken
   }
 
+  /// Lets the kernel take no more from the peer, which is told so when it writes. What has arrived
+  /// can still be read, and ends with `.end`.
+  package func endReceiving() {
+    shutdown(descriptor.number, CInt(SHUT_RD))
+  }
+
   /// Sends part of `bytes`; -1 and `errno` when nothing went.
   func send(_ bytes: [UInt8], in range: Range<Int>, with passenger: CInt?) -> Int {
     unsafe bytes.withUnsafeBytes { whole in

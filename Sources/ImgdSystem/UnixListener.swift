@@ -105,12 +105,15 @@ package final class UnixListener {
     }
   }
 
-  /// Stops listening and removes the socket, unless another has taken its name meanwhile; leaves
-  /// an inherited one to who will serve it next.
-  package func close() {
-    guard !isInherited else { return }
+  /// Stops listening and removes the socket, unless another has taken its name meanwhile. The
+  /// connections in its queue can still be accepted, and nobody else will; an inherited socket stays
+  /// with its queue for the process that serves it next. Answers whether the queue is this process's.
+  @discardableResult
+  package func close() -> Bool {
+    guard !isInherited else { return false }
     if let identity, identity == FileIdentity(of: path) { unsafe unlink(path) }
     _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
+    return true
   }
 
   package var number: CInt { descriptor.number }

@@ -1,3 +1,4 @@
+import Glibc
 import ImgdSystem
 
 /// The listening socket: takes connections off it and hands them to the clients' registry.
@@ -25,15 +26,26 @@ final class ControlListener {
 
   private func acceptClients() {
     for _ in 0..<Self.acceptedPerTick {
-      switch listener.accept() {
-      case .client(let socket): clients.admit(socket)
-      case .beyondDescriptors(let socket):
-        clients.refuseBeyondDescriptors(socket)
-        listener.restoreReserve()
+      switch acceptClient() {
+      case .accepted: continue
       case .nobody: return
       case .exhausted: return rest()
       }
     }
+  }
+
+  private enum Arrival { case accepted, nobody, exhausted }
+
+  private func acceptClient() -> Arrival {
+    switch listener.accept() {
+    case .client(let socket): clients.admit(socket)
+    case .beyondDescriptors(let socket):
+      clients.refuseBeyondDescriptors(socket)
+      listener.restoreReserve()
+    case .nobody: return .nobody
+    case .exhausted: return .exhausted
+    }
+    return .accepted
   }
 
   /// The kernel is short of memory: asking again at once would only turn the loop.
@@ -42,9 +54,12 @@ final class ControlListener {
     loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
   }
 
-  /// Accepts no connection any more.
+  /// Accepts no connection any more, but for those that the kernel has taken already.
   func close() {
     watch?.cancel()
-    listener.close()
+    guard listener.close() else { return }
+    for _ in 0..<SOMAXCONN {
+      guard case .accepted = acceptClient() else { return }
+    }
   }
 }

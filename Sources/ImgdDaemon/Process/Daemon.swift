@@ -14,10 +14,10 @@ import ImgdWire
 final class Daemon {
   static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
-  /// How long what runs may go on when the daemon is told to stop.
-  private static let drainLimit = Duration.seconds(10)
-  /// How long clients may take their last lines after that.
-  private static let farewellLimit = Duration.seconds(1)
+  /// How long fetches may go on when the daemon is told to stop.
+  private static let drainLimit = Duration.milliseconds(8_500)
+  /// When clients must have taken their last lines; closing the cache takes the rest of ten seconds.
+  private static let stopLimit = Duration.milliseconds(9_500)
   /// How long the first answer may wait for the index of the disk tier to be opened, and read.
   private static let openLimit = Duration.seconds(5)
   private static let loadLimit = Duration.milliseconds(50)
@@ -175,7 +175,7 @@ final class Daemon {
       if !isStopping { try serve() }
     } catch { throw .system(error) }
     loop.run()
-    core.clients.closeAll()
+    core.clients.finishNow()
     service.closes()
     engine.stop()
     core.disk.stop()
@@ -234,34 +234,28 @@ final class Daemon {
 
   // MARK: Stopping
 
-  /// The last lines may be longer than a socket takes at once, and the disk may still be asked for
-  /// some of them.
-  private func stopWhenSent() {
-    loop.atTickEnd { [unowned self] in
-      guard core.clients.owesAnswers else { return loop.stop() }
-      loop.schedule(after: .milliseconds(20)) { [unowned self] in stopWhenSent() }
-    }
-  }
-
-  /// Takes nothing new and lets what runs come to its end, for a while; a second signal ends it.
+  /// Takes nothing new, and lets the fetches under way come to their end for a while; a second
+  /// signal ends them.
   private func drain() {
     isStopping = true
     service.beginsStop()
     listener.close()
     reloader.stop()
-    core.drain { [unowned self] in stopWhenSent() }
-    loop.schedule(after: Self.drainLimit) { [unowned self] in endWhatRuns() }
+    core.drain { [unowned self] in finish() }
+    loop.schedule(after: Self.drainLimit) { [unowned self] in
+      core.refuseAll(.shuttingDown)
+      finish()
+    }
+    loop.schedule(after: Self.stopLimit) { [loop] in loop.stop() }
   }
 
-  /// Who waits for thousands of answers has to read some before there is room for the rest.
-  private func endWhatRuns() {
-    core.refuseAll(.shuttingDown)
-    loop.schedule(after: Self.farewellLimit) { [loop] in loop.stop() }
+  /// Every request that has arrived gets its line; then nothing is left to do.
+  private func finish() {
+    core.clients.finish { [loop] in loop.stop() }
   }
 
-  /// The last lines go as far as they can be sent at once.
   private func endNow() {
     core.refuseAll(.shuttingDown)
-    loop.atTickEnd { [unowned self] in loop.stop() }
+    loop.atTickEnd { [loop] in loop.stop() }
   }
 }

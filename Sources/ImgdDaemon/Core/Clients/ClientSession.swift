@@ -35,6 +35,8 @@ final class ClientSession {
 
   private(set) var isOpen = true
   private var inputHasEnded = false
+  /// The daemon stops: the requests that have arrived are the last ones.
+  private var isFinishing = false
   private var isPaused = false
   private var takesNothing = false
   private var willFlush = false
@@ -89,10 +91,12 @@ final class ClientSession {
   }
 
   /// Executes one line; asks for no more when the outbox is full.
-  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+  private func take(
+    _ finding: borrowing LineFramer.Finding, isLast: Bool = false
+  ) -> LineFramer.Flow {
     guard isOpen else { return .pause }
     switch finding {
-    case .line(let line): handle(RequestParser.parse(line), self)
+    case .line(let line): execute(RequestParser.parse(line), isLast: isLast)
     case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
     }
     guard isFull, !takesNothing else { return .next }
@@ -100,10 +104,19 @@ final class ClientSession {
     return .pause
   }
 
+  /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
+  /// has ended the stream, that may be the first half of a request.
+  private func execute(_ line: ParsedLine, isLast: Bool) {
+    if isLast, isFinishing, case .refused = line.outcome {
+      return refuse(id: .none, receipt: nil, .shuttingDown)
+    }
+    handle(line, self)
+  }
+
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
   private func endInput(thenClose: Bool) {
     inputHasEnded = true
-    _ = framer.finish { take($0) }
+    _ = framer.finish { take($0, isLast: true) }
     guard isOpen else { return }
     if thenClose { return close() }
     updateInterest()
@@ -123,17 +136,21 @@ final class ClientSession {
   private func executeLastWords() {
     guard isOpen else { return }
     isPaused = false
-    if !inputHasEnded { framer.resume { take($0) } }
-    // No more than a socket holds: a client may shut its reading side and go on talking for ever.
-    var reads = Self.lastReads
-    while isOpen, !inputHasEnded, reads > 0,
-      case .bytes(let count) = socket.read(into: clients.scratch)
-    {
-      reads -= 1
+    if !inputHasEnded {
+      framer.resume { take($0) }
+      readRest()
+    }
+    _ = framer.finish { take($0, isLast: true) }
+    close()
+  }
+
+  /// Reads no more than a socket holds: a client may shut its reading side and go on talking for
+  /// ever.
+  private func readRest() {
+    for _ in 0..<Self.lastReads {
+      guard isOpen, case .bytes(let count) = socket.read(into: clients.scratch) else { return }
       clients.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
     }
-    _ = framer.finish { take($0) }
-    close()
   }
 
   // MARK: Out
@@ -211,9 +228,6 @@ final class ClientSession {
     postponed.append(answer)
   }
 
-  /// Whether something is under way to the client, or a command stands by for its answer.
-  var isOwed: Bool { outbox.unsent > 0 || !postponed.isEmpty || !standing.isEmpty }
-
   private func deliverPostponed() {
     while isOpen, !isFull, let answer = postponed.popFirst() { answer() }
   }
@@ -231,7 +245,11 @@ final class ClientSession {
 
   private func goOn() {
     guard isOpen, !isPaused else { return }
-    if inputHasEnded { _ = framer.finish { take($0) } } else { framer.resume { take($0) } }
+    if inputHasEnded {
+      _ = framer.finish { take($0, isLast: true) }
+    } else {
+      framer.resume { take($0) }
+    }
     workEnded()
   }
 
@@ -317,7 +335,24 @@ final class ClientSession {
 
   /// Whether something will still be written without being asked for.
   private var hasWork: Bool {
-    fetches.isWaiting || !standing.isEmpty || subscriber != nil || !postponed.isEmpty
+    fetches.isWaiting || !standing.isEmpty || !postponed.isEmpty
+      || (subscriber != nil && !isFinishing)
+  }
+
+  /// Takes no more requests from the kernel; those that have arrived are answered, and then the
+  /// connection ends.
+  func finish() {
+    guard isOpen, !isFinishing else { return }
+    isFinishing = true
+    if inputHasEnded { workEnded() } else { socket.endReceiving() }
+  }
+
+  /// The same at once: whatever the client has not taken by then is lost.
+  func finishNow() {
+    finish()
+    flush()
+    if isOpen, !takesNothing { executeLastWords() }
+    close()
   }
 
   /// Something the client waited for has ended.
@@ -337,9 +372,10 @@ final class ClientSession {
     }
   }
 
-  /// Ends the connection; what it owns and has not detached is cancelled.
+  /// Ends the connection; its fetches are cancelled unless they are detached.
   func close() {
     guard isOpen else { return }
+    if !takesNothing { _ = outbox.send(to: socket) }
     isOpen = false
     watch?.cancel()
     stall?.cancel()

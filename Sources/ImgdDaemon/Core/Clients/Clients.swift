@@ -11,6 +11,7 @@ final class Clients {
   private let loop: EventLoop
   private var sessions: [UInt64: ClientSession] = [:]
   private var lastNumber: UInt64 = 0
+  private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
   /// Executes a request line of a client; set once by the composition.
   var handle: (ParsedLine, ClientSession) -> Void = { _, _ in }
@@ -26,8 +27,6 @@ final class Clients {
   }
 
   var connected: Int { sessions.count }
-  /// Whether any client has not got, or not taken, all of its answers.
-  var owesAnswers: Bool { sessions.values.contains { $0.isOwed } }
 
   // MARK: Arriving
 
@@ -72,9 +71,23 @@ final class Clients {
     for session in sessions.values { session.refuseStanding(error) }
   }
 
+  /// Ends all connections, each when the requests that have arrived on it are answered and the
+  /// answers taken; says when none is left.
+  func finish(_ finished: @escaping () -> Void) {
+    whenFinished = finished
+    for session in sessions.values { session.finish() }
+    if sessions.isEmpty { finished() }
+  }
+
+  /// Ends all connections at once; answers go as far as they can be sent without waiting.
+  func finishNow() {
+    for session in sessions.values { session.finishNow() }
+  }
+
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
     onDeparture(session)
+    if sessions.isEmpty { whenFinished?() }
   }
 
   func closedSlowClient(_ session: ClientSession) {
@@ -88,19 +101,13 @@ final class Clients {
 
   func countCommand() { counts.commands += 1 }
   func countError() { counts.errors += 1 }
-
-  func closeAll() {
-    for session in sessions.values {
-      session.flush()
-      session.close()
-    }
-  }
 }
 
 extension StreamSocket {
   /// Says why its client is not taken in, as far as an empty buffer takes it, and lets it go.
   consuming func turnAway(_ error: WireError, reading scratch: ReadScratch) {
-    // To the client, what is left unread would be a broken connection.
+    // To the client, requests that are left unread would be a broken connection.
+    endReceiving()
     _ = read(into: scratch)
     var writer = JSONWriter()
     ReplyEncoder.failure(id: .none, error: error, into: &writer)
