@@ -14,10 +14,10 @@ import ImgdSystem
 import ImgdWire
 
 final class ClientSession {
-  // What is put off to the end of a tick or to the next one holds the session until then. A weak
-  // reference would give the session a side table, and make every count of it slow from then on.
+  // Actions deferred to the end of a tick or to the next one hold the session until then. A weak
+  // reference would give the session a side table, and make every reference count slow from then on.
 
-  /// What is still read of a client that takes no answers: a megabyte, more than its socket holds.
+  /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
   private static let lastReads = 16
 
   let peer: PeerCredentials
@@ -124,8 +124,8 @@ final class ClientSession {
     workEnded()
   }
 
-  /// The client takes no answers any more. What it said before it went is executed all the same:
-  /// a script may send its `purge` lines and leave. That waits for the next tick, because the line
+  /// The client takes no answers any more. Its last requests are executed all the same: a script may
+  /// send its `purge` lines and leave. That waits for the next tick, because the line
   /// of another client may be under execution.
   private func hearOut() {
     guard !takesNothing else { return }
@@ -155,7 +155,7 @@ final class ClientSession {
 
   // MARK: Out
 
-  /// Appends to what is sent at the end of the tick.
+  /// Appends to the bytes that are sent at the end of the tick.
   func write(_ body: (inout JSONWriter) -> Void) {
     guard isOpen, !takesNothing else { return }
     // The outbox's buffer is lent to the writer, and not copied.
@@ -185,7 +185,7 @@ final class ClientSession {
     loop.atTickEnd { [self] in flush() }
   }
 
-  /// Sends what the client takes, and lets what waited for that go on.
+  /// Sends as much as the client takes, and continues the work that waited for that.
   func flush() {
     willFlush = false
     guard isOpen, !takesNothing else { return }
@@ -222,8 +222,8 @@ final class ClientSession {
     outbox.unsent > limits.unsentOutput || outbox.descriptors >= limits.unsentDescriptors
   }
 
-  /// Keeps an answer that carries a picture until the client has taken what is before it: ten
-  /// thousand who wait for one transfer may be one client that reads nothing.
+  /// Keeps an answer that carries a picture until the client has taken the answers before it: the
+  /// ten thousand waiters of one transfer may be one client that reads nothing.
   func postpone(_ answer: @escaping () -> Void) {
     postponed.append(answer)
   }
@@ -270,9 +270,9 @@ final class ClientSession {
     }
   }
 
-  // MARK: News that may be replaced or lost
+  // MARK: Progress
 
-  /// Tells a job's progress, or, where the client is behind, keeps only that there is some.
+  /// Tells a job's progress; while the client is behind, only the last of several is told.
   func tellProgress(of job: FetchJob) {
     guard stall == nil else { return pendingProgress[job.receipt] = job }
     writeProgress(of: job)
@@ -333,7 +333,7 @@ final class ClientSession {
 
   // MARK: The end
 
-  /// Whether something will still be written without being asked for.
+  /// Whether a line will still be written without a further request.
   private var hasWork: Bool {
     fetches.isWaiting || !standing.isEmpty || !postponed.isEmpty
       || (subscriber != nil && !isFinishing)
@@ -347,7 +347,7 @@ final class ClientSession {
     if inputHasEnded { workEnded() } else { socket.endReceiving() }
   }
 
-  /// The same at once: whatever the client has not taken by then is lost.
+  /// The same at once: answers that the client has not taken by then are lost.
   func finishNow() {
     finish()
     flush()
@@ -355,7 +355,7 @@ final class ClientSession {
     close()
   }
 
-  /// Something the client waited for has ended.
+  /// A fetch or a command that the client waited for has ended.
   func workEnded() {
     if inputHasEnded, !hasWork { flushAtTickEnd() }
   }

@@ -4,7 +4,7 @@ import ImgdWire
 
 /// Every client that is connected.
 final class Clients {
-  /// Beyond the limit, for root: who looks after the machine is not shut out by its users.
+  /// Places beyond the limit, for root: users who take all the others do not shut out the operator.
   private static let placesForRoot = 8
 
   let scratch = ReadScratch()

@@ -5,9 +5,9 @@ import ImgdWire
 struct Slots {
   struct Slot {
     let url: String
-    /// Of the fetch that came last.
+    /// The receipt of the fetch that came last.
     let receipt: ReceiptID
-    /// How that one ended; nil while it is under way.
+    /// The state in which that one ended; nil while it is under way.
     var end: FetchJob.State?
     /// The fetches that fill it: more than one when the same was asked for again meanwhile.
     var running: [FetchJob] = []
@@ -25,7 +25,7 @@ struct Slots {
     return first.mergeKey == mergeKey && first.request.hasSameOptions(as: request)
   }
 
-  /// A new name takes the place of one in which nothing runs, once there are `limit`.
+  /// A new name replaces an idle one, once there are `limit`.
   mutating func begin(_ job: FetchJob, in name: String, limit: Int) {
     if all[name] == nil, all.count >= limit, let idle = idleName { all[idle] = nil }
     var running = all[name]?.running ?? []

@@ -1,6 +1,6 @@
 import ImgdWire
 
-/// The commands of a connection that stand by until what they ask for is known.
+/// The commands of a connection that wait for their answers: of the disk, of a fetch, of a reload.
 struct StandingCommands {
   /// The right to answer one of them, once.
   struct Ticket {

@@ -74,7 +74,7 @@ final class CollectCommands {
 
   // MARK: Collecting
 
-  /// Collects the outcome of a fetch that nobody stayed for, now or when it is there.
+  /// Collects the outcome of a detached fetch, now or when it has ended.
   func wait(_ wait: WaitRequest, id: RequestID, from session: ClientSession) {
     if let job = jobs[wait.receipt] {
       guard session.mayEnd(job) else {

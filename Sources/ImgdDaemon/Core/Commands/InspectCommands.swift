@@ -15,7 +15,7 @@ final class InspectCommands {
     self.loop = loop
   }
 
-  /// What runs and what waits.
+  /// All fetches under way.
   func list(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.array("jobs") { line in
@@ -56,7 +56,7 @@ final class InspectCommands {
     }
   }
 
-  /// Which tier has an image, without counting as a use of it.
+  /// The tier that has an image; does not count as a use.
   func query(
     _ text: String, identifier: String?, id: RequestID, for session: ClientSession
   ) {

@@ -17,7 +17,7 @@ final class ServiceCommands {
     instance = receipts.next()
   }
 
-  /// Who answers here, and within which limits.
+  /// The daemon's version, features and limits.
   func hello(id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.field("protocol", 1)
@@ -93,7 +93,25 @@ final class ServiceCommands {
   }
 }
 
-/// What a client may rely on, by name.
+/// The result of a reload of the configuration.
+enum ReloadAnswer {
+  case changed([String])
+  /// Some keys changed; the `waiting` ones take effect at a restart.
+  case changedButFor([String], waiting: [String])
+  /// All mistakes, in one line for clients and for the status.
+  case refused(String)
+  /// The daemon stops, and has not read it.
+  case stopping
+
+  /// Why nothing has changed; nil when the configuration was good.
+  var refusal: String? {
+    if case .refused(let reason) = self { reason } else { nil }
+  }
+
+  var isGood: Bool { refusal == nil }
+}
+
+/// The features that a client may rely on, by name.
 enum Features {
   static let all = [
     "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress",

@@ -1,4 +1,4 @@
-// Which waiting download starts next.
+// Chooses the waiting download that starts next.
 //
 // The rules, the first one first: never more than `maxActive` at a time; never more than
 // `maxPerHost` from one host; where there is more than one place, one is kept from `low`. Among
@@ -37,7 +37,7 @@ final class DownloadScheduler {
 
   private var downloads: [UInt64: ScheduledDownload] = [:]
   private var hosts: [String: HostQueue] = [:]
-  /// What hosts with a free place offer.
+  /// The heads of hosts with a free place.
   private(set) var offered = QueueLines()
   private var activeLow = 0
   /// The ends of the queue: the young one counts up, the old one down.

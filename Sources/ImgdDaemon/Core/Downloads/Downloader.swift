@@ -1,11 +1,11 @@
-// Who waits for which transfer, and which transfer may run.
+// The transfers under way, and their waiters.
 //
 // A request joins a transfer that is under way for the same thing, or begins one. Each waiter has
 // its own receipt and leaves by itself; when the last one has left, the transfer is aborted and its
-// place is free at once, or, where orphans may finish, it fills the cache for the next who asks.
+// place is free at once, or, where orphans may finish, it fills the cache for the next request.
 //
 // The table is touched by the control loop alone, and "closed for joining" is the same step as
-// taking the waiters out: nobody can join a transfer whose outcome is being handed out.
+// taking the waiters out: no request can join a transfer whose outcome is being handed out.
 
 import ImgdCache
 import ImgdSystem
@@ -63,7 +63,7 @@ final class Downloader {
     return shared
   }
 
-  /// Whether what a key stands for is being fetched, by whomever.
+  /// Whether a transfer for the key is under way.
   func isUnderWay(_ key: MergeKey) -> Bool {
     byKey[key]?.contains { $0.state != .closed && !$0.isPurged } == true
   }
@@ -116,15 +116,15 @@ final class Downloader {
     if wasRunning { transfers.abort(serial: download.serial) }
   }
 
-  /// Marks what a purge matches, so that it is delivered and not stored in those tiers.
+  /// Marks the downloads that a purge matches: their pictures are delivered, and not stored in those
+  /// tiers.
   func purge(_ tiers: Set<Tier>, matching matches: (MergedDownload) -> Bool) {
     for download in downloads.values where matches(download) {
       download.purgedTiers.formUnion(tiers)
     }
   }
 
-  /// Keeps what was begun for the same thing before a download from being stored in place of what
-  /// that has brought.
+  /// Keeps earlier downloads of the same thing from being stored in place of a later one's picture.
   func overtake(by download: MergedDownload) {
     for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial {
       other.purgedTiers = Set(Tier.allCases)
@@ -185,8 +185,8 @@ final class Downloader {
     return download
   }
 
-  /// Fetches anew what the origin has confirmed for another version than the stored one; without a
-  /// condition there is nothing to be confirmed a second time.
+  /// Fetches the picture anew, without a condition: the origin has confirmed another version than
+  /// the stored one.
   private func askAgain(_ download: MergedDownload, after result: TransferResult) {
     counts.completed += 1
     counts.retries += result.retries

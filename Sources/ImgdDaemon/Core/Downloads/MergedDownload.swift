@@ -3,28 +3,15 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-/// What has to be equal for two requests to share one transfer, besides a policy that allows it.
-struct MergeKey: Hashable {
-  let key: CacheKey
-  /// Extra request headers, by lower-case name: an origin may answer differently to each set.
-  let headers: [HeaderField]
-
-  /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
-  var hasCondition: Bool { headers.contains { $0.name.hasPrefix("if-") } }
-
-  /// The headers that the clients sent along.
-  var sent: HeaderList { headers.map { ($0.name, $0.value) } }
-}
-
-/// One transfer and everybody who waits for it.
+/// One transfer and its waiters.
 ///
 /// It is known by its serial number, never by its URL: a URL that was cancelled and asked for again
-/// is another download, and what still arrives for the first one finds nobody.
+/// is another download, and late reports of the first one are dropped.
 final class MergedDownload {
   enum State {
     case queued
     case running
-    /// Over, one way or the other; nobody joins and nothing more arrives.
+    /// Over, one way or the other: no request joins, and no report is taken.
     case closed
   }
 
@@ -39,12 +26,12 @@ final class MergedDownload {
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
   /// The tiers that a matching purge keeps it out of, or a later download that has brought its answer
-  /// first: what it brings is delivered all the same.
+  /// first; its picture is delivered all the same.
   var purgedTiers: Set<Tier> = []
   var received = 0
   var expected: Int?
   var hasHeaders = false
-  /// What the transfer may bring and how long it may take: the most that any waiter grants.
+  /// The bytes and the time that the transfer may take: the most that any waiter grants.
   var allowance: Allowance
 
   private var waiting: [FetchJob?] = []
@@ -74,26 +61,26 @@ final class MergedDownload {
     self.allowance = allowance
   }
 
-  /// What it brings is kept nowhere.
+  /// Its picture is kept nowhere.
   var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
 
-  /// Nobody joins it any more: who asks after a purge wants what is there after it.
+  /// No request joins it any more: one that comes after a purge wants the picture after it.
   var isPurged: Bool { !purgedTiers.isEmpty }
 
-  /// Everybody who waits, in the order in which they joined.
+  /// The waiters, in the order in which they joined.
   var waiters: [FetchJob] { waiting.compactMap { $0 } }
 
-  /// Whose wishes hold for what the transfer brings: those who wait, or of an orphan the last one.
+  /// The jobs whose wishes hold for the picture: the waiters, or the last one of an orphan.
   var beneficiaries: [FetchJob] { present > 0 ? waiters : lastToLeave.map { [$0] } ?? [] }
 
   var waiterCount: Int { present }
 
-  /// Whether anybody wants to find it again later.
+  /// Whether any of them wants the picture kept.
   var isForKeeping: Bool {
     beneficiaries.contains { $0.request.keepsInMemory || $0.request.keepsOnDisk }
   }
 
-  /// Whether a confirmation speaks of another version of the picture than the stored one.
+  /// Whether a confirmation names another version of the picture than the stored one.
   func isMisconfirmed(by head: ResponseHead) -> Bool {
     confirming.map { !$0.response.headers.areConfirmed(by: head.pairs) } ?? false
   }
@@ -105,7 +92,7 @@ final class MergedDownload {
     }
   }
 
-  /// The highest priority of those who wait; an orphan has the lowest.
+  /// The highest priority of the waiters; an orphan has the lowest.
   var priority: Priority {
     Priority.allCases.last { priorities[$0, default: 0] > 0 } ?? .low
   }
@@ -137,8 +124,8 @@ final class MergedDownload {
 
   /// Whether a request under `mode` may share this transfer.
   ///
-  /// Who asks for a fresh answer shares only transfers that were begun to get one; the others take
-  /// whatever comes from the network.
+  /// A request for a fresh answer shares only transfers that were begun to get one; the others take
+  /// any answer of the network.
   func admits(_ mode: CacheMode) -> Bool {
     guard state != .closed, !isPurged else { return false }
     switch mode {

@@ -2,9 +2,9 @@ import ImgdWire
 
 /// Waiting downloads, by priority, each priority twice: by whose turn it is and by who came first.
 ///
-/// What stands in a line is a claim, which becomes untrue when its download starts, goes away or
-/// lines up elsewhere. Such claims are dropped when they come up, or all at once when they are most
-/// of what is there, so that who enqueues and cancels for ever does not make a line grow.
+/// A line holds claims. A claim becomes void when its download starts, goes away or lines up
+/// elsewhere. Void claims are dropped when they come up, or all at once when they are the greater
+/// part, so that a client that enqueues and cancels for ever does not make a line grow.
 struct QueueLines {
   enum Sorting: Int, CaseIterable {
     case byTurn
@@ -26,7 +26,7 @@ struct QueueLines {
   private var heaps = [KeyedHeap<Claim>](
     repeating: KeyedHeap(), count: Priority.allCases.count * Sorting.allCases.count)
 
-  /// How many claims there are, true ones and others.
+  /// The number of claims, valid and void.
   var count: Int { heaps.reduce(0) { $0 + $1.count } }
 
   private static func index(_ priority: Priority, _ sorting: Sorting) -> Int {
@@ -46,7 +46,7 @@ struct QueueLines {
     heaps[Self.index(priority, sorting)].removeFirst()
   }
 
-  /// The first download whose claim is true.
+  /// The first download whose claim is valid.
   mutating func head(_ priority: Priority, _ sorting: Sorting) -> ScheduledDownload? {
     while let claim = first(priority, sorting) {
       if claim.holds { return claim.download }
@@ -55,7 +55,7 @@ struct QueueLines {
     return nil
   }
 
-  /// Drops what is untrue where it is most of a line; `live` is how many may be true in all.
+  /// Drops void claims where they are the greater part of a line; `live` claims at most are valid.
   mutating func tidy(live: Int) {
     for index in heaps.indices where heaps[index].count > 2 * live + 16 {
       heaps[index].keep { _, claim in claim.holds }

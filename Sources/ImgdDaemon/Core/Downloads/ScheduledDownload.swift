@@ -9,7 +9,7 @@ final class ScheduledDownload {
   let arrival: Int64
   let enqueuedAt: Instant
   var priority: Priority
-  /// Where it stands between the old and the young end of its priority's queue. It gets a new one
+  /// Its position between the old and the young end of its priority's queue. It gets a new one
   /// whenever it lines up, and no two ever have the same.
   var position: Int64
   /// Nil once it is gone.
@@ -30,12 +30,12 @@ final class ScheduledDownload {
   }
 }
 
-/// What waits for one host, and how much of it runs.
+/// The downloads that wait for one host, and the number of those that run.
 final class HostQueue {
   let name: String
   var queued = 0
   var active = 0
-  /// All that waits.
+  /// All that wait.
   var lines = QueueLines()
 
   init(name: String) {

@@ -2,10 +2,10 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// One receipt: who asked for what, and where the answer has to go.
+/// One receipt: a client's request, and the connection that gets the answer.
 ///
 /// It exists from the moment a fetch is accepted that memory cannot answer, until its one terminal
-/// line has been written; `FetchPipeline.end` is the only way out.
+/// line has been written; `FetchJobs.end` is the only way out.
 final class FetchJob {
   enum State: String {
     case queued
@@ -15,12 +15,12 @@ final class FetchJob {
     case cancelled
   }
 
-  /// A `wait` command that stands by for the outcome.
+  /// A `wait` command that waits for the outcome.
   struct Collector {
     weak var session: ClientSession?
     let ticket: StandingCommands.Ticket
     let id: RequestID
-    /// Instead of the form that the fetch asked for.
+    /// Replaces the form that the fetch asked for.
     let delivery: Delivery?
   }
 
@@ -38,25 +38,25 @@ final class FetchJob {
 
   /// The connection that gets the terminal line; nil when none waits for it.
   weak var session: ClientSession?
-  /// The connection that it was begun on, whose slot it fills, and which need not wait for it.
+  /// The connection that it was begun on and whose slot it fills; it may not wait for the answer.
   weak var owner: ClientSession?
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?
-  /// What is shown if the origin fails.
+  /// The stale picture that stands in if the origin fails.
   var fallback: DeliveredImage?
 
-  /// The transfer that the job waits for, and its place among those who wait.
+  /// The transfer that the job waits for, and its place among the waiters.
   var download: MergedDownload?
   var place = 0
   /// The picture is there, and is being written to disk.
   var isStoring = false
-  /// Whether it has been told that the job waits.
+  /// Whether the event `queued` was sent.
   var isAnnounced = false
-  /// Whether it has not been told that its transfer runs.
+  /// Whether the event `started` is still to be sent.
   var isQueued = true
 
-  /// How much the last `progress` event told, so that the final count comes exactly once.
+  /// The bytes of the last `progress` event, so that the final count comes exactly once.
   var lastProgress: Int?
 
   init(
@@ -78,13 +78,13 @@ final class FetchJob {
 
   var state: State { isStoring || download?.state == .running ? .running : .queued }
 
-  /// Whether somebody stands by for a path.
+  /// Whether any waiting client wants a path.
   var wantsPath: Bool {
     (session != nil && request.delivery == .path)
       || collectors.contains { ($0.delivery ?? request.delivery) == .path }
   }
 
-  /// A job of the daemon's own: what another one was shown is stale and is asked for again.
+  /// A job of the daemon's own, which has a stale picture confirmed after another job was shown it.
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.url,

@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-/// How a fetch ended.
+/// The end of a fetch: a picture, or an error.
 enum FetchOutcome {
   case image(DeliveredImage)
   case failure(FetchFailure)

@@ -1,7 +1,7 @@
 import ImgdSystem
 import ImgdWire
 
-/// Every live receipt, and what is still known of those that have ended.
+/// Every live receipt, and the last ones that have ended.
 struct JobRegistry {
   /// Receipts remembered as finished after their line was written, so that a late `cancel` can say
   /// so; older ones are `unknown`.
@@ -45,7 +45,8 @@ struct JobRegistry {
 }
 
 extension Sequence where Element == FetchJob {
-  /// The order in which to end many: what waits goes first, or it would be begun only to be ended.
+  /// The order in which many are ended: queued ones first, or they would be started only to be
+  /// ended.
   var waitingFirst: [FetchJob] {
     let jobs = sorted { $0.number < $1.number }
     return jobs.filter { $0.state == .queued } + jobs.filter { $0.state != .queued }

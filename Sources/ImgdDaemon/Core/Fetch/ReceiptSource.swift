@@ -1,7 +1,7 @@
 import ImgdSystem
 import ImgdWire
 
-/// Receipts for those who bring none: random UUIDs, drawn from the kernel in batches.
+/// Receipts for requests that bring none: random UUIDs, drawn from the kernel in batches.
 struct ReceiptSource {
   private static let batch = 256
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the kernel knows of this process.
+/// The kernel's figures of this process.
 enum ProcessFacts {
   /// Resident memory in bytes, from `/proc/self/statm`.
   static var residentBytes: Int {

@@ -1,4 +1,4 @@
-/// What has happened since the start, as `stats` tells it; the tiers count for themselves.
+/// Counters since the start, for `stats`; the tiers have their own.
 enum Statistics {
   struct Downloads {
     var started = 0

@@ -1,6 +1,6 @@
 import ImgdWire
 
-// What the daemon wants to know of a request.
+// The daemon's reading of a request.
 
 extension FetchRequest {
   /// Whether a hit can be answered without looking at anything but URL and identifier.
@@ -12,13 +12,13 @@ extension FetchRequest {
   /// The deadline of this request alone.
   var timeout: Duration? { timeoutMilliseconds.map { .milliseconds($0) } }
 
-  /// Whether the memory tier may keep what comes.
+  /// Whether the memory tier may keep the picture.
   var keepsInMemory: Bool { cache != .noStore && store.allowsMemory }
 
-  /// Whether the disk tier may keep what comes.
+  /// Whether the disk tier may keep the picture.
   var keepsOnDisk: Bool { cache != .noStore && store.allowsDisk }
 
-  /// The same for nobody: to have what is stored confirmed.
+  /// The request that has the stored picture confirmed; no client waits for its answer.
   var refreshing: FetchRequest {
     var request = FetchRequest(url: url)
     request.identifier = identifier
@@ -30,7 +30,7 @@ extension FetchRequest {
     return request
   }
 
-  /// What only a decoder could do, when the request asks for it.
+  /// The part of the request that would take a decoder.
   var decoderFeature: String? {
     if delivery == .pixels { return "deliver pixels" }
     if resize != nil { return "resize" }
