@@ -9,7 +9,7 @@ import ImgdWire
 /// The objects of the core, in the order in which they are made.
 struct CoreParts {
   let hub: EventHub
-  let pictures: PictureStore
+  let pictures: PictureTiers
   let downloader: Downloader
   let answers: FetchAnswers
   let jobs: FetchJobs
@@ -20,7 +20,7 @@ struct CoreParts {
     _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop
   ) {
     hub = EventHub()
-    pictures = PictureStore(disk: disk, hub: hub, loop: loop, settings: settings)
+    pictures = PictureTiers(disk: disk, hub: hub, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
     answers = FetchAnswers(pictures: pictures, loop: loop, settings: settings)
     jobs = FetchJobs(

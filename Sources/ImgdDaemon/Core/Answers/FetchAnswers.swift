@@ -38,12 +38,12 @@ struct Recipient {
 
 /// The last stage of a fetch: outcomes and events become lines.
 final class FetchAnswers {
-  private let pictures: PictureStore
+  private let pictures: PictureTiers
   private let loop: EventLoop
   /// The most bytes of a picture inside a line.
   private var maxInline: Int
 
-  init(pictures: PictureStore, loop: EventLoop, settings: Configuration) {
+  init(pictures: PictureTiers, loop: EventLoop, settings: Configuration) {
     self.pictures = pictures
     self.loop = loop
     maxInline = settings.control.maxInline

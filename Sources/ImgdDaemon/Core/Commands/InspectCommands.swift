@@ -6,10 +6,10 @@ import ImgdWire
 /// The commands that look and change nothing: `list`, `slots`, `query`, `entries`.
 final class InspectCommands {
   private let jobs: FetchJobs
-  private let pictures: PictureStore
+  private let pictures: PictureTiers
   private let loop: EventLoop
 
-  init(jobs: FetchJobs, pictures: PictureStore, loop: EventLoop) {
+  init(jobs: FetchJobs, pictures: PictureTiers, loop: EventLoop) {
     self.jobs = jobs
     self.pictures = pictures
     self.loop = loop

@@ -10,13 +10,13 @@ final class DownloadSettlement {
   /// An unknown host is not remembered for longer than that, whatever the rule.
   private static let longestUnknownHost = Duration.seconds(5)
 
-  private let pictures: PictureStore
+  private let pictures: PictureTiers
   private let downloader: Downloader
   private let loop: EventLoop
   private var settings: Configuration
 
   init(
-    pictures: PictureStore, downloader: Downloader, loop: EventLoop, settings: Configuration
+    pictures: PictureTiers, downloader: Downloader, loop: EventLoop, settings: Configuration
   ) {
     self.pictures = pictures
     self.downloader = downloader

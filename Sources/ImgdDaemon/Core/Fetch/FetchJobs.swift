@@ -10,7 +10,7 @@ import ImgdWire
 /// The fetches under way, and the outcomes that are kept for `wait`.
 final class FetchJobs {
   private let downloader: Downloader
-  private let pictures: PictureStore
+  private let pictures: PictureTiers
   private let answers: FetchAnswers
   private let hub: EventHub
   private let loop: EventLoop
@@ -22,7 +22,7 @@ final class FetchJobs {
   private(set) var latency = LatencyHistogram()
 
   init(
-    downloader: Downloader, pictures: PictureStore, answers: FetchAnswers, hub: EventHub,
+    downloader: Downloader, pictures: PictureTiers, answers: FetchAnswers, hub: EventHub,
     loop: EventLoop, settings: Configuration
   ) {
     self.downloader = downloader

@@ -10,7 +10,7 @@ import ImgdTransfer
 import ImgdWire
 
 final class FetchPipeline {
-  private let pictures: PictureStore
+  private let pictures: PictureTiers
   private let downloader: Downloader
   private let jobs: FetchJobs
   private let answers: FetchAnswers
@@ -22,7 +22,7 @@ final class FetchPipeline {
   private(set) var hitLatency = LatencyHistogram()
 
   init(
-    pictures: PictureStore, downloader: Downloader, jobs: FetchJobs, answers: FetchAnswers,
+    pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, answers: FetchAnswers,
     hub: EventHub, loop: EventLoop, settings: Configuration
   ) {
     self.pictures = pictures
@@ -172,7 +172,7 @@ final class FetchPipeline {
     }
   }
 
-  private func take(_ look: PictureStore.DiskLook, for job: FetchJob) {
+  private func take(_ look: PictureTiers.DiskLook, for job: FetchJob) {
     consider(
       pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory), for: job)
   }

@@ -8,7 +8,7 @@ import ImgdSystem
 import ImgdWire
 
 /// The memory tier, the disk tier, and the failures of origins.
-final class PictureStore {
+final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
   private let hub: EventHub
