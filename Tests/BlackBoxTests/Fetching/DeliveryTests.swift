@@ -154,11 +154,3 @@ import Testing
       """#)
   }
 }
-
-/// What is left to be read of a descriptor.
-func contents(of descriptor: CInt) -> [UInt8] {
-  var bytes: [UInt8] = []
-  var part = [UInt8](repeating: 0, count: 65_536)
-  while case let count = read(descriptor, &part, part.count), count > 0 { bytes += part[..<count] }
-  return bytes
-}

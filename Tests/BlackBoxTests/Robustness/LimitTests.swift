@@ -23,57 +23,6 @@ import Testing
     #expect(try witness.count("clients", "connected") == 3)
   }
 
-  @Test func aPlaceThatIsLeftIsTaken() throws {
-    let daemon = try DaemonProcess(settings: ["Control.MaxClients=2"])
-    let witness = try Witness(daemon)
-    for _ in 0..<10 {
-      #expect(try witness.waits(for: "clients", "connected", toBe: 1))
-      #expect(try daemon.connect().ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
-    }
-  }
-
-  /// An origin that is silent stays so for as long as a busy machine takes.
-  private static let patient = ["Downloads.IdleTimeout=10min", "Downloads.Timeout=10min"]
-
-  @Test func tenThousandReceiptsAreTheMostOfOneConnection() throws {
-    let origin = try OriginServer()
-    origin.plan("/hangs.png", .silence)
-    let daemon = try DaemonProcess(settings: Self.patient)
-    let client = try RawClient(daemon)
-    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
-    for _ in 0..<100 { client.say(String(repeating: fetch + "\n", count: 99) + fetch) }
-    let witness = try Witness(daemon)
-    #expect(try witness.waits(for: "downloads", "coalesced", toBe: 9_999))
-    client.say(fetch)
-    let line = Array(try #require(client.take()))
-    let refusal = try JSONValue(parsing: line.span)
-    #expect(refusal.failureCode == "too_many_requests")
-    #expect(refusal["error"]?["details"]?["limit"]?.integer == 10_000)
-    let other = try Witness(daemon)
-    #expect(try other.isAnsweredSoon())
-    client.vanish()
-    #expect(try witness.waits(for: "downloads", "active", toBe: 0))
-    #expect(origin.count("/hangs.png") == 1)
-  }
-
-  @Test func aHundredThousandFetchesAreTheMostOfAll() throws {
-    let origin = try OriginServer()
-    origin.plan("/hangs.png", .silence)
-    let daemon = try DaemonProcess(settings: Self.patient)
-    let witness = try Witness(daemon)
-    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/hangs.png"))"}"#
-    let block = String(repeating: fetch + "\n", count: 999) + fetch
-    let clients = try (0..<10).map { _ in try RawClient(daemon) }
-    for client in clients { for _ in 0..<10 { client.say(block) } }
-    #expect(try witness.waits(for: "downloads", "coalesced", toBe: 99_999))
-    let refusal = try witness.ask(fetch)
-    #expect(refusal.failureCode == "queue_full")
-    #expect(refusal["error"]?["retryable"]?.bool == true)
-    #expect(try witness.isAnsweredSoon())
-    for client in clients { client.vanish() }
-    #expect(try witness.seesNothingLeft())
-  }
-
   @Test func descriptorsOfClientsAreClosed() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)
@@ -87,28 +36,6 @@ import Testing
       #expect(daemon.openFiles == files)
     }
     #expect(try witness.isAnsweredSoon())
-  }
-
-  @Test func slotsAreBounded() throws {
-    let daemon = try DaemonProcess()
-    let client = try RawClient(daemon)
-    var refused = 0
-    for batch in 0..<11 {
-      let lines = (0..<1_000).map { number in
-        #"{"cmd":"fetch","url":"http://127.0.0.1:1/","cache":"only-if-cached","slot":"\#(batch).\#(number)"}"#
-      }
-      client.say(lines.joined(separator: "\n"))
-      var text: [UInt8] = []
-      while lineCount(text) < 1_000, let part = client.take(), !part.isEmpty { text += part }
-      let answers = String(decoding: text, as: UTF8.self).split(separator: "\n")
-      refused += answers.filter { $0.contains("too_many_requests") }.count
-    }
-    #expect(refused == 0, "a slot in which nothing runs gives way to a new one")
-    client.say(#"{"cmd":"slots"}"#)
-    var listing: [UInt8] = []
-    while lineCount(listing) < 1, let part = client.take(), !part.isEmpty { listing += part }
-    let names = String(decoding: listing, as: UTF8.self).split(separator: "\"slot\":").count - 1
-    #expect(names == 10_000)
   }
 
   @Test func picturesDoNotTakeTheLastDescriptors() throws {
