@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import ImgdWire
 import Testing
@@ -89,5 +90,23 @@ import Testing
       > {"cmd":"query","url":"ORIGIN/a"}
       < {"ok":true,"tier":"none"}
       """#)
+  }
+
+  @Test func `a picture comes in every form`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/a.png", .picture(png(20_000)))
+    let line = try stage.fetch("/a.png")
+    #expect(try readBytes(#require(line["path"]?.string)) == png(20_000))
+    for form in ["none", "inline", "fd"] {
+      let line = try stage.ask("/a.png", #""deliver":"\#(form)""#)
+      #expect(line["source"] == .string("memory") && line["bytes"] == .integer(20_000))
+      let data = line["data"]?.string.flatMap(Base64.decode)
+      #expect(data == (form == "inline" ? png(20_000) : nil))
+    }
+    let descriptor = try #require(stage.client.takeDescriptor())
+    defer { close(descriptor) }
+    #expect(contents(of: descriptor) == png(20_000))
+    #expect(write(descriptor, "x", 1) == -1)
+    #expect(stage.client.takeDescriptor() == nil)
   }
 }

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// What one client, and all of them together, may take.
-@Suite(.serialized) struct LimitTests {
+@Suite(.serialized) struct DescriptorLimitTests {
   @Test func oneClientTooManyIsToldSoAndClosed() throws {
     let daemon = try DaemonProcess(settings: ["Control.MaxClients=3"])
     let witness = try Witness(daemon)

@@ -3,8 +3,8 @@ import ImgdWire
 import Testing
 
 @Suite("What only the disk has") struct DiskHitTests {
-  private func stageWithPicture() throws -> Stage {
-    let stage = try Stage()
+  private func stageWithPicture() throws -> CoreStage {
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     try stage.fetch("/a.png")
     try stage.play(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct DeliveryTests {
   @Test func `a path is that of a file with the origin's bytes`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.fetch("/a.png")
     let path = try #require(line["path"]?.string)
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func `without a disk tier a path is null and a note says what to do`() throws {
-    let stage = try Stage("Disk.Enabled=no")
+    let stage = try CoreStage("Disk.Enabled=no")
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.fetch("/a.png")
     #expect(line["path"] == .null)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `none brings what is known and no more`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.play(
       #"""
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: [100, 4_095, 4_096, 4_097, 65_536, 262_143, 262_144])
   func `inline carries exactly the bytes of the origin`(count: Int) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let picture = count < 500 ? TestPicture.gif(width: 2, height: 2) : jpeg(count)
     stage.origin.plan("/a", .picture(picture))
     for source in ["network", "memory"] {
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a picture too large for inline is cached all the same`() throws {
-    let stage = try Stage("Control.MaxInline=2K")
+    let stage = try CoreStage("Control.MaxInline=2K")
     stage.origin.plan("/a.png", .picture(png(2_049)))
     try stage.play(
       #"""
@@ -64,7 +64,7 @@ import Testing
 
   @Test(arguments: [600, 5_000, 300_000])
   func `a descriptor carries the bytes, sealed and read-only`(count: Int) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(count)))
     for source in ["network", "memory"] {
       try stage.play(
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `two receivers of one download have offsets of their own`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png(5_000))))
     let clients = [stage.client, try stage.connect()]
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func `a descriptor outlives the entry it came from`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(5_000)))
     try stage.play(
       #"""
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func `many descriptors each come with the line they belong to`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     for number in 0..<100 {
       stage.origin.plan("/\(number)", .picture(png(600 + number, seed: UInt64(number))))
     }
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test func `each of those who share a download gets it in the form it asked for`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png(5_000))))
     try stage.begin(

@@ -3,17 +3,17 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct MemoryTierTests {
+@Suite struct MemoryUseTests {
   /// The seeds' numbers: ten pictures fit, and six are left after one too many.
   @Test func `an eleventh picture where ten fit leaves six, the ones used last`() throws {
     let each = 100_000
     // For what an entry costs besides its picture, which is not always the same.
     let slack = 20_000
-    let probe = try Stage("Disk.Enabled=no")
+    let probe = try CoreStage("Disk.Enabled=no")
     probe.origin.plan("/a", .picture(png(each)))
     try probe.fetch("/a")
     let cost = try probe.stats("memory", "bytes")
-    let stage = try Stage(
+    let stage = try CoreStage(
       "Memory.Capacity=\(10 * cost + slack)", "Memory.Preferred=\(6 * cost + slack)",
       "Memory.MaxEntry=\(2 * cost)", "Disk.Enabled=no")
     for number in 0..<11 { stage.origin.plan("/\(number)", .picture(png(each))) }
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `usage comes back to what it was when a picture is replaced or removed`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(9_000)))
     stage.origin.plan("/b", .picture(png(5_000)))
     try stage.fetch("/b")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `a picture larger than the tier takes is delivered and not kept`() throws {
-    let stage = try Stage(
+    let stage = try CoreStage(
       "Memory.Capacity=1M", "Memory.Preferred=600K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     stage.origin.plan("/small", .picture(png(50_000)))
     stage.origin.plan("/large", .picture(png(200_000)))
@@ -80,16 +80,14 @@ import Testing
   }
 
   @Test func `a smaller capacity holds at once`() throws {
-    let stage = try Stage(configuration: "[Memory]\nCapacity=1M\nPreferred=600K\n")
+    let stage = try CoreStage("Memory.Capacity=1M", "Memory.Preferred=600K")
     for number in 0..<5 {
       stage.origin.plan("/\(number)", .picture(png(50_000)))
       try stage.fetch("/\(number)")
     }
-    try stage.daemon.rewrite(configuration: "[Memory]\nCapacity=200K\nPreferred=120K\n")
+    try stage.apply("Memory.Capacity=200K", "Memory.Preferred=120K")
     try stage.play(
       #"""
-      > {"cmd":"reload"}
-      < {"ok":true,"changed":"…"}
       > {"cmd":"stats"}
       < {"ok":true,"memory":{"entries":2,"evictions":3}}
       > {"cmd":"query","url":"ORIGIN/4"}
@@ -98,7 +96,7 @@ import Testing
   }
 
   @Test func `a tier that may hold nothing still serves`() throws {
-    let stage = try Stage("Memory.Capacity=0", "Memory.Preferred=0", "Disk.Enabled=no")
+    let stage = try CoreStage("Memory.Capacity=0", "Memory.Preferred=0", "Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png()))
     for _ in 0..<2 {
       let line = try stage.fetch("/a")
@@ -107,36 +105,8 @@ import Testing
     #expect(try stage.stats("memory", "entries") == 0)
   }
 
-  @Test func `memory is given back on a signal, and told of`() throws {
-    let stage = try Stage("Disk.Enabled=no")
-    stage.origin.plan("/a", .picture(png(9_000)))
-    stage.origin.plan("/b", .picture(png(9_000)))
-    try stage.fetch("/a")
-    try stage.fetch("/b")
-    let bytes = try stage.stats("memory", "bytes")
-    let listener = try stage.connect()
-    try stage.play(
-      #"""
-      > {"cmd":"subscribe","id":1,"events":["pressure","cache"]}
-      < {"id":1,"ok":true}
-      """#, on: listener)
-    stage.daemon.signal(SIGUSR1)
-    try stage.play(
-      #"""
-      < {"event":"cache","what":"removed_all","entries":2,"bytes":\#(bytes),"seq":1}
-      < {"event":"pressure","source":"signal","removed_entries":2,"removed_bytes":\#(bytes),"seq":2}
-      """#, on: listener)
-    try stage.play(
-      #"""
-      > {"cmd":"stats"}
-      < {"ok":true,"memory":{"entries":0,"bytes":0,"capacity":52428800},"pressure":{"events":1,"last":"…","removed_bytes":\#(bytes)}}
-      > {"cmd":"fetch","url":"ORIGIN/a"}
-      < {"ok":true,"source":"network"}
-      """#)
-  }
-
   @Test func `what clients hold is counted as lent once the tier lets it go`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(9_000)))
     try stage.play(
       #"""

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// What one client, and all of them together, may take.
-@Suite struct LimitTests {
+@Suite struct ClientLimitTests {
   private func fetch(_ stage: CoreStage) -> String {
     #"{"cmd":"fetch","url":"\#(stage.base)/hangs.png"}"#
   }

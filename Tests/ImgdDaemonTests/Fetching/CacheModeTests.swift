@@ -15,7 +15,7 @@ import Testing
   func `a mode does with fresh, stale and missing entries what its table says`(
     mode: String, fresh: String, stale: String, none: String
   ) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     for (path, age) in [("/fresh", 1_000), ("/stale", 0)] {
       stage.origin.plan(path, .picture(png(), headers: [("Cache-Control", "max-age=\(age)")]))
       try stage.fetch(path)
@@ -31,7 +31,7 @@ import Testing
 
   @Test(arguments: ["default", "no-cache"])
   func `an entity tag confirms a stale entry, whose headers are renewed`(mode: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan(
       "/a",
       .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0"), ("X-N", "1")]),
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a date of change confirms a stale entry`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let date = "Tue, 01 Jul 2025 10:00:00 GMT"
     let headers = [("Last-Modified", date), ("Cache-Control", "max-age=0")]
     stage.origin.plan("/a", .picture(png(), headers: headers), .status(304, headers: headers))
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `a changed picture replaces the one that was to be confirmed`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let headers = [("Cache-Control", "max-age=0")]
     stage.origin.plan(
       "/a", .conditional(png(1_000), tag: "\"1\"", headers: headers),
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func `reload asks without a condition`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .conditional(png(), tag: "\"1\""))
     try stage.fetch("/a")
     try stage.play(
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test func `a failed confirmation keeps the entry`() throws {
-    let stage = try Stage("Downloads.Retries=0")
+    let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]),
       .status(500))
@@ -114,7 +114,7 @@ import Testing
 
   @Test(arguments: ["no-store", "private", "private, max-age=100"])
   func `what HTTP forbids to keep is delivered and not kept`(control: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", control)]))
     try stage.fetch("/a")
     try stage.play(
@@ -131,7 +131,7 @@ import Testing
     (#""store":"memory""#, "memory"), (#""store":"all""#, "memory"),
   ])
   func `a request decides whether its picture is kept`(option: String, tier: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.play(
       #"""
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test func `no-store does not take away what is there`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
     try stage.play(
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test func `an answer that depends on a header that was sent is not given to others`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Vary", "Accept-Language")]))
     try stage.play(
       #"""
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test func `an answer that depends on everything is not kept`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Vary", "*")]))
     try stage.fetch("/a")
     try stage.play(
@@ -190,7 +190,7 @@ import Testing
 
   @Test(arguments: ["Authorization", "Cookie", "authorization"])
   func `what was fetched with credentials is found with the same ones alone`(name: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", "max-age=100, private")]))
     try stage.play(
       #"""
@@ -207,49 +207,18 @@ import Testing
       """#)
   }
 
-  @Test func `credentials do not follow a redirect to another origin`() throws {
-    let stage = try Stage("Network.Private=allow")
-    let other = try OriginServer()
-    other.plan("/there", .picture(png()))
-    stage.origin.plan("/away", .redirect(to: other.url("/there")))
-    stage.origin.plan("/near", .redirect(to: stage.origin.url("/here")))
-    stage.origin.plan("/here", .picture(png()))
-    for path in ["/away", "/near"] {
-      try stage.play(
-        #"""
-        > {"cmd":"fetch","url":"ORIGIN\#(path)","headers":{"Authorization":"secret","Cookie":"c=1"}}
-        < {"ok":true}
-        """#)
-    }
-    #expect(other.requests("/there").first?.header("authorization") == nil)
-    #expect(other.requests("/there").first?.header("cookie") == nil)
-    #expect(stage.origin.requests("/here").first?.header("authorization") == "secret")
-    other.stop()
-  }
-
   @Test(arguments: [
     "Host", "Content-Length", "Range", "If-Range", "Accept-Encoding", "Expect", "Connection",
     "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Authorization", "proxy-x",
     "", "a b", "a:b",
   ])
   func `a header that is not the client's business is refused`(name: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     try stage.play(
       #"""
       > {"cmd":"fetch","id":1,"url":"ORIGIN/a","headers":{"\#(name)":"x"}}
       < {"id":1,"ok":false,"error":{"code":"bad_request","details":{"field":"headers"}}}
       """#)
     #expect(stage.origin.requests.isEmpty)
-  }
-
-  @Test func `what the origin is asked names the daemon and what it takes`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a", .picture(png()))
-    try stage.fetch("/a")
-    let request = try #require(stage.origin.requests("/a").first)
-    #expect(request.method == "GET")
-    #expect(request.header("user-agent")?.hasPrefix("imgd/") == true)
-    #expect(request.header("accept")?.contains("image/") == true)
-    #expect(request.header("cookie") == nil && request.header("range") == nil)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TagTests {
   @Test func `an entry has the tags of all who shared its download`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
     try stage.begin(
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `an orphan that finishes has its tags and its time too`() throws {
-    let stage = try Stage("Downloads.Orphans=finish")
+    let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
     let receipt = "11111111-1111-4111-8111-111111111111"
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `an orphan is found by a purge of its tag`() throws {
-    let stage = try Stage("Downloads.Orphans=finish")
+    let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
     let receipt = "11111111-1111-4111-8111-111111111111"

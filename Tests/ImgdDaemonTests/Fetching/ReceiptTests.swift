@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ReceiptTests {
   @Test func `a receipt of one's own comes back by value, in lower case`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     try stage.play(
       #"""
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func `every fetch has a receipt, a hit too, and no two the same`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     let receipts = try (0..<20).map { _ in try stage.fetch("/a.png")["receipt"]?.string ?? "" }
     #expect(Set(receipts).count == 20)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `a receipt that is in use is refused, in whatever case and by whomever`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
     try stage.begin(
@@ -49,7 +49,7 @@ import Testing
     "", "x", "5d0c9b7e2a434b579a572c2e3c9e1b11", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b1g",
   ])
   func `what is no UUID is no receipt`(text: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     try stage.play(
       #"""
       > {"cmd":"fetch","id":1,"url":"ORIGIN/a.png","receipt":"\#(text)"}
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `whoever has heard of the line finds the picture`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let other = try stage.connect()
     for number in 0..<20 {
       stage.origin.plan("/\(number)", .picture(png()))
