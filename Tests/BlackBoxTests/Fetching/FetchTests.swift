@@ -19,6 +19,22 @@ import Testing
       """#)
   }
 
+  @Test(arguments: HitTier.allCases)
+  func `what was behind a redirect is found under the URL that was asked for`(
+    tier: HitTier
+  ) throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .redirect(to: "/b", status: 301))
+    stage.origin.plan("/b", .picture(png(), headers: [("Cache-Control", "max-age=1000")]))
+    try stage.fetch("/a")
+    try stage.leave(in: tier)
+    let line = try stage.fetch("/a")
+    #expect(line.outcome == tier.rawValue)
+    #expect(line["final_url"]?.string == stage.base + "/b")
+    #expect(stage.origin.count("/a") == 1)
+    #expect(try stage.tier(of: "/b") == "none")
+  }
+
   @Test func `a ring of redirects ends`() throws {
     let stage = try Stage("Downloads.MaxRedirects=3")
     stage.origin.plan("/ring.png", .redirect(to: stage.origin.url("/ring.png")))

@@ -17,7 +17,9 @@ final class CoreStage: DaemonStage {
   private let home: String
   private var settings: [String]
 
-  init(_ settings: String...) throws {
+  convenience init(_ settings: String...) throws { try self.init(settings) }
+
+  init(_ settings: [String]) throws {
     self.settings = settings
     home = try TemporaryDirectory.make()
     let life = try CoreLife(settings, home: home, origin: origin)
@@ -41,6 +43,11 @@ final class CoreStage: DaemonStage {
   var connected: Int { core.clients.connected }
   /// Where pictures are kept on disk.
   var cache: String { CoreLife.cache(in: home) }
+
+  /// The paths of all pictures that are kept on disk.
+  var files: Set<String> {
+    Set(CacheFiles.below(cache + "/1").filter { !$0.hasPrefix(cache + "/1/index.db") })
+  }
 
   func connect() throws -> TestClient { try life.connect() }
 

@@ -1,4 +1,5 @@
 import ImgdTestSupport
+import ImgdTransfer
 import ImgdWire
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 
   @Test(arguments: HitTier.allCases)
   func `a stale picture is shown at once while it is fetched anew`(tier: HitTier) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
       "/a", .conditional(png(1_000), tag: "\"1\"", headers: Self.granted),
@@ -17,7 +18,7 @@ import Testing
     try stage.fetch("/a")
     try stage.leave(in: tier)
     #expect(try stage.outcome("/a") == "\(tier) stale")
-    #expect(stage.origin.waitForRequests("/a", 2))
+    #expect(stage.origin.count("/a") == 2)
     #expect(try stage.outcome("/a").hasSuffix(" stale"))
     try stage.untilRefreshed { gate.open() }
     let line = try stage.ask("/a")
@@ -28,7 +29,7 @@ import Testing
 
   @Test(arguments: HitTier.allCases)
   func `fifty who want it at once cause one request`(tier: HitTier) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
       "/a", .picture(png(), headers: Self.granted),
@@ -40,17 +41,21 @@ import Testing
     for client in clients {
       #expect(try client.receive()["stale"]?.bool == true)
     }
-    #expect(stage.origin.waitForRequests("/a", 2))
+    #expect(stage.origin.count("/a") == 2)
     try stage.untilRefreshed { gate.open() }
     #expect(try stage.outcome("/a") == "memory")
     #expect(stage.origin.count("/a") == 2)
   }
 
-  @Test(arguments: [
-    OriginAnswer.cut(png(), after: 9), .status(500), .status(404), .body(Array("no".utf8)),
-  ])
-  func `a failure behind its back breaks nothing`(answer: OriginAnswer) throws {
-    let stage = try Stage("Downloads.Retries=0", "HTTP.NegativeFreshness=0s")
+  /// How it fails, and what is shown next: a picture that is gone is not shown again.
+  static let failures: [(answer: OriginAnswer, next: String)] = [
+    (.fails(.truncated), "memory stale"), (.status(500), "memory stale"),
+    (.status(404), "network"), (.body(Array("no".utf8)), "memory stale"),
+  ]
+
+  @Test(arguments: failures)
+  func `a failure behind its back breaks nothing`(answer: OriginAnswer, next: String) throws {
+    let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     let gate = Gate()
     stage.origin.plan(
       "/a", .picture(png(), headers: Self.granted), .held(at: gate, then: answer),
@@ -58,12 +63,14 @@ import Testing
     try stage.fetch("/a")
     #expect(try stage.outcome("/a") == "memory stale")
     try stage.untilRefreshed(as: "failed") { gate.open() }
-    #expect(["memory stale", "network"].contains(try stage.outcome("/a")))
-    #expect(stage.origin.waitForRequests("/a", 3))
+    #expect(try stage.outcome("/a") == next)
+    stage.settle()
+    #expect(stage.origin.count("/a") == 3)
+    #expect(try stage.ask("/a")["bytes"]?.integer == 2_000)
   }
 
   @Test func `beyond the grant it is confirmed first`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan(
       "/a",
       .picture(
@@ -90,14 +97,13 @@ import Testing
   func `a stale picture stands in for a failing origin where that is granted`(
     tier: HitTier, grant: (control: String, setting: String, isShown: Bool)
   ) throws {
-    let stage = try Stage(
-      "HTTP.StaleIfError=\(grant.setting)", "Downloads.Retries=0",
-      configuration: "[Downloads]\nIdleTimeout=60s\n")
+    let stage = try CoreStage("HTTP.StaleIfError=\(grant.setting)")
     let failures: [(name: String, answer: OriginAnswer, code: String)] = [
       ("500", .status(500), "http_status"), ("502", .status(502), "http_status"),
       ("503", .status(503), "http_status"), ("504", .status(504), "http_status"),
-      ("closed", .closed, "empty_body"), ("cut", .cut(png(), after: 10), "truncated"),
-      ("silence", .silence, "timeout"),
+      ("closed", .fails(.connect), "connect"), ("cut", .fails(.truncated), "truncated"),
+      ("silence", .fails(.timeout(.idle)), "timeout"), ("nowhere", .fails(.dns), "dns"),
+      ("untrusted", .fails(.tls), "tls"),
     ]
     for failure in failures {
       let path = "/" + failure.name
@@ -105,8 +111,6 @@ import Testing
         path, .picture(png(), headers: [("Cache-Control", grant.control)]), failure.answer)
       try stage.fetch(path)
     }
-    // From here on it does not matter why an origin fails.
-    try stage.reload(with: "[Downloads]\nIdleTimeout=1s\n")
     try stage.leave(in: tier)
     for failure in failures {
       let path = "/" + failure.name
@@ -114,19 +118,19 @@ import Testing
       if grant.isShown {
         #expect(line.outcome == "\(tier) stale", "\(path)")
       } else {
-        #expect(line["ok"]?.bool == false && line["stale"] == nil, "\(path) \(line.text)")
+        #expect(line.outcome == failure.code && line["stale"] == nil, "\(path) \(line.text)")
       }
     }
   }
 
   @Test(arguments: HitTier.allCases)
   func `a stale picture stands in for an origin that is gone`(tier: HitTier) throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    let stage = try CoreStage("HTTP.StaleIfError=1h")
     for (path, control) in [("/a", "max-age=0"), ("/b", "max-age=0, must-revalidate")] {
-      stage.origin.plan(path, .picture(png(), headers: [("Cache-Control", control)]))
+      stage.origin.plan(
+        path, .picture(png(), headers: [("Cache-Control", control)]), .fails(.connect))
       try stage.fetch(path)
     }
-    stage.origin.stop()
     try stage.leave(in: tier)
     #expect(try stage.outcome("/a") == "\(tier) stale")
     #expect(try stage.outcome("/b") == "connect")
@@ -148,7 +152,7 @@ import Testing
   func `who wants the origin's consent goes without it only by the origin's word`(
     tier: HitTier
   ) throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    let stage = try CoreStage("HTTP.StaleIfError=1h")
     for (number, row) in Self.consents.enumerated() {
       let path = "/\(number)"
       stage.origin.plan(
@@ -166,28 +170,31 @@ import Testing
   func `a stale picture stands in when the time is over`(
     tier: HitTier, time: (fields: String, setting: String)
   ) throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", configuration: "")
+    let stage = try CoreStage("HTTP.StaleIfError=1h", "Downloads.Timeout=\(time.setting)")
     for (path, control) in [("/a", "max-age=0"), ("/b", "max-age=0, must-revalidate")] {
       stage.origin.plan(
         path, .picture(png(), headers: [("Cache-Control", control)]), .silence)
       try stage.fetch(path)
     }
-    try stage.reload(with: "[Downloads]\nTimeout=\(time.setting)\n")
     try stage.leave(in: tier)
-    #expect(try stage.outcome("/a", time.fields) == "\(tier) stale")
-    #expect(try stage.outcome("/b", time.fields) == "timeout")
+    for (path, outcome) in [("/a", "\(tier) stale"), ("/b", "timeout")] {
+      let fields = time.fields.isEmpty ? "" : "," + time.fields
+      try stage.begin(#"{"cmd":"fetch","url":"ORIGIN\#(path)"\#(fields)}"#)
+      stage.pass(.seconds(1))
+      #expect(try stage.client.receive().outcome == outcome)
+    }
   }
 
   /// Who shares a transfer with somebody who wants the network's answer alone.
   @Test func `everybody is shown what they may be shown when the origin fails`() throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    let stage = try CoreStage("HTTP.StaleIfError=1h")
     let gate = Gate()
     stage.origin.plan(
       "/a", .picture(png(), headers: [("Cache-Control", "max-age=0")]),
       .held(at: gate, then: .status(500)))
     try stage.fetch("/a")
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a","cache":"reload"}"#)
-    #expect(gate.waitUntilReached())
+    #expect(gate.arrivals == 1)
     try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/a"}"#)
     gate.open()
     try stage.play(
@@ -200,7 +207,7 @@ import Testing
 
   @Test(arguments: [400, 401, 403, 404, 410, 501])
   func `what the origin says of the picture is no failure of the origin`(status: Int) throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    let stage = try CoreStage("HTTP.StaleIfError=1h")
     stage.origin.plan(
       "/a", .picture(png(), headers: [("Cache-Control", "max-age=0, stale-if-error=1000")]),
       .status(status))
@@ -211,7 +218,7 @@ import Testing
   /// A picture that its origin has taken down is not shown for ever to who takes any.
   @Test(arguments: HitTier.allCases, [404, 410])
   func `a picture that is gone is forgotten`(tier: HitTier, status: Int) throws {
-    let stage = try Stage("HTTP.NegativeFreshness=0s")
+    let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]),
       .status(status))
@@ -225,7 +232,7 @@ import Testing
   }
 
   @Test func `a refusal of what one client has sent takes nothing from the others`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()), .status(404))
     try stage.fetch("/a")
     let refused = #""headers":{"Accept-Language":"tlh"},"cache":"reload""#
@@ -234,16 +241,7 @@ import Testing
   }
 }
 
-extension Stage {
-  fileprivate func reload(with configuration: String) throws {
-    try daemon.rewrite(configuration: configuration)
-    try play(
-      #"""
-      > {"cmd":"reload"}
-      < {"ok":true}
-      """#)
-  }
-
+extension CoreStage {
   /// Lets a fetch in the background go on, and returns when it is over.
   fileprivate func untilRefreshed(as state: String = "done", _ letGo: () -> Void) throws {
     let listener = try connect()

@@ -1,4 +1,5 @@
 import ImgdTestSupport
+import ImgdTransfer
 import ImgdWire
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite struct NegativeTests {
   @Test(arguments: [404, 410])
   func `what is not there is asked for once`(status: Int) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(status))
     #expect(try stage.outcome("/a") == "http_status")
     for cache in ["default", "force-cache"] {
@@ -20,7 +21,7 @@ import Testing
 
   @Test(arguments: [400, 401, 403, 405, 414, 429, 500, 501, 503])
   func `other failures are asked for anew`(status: Int) throws {
-    let stage = try Stage("Downloads.Retries=0")
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(status))
     for _ in 0..<2 { #expect(try stage.outcome("/a") == "http_status") }
     #expect(stage.origin.count("/a") == 2)
@@ -38,16 +39,30 @@ import Testing
   func `origin and setting say how long it is remembered`(
     control: String, setting: String, isRemembered: Bool
   ) throws {
-    let stage = try Stage("HTTP.NegativeFreshness=\(setting)")
+    let stage = try CoreStage("HTTP.NegativeFreshness=\(setting)")
     stage.origin.plan("/a", .status(404, headers: [("Cache-Control", control)]))
     try stage.ask("/a")
     #expect(try stage.outcome("/a") == (isRemembered ? "http_status cached" : "http_status"))
     #expect(stage.origin.count("/a") == (isRemembered ? 1 : 2))
   }
 
+  @Test(
+    arguments: [([], 60), ([("Cache-Control", "max-age=20")], 20)] as [([(String, String)], Int)])
+  func `when its time is over it is asked for anew`(
+    headers: [(String, String)], seconds: Int
+  ) throws {
+    let stage = try CoreStage("Disk.Enabled=no")
+    stage.origin.plan("/a", .status(404, headers: headers))
+    #expect(try stage.outcome("/a") == "http_status")
+    stage.jump(.seconds(seconds) - .nanoseconds(1))
+    #expect(try stage.outcome("/a") == "http_status cached")
+    stage.jump(.nanoseconds(1))
+    #expect(try stage.outcome("/a") == "http_status")
+  }
+
   @Test(arguments: ["reload", "no-cache", "no-store"])
   func `who wants the network's answer asks for it`(cache: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404), .picture(png()))
     #expect(try stage.outcome("/a") == "http_status")
     #expect(try stage.outcome("/a", #""cache":"\#(cache)""#) == "network")
@@ -56,7 +71,7 @@ import Testing
 
   @Test(arguments: ["reload", "no-cache"])
   func `a picture that has come is not hidden by what was remembered`(cache: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan(
       "/a", .status(404), .picture(png(), headers: [("Cache-Control", "max-age=0")]))
     #expect(try stage.outcome("/a") == "http_status")
@@ -67,7 +82,7 @@ import Testing
   }
 
   @Test func `no-store leaves nothing to remember`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     for _ in 0..<2 { #expect(try stage.outcome("/a", #""cache":"no-store""#) == "http_status") }
     #expect(try stage.outcome("/a") == "http_status")
@@ -79,7 +94,7 @@ import Testing
     #""tier":"memory""#,
   ])
   func `a purge makes it forgotten`(filter: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404), .picture(png()))
     try stage.ask("/a")
     try stage.play(
@@ -92,7 +107,7 @@ import Testing
 
   @Test(arguments: [#""url":"ORIGIN/b""#, #""tag":"t""#, #""tier":"disk""#])
   func `a purge of something else does not`(filter: String) throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     try stage.ask("/a")
     try stage.play(
@@ -104,7 +119,7 @@ import Testing
   }
 
   @Test func `another identifier and other headers ask for themselves`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     try stage.ask("/a")
     #expect(try stage.outcome("/a", #""identifier":"x""#) == "http_status")
@@ -114,7 +129,7 @@ import Testing
   }
 
   @Test func `it shows the answer that it was`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan("/a", .status(404, headers: [("X-Why", "gone fishing")]))
     let first = try stage.ask("/a", #""http":true"#)
     let second = try stage.ask("/a", #""http":true"#)
@@ -125,16 +140,21 @@ import Testing
   }
 
   @Test func `a name that means nothing is looked up once in a while`() throws {
-    let stage = try Stage("Downloads.Retries=0")
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.dns))
     let request = #"{"cmd":"fetch","url":"http://nope.invalid/a"}"#
     let first = try stage.client.ask(request)
     #expect(first.outcome == "dns", "\(first.text)")
+    stage.jump(.seconds(4))
     #expect(try stage.client.ask(request).outcome == "dns cached")
     #expect(try stage.stats("downloads", "started") == 1)
+    stage.jump(.seconds(1))
+    #expect(try stage.client.ask(request).outcome == "dns")
   }
 
   @Test func `a name is looked up anew where nothing is remembered`() throws {
-    let stage = try Stage("Downloads.Retries=0", "HTTP.NegativeFreshness=0s")
+    let stage = try CoreStage("HTTP.NegativeFreshness=0s")
+    stage.origin.plan("/a", .fails(.dns))
     for _ in 0..<2 {
       #expect(
         try stage.client.ask(#"{"cmd":"fetch","url":"http://nope.invalid/a"}"#).outcome == "dns")

@@ -1,4 +1,5 @@
 import ImgdTestSupport
+import ImgdTransfer
 import ImgdWire
 import Testing
 
@@ -7,12 +8,12 @@ import Testing
   private static let stale = ("Cache-Control", "max-age=0")
 
   @Test func `lifetimes hold after a restart`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     for (number, row) in LifetimeTests.rows.enumerated() {
       stage.origin.plan("/\(number)", .picture(png(), headers: row.headers))
       try stage.ask("/\(number)", row.fields)
     }
-    try stage.daemon.restart()
+    try stage.restart()
     let client = try stage.connect()
     for (number, row) in LifetimeTests.rows.enumerated() {
       let outcome = try stage.outcome("/\(number)", on: client)
@@ -21,13 +22,13 @@ import Testing
   }
 
   @Test func `a confirmation holds after a restart`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [Self.stale, ("X-N", "1")]),
       .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=500"), ("X-N", "2")]))
     let path = try stage.fetch("/a")["path"]
     let renewed = try stage.ask("/a", #""http":true"#)
-    try stage.daemon.restart()
+    try stage.restart()
     let line = try stage.ask("/a", #""http":true"#, on: stage.connect())
     #expect(line.outcome == "disk")
     #expect(line["http"] == renewed["http"] && line.header("x-n") == "2")
@@ -37,7 +38,7 @@ import Testing
   }
 
   @Test func `a stale picture is confirmed after a restart`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let date = "Tue, 01 Jul 2025 10:00:00 GMT"
     let table: [(path: String, headers: [(String, String)], asked: String)] = [
       ("/tag", [("ETag", "\"1\""), Self.stale], "if-none-match"),
@@ -49,7 +50,7 @@ import Testing
         row.path, .picture(png(), headers: row.headers), .status(304, headers: row.headers))
       try stage.fetch(row.path)
     }
-    try stage.daemon.restart()
+    try stage.restart()
     let client = try stage.connect()
     for row in table {
       #expect(try stage.outcome(row.path, on: client) == "revalidated")
@@ -59,7 +60,7 @@ import Testing
   }
 
   @Test func `what is granted to stale pictures holds after a restart`() throws {
-    let stage = try Stage("HTTP.StaleIfError=1h", "Downloads.Retries=0")
+    let stage = try CoreStage("HTTP.StaleIfError=1h")
     let table: [(path: String, control: String, outcome: String)] = [
       ("/rule", "max-age=0", "disk stale"),
       ("/grant", "max-age=0, stale-if-error=1000", "disk stale"),
@@ -71,8 +72,8 @@ import Testing
       stage.origin.plan(row.path, .picture(png(), headers: [("Cache-Control", row.control)]))
       try stage.fetch(row.path)
     }
-    stage.origin.stop()
-    try stage.daemon.restart()
+    for row in table { stage.origin.plan(row.path, .fails(.connect)) }
+    try stage.restart()
     let client = try stage.connect()
     for row in table {
       #expect(try stage.outcome(row.path, on: client) == row.outcome, "\(row.path)")
@@ -80,14 +81,14 @@ import Testing
   }
 
   @Test func `an answer that depends on headers is found with the same after a restart`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let headers = [("Vary", "Accept-Language, X-Nobody"), ("Cache-Control", "max-age=1000")]
     let german = #""headers":{"Accept-Language":"de"}"#
     for path in ["/a", "/b", "/c"] {
       stage.origin.plan(path, .picture(png(), headers: headers))
       try stage.ask(path, german)
     }
-    try stage.daemon.restart()
+    try stage.restart()
     let client = try stage.connect()
     #expect(try stage.outcome("/a", german, on: client) == "disk")
     #expect(try stage.outcome("/b", on: client) == "network")
@@ -96,13 +97,13 @@ import Testing
   }
 
   @Test func `what is missing and what belongs to somebody are forgotten at the end`() throws {
-    let stage = try Stage()
+    let stage = try CoreStage()
     let secret = #""headers":{"Authorization":"a"}"#
     stage.origin.plan("/missing", .status(404))
     stage.origin.plan("/secret", .picture(png()))
     try stage.ask("/missing")
     try stage.ask("/secret", secret)
-    try stage.daemon.restart()
+    try stage.restart()
     let client = try stage.connect()
     #expect(try stage.outcome("/missing", on: client) == "http_status")
     #expect(try stage.outcome("/secret", secret, on: client) == "network")
