@@ -119,7 +119,8 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
-        "ImgdDaemon", "ImgdCache", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdClient", "ImgdWire",
+        "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(

@@ -1,17 +1,18 @@
 import Glibc
 
-/// A value that several threads share, under one lock; used by the doors of this target alone.
+/// A value that several threads share, under one lock; used by the doors of this target, and by what
+/// there is one of in a process.
 ///
 /// A pthread mutex at a fixed address instead of `Synchronization.Mutex`, whose lock the thread
 /// sanitizer does not see: it would report races where there are none. The two pointers are private
 /// and live exactly as long as the object.
-@safe final class Locked<Value: Sendable>: @unchecked Sendable {
+@safe package final class Locked<Value: Sendable>: @unchecked Sendable {
   // Unchecked, because every access goes through `withLock` or `wait`, which hold the lock.
   private var value: Value
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
     unsafe mutex = .allocate(capacity: 1)
     unsafe changed = .allocate(capacity: 1)
@@ -26,7 +27,8 @@ import Glibc
     unsafe mutex.deallocate()
   }
 
-  func withLock<R>(_ body: (inout Value) -> R) -> R {
+  /// Reads or changes the value.
+  package func withLock<R>(_ body: (inout Value) -> R) -> R {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return body(&value)

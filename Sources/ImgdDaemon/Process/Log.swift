@@ -7,7 +7,7 @@ import ImgdSystem
 /// nobody (the state has changed). In the journal an entry has fields of its own, so that it is
 /// found by what it is about; on standard error it is a line.
 /// URLs appear without query and fragment: a signed URL is a secret.
-/// The control loop's thread logs, and nobody else.
+/// The control loop's thread logs, and nobody else; tests have a loop on each of their threads.
 enum Log {
   /// What an entry is about, in its field IMGD_EVENT.
   enum Subject: String {
@@ -28,8 +28,7 @@ enum Log {
 
   /// The journal, when standard error leads there. Set once, before the first thread.
   nonisolated(unsafe) private static var journal: JournalSocket?
-  /// Touched by the control loop's thread alone.
-  nonisolated(unsafe) private static var limit = LogLimit()
+  private static let limit = Locked(LogLimit())
 
   /// Sends entries to the journal from here on; to be called before anything starts a thread.
   static func open(_ journal: JournalSocket?) {
@@ -55,7 +54,7 @@ enum Log {
   private static func write(
     _ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]
   ) {
-    switch unsafe limit.admit(subject, at: .current) {
+    switch limit.withLock({ $0.admit(subject, at: .current) }) {
     case .refused: return
     case .admitted(leftOut: 0): break
     case .admitted(let count):

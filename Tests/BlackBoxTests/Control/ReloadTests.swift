@@ -103,17 +103,6 @@ import Testing
     #expect(answer["changed"] == .array([]))
   }
 
-  @Test func `a longest line holds for who is connected already`() throws {
-    let stage = try Stage(configuration: "")
-    let long = String(repeating: "x", count: 3_000)
-    let request = #"{"cmd":"ping","x_note":"\#(long)"}"#
-    #expect(try stage.client.ask(request)["ok"] == .bool(true))
-    try stage.daemon.rewrite(configuration: "[Control]\nMaxLine=2K\n")
-    #expect(try stage.client.ask(#"{"cmd":"reload"}"#)["ok"] == .bool(true))
-    #expect(try stage.client.ask(request)["error"]?["code"] == .string("line_too_long"))
-    #expect(try stage.connect().ask(request)["error"]?["code"] == .string("line_too_long"))
-  }
-
   @Test func `the next download is made as the new file has it`() throws {
     let stage = try Stage(configuration: "")
     for path in ["/a", "/b"] { stage.origin.plan(path, .picture(png(1_000))) }
@@ -124,20 +113,6 @@ import Testing
     let names = ["/a", "/b"].map { stage.origin.requests($0).first?.header("user-agent") }
     #expect(names.first != names.last)
     #expect(names.last == "another/1")
-  }
-
-  @Test func `failures that were remembered under another setting are forgotten`() throws {
-    let stage = try Stage(configuration: "[HTTP]\nNegativeFreshness=1h\n")
-    stage.origin.plan("/a", .status(404), .picture(png(1_000)))
-    let fetch = #"{"cmd":"fetch","url":"\#(stage.origin.url("/a"))"}"#
-    for _ in 0..<2 { #expect(try stage.client.ask(fetch)["ok"] == .bool(false)) }
-    #expect(stage.origin.count("/a") == 1)
-    try stage.daemon.rewrite(configuration: "[HTTP]\nNegativeFreshness=1h\n[Memory]\nMaxEntry=1M\n")
-    _ = try stage.client.ask(#"{"cmd":"reload"}"#)
-    #expect(try stage.client.ask(fetch)["ok"] == .bool(false))
-    try stage.daemon.rewrite(configuration: "[HTTP]\nNegativeFreshness=0s\n")
-    _ = try stage.client.ask(#"{"cmd":"reload"}"#)
-    #expect(try stage.client.ask(fetch)["ok"] == .bool(true))
   }
 
   @Test func `a file of certificates that is not there is warned of, at the start and after`()
@@ -172,5 +147,26 @@ import Testing
       let answer = try client.receive()
       #expect(answer["changed"] == .array([.string("Downloads.Retries")]), "\(value)")
     }
+  }
+
+  @Test func `a reload is told of, taken or refused`() throws {
+    let stage = try Stage(configuration: "[Downloads]\nMaxActive=1\n")
+    let listener = try stage.connect()
+    try stage.play(
+      #"""
+      > {"cmd":"subscribe","id":1,"events":["config"]}
+      < {"id":1,"ok":true,"events":["config"]}
+      """#, on: listener)
+    try stage.daemon.rewrite(configuration: "[Downloads]\nMaxActive=2\n")
+    stage.daemon.signal(SIGHUP)
+    try stage.play(#"< {"event":"config","what":"reloaded","seq":1}"#, on: listener)
+    try stage.daemon.rewrite(configuration: "[Downloads]\nMaxActive=many\n")
+    stage.daemon.signal(SIGHUP)
+    try stage.play(#"< {"event":"config","what":"refused","seq":2}"#, on: listener)
+    try stage.play(
+      #"""
+      > {"cmd":"stats"}
+      < {"ok":true,"downloads":{"max_active":2}}
+      """#)
   }
 }

@@ -4,29 +4,6 @@ import ImgdWire
 import Testing
 
 @Suite struct ServiceTests {
-  @Test func `hello tells who answers, and another start is another instance`() throws {
-    let hello = #"""
-      > {"cmd":"hello","id":1}
-      < {"id":1,"ok":true,"protocol":1,"server":"imgd","version":"…","features":"…","limits":{"line":65536,"url":8192,"inline":262144,"identifier":256,"slot":128,"tags":16,"tag":64,"clients":1024,"receipts_per_connection":10000,"queued":100000,"unsent_bytes":262144,"unsent_descriptors":64,"max_bytes":67108864,"max_active":4},"instance":"…"}
-      """#
-    let stage = try Stage()
-    let first = try stage.play(hello)[0]["instance"]
-    #expect(try stage.play(hello)[0]["instance"] == first)
-    let another = try Stage()
-    #expect(try another.play(hello)[0]["instance"] != first)
-  }
-
-  @Test func `limits follow the configuration`() throws {
-    let stage = try Stage("Control.MaxInline=1K", "Downloads.MaxActive=7", "Downloads.MaxBytes=5M")
-    try stage.play(
-      #"""
-      > {"cmd":"hello"}
-      < {"ok":true,"limits":{"inline":1024,"max_active":7,"max_bytes":5242880}}
-      > {"cmd":"config"}
-      < {"ok":true,"config":{"Control":{"MaxInline":"1K"},"Downloads":{"MaxActive":"7","MaxBytes":"5M","Order":"fifo"},"HTTP":"…","Memory":"…","Network":"…"}}
-      """#)
-  }
-
   @Test func `a reload says what has changed and what waits for a restart`() throws {
     let stage = try Stage(configuration: "[Downloads]\nOrder=fifo\n")
     try stage.daemon.rewrite(

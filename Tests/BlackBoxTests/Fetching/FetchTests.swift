@@ -2,31 +2,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
+/// What libcurl and its engine do for a fetch, as a client sees it.
 @Suite struct FetchTests {
-  @Test func `a picture comes from the network first and from memory then`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .picture(png(3_000)))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":1,"url":"ORIGIN/a.png"}
-      < {"id":1,"ok":true,"receipt":"…","url":"ORIGIN/a.png","source":"network","coalesced":false,"format":"png","type":"image/png","width":16,"height":16,"frames":1,"bytes":3000,"age":"…","fresh_for":"…","elapsed_ms":"…"}
-      > {"cmd":"fetch","id":2,"url":"ORIGIN/a.png"}
-      < {"id":2,"ok":true,"receipt":"…","url":"ORIGIN/a.png","source":"memory","coalesced":false,"format":"png","type":"image/png","width":16,"height":16,"frames":1,"bytes":3000}
-      """#)
-    #expect(stage.origin.count("/a.png") == 1)
-  }
-
-  @Test func `two pictures that are asked for together both come`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .picture(png()))
-    stage.origin.plan("/b.jpg", .picture(jpeg(), type: "image/jpeg"))
-    try stage.client.send(
-      #"{"cmd":"fetch","id":1,"url":"\#(stage.base)/a.png"}"#,
-      #"{"cmd":"fetch","id":2,"url":"\#(stage.base)/b.jpg"}"#)
-    let formats = try stage.client.receive(2).map { $0["format"]?.string ?? "" }
-    #expect(Set(formats) == ["png", "jpeg"])
-  }
-
   @Test func `a redirect is followed and told of`() throws {
     let stage = try Stage()
     stage.origin.plan("/old.png", .redirect(to: stage.origin.url("/new.png")))
@@ -42,6 +19,22 @@ import Testing
       """#)
   }
 
+  @Test(arguments: HitTier.allCases)
+  func `what was behind a redirect is found under the URL that was asked for`(
+    tier: HitTier
+  ) throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .redirect(to: "/b", status: 301))
+    stage.origin.plan("/b", .picture(png(), headers: [("Cache-Control", "max-age=1000")]))
+    try stage.fetch("/a")
+    try stage.leave(in: tier)
+    let line = try stage.fetch("/a")
+    #expect(line.outcome == tier.rawValue)
+    #expect(line["final_url"]?.string == stage.base + "/b")
+    #expect(stage.origin.count("/a") == 1)
+    #expect(try stage.tier(of: "/b") == "none")
+  }
+
   @Test func `a ring of redirects ends`() throws {
     let stage = try Stage("Downloads.MaxRedirects=3")
     stage.origin.plan("/ring.png", .redirect(to: stage.origin.url("/ring.png")))
@@ -53,55 +46,6 @@ import Testing
     #expect(stage.origin.count("/ring.png") == 4)
   }
 
-  static let badURLs = [
-    ("   ", "bad_url"), ("http://", "bad_url"), ("not a url", "bad_url"),
-    ("http:///a.png", "bad_url"), ("http://h:99999/a.png", "bad_url"),
-    ("http://u@h/a.png", "bad_url"), ("http://h/\\u0001", "bad_url"), ("/a.png", "bad_url"),
-    ("file:///etc/passwd", "blocked_scheme"), ("ftp://h/a.png", "blocked_scheme"),
-    ("data:image/png;base64,AA==", "blocked_scheme"),
-  ]
-
-  @Test(arguments: badURLs)
-  func `what is not a URL that can be fetched is refused, with its receipt`(
-    url: String, code: String
-  ) throws {
-    let stage = try Stage()
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":1,"url":"\#(url)","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}
-      < {"id":1,"ok":false,"receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11","error":{"code":"\#(code)"}}
-      > {"cmd":"list"}
-      < {"ok":true,"jobs":[]}
-      """#)
-  }
-
-  @Test func `a URL that is too long is refused`() throws {
-    let stage = try Stage()
-    let long = String(repeating: "a", count: 8_193)
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","id":1,"url":"http://h/\#(long)"}
-      < {"id":1,"ok":false,"error":{"code":"bad_url"}}
-      """#)
-  }
-
-  static let statuses = [
-    (404, false), (403, false), (410, false), (500, true), (503, true), (429, true), (408, true),
-  ]
-
-  @Test(arguments: statuses)
-  func `an error of the origin is told with its status`(status: Int, isRetryable: Bool) throws {
-    let stage = try Stage("Downloads.Retries=0")
-    stage.origin.plan("/a.png", .status(status, headers: [("X-Why", "because")], body: png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","http":true}
-      < {"ok":false,"receipt":"…","error":{"code":"http_status","message":"…","retryable":\#(isRetryable),"details":{"status":\#(status)}},"http":{"status":\#(status),"headers":{"x-why":"because"}}}
-      > {"cmd":"query","url":"ORIGIN/a.png"}
-      < {"ok":true,"tier":"none"}
-      """#)
-  }
-
   @Test func `an error is asked again as often as configured before it is told`() throws {
     let stage = try Stage("Downloads.Retries=1")
     stage.origin.plan("/a.png", .status(503), .picture(png()))
@@ -111,34 +55,6 @@ import Testing
       < {"ok":true,"source":"network"}
       """#)
     #expect(try stage.stats("downloads", "retries") == 1)
-  }
-
-  static let impostors: [(String, OriginAnswer, String)] = [
-    ("HTML", .picture(Array("<!doctype html><p>no".utf8), type: "text/html"), "not_an_image"),
-    ("HTML called a picture", .picture(Array("<html><p>no".utf8)), "not_an_image"),
-    ("JSON", .picture(Array(#"{"error":"no"}"#.utf8), type: "application/json"), "not_an_image"),
-    ("random bytes", .picture(Noise.some(500)), "not_an_image"),
-    ("one byte", .picture([0x89]), "not_an_image"),
-    ("nothing", .picture([]), "empty_body"),
-    ("204", .status(204), "empty_body"),
-    ("half a body", .cut(png(4_000), after: 2_000), "truncated"),
-    ("a half chunked body", .chunkedCut([Array(png(4_000).prefix(2_000))]), "truncated"),
-  ]
-
-  @Test(arguments: impostors)
-  func `what is no picture is refused and not kept`(
-    name: String, answer: OriginAnswer, code: String
-  ) throws {
-    let stage = try Stage("Downloads.Retries=0")
-    stage.origin.plan("/a.png", answer)
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png"}
-      < {"ok":false,"receipt":"…","error":{"code":"\#(code)"}}
-      > {"cmd":"query","url":"ORIGIN/a.png"}
-      < {"ok":true,"tier":"none"}
-      """#)
-    #expect(try stage.stats("downloads", "failed") == 1)
   }
 
   static let wrappings: [(String, OriginAnswer)] = [
@@ -163,132 +79,6 @@ import Testing
     #expect(Base64.decode(line["data"]?.string ?? "") == png(4_000))
   }
 
-  @Test func `http shows status and headers, from memory too`() throws {
-    let stage = try Stage()
-    stage.origin.plan(
-      "/a.png",
-      .picture(png(), headers: [("X-A", "1"), ("X-A", "2"), ("Connection", "keep-alive")]))
-    let lines = try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","http":true}
-      < {"ok":true,"source":"network","http":{"status":200,"headers":{"x-a":"1, 2","content-type":"image/png"}}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","http":true}
-      < {"ok":true,"source":"memory","http":{"status":200,"headers":{"x-a":"1, 2","content-type":"image/png"}}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png"}
-      < {"ok":true}
-      """#)
-    #expect(lines[0]["http"]?["headers"]?["connection"] == nil)
-    #expect(lines[2]["http"] == nil)
-  }
-
-  @Test func `identifiers make entries of their own`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a", .picture(png()))
-    stage.origin.plan("/ab", .picture(png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a","identifier":"bc"}
-      < {"ok":true,"source":"network"}
-      > {"cmd":"fetch","url":"ORIGIN/ab","identifier":"c"}
-      < {"ok":true,"source":"network"}
-      > {"cmd":"fetch","url":"ORIGIN/a"}
-      < {"ok":true,"source":"network"}
-      > {"cmd":"query","url":"ORIGIN/a","identifier":"other"}
-      < {"ok":true,"tier":"none"}
-      > {"cmd":"fetch","url":"ORIGIN/a","identifier":"bc"}
-      < {"ok":true,"source":"memory"}
-      """#)
-    #expect(stage.origin.count("/a") == 2)
-  }
-
-  @Test func `a fragment is no part of what is fetched`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .picture(png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png#top"}
-      < {"ok":true,"url":"ORIGIN/a.png#top","source":"network"}
-      > {"cmd":"fetch","url":"ORIGIN/a.png"}
-      < {"ok":true,"source":"memory"}
-      """#)
-  }
-
-  @Test func `the ttl of a request decides how long its picture is fresh`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .picture(png(), headers: [("Cache-Control", "max-age=10")]))
-    let line = try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","ttl":5000}
-      < {"ok":true}
-      """#)[0]
-    #expect((4_990...5_000).contains(line["fresh_for"]?.integer ?? 0))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","cache":"reload","ttl":0}
-      < {"ok":true,"fresh_for":0}
-      > {"cmd":"fetch","url":"ORIGIN/a.png"}
-      < {"ok":true,"source":"network"}
-      """#)
-  }
-
-  @Test func `a body beyond max_bytes is refused and one that is equal is not`() throws {
-    let stage = try Stage("Downloads.MaxBytes=5000")
-    stage.origin.plan("/a.png", .picture(png(4_000)))
-    stage.origin.plan("/b.png", .chunked([png(4_000)]))
-    stage.origin.plan("/c.png", .picture(png(6_000)))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","max_bytes":3999}
-      < {"ok":false,"error":{"code":"too_large","retryable":false,"details":{"limit":3999}}}
-      > {"cmd":"fetch","url":"ORIGIN/b.png","max_bytes":3999}
-      < {"ok":false,"error":{"code":"too_large","details":{"limit":3999}}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","max_bytes":4000}
-      < {"ok":true,"bytes":4000}
-      > {"cmd":"fetch","url":"ORIGIN/c.png","max_bytes":100000}
-      < {"ok":false,"error":{"code":"too_large","details":{"limit":5000}}}
-      """#)
-  }
-
-  @Test func `a request that has had its time is told so, and the transfer goes with it`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .silence)
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","timeout_ms":50}
-      < {"ok":false,"error":{"code":"timeout","retryable":true,"details":{"phase":"…"}}}
-      > {"cmd":"list"}
-      < {"ok":true,"jobs":[]}
-      """#)
-    #expect(stage.origin.waitForOpenConnections(0))
-  }
-
-  @Test func `what needs a decoder is refused before anything is asked`() throws {
-    let stage = try Stage()
-    stage.origin.plan("/a.png", .picture(png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","deliver":"pixels"}
-      < {"ok":false,"error":{"code":"unavailable","retryable":false}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","resize":{"width":10,"height":10}}
-      < {"ok":false,"error":{"code":"unavailable"}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","format":"webp"}
-      < {"ok":false,"error":{"code":"unavailable"}}
-      """#)
-    #expect(stage.origin.requests.isEmpty)
-  }
-
-  @Test func `a kind of picture that is not accepted is refused and not kept`() throws {
-    let stage = try Stage("Downloads.AcceptTypes=jpeg")
-    stage.origin.plan("/a.png", .picture(png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png"}
-      < {"ok":false,"error":{"code":"unsupported_format"}}
-      > {"cmd":"query","url":"ORIGIN/a.png"}
-      < {"ok":true,"tier":"none"}
-      """#)
-  }
-
   @Test func `an origin that cannot be connected to is told as such`() throws {
     let stage = try Stage("Downloads.Retries=0")
     let nobody = try DeafPort()
@@ -298,11 +88,48 @@ import Testing
       < {"ok":false,"error":{"code":"connect","retryable":true}}
       """#)
   }
-}
 
-extension Noise {
-  static func some(_ count: Int) -> [UInt8] {
-    var noise = Noise(seed: 42)
-    return noise.bytes(count)
+  @Test func `a confirmation after a redirect is one`() throws {
+    let stage = try Stage("Network.Private=allow")
+    stage.origin.plan("/a", .redirect(to: stage.origin.url("/b")))
+    stage.origin.plan(
+      "/b", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]))
+    try stage.fetch("/a")
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/a"}
+      < {"id":1,"ok":true,"source":"revalidated","final_url":"ORIGIN/b"}
+      """#)
+  }
+
+  @Test func `credentials do not follow a redirect to another origin`() throws {
+    let stage = try Stage("Network.Private=allow")
+    let other = try OriginServer()
+    other.plan("/there", .picture(png()))
+    stage.origin.plan("/away", .redirect(to: other.url("/there")))
+    stage.origin.plan("/near", .redirect(to: stage.origin.url("/here")))
+    stage.origin.plan("/here", .picture(png()))
+    for path in ["/away", "/near"] {
+      try stage.play(
+        #"""
+        > {"cmd":"fetch","url":"ORIGIN\#(path)","headers":{"Authorization":"secret","Cookie":"c=1"}}
+        < {"ok":true}
+        """#)
+    }
+    #expect(other.requests("/there").first?.header("authorization") == nil)
+    #expect(other.requests("/there").first?.header("cookie") == nil)
+    #expect(stage.origin.requests("/here").first?.header("authorization") == "secret")
+    other.stop()
+  }
+
+  @Test func `what the origin is asked names the daemon and what it takes`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/a", .picture(png()))
+    try stage.fetch("/a")
+    let request = try #require(stage.origin.requests("/a").first)
+    #expect(request.method == "GET")
+    #expect(request.header("user-agent")?.hasPrefix("imgd/") == true)
+    #expect(request.header("accept")?.contains("image/") == true)
+    #expect(request.header("cookie") == nil && request.header("range") == nil)
   }
 }

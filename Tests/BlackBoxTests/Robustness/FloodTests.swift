@@ -144,9 +144,17 @@ import Testing
     #expect(lineCount(text) == 500)
     #expect(!String(decoding: text, as: UTF8.self).contains(#""ok":false"#))
   }
-}
 
-extension JSONValue {
-  /// How many fetches a `list` shows.
-  var jobCount: Int { self["jobs"]?.array?.count ?? -1 }
+  @Test func aLineOfTenMegabytesIsRefusedOnceAndSkipped() throws {
+    let daemon = try DaemonProcess()
+    let client = try daemon.connect()
+    let part = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+    let before = daemon.residentBytes
+    for _ in 0..<10 { try client.sendRaw(part) }
+    #expect(daemon.residentBytes - before < 4 << 20)
+    try client.sendRaw(Array("\n{\"cmd\":\"ping\",\"id\":1}\n".utf8))
+    #expect(try client.receive().failureCode == "line_too_long")
+    #expect(try client.receive()["id"]?.integer == 1)
+    #expect(daemon.residentBytes - before < 4 << 20)
+  }
 }

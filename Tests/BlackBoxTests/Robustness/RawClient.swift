@@ -6,24 +6,17 @@ final class RawClient {
   private(set) var descriptor: CInt
 
   init(_ daemon: DaemonProcess) throws {
-    descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw TestFailure("socket: errno \(errno)") }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: daemon.socket.utf8) }
-    let code = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard code == 0 else { throw TestFailure("connect: errno \(errno)") }
+    descriptor = try connect(to: daemon.socket)
   }
 
   deinit { vanish() }
 
   /// Ends the connection without reading what is there.
   func vanish() {
-    if descriptor >= 0 { close(descriptor) }
+    guard descriptor >= 0 else { return }
+    // A program that is just being started may have a copy, and closing alone would say nothing.
+    shutdown(descriptor, CInt(SHUT_RDWR))
+    close(descriptor)
     descriptor = -1
   }
 

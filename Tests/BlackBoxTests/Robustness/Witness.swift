@@ -92,10 +92,3 @@ extension DaemonProcess {
 
   var isRunning: Bool { ChildProcess.isRunning(pid) }
 }
-
-extension JSONValue {
-  /// The stable name of what went wrong.
-  var failureCode: String? { self["error"]?["code"]?.string }
-  var failureMessage: String { self["error"]?["message"]?.string ?? "" }
-  var failureField: String? { self["error"]?["details"]?["field"]?.string }
-}

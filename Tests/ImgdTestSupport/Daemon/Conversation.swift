@@ -50,13 +50,21 @@ extension TestClient {
     return heard
   }
 
+  private func receive(wanting shown: String) throws -> JSONValue {
+    do {
+      return try receive()
+    } catch let failure as TestFailure {
+      throw TestFailure("\(failure)\n  wanted \(shown)")
+    }
+  }
+
   /// Receives lines until one is as shown, passing over events.
   private func hear(_ shown: String) throws -> JSONValue {
     guard let wanted = try? JSONValue(parsing: shown) else {
       throw TestFailure("the example is not JSON: \(shown)")
     }
     while true {
-      let line = try receive()
+      let line = try receive(wanting: shown)
       guard let difference = line.difference(from: wanted) else { return line }
       if line["event"] == nil {
         throw TestFailure("\(difference)\n  wanted \(shown)\n  heard  \(line.text)")

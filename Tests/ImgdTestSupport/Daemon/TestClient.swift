@@ -6,17 +6,32 @@ import ImgdWire
 package final class TestClient: @unchecked Sendable {
   // Unchecked: used by one test at a time.
   private let socket: ClientSocket
+  private let number: CInt
   private var buffer: [UInt8] = []
   private var received: [CInt] = []
+  /// Lets a daemon in this process go on until it has nothing to do.
+  private let turn: (() -> Void)?
 
   /// How long an answer may take before the test has failed.
   package var patience = Duration.seconds(60)
 
   package init(socket path: String) throws {
-    socket = try ClientSocket(path: path)
+    number = try connect(to: path)
+    socket = try ClientSocket(FileDescriptor(owning: number))
+    turn = nil
+  }
+
+  /// A connection to a daemon in this process, which goes on in `turn` alone: what has not come when
+  /// that returns does not come.
+  package init(_ connection: consuming FileDescriptor, turn: @escaping () -> Void) throws {
+    number = connection.number
+    socket = try ClientSocket(connection)
+    self.turn = turn
   }
 
   deinit {
+    // A program that is just being started may have a copy, and closing alone would say nothing.
+    shutdown(number, CInt(SHUT_RDWR))
     for descriptor in received { close(descriptor) }
   }
 
@@ -32,7 +47,7 @@ package final class TestClient: @unchecked Sendable {
     while outbox.unsent > 0 {
       guard socket.send(&outbox) else { throw TestFailure("the daemon closed the connection") }
       guard outbox.unsent > 0 else { return }
-      guard try socket.wait(forRoom: true, until: .current + patience) else {
+      guard try wait(forRoom: true, until: .current + patience) else {
         throw TestFailure("the daemon takes nothing")
       }
       _ = try take()
@@ -105,9 +120,10 @@ package final class TestClient: @unchecked Sendable {
   private func readMore(until deadline: Instant? = nil) throws -> Bool {
     let deadline = deadline ?? .current + patience
     while true {
-      guard Instant.current < deadline, try socket.wait(forRoom: false, until: deadline) else {
+      guard Instant.current < deadline, try wait(forRoom: false, until: deadline) else {
         let soFar = String(decoding: buffer.prefix(2_000), as: UTF8.self)
-        throw TestFailure("no answer within \(patience); so far: \(soFar)")
+        let limit = turn == nil ? " within \(patience)" : ", and the daemon has nothing to do"
+        throw TestFailure("no answer\(limit); so far: \(soFar)")
       }
       switch try take() {
       case .some(true): return true
@@ -115,6 +131,11 @@ package final class TestClient: @unchecked Sendable {
       case .none: continue
       }
     }
+  }
+
+  private func wait(forRoom: Bool, until deadline: Instant) throws -> Bool {
+    turn?()
+    return try socket.wait(forRoom: forRoom, until: turn == nil ? deadline : .current)
   }
 
   /// What has arrived; false at the end, nil when nothing is there.
@@ -128,4 +149,15 @@ package final class TestClient: @unchecked Sendable {
     case .nothing: return nil
     }
   }
+}
+
+/// A connection to a Unix socket.
+package func connect(to path: String) throws -> CInt {
+  let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  guard number >= 0 else { throw TestFailure("socket: errno \(errno)") }
+  guard UnixName.withAddress(of: path, { Glibc.connect(number, $0, $1) }) == 0 else {
+    defer { close(number) }
+    throw TestFailure("\(path): \(String(cString: strerror(errno)))")
+  }
+  return number
 }

@@ -3,6 +3,7 @@ package final class Gate: Sendable {
   private struct State {
     var isOpen = false
     var arrivals = 0
+    var waiting: [() -> Void] = []
   }
 
   private let state = Shared(State())
@@ -11,13 +12,31 @@ package final class Gate: Sendable {
 
   /// Lets through whoever waits, and whoever comes.
   package func open() {
-    state.with { $0.isOpen = true }
+    let waiting = state.with { state in
+      defer { state.waiting = [] }
+      state.isOpen = true
+      return state.waiting
+    }
+    for goOn in waiting { goOn() }
   }
+
+  /// How many have come to the gate.
+  package var arrivals: Int { state.with { $0.arrivals } }
 
   /// Waits until the origin stands at the gate for the `count`th time; false when it does not come.
   @discardableResult
   package func waitUntilReached(_ count: Int = 1) -> Bool {
     state.wait { $0.arrivals >= count ? true : nil } ?? false
+  }
+
+  /// Goes on when the gate is open: at once, or on the thread that opens it.
+  package func pass(then goOn: @escaping () -> Void) {
+    let isOpen = state.with { state in
+      state.arrivals += 1
+      if !state.isOpen { state.waiting.append(goOn) }
+      return state.isOpen
+    }
+    if isOpen { goOn() }
   }
 
   func pass() {

@@ -1,6 +1,6 @@
 /// What an origin does when it is asked.
 package struct OriginAnswer: Sendable {
-  enum Step: Sendable {
+  package enum Step: Sendable {
     case send([UInt8])
     case wait(Gate)
     /// Sends the bytes again and again, until nobody listens.
@@ -11,9 +11,11 @@ package struct OriginAnswer: Sendable {
     case reset
     /// Says nothing until the client goes.
     case silence
+    /// Fails as a transfer does; for origins without a connection.
+    case fail(any Error)
   }
 
-  let steps: @Sendable (OriginRequest) -> [Step]
+  package let steps: @Sendable (OriginRequest) -> [Step]
 
   init(_ steps: @escaping @Sendable (OriginRequest) -> [Step]) {
     self.steps = steps
@@ -22,7 +24,6 @@ package struct OriginAnswer: Sendable {
   init(_ steps: Step...) {
     self.steps = { _ in steps }
   }
-
 }
 
 // MARK: In good order
@@ -194,6 +195,9 @@ extension OriginAnswer {
 
   /// Resets the connection without a word.
   package static var reset: OriginAnswer { OriginAnswer(.reset) }
+
+  /// What only a planned transfer can do: fails in a way that the test names.
+  package static func fails(_ failure: any Error) -> OriginAnswer { OriginAnswer(.fail(failure)) }
 
   /// Exactly these bytes, then closes.
   package static func raw(_ text: String) -> OriginAnswer {

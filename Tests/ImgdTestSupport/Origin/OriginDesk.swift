@@ -65,6 +65,7 @@ final class OriginDesk: Sendable {
       case .repeating(let bytes): while OriginSocket.send(bytes, to: connection) {}
       case .silence: OriginSocket.waitForEnd(of: connection)
       case .close: return false
+      case .fail: preconditionFailure("a connection cannot fail by name: plan what the origin does")
       case .reset:
         OriginSocket.breakOff(connection)
         return false

@@ -8,7 +8,7 @@ package struct OriginRequest: Sendable {
   /// Which connection it came on, counted from 1.
   package let connection: Int
 
-  init?(_ text: String, connection: Int) {
+  package init?(_ text: String, connection: Int) {
     let lines = text.split(separator: "\r\n")
     let first = (lines.first ?? "").split(separator: " ")
     guard first.count == 3 else { return nil }

@@ -1,0 +1,102 @@
+import ImgdPicture
+import ImgdSystem
+import ImgdTestSupport
+
+@testable import ImgdCache
+@testable import ImgdDaemon
+
+/// One core from its start to its end, with its loop and its clock.
+final class CoreLife {
+  /// Shorter than whatever comes again and again, so that it comes as often as it should.
+  private static let step = Duration.milliseconds(250)
+
+  let core: Core
+  private let clock: LoopClock
+  private let loop: EventLoop
+  private let transfers: PlannedTransfers
+
+  init(_ settings: [String], home: String, origin: PlannedOrigin) throws {
+    let configuration = try Self.configuration(settings, home: home)
+    // Latencies are measured by the system's clock: they are small if this one begins with it.
+    clock = .manual(at: .current)
+    loop = try EventLoop(clock: clock)
+    transfers = try PlannedTransfers(of: origin, on: loop)
+    core = Core(
+      configuration, transfers: transfers, disk: try Self.disk(configuration.disk, on: loop),
+      loop: loop,
+      in: Core.Surroundings(
+        reload: { $0(.changed([])) }, pressureSource: { ("none", nil) }, onActivity: {}))
+    transfers.receive = { [unowned core] in core.receive($0) }
+    settle()
+  }
+
+  private static func disk(
+    _ settings: Configuration.Disk, on loop: EventLoop
+  ) throws -> DiskTier {
+    guard settings.enabled else { return DiskTier(offOn: loop) }
+    return try DiskTier(
+      try DiskDirectory.open(settings.directory), path: settings.directory,
+      limits: DiskTier.Limits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
+      loop: loop)
+  }
+
+  static func configuration(_ settings: [String], home: String) throws -> Configuration {
+    let options = try CommandLineOptions.parse(settings.flatMap { ["--set", $0] })
+    var configuration = try ConfigurationLoader.load(
+      options, environment: [:], uid: 0, systemFile: home + "/no.conf")
+    configuration.disk.directory = cache(in: home)
+    return configuration
+  }
+
+  static func cache(in home: String) -> String { home + "/cache" }
+
+  func apply(_ configuration: Configuration) {
+    core.apply(configuration)
+    settle()
+  }
+
+  /// Ends everything that runs and every connection; what was to be written is.
+  func end() {
+    core.refuseAll(.shuttingDown)
+    core.clients.closeAll()
+    settle()
+    core.disk.stop()
+  }
+
+  /// A new connection; what was to be done before it is.
+  func connect() throws -> TestClient {
+    settle()
+    let (near, far) = try socketPair()
+    core.clients.admit(StreamSocket(FileDescriptor(owning: near)))
+    return try TestClient(FileDescriptor(owning: far)) { [weak self] in self?.settle() }
+  }
+
+  // MARK: Turning
+
+  /// Turns until neither the loop nor a thread of the disk tier has anything to do.
+  func settle() {
+    repeat {
+      while core.disk.hasJobs { loop.tick(waiting: true) }
+      loop.settle()
+    } while core.disk.hasJobs
+  }
+
+  func pass(_ time: Duration) {
+    var left = time
+    while left > .zero {
+      jump(min(left, Self.step))
+      left -= Self.step
+    }
+  }
+
+  func jump(_ time: Duration) {
+    settle()
+    clock.advance(by: time)
+    settle()
+  }
+}
+
+extension DiskTier {
+  /// Whether one of its threads has something to do or to tell.
+  fileprivate var hasJobs: Bool { (writer?.pending ?? 0) + (reader?.pending ?? 0) > 0 }
+}

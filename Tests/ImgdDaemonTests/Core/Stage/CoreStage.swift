@@ -1,0 +1,79 @@
+import ImgdSystem
+import ImgdTestSupport
+
+@testable import ImgdDaemon
+
+/// What a test of the core plays on: a core with a clock that the test turns, an origin that is a
+/// plan, and clients at the other ends of socket pairs. It belongs to the thread of its test.
+///
+/// Nothing happens while the test does not look: a client that receives turns the loop until there is
+/// nothing left to do, and an answer that is not there then has failed to come.
+final class CoreStage: DaemonStage {
+  let origin = PlannedOrigin()
+  /// The client that speaks when no other is named.
+  private(set) var client: TestClient
+  /// Nil between two lives: the directory must be free for the second one.
+  private var current: CoreLife?
+  private let home: String
+  private var settings: [String]
+
+  convenience init(_ settings: String...) throws { try self.init(settings) }
+
+  init(_ settings: [String]) throws {
+    self.settings = settings
+    home = try TemporaryDirectory.make()
+    let life = try CoreLife(settings, home: home, origin: origin)
+    current = life
+    client = try life.connect()
+  }
+
+  deinit {
+    current?.end()
+    TemporaryDirectory.remove(home)
+  }
+
+  private var life: CoreLife {
+    guard let current else { preconditionFailure("a restart has failed") }
+    return current
+  }
+
+  var core: Core { life.core }
+  var base: String { origin.url("") }
+  /// How many clients the core has.
+  var connected: Int { core.clients.connected }
+  /// Where pictures are kept on disk.
+  var cache: String { CoreLife.cache(in: home) }
+
+  /// The paths of all pictures that are kept on disk.
+  var files: Set<String> {
+    Set(CacheFiles.below(cache + "/1").filter { !$0.hasPrefix(cache + "/1/index.db") })
+  }
+
+  func connect() throws -> TestClient { try life.connect() }
+
+  /// Ends this core in good order, and begins another where it left off, with a client that speaks
+  /// to it.
+  func restart() throws {
+    life.end()
+    current = nil
+    current = try CoreLife(settings, home: home, origin: origin)
+    client = try life.connect()
+  }
+
+  /// Gives the core another configuration: settings beside those that the stage began with.
+  func apply(_ further: String...) throws {
+    settings += further
+    life.apply(try CoreLife.configuration(settings, home: home))
+  }
+
+  // MARK: Time
+
+  /// Turns until there is nothing left to do at this moment.
+  func settle() { life.settle() }
+
+  /// Lets time pass bit by bit, with all that happens on the way.
+  func pass(_ time: Duration) { life.pass(time) }
+
+  /// Lets time pass at once, as on a machine that was suspended.
+  func jump(_ time: Duration) { life.jump(time) }
+}

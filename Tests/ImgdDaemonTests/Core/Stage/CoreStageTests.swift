@@ -1,0 +1,62 @@
+import ImgdTestSupport
+import ImgdTransfer
+import ImgdWire
+import Testing
+
+/// That the stage itself is honest: tests rely on what it does not do.
+@Suite struct CoreStageTests {
+  @Test func `an answer that does not come fails at once, and is named`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .silence)
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
+    let failure = #expect(throws: TestFailure.self) { try stage.play(#"< {"ok":true}"#) }
+    #expect(failure?.description.contains(#"wanted {"ok":true}"#) == true)
+  }
+
+  @Test func `a closed gate holds a transfer until it is opened`() throws {
+    let stage = try CoreStage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
+    #expect(gate.arrivals == 1)
+    #expect(throws: TestFailure.self) { try stage.client.receive() }
+    gate.open()
+    #expect(try stage.client.receive()["ok"] == .bool(true))
+  }
+
+  @Test func `time stands still until the test turns the clock`() throws {
+    let stage = try CoreStage("Downloads.Timeout=5s")
+    stage.origin.plan("/a", .silence)
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
+    stage.pass(.milliseconds(4_999))
+    #expect(stage.origin.running == 1)
+    stage.pass(.milliseconds(1))
+    #expect(stage.origin.running == 0)
+    try stage.play(#"< {"ok":false,"error":{"code":"timeout","details":{"phase":"total"}}}"#)
+  }
+
+  @Test(
+    arguments: [
+      .cut(png(), after: 100), .closed, .reset, .redirect(to: "/b"),
+      .misannounced(png(), as: 2_000),
+    ] as [OriginAnswer])
+  func `what a plan cannot do is told as such`(answer: OriginAnswer) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", answer)
+    #expect(try stage.ask("/a").failureCode == "internal")
+  }
+
+  @Test func `a plan may fail in any way that the engine knows`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.dns))
+    #expect(try stage.ask("/a").failureCode == "dns")
+  }
+
+  @Test func `another core finds what the last one has left on disk`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .picture(png()))
+    #expect(try stage.outcome("/a") == "network")
+    try stage.restart()
+    #expect(try stage.outcome("/a") == "disk")
+  }
+}

@@ -1,0 +1,59 @@
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@Suite("What only the disk has") struct DiskHitTests {
+  private func stageWithPicture() throws -> CoreStage {
+    let stage = try CoreStage()
+    stage.origin.plan("/a.png", .picture(png()))
+    try stage.fetch("/a.png")
+    try stage.play(
+      #"""
+      > {"cmd":"purge","tier":"memory"}
+      < {"ok":true}
+      """#)
+    return stage
+  }
+
+  @Test("comes from disk once, and from memory from then on") func promoted() throws {
+    let stage = try stageWithPicture()
+    for _ in 0..<50 {
+      try stage.play(
+        #"""
+        > {"cmd":"purge","tier":"memory"}
+        < {"ok":true}
+        > {"id":1,"cmd":"fetch","url":"ORIGIN/a.png"}
+        < {"id":1,"ok":true,"source":"disk","format":"png","bytes":1000,"age":"…"}
+        > {"id":2,"cmd":"fetch","url":"ORIGIN/a.png"}
+        < {"id":2,"ok":true,"source":"memory"}
+        """#)
+    }
+    #expect(stage.origin.count("/a.png") == 1)
+    #expect(try stage.stats("disk", "misses") == 1)
+  }
+
+  @Test("is answered the same whichever way it takes", arguments: ["path", "none", "inline"])
+  func sameAnswer(delivery: String) throws {
+    let stage = try stageWithPicture()
+    let request = #"{"cmd":"fetch","url":"ORIGIN/a.png","deliver":"\#(delivery)""#
+    let short = try stage.play("> \(request)}\n< " + #"{"ok":true,"source":"disk"}"#)[0]
+    try stage.play(#"> {"cmd":"purge","tier":"memory"}"# + "\n< " + #"{"ok":true}"#)
+    let long = try stage.play(
+      "> \(request),\"tags\":[\"t\"]}\n< " + #"{"ok":true,"source":"disk"}"#)[0]
+    for name in ["url", "format", "type", "width", "height", "frames", "bytes", "path", "data"] {
+      #expect(short[name]?.text == long[name]?.text, "\(name)")
+    }
+  }
+
+  @Test("stays on disk for who wants nothing in memory") func notPromoted() throws {
+    let stage = try stageWithPicture()
+    for _ in 0..<3 {
+      try stage.play(
+        #"""
+        > {"cmd":"fetch","url":"ORIGIN/a.png","store":"disk"}
+        < {"ok":true,"source":"disk"}
+        """#)
+    }
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+}

@@ -1,0 +1,163 @@
+import ImgdTestSupport
+import ImgdTransfer
+import ImgdWire
+import Testing
+
+/// What an origin has not is not asked for again and again.
+@Suite struct NegativeTests {
+  @Test(arguments: [404, 410])
+  func `what is not there is asked for once`(status: Int) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(status))
+    #expect(try stage.outcome("/a") == "http_status")
+    for cache in ["default", "force-cache"] {
+      let line = try stage.ask("/a", #""cache":"\#(cache)""#)
+      #expect(line.outcome == "http_status cached")
+      #expect(line["error"]?["details"]?["status"]?.integer == Int64(status))
+    }
+    #expect(stage.origin.count("/a") == 1)
+    #expect(try stage.outcome("/a", #""cache":"only-if-cached""#) == "not_cached")
+  }
+
+  @Test(arguments: [400, 401, 403, 405, 414, 429, 500, 501, 503])
+  func `other failures are asked for anew`(status: Int) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(status))
+    for _ in 0..<2 { #expect(try stage.outcome("/a") == "http_status") }
+    #expect(stage.origin.count("/a") == 2)
+  }
+
+  /// What the missing picture's answer says, what the setting says, and whether it is remembered.
+  static let lifetimes: [(control: String, setting: String, isRemembered: Bool)] = [
+    ("max-age=1000", "60s", true), ("max-age=0", "60s", false), ("no-store", "60s", false),
+    ("no-cache", "60s", false), ("private", "60s", false), ("max-age=1000", "0s", false),
+    ("public", "0s", false), ("public", "60s", true), ("s-maxage=0, max-age=1000", "60s", false),
+    ("max-age=junk", "60s", false),
+  ]
+
+  @Test(arguments: lifetimes)
+  func `origin and setting say how long it is remembered`(
+    control: String, setting: String, isRemembered: Bool
+  ) throws {
+    let stage = try CoreStage("HTTP.NegativeFreshness=\(setting)")
+    stage.origin.plan("/a", .status(404, headers: [("Cache-Control", control)]))
+    try stage.ask("/a")
+    #expect(try stage.outcome("/a") == (isRemembered ? "http_status cached" : "http_status"))
+    #expect(stage.origin.count("/a") == (isRemembered ? 1 : 2))
+  }
+
+  @Test(
+    arguments: [([], 60), ([("Cache-Control", "max-age=20")], 20)] as [([(String, String)], Int)])
+  func `when its time is over it is asked for anew`(
+    headers: [(String, String)], seconds: Int
+  ) throws {
+    let stage = try CoreStage("Disk.Enabled=no")
+    stage.origin.plan("/a", .status(404, headers: headers))
+    #expect(try stage.outcome("/a") == "http_status")
+    stage.jump(.seconds(seconds) - .nanoseconds(1))
+    #expect(try stage.outcome("/a") == "http_status cached")
+    stage.jump(.nanoseconds(1))
+    #expect(try stage.outcome("/a") == "http_status")
+  }
+
+  @Test(arguments: ["reload", "no-cache", "no-store"])
+  func `who wants the network's answer asks for it`(cache: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404), .picture(png()))
+    #expect(try stage.outcome("/a") == "http_status")
+    #expect(try stage.outcome("/a", #""cache":"\#(cache)""#) == "network")
+    #expect(stage.origin.count("/a") == 2)
+  }
+
+  @Test(arguments: ["reload", "no-cache"])
+  func `a picture that has come is not hidden by what was remembered`(cache: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan(
+      "/a", .status(404), .picture(png(), headers: [("Cache-Control", "max-age=0")]))
+    #expect(try stage.outcome("/a") == "http_status")
+    #expect(try stage.outcome("/a", #""cache":"\#(cache)""#) == "network")
+    #expect(try stage.outcome("/a") == "network")
+    try stage.play("> {\"cmd\":\"purge\",\"tier\":\"disk\"}\n< {\"ok\":true}")
+    #expect(try stage.outcome("/a") == "network")
+  }
+
+  @Test func `no-store leaves nothing to remember`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404))
+    for _ in 0..<2 { #expect(try stage.outcome("/a", #""cache":"no-store""#) == "http_status") }
+    #expect(try stage.outcome("/a") == "http_status")
+    #expect(stage.origin.count("/a") == 3)
+  }
+
+  @Test(arguments: [
+    #""url":"ORIGIN/a""#, #""prefix":"ORIGIN/""#, #""host":"127.0.0.1""#, #""tier":"all""#,
+    #""tier":"memory""#,
+  ])
+  func `a purge makes it forgotten`(filter: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404), .picture(png()))
+    try stage.ask("/a")
+    try stage.play(
+      #"""
+      > {"cmd":"purge",\#(filter)}
+      < {"ok":true}
+      """#)
+    #expect(try stage.outcome("/a") == "network")
+  }
+
+  @Test(arguments: [#""url":"ORIGIN/b""#, #""tag":"t""#, #""tier":"disk""#])
+  func `a purge of something else does not`(filter: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404))
+    try stage.ask("/a")
+    try stage.play(
+      #"""
+      > {"cmd":"purge",\#(filter)}
+      < {"ok":true}
+      """#)
+    #expect(try stage.outcome("/a") == "http_status cached")
+  }
+
+  @Test func `another identifier and other headers ask for themselves`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404))
+    try stage.ask("/a")
+    #expect(try stage.outcome("/a", #""identifier":"x""#) == "http_status")
+    #expect(try stage.outcome("/a", #""headers":{"X-Token":"1"}"#) == "http_status")
+    #expect(try stage.outcome("/a", #""headers":{"Authorization":"1"}"#) == "http_status")
+    #expect(stage.origin.count("/a") == 4)
+  }
+
+  @Test func `it shows the answer that it was`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .status(404, headers: [("X-Why", "gone fishing")]))
+    let first = try stage.ask("/a", #""http":true"#)
+    let second = try stage.ask("/a", #""http":true"#)
+    #expect(second.outcome == "http_status cached")
+    #expect(second["http"]?["status"]?.integer == 404)
+    #expect(second.header("x-why") == "gone fishing")
+    #expect(first["http"] == second["http"])
+  }
+
+  @Test func `a name that means nothing is looked up once in a while`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.dns))
+    let request = #"{"cmd":"fetch","url":"http://nope.invalid/a"}"#
+    let first = try stage.client.ask(request)
+    #expect(first.outcome == "dns", "\(first.text)")
+    stage.jump(.seconds(4))
+    #expect(try stage.client.ask(request).outcome == "dns cached")
+    #expect(try stage.stats("downloads", "started") == 1)
+    stage.jump(.seconds(1))
+    #expect(try stage.client.ask(request).outcome == "dns")
+  }
+
+  @Test func `a name is looked up anew where nothing is remembered`() throws {
+    let stage = try CoreStage("HTTP.NegativeFreshness=0s")
+    stage.origin.plan("/a", .fails(.dns))
+    for _ in 0..<2 {
+      #expect(
+        try stage.client.ask(#"{"cmd":"fetch","url":"http://nope.invalid/a"}"#).outcome == "dns")
+    }
+  }
+}
