@@ -1,10 +1,10 @@
 import ImgdClient
 import ImgdSystem
 
-/// One invocation on its way: connects where the action needs the daemon, asks, and shows.
+/// Carries out one action: sends requests to the daemon where it needs to, and prints the answers.
 struct Command {
-  /// What answers from memory and does not in this time will not; a purge answers when the index on
-  /// disk is done, however long that takes.
+  /// The longest wait for an answer that needs no network and no disk. A purge has no limit: it
+  /// answers when the index on disk is written, however long that takes.
   private static let patience = Duration.seconds(10)
 
   let action: Invocation.Action
@@ -16,17 +16,17 @@ struct Command {
     case .version: try show("imgctl \(Release.version)")
     case .help(let verb): try show(Help.text(verb))
     case .fetch(let arguments): return try fetch(arguments)
-    case .cancel(let target): try show(Report.cancelled(ask(Requests.cancel(target)).reply))
+    case .cancel(let target): try show(AnswerText.cancelled(ask(Requests.cancel(target)).reply))
     case .purge(let filters):
       let answer = try ask(Requests.purge(filters), within: nil)
-      try show(Report.purged(answer.reply, soft: filters.soft))
+      try show(AnswerText.purged(answer.reply, soft: filters.soft))
     case .stats(let json):
       let answer = try ask(Requests.plain("stats"))
-      try show(json ? answer.line : Report.statistics(answer.reply))
+      try show(json ? answer.line : AnswerTable.statistics(answer.reply))
     case .list(let json):
       let answer = try ask(Requests.plain("list"))
-      try show(json ? answer.line : Report.downloads(answer.reply))
-    case .reload: try show(Report.reloaded(ask(Requests.plain("reload")).reply))
+      try show(json ? answer.line : AnswerTable.downloads(answer.reply))
+    case .reload: try show(AnswerText.reloaded(ask(Requests.plain("reload")).reply))
     case .ping: try ping()
     }
     return .done
@@ -49,7 +49,7 @@ struct Command {
     return urls
   }
 
-  /// A URL a line; blank lines and lines that begin with # say nothing.
+  /// One URL on each line; blank lines and lines that begin with # are ignored.
   private func urlsFromInput() throws(Failure) -> [String] {
     let bytes: [UInt8]
     do throws(SystemFailure) { bytes = try console.input() } catch { throw Failure(error) }
@@ -67,7 +67,7 @@ struct Command {
     let start = Instant.current
     _ = try ask(Requests.plain("ping"))
     let microseconds = (Instant.current - start).nanoseconds / 1000
-    try show("imgd at \(socket) answers after \(microseconds) µs")
+    try show("imgd at \(socket) answered after \(microseconds) µs")
   }
 
   private func connect() throws(Failure) -> ControlConnection {
@@ -76,7 +76,7 @@ struct Command {
     } catch { throw Failure(error) }
   }
 
-  /// Sends one request and waits for the line that ends it; a refusal is a failure.
+  /// Sends one request and waits for the line that ends it; an error becomes a failure.
   private func ask(
     _ request: [UInt8], within limit: Duration? = patience
   ) throws(Failure) -> (line: String, reply: Reply) {

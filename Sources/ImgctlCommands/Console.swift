@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// Where imgctl reads and writes: data and messages never mix.
+/// The streams of imgctl; data and messages go to different streams.
 package struct Console {
   let output: ([UInt8]) throws(SystemFailure) -> Void
   let message: (String) -> Void
@@ -15,7 +15,7 @@ package struct Console {
         try OutputFile.writeAll(bytes, to: STDOUT_FILENO, named: "standard output")
       },
       message: { text in
-        // A message that nobody can read is no reason to fail.
+        // A message that cannot be written does not make the command fail.
         try? OutputFile.writeAll(Array(text.utf8), to: STDERR_FILENO, named: "standard error")
       },
       messagesGoToTerminal: isatty(STDERR_FILENO) == 1,
@@ -32,7 +32,7 @@ package struct Console {
     try OutputFile.read(picture) { bytes throws(SystemFailure) in try output(bytes) }
   }
 
-  /// Says what went wrong, or is worth knowing.
+  /// Writes a message that begins with the program's name.
   func complain(_ sentence: String) {
     message("imgctl: \(printable(sentence))\n")
   }
@@ -42,7 +42,7 @@ package struct Console {
     while true {
       var count = 0
       let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, filled in
-        // Fills no more than the room's own size.
+        // Fills at most the size of the buffer.
         count = unsafe read(STDIN_FILENO, room.baseAddress, room.count)
         filled = max(count, 0)
       }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Where the pictures of one invocation go.
+/// The place where one invocation puts its pictures.
 enum Destination: Equatable {
-  /// They stay with the daemon; what is known of them is printed.
+  /// The pictures stay in the daemon's cache; imgctl prints their paths.
   case daemon
   case standardOutput
   case file(String)
@@ -20,18 +20,18 @@ enum Destination: Equatable {
     guard urls.count <= 1 else {
       throw Failure(
         .wrongUsage,
-        "-o \(output) takes one picture: for \(urls.count) URLs name a directory that is there")
+        "-o \(output) takes one picture: for \(urls.count) URLs name an existing directory")
     }
     guard !output.hasSuffix("/") else {
-      throw Failure(.wrongUsage, "-o \(output) is not a directory: make it first")
+      throw Failure(.wrongUsage, "-o \(output) is not a directory: create it first")
     }
     self = output == "-" ? .standardOutput : .file(output)
   }
 
-  /// Whether the pictures' bytes are wanted.
+  /// Whether imgctl needs the bytes of the pictures.
   var takesBytes: Bool { self != .daemon }
 
-  /// The file for the picture of one URL; nil when it goes into none.
+  /// The file for the picture of one URL; nil if the pictures do not go into files.
   func path(index: Int, format: String) -> String? {
     switch self {
     case .daemon, .standardOutput: return nil

@@ -1,7 +1,7 @@
 import ImgdClient
 import ImgdWire
 
-/// How imgctl ends; scripts rely on the numbers.
+/// The exit codes of imgctl; scripts rely on the numbers.
 package enum ExitCode: Int32, Sendable {
   case done = 0
   case failed = 1
@@ -14,7 +14,7 @@ package enum ExitCode: Int32, Sendable {
   case noPicture = 8
   case interrupted = 130
 
-  /// What an error of the daemon amounts to.
+  /// The exit code for an error code of the protocol.
   init(errorCode: String) {
     switch ReplyCode(rawValue: errorCode) {
     case .forbidden: self = .notPermitted
@@ -35,7 +35,8 @@ package enum ExitCode: Int32, Sendable {
     }
   }
 
-  /// Both outcomes in one: what went well does not count, and two ways to fail are a failure.
+  /// One exit code for two outcomes: a failure wins over success, and two different failures are
+  /// `failed`.
   func joined(_ other: ExitCode) -> ExitCode {
     if self == .done || self == other { return other }
     return other == .done ? self : .failed

@@ -1,7 +1,7 @@
 import ImgdClient
 import ImgdSystem
 
-/// Why a command ends early: the sentence for people, and the code for scripts.
+/// The reason why a command ends early: a sentence for people, and an exit code for scripts.
 struct Failure: Error {
   let exitCode: ExitCode
   let sentence: String
@@ -15,7 +15,7 @@ struct Failure: Error {
     self.init(ExitCode(problem), problem.description)
   }
 
-  /// The daemon refused the command itself.
+  /// An error that the daemon answered to the command itself.
   init(refusal reply: Reply) {
     self.init(reply.exitCode, reply.complaint)
   }
@@ -23,4 +23,15 @@ struct Failure: Error {
   init(_ failure: SystemFailure) {
     self.init(.failed, failure.description)
   }
+}
+
+extension Reply {
+  /// The error's message and, in brackets, its code.
+  var complaint: String {
+    let code = errorCode ?? "no code"
+    return errorMessage.map { "\($0) (\(code))" } ?? code
+  }
+
+  /// The exit code that belongs to the error.
+  var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "") }
 }

@@ -1,6 +1,6 @@
-// All URLs go over one connection, so many at a time that the daemon always has work and few enough
-// that its limit for one client is never met. Answers come in any order; the number of a URL is the
-// `id` of its request.
+// All URLs go over one connection. There are always enough requests under way to keep the daemon busy,
+// and never so many that its limit for one client is reached. Answers come in any order; the number of a
+// URL is the `id` of its request.
 
 import ImgdClient
 import ImgdSystem
@@ -8,7 +8,7 @@ import ImgdSystem
 /// A fetch of any number of URLs, from the first request to the last answer.
 final class FetchRun {
   private static let mostAtOnce = 256
-  /// How much longer than the daemon's deadline is waited for the daemon to say that it is over.
+  /// The extra time after a fetch's deadline in which the daemon can report the timeout.
   private static let grace = Duration.seconds(5)
 
   private let arguments: FetchArguments
@@ -18,7 +18,7 @@ final class FetchRun {
   private let console: Console
   private var progress: ProgressLine
   private var sent = 0
-  /// The URLs that were asked and are not answered, by their number.
+  /// The numbers of the URLs that were requested and not answered yet.
   private var open: Set<Int> = []
   private var outcome = ExitCode.done
 
@@ -34,7 +34,7 @@ final class FetchRun {
     progress = ProgressLine(console, isWanted: arguments.progress && !arguments.json)
   }
 
-  /// Fetches everything, and says how it went on the whole.
+  /// Fetches all URLs; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
     sendMore()
     while !open.isEmpty {
@@ -72,7 +72,7 @@ final class FetchRun {
   private func take(_ line: [UInt8]) throws(Failure) {
     let reply = try reply(line)
     guard let id = reply.id, open.contains(id) else {
-      // The daemon refuses the connection as a whole before it has read any request.
+      // An error without an id is about the connection: the daemon has read no request yet.
       if reply.succeeded == false { throw Failure(refusal: reply) }
       return
     }
@@ -91,7 +91,7 @@ final class FetchRun {
 
   private func deliver(_ reply: Reply, _ id: Int) throws(Failure) {
     guard destination.takesBytes else {
-      if !arguments.json { try write(Report.fetched(urls[id], reply)) }
+      if !arguments.json { try write(AnswerText.fetched(urls[id], reply)) }
       return
     }
     guard let picture = connection.takeDescriptor() else {

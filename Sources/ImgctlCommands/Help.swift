@@ -1,4 +1,4 @@
-/// What `imgctl --help` and `imgctl help VERB` print.
+/// The text of `imgctl --help` and `imgctl help COMMAND`.
 enum Help {
   static func text(_ verb: Verb?) -> String {
     verb.map { "Usage: imgctl \(usage($0))" } ?? overview
@@ -6,22 +6,22 @@ enum Help {
 
   private static let overview = """
     Usage: imgctl [--socket PATH] COMMAND [ARGUMENT]...
-    Fetches pictures through imgd, and looks after its cache.
+    Fetches pictures through imgd, and manages its cache.
 
-      fetch URL...     fetch pictures; from a list on standard input with -
+      fetch URL...     fetch pictures; - reads URLs from standard input
       cancel RECEIPT   cancel fetches
       purge            remove pictures from the cache
       stats            show the daemon's counters
-      list             show what is being downloaded
-      reload           let the daemon read its configuration again
-      ping             see whether the daemon answers
+      list             show the fetches under way
+      reload           make the daemon read its configuration again
+      ping             check that the daemon answers
       help COMMAND     explain a command
 
-          --socket PATH  the daemon's socket, instead of $IMGD_SOCKET, your own or the machine's
+          --socket PATH  the daemon's socket; default: $IMGD_SOCKET, your own, the machine's
       -V, --version      print the version
-      -h, --help         print this
+      -h, --help         print this help
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 not permitted, 5 timed out,
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 3 no daemon, 4 not permitted, 5 timed out,
     6 not cached, 7 blocked by policy, 8 not a picture, 130 interrupted.
     """
 
@@ -31,34 +31,34 @@ enum Help {
     case .cancel:
       """
       cancel RECEIPT | --slot SLOT | --tag TAG | --all
-      Cancels the fetches that are named, and prints the state or the number they were in.
+      Cancels one fetch and prints the state it was in, or several and prints their number.
       """
     case .purge: purge
     case .stats:
       """
       stats [--json]
-      Prints the daemon's counters as a table, or as the daemon sends them.
+      Prints the daemon's counters as a table or as JSON.
       """
     case .list:
       """
       list [--json]
-      Prints what runs and what waits as a table, or as the daemon sends it.
+      Prints the running and waiting fetches as a table or as JSON.
       """
     case .reload:
       """
       reload
-      Lets the daemon read its configuration again, and prints what has changed. A configuration
-      with a mistake changes nothing: then the mistake is printed, and the exit code is 1.
+      Makes the daemon read its configuration again, and prints the keys that have changed. If the
+      configuration has a mistake, nothing changes; imgctl prints the mistake, and the exit code is 1.
       """
     case .ping:
       """
       ping
-      Asks the daemon for a sign of life, and prints how long it took.
+      Checks that the daemon answers, and prints how long the answer took.
       """
     case .help:
       """
       help [COMMAND]
-      Explains a command, or lists all of them.
+      Explains a command, or lists all commands.
       """
     }
   }
@@ -66,36 +66,36 @@ enum Help {
   private static let fetch = """
     fetch URL... [OPTION]...
     Fetches pictures, and prints a line for each: the path of its file in the daemon's cache, or
-    what is known of a picture that is in no file.
-    A URL of - stands for the URLs on standard input, one a line.
+    a description of a picture that is in no file.
+    The URL - stands for the URLs on standard input, one on each line.
 
-      -o, --output FILE|DIR|-   write the picture to a file, into a directory under a name from
-                                its URL, or to standard output
-          --json                print the daemon's answers as they are
-          --progress            show on the terminal how far pictures have come
+      -o, --output FILE|DIR|-   write the picture to a file, to an existing directory under a name
+                                from its URL, or to standard output
+          --json                print the daemon's answers as JSON lines
+          --progress            show the progress of downloads on the terminal
           --cache MODE          default, reload, no-cache, force-cache, only-if-cached, no-store
-          --identifier ID       the additional identifier of the cache entry
+          --identifier ID       an additional part of the cache key
           --priority P          low, normal or high
-          --tag TAG             mark the entry for cancel and purge; may be repeated
-          --timeout DURATION    give up after that time, such as 30s
-          --max-bytes SIZE      refuse larger pictures, such as 10M
+          --tag TAG             label the fetch for cancel and purge; may be repeated
+          --timeout DURATION    give up after this time, such as 30s
+          --max-bytes SIZE      refuse pictures larger than this, such as 10M
           --header 'Name: value'  send a header to the origin; may be repeated
     """
 
   private static let purge = """
     purge FILTER... | --all
-    Removes from the cache what all filters match, and prints how much it was.
+    Removes the cache entries that match all filters, and prints how many there were.
 
-          --url URL             one URL with all its identifiers and variants
-          --identifier ID       one additional identifier
-          --prefix TEXT         URLs that begin so
-          --host HOST           a host and what is below it
-          --tag TAG             what was fetched with that tag
-          --older-than DURATION stored longer ago, such as 7d
-          --unused-for DURATION not used for so long
-          --expired             what is no longer fresh
-          --tier TIER           memory, disk or all, which is the default
-          --soft                mark as stale instead of removing
-      -y, --all                 everything
+          --url URL             entries with this URL, with all identifiers and variants
+          --identifier ID       entries with this identifier
+          --prefix TEXT         entries whose URL begins with this text
+          --host HOST           entries of this host and its subdomains
+          --tag TAG             entries that were fetched with this tag
+          --older-than DURATION entries stored at least this long ago, such as 7d
+          --unused-for DURATION entries not used for at least this long
+          --expired             entries that are no longer fresh
+          --tier TIER           memory, disk or all; default: all
+          --soft                mark the entries as stale instead of removing them
+      -y, --all                 all entries
     """
 }

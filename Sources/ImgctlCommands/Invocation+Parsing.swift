@@ -21,7 +21,7 @@ extension Invocation {
         return invocation
       }
     }
-    throw UsageProblem("say what to do: \(alternatives(Verb.allCases.map(\.rawValue)))")
+    throw UsageProblem("a command is missing: write \(alternatives(Verb.allCases.map(\.rawValue)))")
   }
 
   private mutating func setSocket(_ value: String?) throws(UsageProblem) {
@@ -50,7 +50,7 @@ extension Invocation {
     let names = Verb.allCases.map(\.rawValue)
     let hint =
       nearestName(to: word, among: names).map { "did you mean \($0)?" }
-      ?? "there is \(alternatives(names))"
+      ?? "write \(alternatives(names))"
     throw UsageProblem("unknown command '\(printable(word))': \(hint)")
   }
 
@@ -70,44 +70,6 @@ extension Invocation {
       try arguments.refuseOperands(verb)
       return .ping
     case .help: return .help(try arguments.operands.first.map(Self.verb))
-    }
-  }
-}
-
-/// A verb's options in their order, and its operands.
-struct VerbArguments {
-  var options: [(name: String, value: String)] = []
-  var operands: [String] = []
-
-  func refuseOperands(_ verb: Verb) throws(UsageProblem) {
-    guard let first = operands.first else { return }
-    throw UsageProblem("\(verb.rawValue) takes no argument '\(printable(first))'")
-  }
-
-  func onlyJSON(_ verb: Verb) throws(UsageProblem) -> Bool {
-    try refuseOperands(verb)
-    return !options.isEmpty
-  }
-}
-
-extension Verb {
-  /// The options that only this verb knows.
-  var options: [CommandLineOption] {
-    switch self {
-    case .fetch:
-      ["json", "progress"].map { CommandLineOption($0) }
-        + ["cache", "identifier", "priority", "tag", "timeout", "max-bytes", "header"]
-        .map { CommandLineOption($0, takesValue: true) }
-        + [CommandLineOption("output", letter: "o", takesValue: true)]
-    case .cancel:
-      ["slot", "tag"].map { CommandLineOption($0, takesValue: true) } + [CommandLineOption("all")]
-    case .purge:
-      (PurgeFilters.textFields + ["older-than", "unused-for"])
-        .map { CommandLineOption($0, takesValue: true) }
-        + ["expired", "soft"].map { CommandLineOption($0) }
-        + [CommandLineOption("all", letter: "y")]
-    case .stats, .list: [CommandLineOption("json")]
-    case .reload, .ping, .help: []
     }
   }
 }

@@ -1,13 +1,14 @@
-// A picture appears under its name whole or not at all: it is written beside it and then renamed.
-// Ctrl-C ends imgctl at once, so it is held back for as long as there is a temporary file.
+// A picture appears under its name complete or not at all: it is written to a temporary file in the same
+// directory, which is then renamed. Ctrl-C ends imgctl at once, so the signal is blocked while there is a
+// temporary file.
 
 import Glibc
 import ImgdSystem
 
-/// Copies pictures from descriptors to where they were asked for.
+/// Copies pictures from descriptors to files.
 enum OutputFile {
-  /// Writes a picture to a file, in place of what had that name, or into what is there and is no
-  /// file: a pipe or a device stays what it is.
+  /// Writes a picture to a file and replaces an existing one. If the path is a pipe or a device, the
+  /// picture is written into it.
   static func write(
     _ picture: borrowing FileDescriptor, to path: String
   ) throws(SystemFailure) {
@@ -50,7 +51,7 @@ enum OutputFile {
     }
   }
 
-  /// Reads a picture from its beginning to its end, whatever its descriptor's position is.
+  /// Reads a whole picture from its beginning, whatever the file offset of its descriptor is.
   static func read(
     _ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void
   ) throws(SystemFailure) {
@@ -63,7 +64,7 @@ enum OutputFile {
     }
   }
 
-  /// Writes all bytes to a descriptor, however little it takes at a time.
+  /// Writes all bytes to a descriptor, in as many calls as it needs.
   static func writeAll(
     _ bytes: [UInt8], to number: CInt, named name: String
   ) throws(SystemFailure) {
@@ -85,7 +86,7 @@ enum OutputFile {
     var count = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 18) { room, filled in
       repeat {
-        // Fills no more than the room's own size.
+        // Fills at most the size of the buffer.
         count = unsafe pread(number, room.baseAddress, room.count, position)
       } while count < 0 && errno == EINTR
       filled = max(count, 0)
@@ -101,7 +102,7 @@ enum OutputFile {
   }
 }
 
-/// Ctrl-C and termination wait while this is held.
+/// Blocks SIGINT and SIGTERM from its creation until `release`.
 private struct HeldInterrupt {
   private var before = sigset_t()
 

@@ -1,11 +1,11 @@
-// A URL is somebody else's text, and a file name made from it is written to disk: so only its last
-// part is taken, what is in it is decoded once, and every byte that a shell, a terminal or a file
-// system could take for something else becomes an underscore. What is left has no slash, begins
-// with neither dot nor dash, and is short enough to take a number and an extension.
+// A URL is untrusted text, so a file name that is made from it has to be harmless. Only the last part of
+// the path counts. Its percent escapes are decoded once, and every character that has a meaning for a
+// shell, a terminal or a file system becomes an underscore. The result has no slash, begins with neither
+// dot nor dash, and leaves room for a number and an extension.
 
 /// File names for pictures, made from their URLs.
 enum PictureName {
-  /// File systems take 255 bytes; the rest is for a number, an extension and a temporary suffix.
+  /// File systems allow 255 bytes; the rest is for a number, an extension and a temporary suffix.
   private static let longest = 180
 
   private static let extensions: Set<String> = [
@@ -13,7 +13,7 @@ enum PictureName {
     "tiff", "bmp", "ico", "jxl", "jp2", "jpx",
   ]
 
-  /// Names without extension for URLs, each once: the second `a` becomes `a-2`.
+  /// Unique names without extension for URLs: the second `a` becomes `a-2`.
   static func stems(of urls: [String]) -> [String] {
     var taken: Set<String> = []
     var numbers: [String: Int] = [:]
@@ -21,7 +21,7 @@ enum PictureName {
       let wanted = stem(of: url)
       var name = wanted
       while !taken.insert(name).inserted {
-        // Counting goes on where it stopped: a thousand equal names are not tried a million times.
+        // Counting continues where it stopped, so a thousand equal names need a thousand steps.
         numbers[wanted, default: 1] += 1
         name = "\(wanted)-\(numbers[wanted, default: 1])"
       }
@@ -29,13 +29,13 @@ enum PictureName {
     }
   }
 
-  /// The extension that goes with a format's name.
+  /// The file extension for a format.
   static func pathExtension(format: String) -> String {
     if format == "jpeg" { return "jpg" }
     return extensions.contains(format) ? format : "img"
   }
 
-  /// The name one URL suggests, without extension.
+  /// The name for one URL, without extension.
   static func stem(of url: String) -> String {
     let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
     let parts = withoutScheme(location).split(
@@ -72,7 +72,7 @@ enum PictureName {
   }
 
   private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
-    // The check keeps out a sign, which the conversion would take.
+    // The conversion alone would accept a sign.
     guard digits.count == 2, digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
       return nil
     }
@@ -93,7 +93,8 @@ enum PictureName {
     return name
   }
 
-  /// Letters and digits of every script, and few signs; marks that turn text around are none.
+  /// Letters of every script, ASCII digits and a few signs, but no marks that change the direction of
+  /// text.
   private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "a"..."z", "A"..."Z", "0"..."9", ".", "-", "_", "+", "=", "@", ",", "~": true

@@ -1,11 +1,11 @@
 import ImgdClient
 import ImgdSystem
 
-/// The line at the bottom of a terminal that says how far a picture has come.
+/// The line at the bottom of a terminal that shows the progress of a download.
 struct ProgressLine {
-  /// Returns to the line's beginning and removes what is there.
+  /// Moves to the beginning of the line and erases it.
   private static let erase = "\r\u{1B}[K"
-  /// With the numbers it stays on one line of a narrow terminal.
+  /// Short enough to fit on one line of a narrow terminal together with the numbers.
   private static let longestURL = 48
 
   let isShown: Bool
@@ -17,7 +17,7 @@ struct ProgressLine {
     isShown = isWanted && console.messagesGoToTerminal
   }
 
-  /// Shows what an event says about one URL.
+  /// Shows the numbers of a progress event for a URL.
   mutating func show(_ event: Reply, _ url: String) {
     guard isShown, event.event == "progress", let received = event.number("received") else {
       return
@@ -27,7 +27,7 @@ struct ProgressLine {
     isDirty = true
   }
 
-  /// Makes room for a line that stays.
+  /// Erases the line, so that permanent output can take its place.
   mutating func clear() {
     guard isDirty else { return }
     console.message(Self.erase)
@@ -35,8 +35,8 @@ struct ProgressLine {
   }
 
   static func text(received: Int, expected: Int?) -> String {
-    guard let expected, expected > 0 else { return Report.roughly(received) }
+    guard let expected, expected > 0 else { return AnswerText.roughly(received) }
     let percent = Int(Double(received) / Double(expected) * 100)
-    return "\(percent)% of \(Report.roughly(expected))"
+    return "\(percent)% of \(AnswerText.roughly(expected))"
   }
 }

@@ -1,9 +1,9 @@
 import ImgdClient
 import ImgdSystem
 
-/// The lines that imgctl sends.
+/// The request lines that imgctl sends.
 enum Requests {
-  /// A command that has nothing to say but its name.
+  /// A command without fields.
   static func plain(_ command: String) -> [UInt8] {
     RequestLine(command).bytes
   }
@@ -49,7 +49,7 @@ enum Requests {
     return line.bytes
   }
 
-  /// Whole seconds, rounded up: nothing younger than was asked for goes.
+  /// Whole seconds, rounded up, so that no entry younger than the given age is purged.
   private static func seconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
     return Int(seconds) + (attoseconds > 0 ? 1 : 0)

@@ -1,16 +1,16 @@
 import Glibc
 import ImgdSystem
 
-/// Why a client and the daemon do not come together, or come apart.
+/// The reason why a connection to the daemon failed or broke.
 package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
   case noSocket(path: String)
   case notListening(path: String)
   case notPermitted(path: String)
-  /// The daemon went away before it had answered.
+  /// The daemon closed the connection before it answered.
   case closed(path: String)
   /// The daemon sent nothing in time.
   case silent(path: String)
-  /// What came cannot be an answer of imgd.
+  /// The data is no answer of imgd.
   case strange(path: String, what: String)
   case failed(path: String, reason: String)
 
@@ -28,14 +28,14 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .noSocket(let path):
-      "there is no socket \(path): imgd is not running, or listens elsewhere"
-    case .notListening(let path): "nobody listens on \(path): imgd is not running"
+      "there is no socket \(path): imgd is not running, or listens on another path"
+    case .notListening(let path): "no program listens on \(path): imgd is not running"
     case .notPermitted(let path):
-      "no permission to connect to \(path): members of the group imgd have it, from their next login on"
-    case .closed(let path): "imgd at \(path) closed the connection before it had answered"
+      "no permission to connect to \(path): a user needs to be in the group imgd, and to log in again"
+    case .closed(let path): "imgd at \(path) closed the connection before it answered"
     case .silent(let path): "imgd at \(path) did not answer in time"
-    case .strange(let path, let what): "what listens on \(path) is not imgd: \(what)"
-    case .failed(let path, let reason): "cannot talk to imgd at \(path): \(reason)"
+    case .strange(let path, let what): "the program that listens on \(path) is not imgd: \(what)"
+    case .failed(let path, let reason): "the connection to imgd at \(path) failed: \(reason)"
     }
   }
 }

@@ -1,17 +1,18 @@
-// Requests may be sent by the thousand before the first answer is read. The daemon stops reading a
-// client that does not read, so a client that only writes would wait for ever: `receive` does both
-// at once, and `send` merely puts a line where `receive` finds it.
+// A client may send thousands of requests before it reads the first answer. The daemon stops reading from
+// a client that does not read, so a client that only writes would wait for ever. Therefore `send` only
+// queues a line, and `receive` writes and reads at the same time.
 //
-// Descriptors ride on the first byte of the line they belong to, but a read may bring the end of
-// earlier lines before that byte. What holds is the order: the n-th descriptor belongs to the n-th
-// line that says it carries one. So they wait in a queue until such a line asks.
+// A descriptor arrives with the first byte of its line, but one read may also return the end of earlier
+// lines. Only the order is certain: the n-th descriptor belongs to the n-th line with `fds`. So descriptors
+// wait in a queue until `takeDescriptor` is called for such a line.
 
+import Glibc
 package import ImgdSystem
 import ImgdWire
 
-/// One connection to the daemon: lines go out, lines and descriptors come in.
+/// A connection to the daemon that sends lines, and receives lines and descriptors.
 package final class ControlConnection {
-  /// More than the longest answer: a picture of 16 MB as text.
+  /// More than the longest answer, which is a picture of 16 MB in base64.
   private static let longestLine = 64 << 20
 
   /// The socket, as messages name it.
@@ -19,11 +20,11 @@ package final class ControlConnection {
   private let socket: ClientSocket
   private var outbox = Outbox()
   private var framer = LineFramer(longestLine: longestLine)
-  /// Lines that have arrived and were not asked for yet.
+  /// Lines that have arrived and that `receive` has not returned yet.
   private var lines: [Result<[UInt8], ConnectionProblem>] = []
   private var descriptors: [ReceivedDescriptor] = []
 
-  /// Connects to the daemon that listens on a path.
+  /// Connects to the daemon at a socket path.
   package init(path: String) throws(ConnectionProblem) {
     self.path = path
     do throws(SystemFailure) {
@@ -31,7 +32,7 @@ package final class ControlConnection {
     } catch { throw ConnectionProblem(error, path: path) }
   }
 
-  /// Talks over a connection that is made already; the name is for messages.
+  /// Uses an existing connection; the name is for messages.
   package init(_ descriptor: consuming FileDescriptor, name: String) throws(ConnectionProblem) {
     path = name
     do throws(SystemFailure) {
@@ -39,13 +40,13 @@ package final class ControlConnection {
     } catch { throw ConnectionProblem(error, path: name) }
   }
 
-  /// Queues a request, without its line end; it goes out while answers are awaited.
+  /// Queues a request line, without its newline; `receive` sends it.
   package func send(_ line: [UInt8]) {
     outbox.bytes += line
     outbox.bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// The next line, without its end; nil when the daemon has closed the connection.
+  /// The next line, without its newline; nil when the daemon has closed the connection.
   package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
     while true {
       if !lines.isEmpty { return try lines.removeFirst().get() }
@@ -58,7 +59,7 @@ package final class ControlConnection {
     throw .silent(path: path)
   }
 
-  /// The descriptor that came with the oldest line that has not asked for its own yet.
+  /// The oldest descriptor that has not been taken yet.
   package func takeDescriptor() -> FileDescriptor? {
     descriptors.isEmpty ? nil : descriptors.removeFirst().take()
   }
@@ -78,11 +79,11 @@ package final class ControlConnection {
 
   private func sendWaiting() {
     guard outbox.unsent > 0, !socket.send(&outbox) else { return }
-    // Who closes a connection may have said why; that is read before the end is met.
+    // A daemon that closes the connection may have sent a reason, which is still to be read.
     outbox = Outbox()
   }
 
-  /// Reads what is there; false at the end.
+  /// Reads the bytes that have arrived; false at the end of the connection.
   private func readArrived() throws(SystemFailure) -> Bool {
     switch try socket.receive() {
     case .nothing: return true
@@ -95,7 +96,7 @@ package final class ControlConnection {
   }
 }
 
-/// A descriptor in a queue: arrays hold nothing that cannot be copied.
+/// A descriptor in an array, which cannot hold non-copyable values.
 private final class ReceivedDescriptor {
   private var descriptor: FileDescriptor?
 
@@ -105,5 +106,26 @@ private final class ReceivedDescriptor {
 
   func take() -> FileDescriptor? {
     descriptor.take()
+  }
+}
+
+/// The rule by which a client finds the daemon's socket.
+package enum SocketSearch {
+  /// The named socket, or else the one in the environment, or else the user's own if it exists, or else
+  /// the machine's.
+  package static func path(
+    named: String?, environment: [String: String], uid: UInt32 = geteuid(),
+    exists: (String) -> Bool = isThere
+  ) -> String {
+    if let named { return named }
+    if let variable = environment["IMGD_SOCKET"], !variable.isEmpty { return variable }
+    let own = ControlSocketPlace.user(environment: environment, uid: uid)
+    return exists(own) ? own : ControlSocketPlace.system
+  }
+
+  /// Whether a file of any kind has this path.
+  package static func isThere(_ path: String) -> Bool {
+    // The path is a C string for the length of the call.
+    unsafe access(path, F_OK) == 0
   }
 }

@@ -1,42 +1,42 @@
 import ImgdWire
 
-/// One line of the daemon's, read: the answer to a command, or an event on the way.
+/// A parsed line from the daemon: the answer to a command, or an event before it.
 package struct Reply {
   private let content: JSONValue
 
-  /// Reads a line; what is no object does not come from imgd.
+  /// Parses a line; a line that is not a JSON object does not come from imgd.
   package init(_ line: [UInt8], from path: String) throws(ConnectionProblem) {
     do throws(JSONSyntaxError) {
       content = try JSONValue(parsing: line.span)
     } catch {
       throw .strange(path: path, what: "its answer is not JSON at byte \(error.offset)")
     }
-    if content.object == nil { throw .strange(path: path, what: "its answer is no JSON object") }
+    if content.object == nil { throw .strange(path: path, what: "its answer is not a JSON object") }
   }
 
   private init(content: JSONValue) {
     self.content = content
   }
 
-  /// The names of the fields, in the order in which they came.
+  /// The names of the fields, in the order of the line.
   package var fields: [String] { content.object?.map(\.name) ?? [] }
 
-  /// Whether the command went well; nil in an event, which ends nothing.
+  /// Whether the command succeeded; nil in an event, which does not end a command.
   package var succeeded: Bool? { content["ok"]?.bool }
 
-  /// The number that the request carried.
+  /// The `id` of the request, if it is a number.
   package var id: Int? { number("id") }
 
-  /// What kind of news this is, where it is news.
+  /// The kind of event, if the line is one.
   package var event: String? { text("event") }
 
-  /// The stable name of what went wrong.
+  /// The stable name of the error.
   package var errorCode: String? { object("error")?.text("code") }
 
-  /// What went wrong, for people.
+  /// The error's sentence for people.
   package var errorMessage: String? { object("error")?.text("message") }
 
-  /// A field that is a text.
+  /// A field that is a string.
   package func text(_ field: String) -> String? {
     content[field]?.string
   }
@@ -51,17 +51,17 @@ package struct Reply {
     content[field].flatMap(Self.object)
   }
 
-  /// A field that is a list, with the objects in it.
+  /// The objects in a field that is an array.
   package func objects(_ field: String) -> [Reply]? {
     content[field]?.array?.compactMap(Self.object)
   }
 
-  /// A field that is a list, with the texts in it.
+  /// The strings in a field that is an array.
   package func texts(_ field: String) -> [String]? {
     content[field]?.array?.compactMap(\.string)
   }
 
-  /// A field as people read it; a dash where there is nothing.
+  /// A field as text for people; a dash if the field is missing.
   package func display(_ field: String) -> String {
     content[field]?.display ?? "-"
   }

@@ -1,30 +1,30 @@
 import ImgdWire
 
-/// One request on its way to being a line.
+/// Builds the line of one request.
 package struct RequestLine {
   private var writer = JSONWriter()
 
-  /// Begins a request with its command.
+  /// Begins a request for a command.
   package init(_ command: String) {
     writer.beginObject()
     writer.field("cmd", command)
   }
 
-  /// The whole line, without its end.
+  /// The complete line, without its newline.
   package var bytes: [UInt8] {
     var whole = writer
     whole.endObject()
     return whole.bytes
   }
 
-  /// Adds a field with a text; nothing where there is none.
+  /// Adds a field with a string, unless the value is nil.
   package mutating func add(_ field: String, _ value: String?) {
     guard let value else { return }
     writer.name(field)
     writer.value(value)
   }
 
-  /// Adds a field with a number; nothing where there is none.
+  /// Adds a field with a number, unless the value is nil.
   package mutating func add(_ field: String, _ value: Int?) {
     guard let value else { return }
     writer.name(field)
@@ -37,7 +37,7 @@ package struct RequestLine {
     writer.value(value)
   }
 
-  /// Adds a field with a list of texts.
+  /// Adds a field with an array of strings.
   package mutating func add(_ field: String, _ values: [String]) {
     writer.name(field)
     writer.beginArray()
@@ -45,7 +45,7 @@ package struct RequestLine {
     writer.endArray()
   }
 
-  /// Adds a field with an object of texts.
+  /// Adds a field with an object of strings.
   package mutating func add(_ field: String, _ values: [(name: String, value: String)]) {
     writer.name(field)
     writer.beginObject()

@@ -2,7 +2,7 @@ import ImgdSystem
 
 @testable import ImgctlCommands
 
-/// What imgctl printed, said, and ended with.
+/// The output, the messages and the exit code of imgctl.
 struct Run {
   var output = ""
   var messages = ""
@@ -25,7 +25,7 @@ func imgctl(
     message: { recording.messages += $0 }, messagesGoToTerminal: onTerminal,
     input: { () throws(SystemFailure) in Array(input.utf8) })
   let socket = daemon?.path ?? "/nonexistent/s"
-  let exitCode = Program.run(arguments, environment: ["IMGD_SOCKET": socket], console: console)
+  let exitCode = Imgctl.run(arguments, environment: ["IMGD_SOCKET": socket], console: console)
   return Run(
     output: String(decoding: recording.output, as: UTF8.self), messages: recording.messages,
     exitCode: exitCode)

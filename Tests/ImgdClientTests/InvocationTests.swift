@@ -53,33 +53,33 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "say what to do: fetch, cancel, purge, stats, list, reload, ping or help"),
+      ([], "a command is missing: write fetch, cancel, purge, stats, list, reload, ping or help"),
       (["fecth"], "unknown command 'fecth': did you mean fetch?"),
       (
         ["download"],
-        "unknown command 'download': there is fetch, cancel, purge, stats, list, reload, ping or help"
+        "unknown command 'download': write fetch, cancel, purge, stats, list, reload, ping or help"
       ),
       (
         ["\u{1B}[2J"],
-        "unknown command '?[2J': there is fetch, cancel, purge, stats, list, reload, ping or help"
+        "unknown command '?[2J': write fetch, cancel, purge, stats, list, reload, ping or help"
       ),
       (["--sokcet", "x"], "unknown option --sokcet: did you mean --socket?"),
       (["--json", "stats"], "unknown option --json: --help lists what there is"),
       (["--socket=", "ping"], "--socket needs a path"),
-      (["fetch"], "fetch needs a URL, or - to read URLs from standard input"),
+      (["fetch"], "fetch needs a URL, or - for URLs from standard input"),
       (["fetch", "u", "-o", ""], "-o needs a file, a directory or -"),
       (
         ["fetch", "u", "-o", "-", "--json"],
-        "--json and -o - both want standard output: name a file for the picture"
+        "--json and -o - both write to standard output: name a file for the picture"
       ),
       (
         ["fetch", "u", "--cache", "no"],
-        "--cache no is not possible: write default, reload, no-cache, force-cache, "
+        "--cache no is not valid: write default, reload, no-cache, force-cache, "
           + "only-if-cached or no-store"
       ),
       (
         ["fetch", "u", "--priority=urgent"],
-        "--priority urgent is not possible: write low, normal or high"
+        "--priority urgent is not valid: write low, normal or high"
       ),
       (
         ["fetch", "u", "--timeout", "soon"],
@@ -98,13 +98,13 @@ import Testing
       (["cancel"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
       (["cancel", "R", "--all"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
       (["cancel", "R", "S"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
-      (["purge"], "purge without a filter removes everything: say so with --all"),
-      (["purge", "--soft"], "purge without a filter removes everything: say so with --all"),
-      (["reload", "now"], "reload takes no argument 'now'"),
-      (["purge", "x"], "purge takes no argument 'x'"),
-      (["purge", "--tier", "tape"], "--tier tape is not possible: write all, memory or disk"),
-      (["stats", "x"], "stats takes no argument 'x'"),
-      (["ping", "x"], "ping takes no argument 'x'"),
+      (["purge"], "purge needs a filter, or --all to remove every entry"),
+      (["purge", "--soft"], "purge needs a filter, or --all to remove every entry"),
+      (["reload", "now"], "reload takes no arguments: leave out 'now'"),
+      (["purge", "x"], "purge takes no arguments: leave out 'x'"),
+      (["purge", "--tier", "tape"], "--tier tape is not valid: write all, memory or disk"),
+      (["stats", "x"], "stats takes no arguments: leave out 'x'"),
+      (["ping", "x"], "ping takes no arguments: leave out 'x'"),
       (["help", "pign"], "unknown command 'pign': did you mean ping?"),
     ] as [([String], String)])
   func mistakesGetOneSentence(arguments: [String], sentence: String) {

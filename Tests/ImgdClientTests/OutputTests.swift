@@ -105,7 +105,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
       #expect(run.exitCode == .wrongUsage)
       #expect(
         run.messages
-          == "imgctl: -o \(output) takes one picture: for 2 URLs name a directory that is there\n")
+          == "imgctl: -o \(output) takes one picture: for 2 URLs name an existing directory\n")
     }
     #expect(imgctl(["fetch", "u", "-o", "/nonexistent/"], daemon).exitCode == .wrongUsage)
   }

@@ -23,6 +23,8 @@ import Testing
     let unit = try machine.perform("cat '/tmp/to stage/usr/lib/systemd/system/imgd.service'")
     #expect(unit.contains("\nExecStart=/usr/bin/imgd\n"))
     try machine.perform("'/tmp/to stage/usr/bin/imgctl' --version")
+    let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")
+    #expect(page.contains("\n.ds PREFIX /usr\n"))
 
     try make("uninstall \(stage)")
     let left = try machine.perform("find '/tmp/to stage' -type f")

@@ -20,6 +20,7 @@ import Testing
     origin.plan("/a", .picture(png()))
     try install(version: "0.0.1")
     try expectService()
+    try expectPathsOfPackage()
     let kept = try fetch()
 
     let socket = try machine.property("InvocationID", of: "imgd.socket")
@@ -104,6 +105,17 @@ import Testing
     try machine.perform("/usr/bin/imgctl ping")
     let ofUsers = try machine.run("systemctl --global is-enabled imgd.socket").output
     #expect(ofUsers == "disabled\n")
+  }
+
+  /// No file names the place where `make install` would have put the programs.
+  private func expectPathsOfPackage() throws {
+    let page = try machine.perform("zcat /usr/share/man/man8/imgd.8.gz")
+    #expect(page.contains("\n.ds PREFIX /usr\n"))
+    let unit = try machine.perform("cat /lib/systemd/system/imgd.service")
+    #expect(unit.contains("\nExecReload=!/usr/bin/imgctl "))
+    let (status, files) = try machine.run(
+      "find $(dpkg -L imgd) -maxdepth 0 -type f -exec zgrep -l /usr/local {} +")
+    #expect(files == "", "find ended with \(status)")
   }
 
   private func expectNoService() throws {

@@ -288,7 +288,7 @@ import Testing
   @Test func purgeRemoves() throws {
     _ = try imgctl("fetch", origin.url("/a.png"))
     #expect(try imgctl("purge", "--host", "elsewhere.example").output.contains("0 entries"))
-    #expect(try imgctl("purge", "--soft", "--all").output.contains("marked stale"))
+    #expect(try imgctl("purge", "--soft", "--all").output.contains("marked as stale"))
     let (code, output) = try imgctl("purge", "--url", origin.url("/a.png"))
     #expect(code == 0)
     #expect(output.hasPrefix("removed from memory: 1 entry"))
@@ -300,12 +300,12 @@ import Testing
     let imgctl = {
       try ChildProcess.run(Self.program, ["--socket", stage.daemon.socket, "reload"])
     }
-    #expect(try imgctl() == (0, "nothing has changed\n"))
+    #expect(try imgctl() == (0, "no value has changed\n"))
     try stage.daemon.rewrite(
       configuration: "[Memory]\nCapacity=70M\nPreferred=50M\n[Disk]\nEnabled=no\n")
     #expect(
       try imgctl() == (
-        0, "changed: Memory.Capacity, Memory.Preferred\nwaits for a restart: Disk.Enabled\n"
+        0, "changed: Memory.Capacity, Memory.Preferred\nneeds a restart: Disk.Enabled\n"
       ))
     try stage.daemon.rewrite(configuration: "[Memory]\nCapacity=plenty\nPreferred=more\n")
     let (code, output) = try imgctl()

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["x"], "unexpected argument 'x': imgd takes options alone"),
+    (["x"], "unexpected argument 'x': imgd takes only options"),
     (["--config"], "--config needs a value"), (["--config="], "--config needs a file"),
     (["--socket="], "--socket needs a path"),
     (["--cache-directory="], "--cache-directory needs a path"),
@@ -38,7 +38,7 @@ import Testing
     (["--check-config=1"], "--check-config takes no value, but '1' was given"),
     (
       ["--set", "Memory"],
-      "--set 'Memory' sets nothing: write --set Section.Key=VALUE, "
+      "--set 'Memory' is not an assignment: write --set Section.Key=VALUE, "
         + "such as --set Memory.Capacity=200M"
     ),
   ])

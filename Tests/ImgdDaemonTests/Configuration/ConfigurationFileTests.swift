@@ -60,18 +60,21 @@ import Testing
   }
 
   @Test(arguments: [
-    ("Capacity=1", "f:1: 'Capacity=1' stands before any section: write [Memory] first"),
-    ("[Memory]\nCapacity", "f:2: 'Capacity' is no assignment: write Key=Value"),
+    (
+      "Capacity=1",
+      "f:1: 'Capacity=1' comes before any section: write [Memory], for example, above it"
+    ),
+    ("[Memory]\nCapacity", "f:2: 'Capacity' is not an assignment: write Key=Value"),
     ("[Memry]\nCapacity=1", "f:1: [Memry] is not a section: did you mean [Memory]?"),
     ("[memory]", "f:1: [memory] is not a section: did you mean [Memory]?"),
     (
       "[Sundry]",
-      "f:1: [Sundry] is not a section: there is [Control], [Memory], [Disk], [Downloads], [HTTP] "
+      "f:1: [Sundry] is not a section: write [Control], [Memory], [Disk], [Downloads], [HTTP] "
         + "or [Network]"
     ),
-    ("[Memory", "f:1: '[Memory' is no section: write one as [Memory]"),
-    ("[]", "f:1: '[]' is no section: write one as [Memory]"),
-    ("\n\n[a\u{1B}]b", "f:3: '[a?]b' is no section: write one as [Memory]"),
+    ("[Memory", "f:1: '[Memory' is not a section: write [Memory], for example"),
+    ("[]", "f:1: '[]' is not a section: write [Memory], for example"),
+    ("\n\n[a\u{1B}]b", "f:3: '[a?]b' is not a section: write [Memory], for example"),
   ])
   func mistakesNameTheLine(text: String, problem: String) {
     #expect(read(text).problems == [problem])

@@ -112,9 +112,9 @@ import Testing
   @Test func thePrintedFileExplainsItself() {
     let beginning = """
       [Control]
-      # Where clients connect. A new value needs a restart.
+      # The path of the socket. A new value needs a restart.
       Socket=/run/imgd/imgd.sock
-      # How many clients may be connected; one more is told so and closed.
+      # How many clients may be connected; a further client gets an error and is closed.
       MaxClients=1024
 
       """

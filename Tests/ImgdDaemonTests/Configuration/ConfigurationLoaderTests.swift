@@ -69,8 +69,8 @@ private final class Files {
     ("Proxy=http://ann:secret@proxy:99999", "Network.Proxy=http://…@proxy:99999 is not a proxy"),
     ("Proxy=ann:secret@proxy:3128", "Network.Proxy=…@proxy:3128 is not a proxy"),
     ("Proxy=http://ann:se/cr@secret@proxy", "Network.Proxy=http://…@proxy is not a proxy"),
-    ("Proxy http://ann:secret@proxy:3128", "'Proxy http://…@proxy:3128' is no assignment"),
-    ("]\nProxy=ann:secret@proxy", "'Proxy=…@proxy' stands before any section"),
+    ("Proxy http://ann:secret@proxy:3128", "'Proxy http://…@proxy:3128' is not an assignment"),
+    ("]\nProxy=ann:secret@proxy", "'Proxy=…@proxy' comes before any section"),
   ])
   func noMessageHoldsAPassword(line: String, wanted: String) throws {
     let files = try Files([
@@ -131,7 +131,8 @@ private final class Files {
   }
 
   @Test func aNamedFileMustBeThere() throws {
-    #expect(problems(["--config", "/nonexistent/x"]) == ["/nonexistent/x: there is no such file"])
+    #expect(
+      problems(["--config", "/nonexistent/x"]) == ["/nonexistent/x: the file does not exist"])
     let files = try Files()
     #expect(problems(["--config", files.path]) == ["read \(files.path): Is a directory"])
   }
@@ -315,7 +316,7 @@ private final class Files {
       "[Disk]\nTrimTo=0%",
       "2: Disk.TrimTo=0% is out of range: write a percentage from 1% to 100%"
     ),
-    ("[Disk]\nEnabled=perhaps", "2: Disk.Enabled=perhaps is neither yes nor no"),
+    ("[Disk]\nEnabled=perhaps", "2: Disk.Enabled=perhaps is neither yes nor no: write yes or no"),
     (
       "[Disk]\nMinFree=some",
       "2: Disk.MinFree=some is neither a size nor a percentage: write one such as 25M or 25%"

@@ -26,7 +26,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
 
   @Test(arguments: ["", "y", "2", "maybe", "yes ", "ye", "10"])
   func whatIsNeitherYesNorNoIsRefused(text: String) {
-    #expect(complaint(.boolean, text) == "is neither yes nor no")
+    #expect(complaint(.boolean, text) == "is neither yes nor no: write yes or no")
   }
 
   @Test(arguments: [("1%", 1), ("25%", 25), ("100%", 100)])
@@ -125,10 +125,10 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
   @Test func theWrongWordOfAListIsNamed() {
     #expect(
       complaint(ValueFormat<AcceptedType>.words, "png jpge")
-        == "has 'jpge' in it: did you mean jpeg?")
+        == "contains 'jpge': did you mean jpeg?")
     #expect(
       complaint(.networks, "::1/128 lan")
-        == "has 'lan' in it, which is not a network: write address/prefix, "
+        == "contains 'lan', which is not a network: write address/prefix, "
         + "such as 10.0.0.0/8 or fd00::/8")
   }
 
@@ -153,7 +153,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
   @Test(arguments: [
     ("run/x", "is not an absolute path: begin with /"),
     ("", "is not an absolute path: begin with /"),
-    ("/a\u{7}b", "has a control character in it: leave it out"),
+    ("/a\u{7}b", "contains a control character: leave it out"),
     ("/a\\", "ends in a backslash: leave it out"),
     ("/aaaaaaaaaa", "is too long: write at most 10 bytes"),
   ])
@@ -163,15 +163,15 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
 
   @Test func headerValuesArePrintableASCII() throws {
     #expect(try read(.headerValue, "imgd/0.1 (+https://example.org)").get().isEmpty == false)
-    #expect(complaint(.headerValue, "a\r\nHost: b")?.hasPrefix("cannot stand in a header") == true)
-    #expect(complaint(.headerValue, "ü")?.hasPrefix("cannot stand in a header") == true)
+    #expect(complaint(.headerValue, "a\r\nHost: b")?.hasPrefix("is not valid in a header") == true)
+    #expect(complaint(.headerValue, "ü")?.hasPrefix("is not valid in a header") == true)
     #expect(complaint(.headerValue, String(repeating: "a", count: 257))?.contains("256") == true)
   }
 
   @Test func aWordOutsideTheChoiceIsToldTheChoice() {
-    #expect(complaint(ValueFormat<Order>.word, "Fifo") == "is not possible: write fifo or lifo")
+    #expect(complaint(ValueFormat<Order>.word, "Fifo") == "is not valid: write fifo or lifo")
     #expect(
       complaint(ValueFormat<PrivateAddresses>.word, "")
-        == "is not possible: write direct, deny or allow")
+        == "is not valid: write direct, deny or allow")
   }
 }

@@ -3,16 +3,16 @@ import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
-// Every refusal of the daemon's own, with the value that was wrong and what would be right.
+// The errors that the daemon itself answers, with the wrong value and what would be right.
 
 extension WireError {
   static let shuttingDown = WireError(
-    .shuttingDown, "the daemon is stopping and takes no new work; connect again in a moment")
+    .shuttingDown, "the daemon is stopping and accepts no new requests: connect again in a moment")
 
   static let noDiskTier = WireError(
-    .unavailable, "this daemon keeps no files: \"tier\":\"memory\" is the one there is")
+    .unavailable, "this daemon has no disk tier: use \"tier\":\"memory\"")
 
-  /// The same error when it is remembered: nobody was asked this time.
+  /// The same error, answered from the cache without asking the origin.
   var markedAsCached: WireError {
     WireError(
       code, message, details: details + [.init("cached", true)], retryable: isRetryable)
@@ -20,14 +20,14 @@ extension WireError {
 
   static let confirmedForClient = WireError(
     .httpStatus,
-    "the origin answered 304 to the condition in the request's headers, and sent no picture",
+    "the origin answered 304 to a conditional header of the request, and sent no picture",
     details: ["status": 304])
 
   static func of(_ problem: URLProblem) -> WireError {
     switch problem {
     case .bad(let reason): WireError(.badURL, reason)
     case .blockedScheme(let scheme):
-      WireError(.blockedScheme, "the scheme \(scheme) is not fetched: write http:// or https://")
+      WireError(.blockedScheme, "the scheme \(scheme) is not supported: write http:// or https://")
     }
   }
 
@@ -47,27 +47,27 @@ extension WireError {
   static func unknown(_ receipt: ReceiptID) -> WireError {
     WireError(
       .unknownReceipt,
-      "nothing is known of the receipt \(receipt): outcomes are kept for ten minutes, "
-        + "and only of fetches with \"wait\":false or \"detach\":true")
+      "there is no fetch with the receipt \(receipt): outcomes are kept for ten minutes, "
+        + "and only for fetches with \"wait\":false or \"detach\":true")
   }
 
   static func notYours(_ receipt: ReceiptID, owner: UInt32) -> WireError {
     WireError(
       .forbidden,
-      "the fetch \(receipt) was begun by uid \(owner): only that user, root and the daemon's own "
-        + "user may touch it")
+      "the fetch \(receipt) belongs to uid \(owner): only that user, root and the daemon's own "
+        + "user may access it")
   }
 
   static func tooManyReceipts(limit: Int) -> WireError {
     WireError(
       .tooManyRequests,
-      "this connection has \(limit) fetches under way, the most there may be: wait for answers",
+      "this connection has \(limit) fetches under way, which is the limit: wait for answers",
       details: ["limit": .integer(Int64(limit))])
   }
 
   static func queueFull(limit: Int) -> WireError {
     WireError(
-      .queueFull, "\(limit) fetches are under way, the most there may be: try again later",
+      .queueFull, "\(limit) fetches are under way, which is the limit: try again later",
       details: ["limit": .integer(Int64(limit))])
   }
 
@@ -79,12 +79,12 @@ extension WireError {
 
   static func lineTooLong(limit: Int) -> WireError {
     WireError(
-      .lineTooLong, "a line has more than \(limit) bytes; it was skipped to its end",
+      .lineTooLong, "the line is longer than the limit of \(limit) bytes, and was skipped",
       details: ["limit": .integer(Int64(limit))])
   }
 
   static func notCached(_ url: String) -> WireError {
-    WireError(.notCached, "\(url) is not in the cache, and only-if-cached asks for nothing else")
+    WireError(.notCached, "\(url) is not in the cache, and only-if-cached does not ask the origin")
   }
 
   static func timedOut(after limit: Duration) -> WireError {
@@ -131,11 +131,12 @@ extension WireError {
 
   static func badCursor(_ cursor: String) -> WireError {
     WireError(
-      .badRequest, "\"cursor\" is \"\(cursor)\"; it should be one that entries has answered",
+      .badRequest,
+      "\"cursor\" is \"\(cursor)\"; it should be the cursor of an earlier answer to entries",
       details: ["field": .string("cursor")])
   }
 
   static func noDescriptor(_ failure: SystemFailure) -> WireError {
-    WireError(.unavailable, "no descriptor can be handed out now: \(failure.description)")
+    WireError(.unavailable, "the daemon cannot open a descriptor now: \(failure.description)")
   }
 }

@@ -1,7 +1,7 @@
 import ImgdCache
 import ImgdSystem
 
-// The tiers' limits as the operator set them.
+// The operator's settings, in the types of the cache.
 
 extension MemoryTier.Limits {
   init(_ memory: Configuration.Memory) {

@@ -1,8 +1,8 @@
 package import ImgdSystem
 
-/// What the daemon was asked on its command line.
+/// The options on the daemon's command line.
 package struct CommandLineOptions: Equatable {
-  /// What to do; all but `run` answer on standard output and end.
+  /// What the program does; all actions except `run` write to standard output and exit.
   package enum Action: Equatable, Sendable {
     case run, checkConfiguration, printConfiguration, version, help
   }
@@ -14,7 +14,8 @@ package struct CommandLineOptions: Equatable {
 
   package init() {}
 
-  /// One `--set` or `--socket`, whose key or section may still turn out not to exist.
+  /// The value of one key from `--set`, `--socket` or `--cache-directory`. The key may not exist; a
+  /// problem is one that was found while the option was read.
   struct Setting: Equatable {
     var assignment: ConfigurationAssignment?
     var problem: String?
@@ -31,7 +32,7 @@ package struct CommandLineOptions: Equatable {
     CommandLineOption("help", letter: "h"),
   ]
 
-  /// What `--help` prints.
+  /// The text of `--help`.
   package static let help = """
     Usage: imgd [OPTION]...
     Downloads and caches pictures for every program of this machine.
@@ -40,12 +41,12 @@ package struct CommandLineOptions: Equatable {
           --socket PATH            listen on PATH
           --cache-directory DIR    keep pictures in DIR
           --set Section.Key=VALUE  set one key of the configuration; may be repeated
-          --check-config           say whether the configuration is good, and end
-          --print-config           print the configuration in force, explained, and end
-      -V, --version                print the version, and end
-      -h, --help                   print this, and end
+          --check-config           check the configuration, and exit
+          --print-config           print the configuration in force with explanations, and exit
+      -V, --version                print the version, and exit
+      -h, --help                   print this help, and exit
 
-    The command line wins over the environment (IMGD_SECTION_KEY), and that over the files.
+    The command line overrides the environment (IMGD_SECTION_KEY), which overrides the files.
 
     """
 
@@ -60,7 +61,7 @@ package struct CommandLineOptions: Equatable {
   private mutating func take(_ item: CommandLineScanner.Item) throws(UsageProblem) {
     switch item {
     case .operand(let operand):
-      throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes options alone")
+      throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes only options")
     case .option("config", let value): configurationFile = try named(value, "--config", "a file")
     case .option("socket", let value):
       set("--socket", .control, "Socket", try named(value, "--socket", "a path"))
@@ -74,7 +75,7 @@ package struct CommandLineOptions: Equatable {
     }
   }
 
-  /// Help and version answer whatever else was asked.
+  /// Help and version take precedence over other actions.
   private mutating func ask(_ wanted: Action) {
     if action == .help || action == .version { return }
     action = wanted
@@ -100,7 +101,7 @@ package struct CommandLineOptions: Equatable {
       let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
     else {
       throw UsageProblem(
-        "--set '\(shown(text))' sets nothing: write --set Section.Key=VALUE, "
+        "--set '\(shown(text))' is not an assignment: write --set Section.Key=VALUE, "
           + "such as --set Memory.Capacity=200M")
     }
     let section = String(text[..<dot])

@@ -1,7 +1,7 @@
-/// A key whose value a reload would change.
+/// A key with different values in two configurations.
 package struct ConfigurationChange: Equatable, Sendable {
   package let key: String
-  /// False when the daemon has to be started again for it.
+  /// Whether a reload applies the new value; otherwise the daemon needs a restart.
   package let isLive: Bool
 }
 
@@ -11,7 +11,7 @@ extension Configuration {
     ConfigurationKey.all.map { ($0.section.rawValue, $0.name, $0.text(self)) }
   }
 
-  /// A configuration file that says exactly this, with an explanation of every key.
+  /// A configuration file with these values and an explanation of every key.
   package func printed() -> String {
     let sections = ConfigurationSection.allCases.map { section in
       "[\(section.rawValue)]\n" + ConfigurationKey.keys(of: section).map(printed).joined()
@@ -24,7 +24,7 @@ extension Configuration {
     return "# \(key.help)\(restart)\n\(key.name)=\(key.text(self))\n"
   }
 
-  /// The keys that have another value in `other`.
+  /// The keys that have a different value in `other`.
   package func changes(to other: Configuration) -> [ConfigurationChange] {
     ConfigurationKey.all.filter { $0.text(self) != $0.text(other) }
       .map { ConfigurationChange(key: $0.fullName, isLive: $0.isLive) }

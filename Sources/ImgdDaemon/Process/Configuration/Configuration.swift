@@ -1,18 +1,17 @@
-// What an operator can decide, as values the rest of the daemon uses as they are.
+// The operator's settings, as values that the rest of the daemon uses directly.
 //
-// The structs say what there is and what holds when nobody says anything. How a value is written
-// in a file, which values are refused, what help a reader gets: that is in one table
-// (`ConfigurationKey.all`), a row a key. Reading, printing, comparing and the manual page all walk
-// the same table, so a key cannot be readable and not printable, or printed in a form that is
-// refused.
+// The structs list the settings and their defaults. One table (`ConfigurationKey.all`) has a row for each
+// key: how a value is written in a file, which values are valid, and the help text. Reading, printing and
+// comparing all use this table, so every key that can be read can also be printed, in a form that can be
+// read again.
 //
-// Values come from four places, a later one over an earlier one: the defaults, the file with its
-// drop-ins, the environment, the command line (`ConfigurationLoader`). Each place is only a list of
-// assignments; all of them are read to the end, every problem is collected, and a configuration
-// comes out only when there is none. So a file with three mistakes names three lines, and a reload
-// of a bad file changes nothing.
+// Values come from four places, and a later place overrides an earlier one: the defaults, the file with
+// its drop-ins, the environment, the command line (`ConfigurationLoader`). Each place is a list of
+// assignments. All of them are read to the end and every problem is collected; only if there is none is
+// there a configuration. So a file with three mistakes causes three messages, and a reload of a file with
+// mistakes changes nothing.
 
-/// Everything an operator can set, checked; the defaults are those of the system instance.
+/// All settings, with valid values; the defaults are those of the machine's daemon.
 package struct Configuration: Sendable, Equatable {
   package var control = Control()
   package var memory = Memory()
@@ -23,7 +22,7 @@ package struct Configuration: Sendable, Equatable {
 
   package init() {}
 
-  /// The socket, and what one client may take.
+  /// The socket, and the limits for one client.
   package struct Control: Sendable, Equatable {
     package var socket = "/run/imgd/imgd.sock"
     package var maxClients = 1024
@@ -38,7 +37,7 @@ package struct Configuration: Sendable, Equatable {
     package var maxEntry = Share.percent(25)
     package var pressure = PressureChoice.auto
 
-    /// The largest entry the tier takes, in bytes.
+    /// The largest entry that the tier keeps, in bytes.
     package var maxEntryBytes: Int { maxEntry.bytes(of: capacity) }
   }
 
@@ -70,17 +69,17 @@ package struct Configuration: Sendable, Equatable {
     package var acceptTypes = AcceptedType.allCases
   }
 
-  /// How long an answer counts as fresh when the origin does not say.
+  /// How long a picture counts as fresh if the origin does not say.
   package struct HTTP: Sendable, Equatable {
     package var defaultFreshness = Duration.seconds(3600)
     package var heuristicPercent = 10
-    /// How long it is remembered that there is no such picture; zero: not at all.
+    /// How long a 404 or 410 is remembered; zero: not at all.
     package var negativeFreshness = Duration.seconds(60)
-    /// How long a stale picture may stand in for an origin that fails and has not said; zero: not.
+    /// How long a stale picture may be delivered if the origin fails; zero: not at all.
     package var staleIfError = Duration.zero
   }
 
-  /// Which addresses may be asked, and how.
+  /// The addresses to which the daemon may connect, and the way to them.
   package struct Network: Sendable, Equatable {
     package var privateAddresses = PrivateAddresses.direct
     package var allow: [String] = []

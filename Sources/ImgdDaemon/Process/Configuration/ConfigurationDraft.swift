@@ -1,11 +1,11 @@
 import ImgdSystem
 
-/// A configuration under construction: takes assignments one after another and notes every problem.
+/// A configuration under construction: applies assignments in their order and collects all problems.
 struct ConfigurationDraft {
   private let defaults: Configuration
   private var configuration: Configuration
   private var problems: [String] = []
-  /// Who set a key last, to blame when two keys do not fit together.
+  /// The place that set a key last, for messages about two keys that contradict each other.
   private var origins: [String: String] = [:]
 
   init(defaults: Configuration) {
@@ -22,7 +22,7 @@ struct ConfigurationDraft {
     for assignment in file.assignments { apply(assignment) }
   }
 
-  /// Gives a key its value, or its default where the value is empty.
+  /// Sets a key to a value, or to its default if the value is empty.
   mutating func apply(_ assignment: ConfigurationAssignment) {
     guard let key = ConfigurationKey.key(assignment.section, assignment.key) else {
       return note("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
@@ -37,7 +37,7 @@ struct ConfigurationDraft {
     }
   }
 
-  /// The configuration, when nothing was wrong with any assignment and they fit together.
+  /// The configuration, if all assignments are valid and do not contradict each other.
   consuming func finished() throws(ConfigurationProblems) -> Configuration {
     checkPreferred()
     guard problems.isEmpty else { throw ConfigurationProblems(problems) }
@@ -56,9 +56,9 @@ struct ConfigurationDraft {
   }
 }
 
-/// Everything that is wrong with a configuration, a line each.
+/// All mistakes in a configuration, one line for each.
 package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible {
-  /// What has more mistakes is some other file.
+  /// A file with more mistakes than this is not a configuration file.
   private static let most = 50
 
   package let lines: [String]
@@ -71,7 +71,7 @@ package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible 
   package var description: String { lines.joined(separator: "\n") }
 }
 
-/// Says that a key does not exist, and which one was probably meant.
+/// A message about a key that does not exist, with the name that was probably meant.
 private func unknownKey(_ section: ConfigurationSection, _ name: String) -> String {
   let unknown = "\(section.rawValue).\(shown(name)) is not a key"
   if let elsewhere = ConfigurationKey.all.first(where: { $0.name == name }) {

@@ -6,9 +6,9 @@ struct ConfigurationEnvironment {
     self.environment = environment
   }
 
-  /// Applies them in the order of their names, so that messages come in an order too.
+  /// Applies the variables in the order of their names, so that the order of messages is always the same.
   func apply(to draft: inout ConfigurationDraft) {
-    // Clients find the socket by the same name; the exact one, where both are set, wins.
+    // Clients use this variable too. If IMGD_CONTROL_SOCKET is also set, that one wins.
     if let socket = environment["IMGD_SOCKET"] {
       draft.apply(assignment(.control, "Socket", socket, variable: "IMGD_SOCKET"))
     }
@@ -24,8 +24,8 @@ struct ConfigurationEnvironment {
     ConfigurationAssignment(origin: variable, section: section, key: key, value: value)
   }
 
-  /// The key that a variable is for, as it was written where no key is so called; nil when the
-  /// variable is somebody else's.
+  /// The section and the key that a variable sets; an unknown key keeps its spelling. Nil if the variable
+  /// does not belong to a section.
   private func target(of variable: String) -> (ConfigurationSection, String)? {
     for section in ConfigurationSection.allCases {
       let prefix = "IMGD_" + section.rawValue.uppercased() + "_"

@@ -1,20 +1,20 @@
-// The syntax is that of systemd.syntax(7): `[Section]` lines, `Key=Value` lines, comments that begin
-// with # or ;, blanks around names and values ignored, and a backslash at the end of a line that
-// continues it with the next line that is no comment. The reader works on bytes, a line at a time,
-// and never stops at a mistake: it notes it and goes on.
+// The syntax is that of systemd.syntax(7): `[Section]` lines, `Key=Value` lines, and comments that begin
+// with # or ;. Blanks around names and values are ignored. A backslash at the end of a line continues it
+// with the next line that is not a comment. The reader works on bytes, one line at a time; at a mistake it
+// adds a message and continues.
 
 import ImgdSystem
 
-/// One value given to one key, and by whom.
+/// A value for a key, and the place where it was set.
 struct ConfigurationAssignment: Equatable {
-  /// What a message begins with: file and line, a variable's name, an option.
+  /// The beginning of a message: file and line, the name of a variable, or an option.
   let origin: String
   let section: ConfigurationSection
   let key: String
   let value: String
 }
 
-/// What the text of a configuration file says, with the lines that say nothing sensible.
+/// The assignments of a configuration file, and messages about its mistakes.
 struct ConfigurationFile {
   private(set) var assignments: [ConfigurationAssignment] = []
   private(set) var problems: [String] = []
@@ -63,7 +63,7 @@ struct ConfigurationFile {
   private mutating func readSection(_ text: String, _ origin: String) {
     place = .insideUnknownSection
     guard text.hasSuffix("]"), text.utf8.count > 2 else {
-      problems.append("\(origin): '\(shown(text))' is no section: write one as [Memory]")
+      problems.append("\(origin): '\(shown(text))' is not a section: write [Memory], for example")
       return
     }
     let name = String(text.dropFirst().dropLast())
@@ -75,14 +75,16 @@ struct ConfigurationFile {
   }
 
   private mutating func readAssignment(_ text: String, _ origin: String) {
-    // What stands in a section that does not exist was complained about with the section.
+    // The message about the unknown section covers all lines in it.
     if case .insideUnknownSection = place { return }
     guard case .inside(let section) = place else {
-      problems.append("\(origin): '\(shown(text))' stands before any section: write [Memory] first")
+      problems.append(
+        "\(origin): '\(shown(text))' comes before any section: write [Memory], for example, above it"
+      )
       return
     }
     guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-      problems.append("\(origin): '\(shown(text))' is no assignment: write Key=Value")
+      problems.append("\(origin): '\(shown(text))' is not an assignment: write Key=Value")
       return
     }
     let value = text.utf8[text.utf8.index(after: equals)...]
@@ -93,13 +95,13 @@ struct ConfigurationFile {
   }
 }
 
-/// Says that a section does not exist, and which one does.
+/// A message about a section that does not exist, with the name that was probably meant.
 func unknownSection(_ name: String) -> String {
   if let nearest = nearestName(to: name, among: ConfigurationSection.allCases.map(\.rawValue)) {
     return "[\(shown(name))] is not a section: did you mean [\(nearest)]?"
   }
   let names = ConfigurationSection.allCases.map { "[\($0.rawValue)]" }
-  return "[\(shown(name))] is not a section: there is \(alternatives(names))"
+  return "[\(shown(name))] is not a section: write \(alternatives(names))"
 }
 
 private func isBlank(_ byte: UInt8) -> Bool {

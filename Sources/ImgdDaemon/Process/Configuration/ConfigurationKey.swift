@@ -1,4 +1,4 @@
-/// The groups that keys stand in, named as in a file.
+/// The sections of the configuration, with their names in a file.
 package enum ConfigurationSection: String, Sendable, CaseIterable {
   case control = "Control"
   case memory = "Memory"
@@ -8,21 +8,21 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
   case network = "Network"
 }
 
-/// One thing that can be set: where it stands, how it is written, and what it does.
+/// A key of the configuration: its place, the form of its value, and its purpose.
 package struct ConfigurationKey: Sendable {
   package let section: ConfigurationSection
   package let name: String
   /// One sentence for the printed file and the manual page.
   package let help: String
-  /// Whether a running daemon can take over a new value.
+  /// Whether a reload applies a new value without a restart.
   package let isLive: Bool
 
-  /// The key's value in a configuration, as a file would have it.
+  /// The key's value in a configuration, in the form of a file.
   package let text: @Sendable (Configuration) -> String
   let assign: @Sendable (String, inout Configuration) throws(WrongValue) -> Void
   let reset: @Sendable (inout Configuration, _ defaults: Configuration) -> Void
 
-  /// The key with its section, as messages and the command line write it.
+  /// The key with its section, as in messages and on the command line.
   package var fullName: String { section.rawValue + "." + name }
 
   init<Value>(
@@ -48,7 +48,7 @@ package struct ConfigurationKey: Sendable {
     all.filter { $0.section == section }
   }
 
-  /// The key of that name, written exactly so.
+  /// The key with exactly this name.
   static func key(_ section: ConfigurationSection, _ name: String) -> ConfigurationKey? {
     all.first { $0.section == section && $0.name == name }
   }

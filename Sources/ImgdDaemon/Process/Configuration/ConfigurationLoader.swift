@@ -1,11 +1,11 @@
 import Glibc
 import ImgdSystem
 
-/// Puts a configuration together from every place that may say something about it.
+/// Builds the configuration from files, environment and command line.
 package enum ConfigurationLoader {
-  /// Reads files, environment and command line, the later over the earlier.
+  /// Reads files, environment and command line; each overrides the one before.
   ///
-  /// All problems of all places are reported together; nothing is taken over in part.
+  /// The error has the mistakes of all places; with any mistake there is no configuration.
   package static func load(
     _ options: CommandLineOptions, environment: [String: String], uid: UInt32 = geteuid(),
     systemFile: String = "/etc/imgd/imgd.conf"
@@ -24,14 +24,14 @@ package enum ConfigurationLoader {
     return try draft.finished()
   }
 
-  /// Reads a file, then what lies in its drop-in directory, in the order of the names' bytes.
+  /// Reads a file, and then the files in its drop-in directory, in the byte order of their names.
   private static func read(_ path: String, isRequired: Bool, into draft: inout ConfigurationDraft) {
     let dropIns: [String]
     do {
       if let bytes = try readWholeFile(path) {
         draft.apply(ConfigurationFile(path: path, bytes: bytes))
       } else if isRequired {
-        draft.note("\(path): there is no such file")
+        draft.note("\(path): the file does not exist")
       }
       dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
     } catch {
@@ -42,7 +42,7 @@ package enum ConfigurationLoader {
 
   private static func readDropIn(_ path: String, into draft: inout ConfigurationDraft) {
     do {
-      // One that vanished since the directory was read was taken away in time.
+      // A file that was removed after the directory was read is no mistake.
       guard let bytes = try readWholeFile(path) else { return }
       draft.apply(ConfigurationFile(path: path, bytes: bytes))
     } catch {

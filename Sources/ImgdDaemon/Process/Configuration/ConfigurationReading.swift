@@ -1,10 +1,10 @@
 import Glibc
 import ImgdSystem
 
-/// No configuration is longer; what is, is some other file.
+/// A longer file is not a configuration file.
 private let longestFile = 1 << 20
 
-/// Reads a file to its end; nil when there is none.
+/// The contents of a file; nil if it does not exist.
 func readWholeFile(_ path: String) throws(SystemFailure) -> [UInt8]? {
   // The path is a C string for the length of the call.
   let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -29,7 +29,7 @@ private func readSome(
   var count = 0
   let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, filled in
     repeat {
-      // Fills no more than the buffer's own capacity.
+      // Fills at most the capacity of the buffer.
       count = unsafe read(number, buffer.baseAddress, buffer.count)
     } while count < 0 && errno == EINTR
     filled = max(count, 0)
@@ -38,14 +38,14 @@ private func readSome(
   return count == 0 ? nil : bytes
 }
 
-/// The names in a directory that end in a suffix, in the order of their bytes; none when there is
-/// no such directory. Hidden names are left out.
+/// The names in a directory that end in a suffix, in byte order and without hidden names; none if the
+/// directory does not exist.
 func namesInDirectory(_ path: String, suffix: String) throws(SystemFailure) -> [String] {
   guard let directory = unsafe opendir(path) else {
     if errno == ENOENT || errno == ENOTDIR { return [] }
     throw SystemFailure("opendir", path)
   }
-  // Opened above, closed here and nowhere else.
+  // The only place that closes the directory.
   defer { unsafe closedir(directory) }
   var names: [String] = []
   // The entry is valid until the next call, and its name ends in a zero.

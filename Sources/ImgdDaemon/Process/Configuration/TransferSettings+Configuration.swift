@@ -3,7 +3,7 @@ import ImgdTransfer
 import ImgdWire
 
 extension TransferSettings {
-  /// What the engine has to know of the configuration.
+  /// The settings of the transfer engine.
   init(_ configuration: Configuration) {
     self.init()
     let downloads = configuration.downloads

@@ -3,24 +3,24 @@ import ImgdSystem
 
 extension ValueFormat
 where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
-  /// One word of a fixed few.
+  /// One of the words of an enumeration.
   static var word: Self {
     Self { text throws(WrongValue) in
       if let value = Value(rawValue: text) { return value }
-      throw WrongValue("is not possible: write \(alternatives(Value.allCases.map(\.rawValue)))")
+      throw WrongValue("is not valid: write \(alternatives(Value.allCases.map(\.rawValue)))")
     } text: {
       $0.rawValue
     }
   }
 
-  /// Several such words, each once, with blanks or commas between them.
+  /// Several of these words, separated by blanks or commas; duplicates count once.
   static var words: ValueFormat<[Value]> {
     ValueFormat<[Value]> { text throws(WrongValue) in
       var values: [Value] = []
       for item in items(of: text) {
         guard let value = Value(rawValue: item) else {
           let all = Value.allCases.map(\.rawValue)
-          throw WrongValue("has '\(shown(item))' in it: \(suggestion(for: item, among: all))")
+          throw WrongValue("contains '\(shown(item))': \(suggestion(for: item, among: all))")
         }
         if !values.contains(where: { $0.rawValue == item }) { values.append(value) }
       }
@@ -32,7 +32,7 @@ where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == Strin
 }
 
 extension ValueFormat where Value == String {
-  /// A file name from the root down, no longer than the place it is for can take.
+  /// An absolute path of limited length.
   static func path(longest: Int) -> Self {
     Self { text throws(WrongValue) in
       guard text.hasPrefix("/") else {
@@ -48,7 +48,7 @@ extension ValueFormat where Value == String {
   static var headerValue: Self {
     Self { text throws(WrongValue) in
       guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-        throw WrongValue("cannot stand in a header: write printable ASCII characters alone")
+        throw WrongValue("is not valid in a header: write only printable ASCII characters")
       }
       return try plain(text, longest: 256)
     } text: {
@@ -61,9 +61,9 @@ extension ValueFormat where Value == String {
       throw WrongValue("is too long: write at most \(longest) bytes")
     }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-      throw WrongValue("has a control character in it: leave it out")
+      throw WrongValue("contains a control character: leave it out")
     }
-    // In a file that would continue the line.
+    // In a file a backslash at the end would continue the line.
     guard !text.hasSuffix("\\") else {
       throw WrongValue("ends in a backslash: leave it out")
     }
@@ -72,12 +72,12 @@ extension ValueFormat where Value == String {
 }
 
 extension ValueFormat where Value == [String] {
-  /// Networks as address and prefix length, with blanks or commas between them.
+  /// Networks as address and prefix length, separated by blanks or commas.
   static var networks: Self {
     Self { text throws(WrongValue) in
       let networks = items(of: text)
       for network in networks where !isNetwork(network) {
-        let subject = networks.count == 1 ? "is" : "has '\(shown(network))' in it, which is"
+        let subject = networks.count == 1 ? "is" : "contains '\(shown(network))', which is"
         throw WrongValue(
           "\(subject) not a network: write address/prefix, such as 10.0.0.0/8 or fd00::/8")
       }
@@ -103,12 +103,12 @@ extension ValueFormat where Value == String? {
   }
 }
 
-/// The words of a list, whatever stands between them.
+/// The words of a list that is separated by blanks or commas.
 private func items(of text: String) -> [String] {
   text.split { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init)
 }
 
-/// Whether a text is an IPv4 or IPv6 address, a slash, and a prefix length it can have.
+/// Whether a text is an IPv4 or IPv6 address with a slash and a valid prefix length.
 private func isNetwork(_ text: String) -> Bool {
   let parts = text.split(separator: "/", omittingEmptySubsequences: false)
   guard parts.count == 2, let prefix = decimalNumber(parts[1].utf8) else { return false }
@@ -118,7 +118,7 @@ private func isNetwork(_ text: String) -> Bool {
 }
 
 private func isAddress(_ text: String, _ family: Int32) -> Bool {
-  // Large enough for both families; only the answer counts.
+  // Large enough for both families; the address itself is not used.
   var address = in6_addr()
   // The call reads a C string that lives as long as the call, and fills what it is given.
   return unsafe inet_pton(family, text, &address) == 1

@@ -1,13 +1,13 @@
 import Glibc
 import ImgdSystem
 
-/// How the values of a key are written: reading and printing one are each other's reverse.
+/// The text form of a key's values; `parse` and `text` are the reverse of each other.
 struct ValueFormat<Value>: Sendable {
   let parse: @Sendable (String) throws(WrongValue) -> Value
   let text: @Sendable (Value) -> String
 }
 
-/// Why a text is no value of its key; follows `Section.Key=text` in a message.
+/// The reason why a text is not valid; in a message it follows `Section.Key=text`.
 struct WrongValue: Error {
   let complaint: String
 
@@ -49,7 +49,7 @@ extension ValueFormat where Value == Int {
     }
   }
 
-  /// A percentage within limits, written with its sign.
+  /// A percentage within limits, written with a percent sign.
   static func percentage(_ limits: ClosedRange<Int>) -> Self {
     Self { text throws(WrongValue) in
       guard text.hasSuffix("%"), let number = decimalNumber(text.utf8.dropLast()) else {
@@ -66,7 +66,7 @@ extension ValueFormat where Value == Int {
 }
 
 extension ValueFormat where Value == Share {
-  /// Bytes, or a percentage of something else.
+  /// Bytes, or a percentage of another amount.
   static var share: Self {
     Self { text throws(WrongValue) in
       if text.hasSuffix("%") {
@@ -85,7 +85,7 @@ extension ValueFormat where Value == Share {
     }
   }
 
-  /// Bytes or a percentage, either of which may be nothing.
+  /// Bytes or a percentage, which may be zero.
   static var reserve: Self {
     Self { text throws(WrongValue) in
       text == "0%" ? .percent(0) : try share.parse(text)
@@ -96,7 +96,7 @@ extension ValueFormat where Value == Share {
 }
 
 extension ValueFormat where Value == Duration {
-  /// A span of time within limits, or `off` for none.
+  /// A duration within limits, or `off` for zero.
   static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
     Self { text throws(WrongValue) in
       if text.lowercased() == "off" { return .zero }
@@ -109,7 +109,7 @@ extension ValueFormat where Value == Duration {
     }
   }
 
-  /// A span of time within limits.
+  /// A duration within limits.
   static func duration(_ limits: ClosedRange<Duration>) -> Self {
     Self { text throws(WrongValue) in
       guard let duration = DurationText.duration(text) else {
@@ -127,13 +127,13 @@ extension ValueFormat where Value == Duration {
 }
 
 extension ValueFormat where Value == Bool {
-  /// Yes or no, in any of the words of systemd.syntax(7).
+  /// Yes or no, in any spelling of systemd.syntax(7).
   static var boolean: Self {
     Self { text throws(WrongValue) in
       switch text.lowercased() {
       case "yes", "true", "on", "1": return true
       case "no", "false", "off", "0": return false
-      default: throw WrongValue("is neither yes nor no")
+      default: throw WrongValue("is neither yes nor no: write yes or no")
       }
     } text: {
       $0 ? "yes" : "no"

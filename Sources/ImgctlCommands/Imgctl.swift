@@ -2,9 +2,9 @@ import Glibc
 import ImgdClient
 import ImgdSystem
 
-/// The whole of imgctl, from its arguments to its exit code.
-package enum Program {
-  /// Does what the arguments say, and says how it went.
+/// The program imgctl, from its arguments to its exit code.
+package enum Imgctl {
+  /// Carries out a command line; the result is the exit code.
   package static func run(
     _ arguments: [String], environment: [String: String], console: Console = .standard
   ) -> ExitCode {

@@ -1,9 +1,9 @@
-/// What imgctl can be told to do.
+/// The commands of imgctl.
 enum Verb: String, CaseIterable {
   case fetch, cancel, purge, stats, list, reload, ping, help
 }
 
-/// Everything a command line says.
+/// The contents of a command line.
 package struct Invocation: Equatable {
   package var socket: String?
   var action: Action
@@ -21,7 +21,7 @@ package struct Invocation: Equatable {
   }
 }
 
-/// What to fetch, how, and where it goes.
+/// The arguments of `fetch`.
 struct FetchArguments: Equatable {
   /// The URLs; `-` stands for those on standard input.
   var urls: [String] = []
@@ -43,7 +43,7 @@ struct FetchArguments: Equatable {
   }
 }
 
-/// Which fetches to cancel.
+/// The fetches to cancel.
 enum CancelTarget: Equatable {
   case receipt(String)
   case slot(String)
@@ -51,7 +51,7 @@ enum CancelTarget: Equatable {
   case all
 }
 
-/// Which entries to purge; all given filters must match.
+/// The filters of `purge`; an entry must match all that are given.
 struct PurgeFilters: Equatable {
   var texts: [Text] = []
   var olderThan: Duration?
@@ -60,7 +60,7 @@ struct PurgeFilters: Equatable {
   var soft = false
   var everything = false
 
-  /// A filter whose field in the request has the name of its option.
+  /// A filter whose option and request field have the same name.
   struct Text: Equatable {
     let field: String
     let value: String

@@ -1,14 +1,15 @@
 import ImgdClient
 import ImgdSystem
 
-extension Report {
-  /// Counters that are bytes, and read better with a unit.
+/// Tables for people, made from the daemon's answers.
+enum AnswerTable {
+  /// Counters in bytes, which are also shown with a unit.
   private static let sizes: Set<String> = [
     "bytes", "capacity", "preferred", "evicted_bytes", "lent_bytes", "bytes_received",
     "removed_bytes", "rss_bytes",
   ]
 
-  /// The counters of every part of the daemon, a part after the other.
+  /// The counters of each part of the daemon, one part after the other.
   static func statistics(_ reply: Reply) -> String {
     let parts = reply.fields.compactMap { field in
       reply.object(field).map { part in
@@ -23,13 +24,13 @@ extension Report {
       if let inner = part.object(field) { return rows(of: inner, named: prefix + field + ".") }
       var value = printable(part.display(field))
       if sizes.contains(field), let bytes = part.number(field), bytes >= 1024 {
-        value += "  (\(roughly(bytes)))"
+        value += "  (\(AnswerText.roughly(bytes)))"
       }
       return [[prefix + field, value]]
     }
   }
 
-  /// What runs and what waits, a line each.
+  /// A line for each fetch that is under way.
   static func downloads(_ reply: Reply) -> String {
     let names = [
       "receipt", "state", "priority", "received", "expected", "waiters", "age_ms", "url",
@@ -40,7 +41,7 @@ extension Report {
     return columns([names.map { $0.uppercased() }] + rows, indent: "")
   }
 
-  /// Rows with their columns under each other; the last column is as wide as it is.
+  /// Rows with aligned columns; the last column is not padded.
   private static func columns(_ rows: [[String]], indent: String) -> String {
     let count = rows.first?.count ?? 0
     let widths = (0..<count).map { column in

@@ -14,7 +14,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #"{"id":\#(id(request)),"ok":false,"error":{"code":"\#(code)","message":"it did not work"}}"#)
 }
 
-@Suite struct ProgramTests {
+@Suite struct CommandTests {
   @Test func aPictureInNoFileIsDescribed() throws {
     let daemon = try ScriptedDaemon { [picture($0)] }
     let run = imgctl(["fetch", "http://h/a"], daemon)
@@ -123,7 +123,8 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let run = imgctl(["ping"])
     #expect(
       run.messages
-        == "imgctl: there is no socket /nonexistent/s: imgd is not running, or listens elsewhere\n")
+        == "imgctl: there is no socket /nonexistent/s: imgd is not running, or listens on another path\n"
+    )
     #expect(run.exitCode == .unreachable)
     #expect(imgctl(["fetch", "u"]).exitCode == .unreachable)
   }
@@ -133,7 +134,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let run = imgctl(["fetch", "http://h/a", "http://h/b"], daemon)
     #expect(run.exitCode == .unreachable)
     #expect(run.output.hasPrefix("http://h/a: jpeg"))
-    #expect(run.messages.contains("closed the connection before it had answered"))
+    #expect(run.messages.contains("closed the connection before it answered"))
   }
 
   @Test func aRefusedConnectionSaysWhy() throws {
@@ -183,7 +184,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
       (
         ["purge", "--all", "--soft"], #"{"cmd":"purge","soft":true}"#,
         #""memory":{"entries":12,"bytes":15728640}"#,
-        "marked stale in memory: 12 entries, 15M\n"
+        "marked as stale in memory: 12 entries, 15M\n"
       ),
       (
         ["stats"], #"{"cmd":"stats"}"#,
@@ -226,7 +227,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
 
   @Test func aPingIsTimed() throws {
     let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true}"#)] }
-    #expect(imgctl(["ping"], daemon).output.hasPrefix("imgd at \(daemon.path) answers after "))
+    #expect(imgctl(["ping"], daemon).output.hasPrefix("imgd at \(daemon.path) answered after "))
   }
 
   @Test(arguments: [
@@ -234,6 +235,6 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),
   ])
   func sizesAreRoundedDown(bytes: Int, text: String) {
-    #expect(Report.roughly(bytes) == text)
+    #expect(AnswerText.roughly(bytes) == text)
   }
 }

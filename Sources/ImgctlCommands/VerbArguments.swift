@@ -1,15 +1,54 @@
 import ImgdSystem
 import ImgdWire
 
+/// The options of a command in their order, and its operands.
+struct VerbArguments {
+  var options: [(name: String, value: String)] = []
+  var operands: [String] = []
+
+  func refuseOperands(_ verb: Verb) throws(UsageProblem) {
+    guard let first = operands.first else { return }
+    throw UsageProblem("\(verb.rawValue) takes no arguments: leave out '\(printable(first))'")
+  }
+
+  func onlyJSON(_ verb: Verb) throws(UsageProblem) -> Bool {
+    try refuseOperands(verb)
+    return !options.isEmpty
+  }
+}
+
+extension Verb {
+  /// The options of this command alone.
+  var options: [CommandLineOption] {
+    switch self {
+    case .fetch:
+      ["json", "progress"].map { CommandLineOption($0) }
+        + ["cache", "identifier", "priority", "tag", "timeout", "max-bytes", "header"]
+        .map { CommandLineOption($0, takesValue: true) }
+        + [CommandLineOption("output", letter: "o", takesValue: true)]
+    case .cancel:
+      ["slot", "tag"].map { CommandLineOption($0, takesValue: true) } + [CommandLineOption("all")]
+    case .purge:
+      (PurgeFilters.textFields + ["older-than", "unused-for"])
+        .map { CommandLineOption($0, takesValue: true) }
+        + ["expired", "soft"].map { CommandLineOption($0) }
+        + [CommandLineOption("all", letter: "y")]
+    case .stats, .list: [CommandLineOption("json")]
+    case .reload, .ping, .help: []
+    }
+  }
+}
+
 extension FetchArguments {
   init(_ arguments: VerbArguments) throws(UsageProblem) {
     urls = arguments.operands
     guard !urls.isEmpty else {
-      throw UsageProblem("fetch needs a URL, or - to read URLs from standard input")
+      throw UsageProblem("fetch needs a URL, or - for URLs from standard input")
     }
     for (name, value) in arguments.options { try take(name, value) }
     if output == "-", json {
-      throw UsageProblem("--json and -o - both want standard output: name a file for the picture")
+      throw UsageProblem(
+        "--json and -o - both write to standard output: name a file for the picture")
     }
   }
 
@@ -61,7 +100,7 @@ extension PurgeFilters {
     try arguments.refuseOperands(.purge)
     for (name, value) in arguments.options { try take(name, value) }
     if isEmpty, !everything {
-      throw UsageProblem("purge without a filter removes everything: say so with --all")
+      throw UsageProblem("purge needs a filter, or --all to remove every entry")
     }
   }
 
@@ -92,7 +131,7 @@ private func choice(
 ) throws(UsageProblem) -> String {
   guard choices.contains(value) else {
     throw UsageProblem(
-      "\(option) \(printable(value)) is not possible: write \(alternatives(choices))")
+      "\(option) \(printable(value)) is not valid: write \(alternatives(choices))")
   }
   return value
 }

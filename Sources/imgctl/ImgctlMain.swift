@@ -3,17 +3,17 @@ import ImgctlCommands
 import ImgdSystem
 
 @main
-struct Main {
+struct ImgctlMain {
   static func main() {
     endOnInterrupt()
-    let outcome = Program.run(
+    let outcome = Imgctl.run(
       Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.all)
     exit(outcome.rawValue)
   }
 
-  /// The daemon cancels what a connection asked for when it closes, and the end closes it.
+  /// The end of the process closes its connection, and the daemon then cancels the fetches.
   private static func endOnInterrupt() {
-    // Only what may be called in a signal handler is called.
+    // A signal handler may call few functions; _exit is one of them.
     _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
   }
 }

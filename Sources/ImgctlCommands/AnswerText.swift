@@ -1,9 +1,9 @@
 import ImgdClient
 import ImgdSystem
 
-/// Answers of the daemon as people read them.
-enum Report {
-  /// The file of a picture; what is known of the picture where it is in no file.
+/// Text for people, made from the daemon's answers.
+enum AnswerText {
+  /// The path of a picture's file, or a description of a picture that is in no file.
   static func fetched(_ url: String, _ reply: Reply) -> String {
     if let path = reply.text("path") { return path }
     let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0)"
@@ -13,13 +13,13 @@ enum Report {
     )
   }
 
-  /// How many fetches a cancel met, or in which state the one was.
+  /// The number of cancelled fetches, or the state of the one that was named.
   static func cancelled(_ reply: Reply) -> String {
     if let count = reply.number("cancelled") { return "cancelled \(count)" }
     return printable(reply.text("state") ?? "unknown")
   }
 
-  /// How much a purge took from each tier.
+  /// How much a purge removed from each tier.
   static func purged(_ reply: Reply, soft: Bool) -> String {
     let tiers = ["memory", "disk"].compactMap { tier in
       reply.object(tier).map { counts in
@@ -28,20 +28,20 @@ enum Report {
         return "\(tier): \(entries) \(word), \(roughly(counts.number("bytes") ?? 0))"
       }
     }
-    return (soft ? "marked stale in " : "removed from ") + tiers.joined(separator: "; ")
+    return (soft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ")
   }
 
-  /// What a reload has changed, and what waits for a restart.
+  /// The keys that a reload has changed, and those that need a restart.
   static func reloaded(_ reply: Reply) -> String {
     let changed = reply.texts("changed") ?? []
     let waiting = reply.texts("needs_restart") ?? []
     let first =
-      changed.isEmpty ? "nothing has changed" : "changed: " + changed.joined(separator: ", ")
+      changed.isEmpty ? "no value has changed" : "changed: " + changed.joined(separator: ", ")
     guard !waiting.isEmpty else { return first }
-    return first + "\nwaits for a restart: " + waiting.joined(separator: ", ")
+    return first + "\nneeds a restart: " + waiting.joined(separator: ", ")
   }
 
-  /// A size to the eye: three digits and a unit.
+  /// A size with two or three significant digits and a unit.
   static func roughly(_ bytes: Int) -> String {
     guard bytes >= 1024 else { return "\(bytes) bytes" }
     var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
@@ -53,14 +53,4 @@ enum Report {
     let unit = units.first ?? ""
     return tenths < 100 ? "\(tenths / 10).\(tenths % 10)\(unit)" : "\(tenths / 10)\(unit)"
   }
-}
-
-extension Reply {
-  /// The error's sentence and its code, for people who look the code up.
-  var complaint: String {
-    let code = errorCode ?? "no code"
-    return errorMessage.map { "\($0) (\(code))" } ?? code
-  }
-
-  var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "") }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdClient
 
-@Suite struct ReplyTests {
+@Suite struct ClientReplyTests {
   private func reply(_ line: String) throws -> Reply {
     try Reply(Array(line.utf8), from: "s")
   }
