@@ -58,7 +58,7 @@ final class CoreLife {
   /// Ends everything that runs and every connection; what was to be written is.
   func end() {
     core.refuseAll(.shuttingDown)
-    core.clients.closeAll()
+    core.clients.finishNow()
     settle()
     core.disk.stop()
   }
