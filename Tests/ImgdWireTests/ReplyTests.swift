@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A reply")
+@Suite
 struct ReplyTests {
   private func line(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
@@ -11,8 +11,7 @@ struct ReplyTests {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  @Test("that tells a failure has its keys in their order and ends in a newline")
-  func failure() throws {
+  @Test func `the reply of a failure has its keys in order and ends in a newline`() throws {
     let receipt = ReceiptID.random(using: (0, 0))
     let error = WireError(.httpStatus, "the origin said \"404\"", details: ["status": 404])
     let text = line {
@@ -24,16 +23,14 @@ struct ReplyTests {
         + #""retryable":false,"details":{"status":404}}}"# + "\n")
   }
 
-  @Test("can say that trying again helps where the code alone would not")
-  func retryable() {
+  @Test func `an error can override whether its code is retryable`() {
     #expect(!WireError(.httpStatus, "").isRetryable)
     #expect(WireError(.httpStatus, "", retryable: true).isRetryable)
     #expect(WireError(.queueFull, "").isRetryable)
     #expect(!WireError(.dns, "", retryable: false).isRetryable)
   }
 
-  @Test("echoes the id as it came, and none where none came")
-  func echo() {
+  @Test func `a reply echoes the id as it came, and has none without one`() {
     for (id, text) in [
       (RequestID.none, #"{"ok":true}"#),
       (.integer(.min), #"{"id":-9223372036854775808,"ok":true}"#),
@@ -47,8 +44,7 @@ struct ReplyTests {
     }
   }
 
-  @Test("of several lines has each on its own")
-  func lines() {
+  @Test func `several replies are lines of their own`() {
     let receipt = ReceiptID.random(using: (0, 0))
     let text = line {
       ReplyEncoder.begin(id: .string("x"), event: "progress", receipt: receipt, into: &$0)
@@ -70,7 +66,7 @@ struct ReplyTests {
   }
 }
 
-@Suite("The reply codes")
+@Suite
 struct ReplyCodeTests {
   static let contract = """
     bad_json bad_request unknown_command unknown_field line_too_long forbidden duplicate_receipt
@@ -80,15 +76,13 @@ struct ReplyCodeTests {
     decode_crashed too_large_inline disk_full unavailable internal
     """
 
-  @Test("are those of the contract, each once")
-  func names() {
+  @Test func `the reply codes are those of the protocol, each once`() {
     let names = Self.contract.split { $0 == " " || $0 == "\n" }.map(String.init)
     #expect(ReplyCode.allCases.map(\.rawValue) == names)
     #expect(Set(names).count == names.count)
   }
 
-  @Test("say their cause and the next step in the line above them")
-  func documented() throws {
+  @Test func `the reply codes have their cause and the next step in their comment`() throws {
     let source = try #require(read("../../Sources/ImgdWire/ReplyCode.swift"))
     let lines = source.split(separator: "\n").map(String.init)
     let cases = lines.indices.filter { lines[$0].hasPrefix("  case ") && !lines[$0].contains(".") }

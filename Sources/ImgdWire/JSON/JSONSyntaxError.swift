@@ -1,9 +1,9 @@
-/// Where a text stopped being JSON, and what the grammar would have taken there.
+/// The place where a text stops being JSON, and what the grammar expects there.
 package struct JSONSyntaxError: Error, Equatable, Sendable {
   package let offset: Int
   package let expected: Expectation
 
-  /// What would have been right; the raw value completes the sentence "expected …".
+  /// The raw value completes the sentence "expected …".
   package enum Expectation: String, Sendable {
     case value = "a value"
     case key = "a key in double quotes"

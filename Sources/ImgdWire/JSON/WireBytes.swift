@@ -1,8 +1,8 @@
-/// The smallest building blocks of a line, on which `JSONWriter` stands.
+/// The building blocks of `JSONWriter`.
 extension [UInt8] {
-  /// Appends text that stands in the program, as it is.
+  /// Appends a string literal as it is.
   package mutating func appendText(_ text: StaticString) {
-    // A static string's pointer and length belong together and live for ever.
+    // A static string's bytes are never freed.
     unsafe append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
@@ -38,14 +38,14 @@ extension [UInt8] {
     append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: microseconds / 100 % 10))
   }
 
-  /// Appends a string with its quotes, escaped where it must be.
+  /// Appends a string with its quotes, escaped where necessary.
   package mutating func appendString(_ string: String) {
     append(UInt8(ascii: "\""))
     appendEscaped(string.utf8.span)
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends the characters of a string between its quotes.
+  /// Appends the characters of a string, escaped where necessary.
   private mutating func appendEscaped(_ text: Span<UInt8>) {
     var plain = 0
     for index in text.indices where text[index].needsEscape {

@@ -1,24 +1,24 @@
-extension RequestFields {
-  /// The size of a derived variant; a side may only be left out where the picture is contained.
-  func resize(in line: Span<UInt8>) throws(WireError) -> ResizeRequest? {
-    guard present.contains(.resize) else { return nil }
-    guard let members = container(.resize)?.object else {
-      throw wrong(.resize, .text("an object with width, height, fit and enlarge"), in: line)
+/// Reads the members of `resize`.
+struct ResizeParser {
+  private var width: Int?
+  private var height: Int?
+  private var fit = ResizeRequest.Fit.contain
+  private var enlarge = false
+
+  /// The size of a derived variant; nil when the request has none.
+  static func resize(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> ResizeRequest? {
+    guard fields.present.contains(.resize) else { return nil }
+    guard let members = fields.container(.resize)?.object else {
+      throw fields.wrong(.resize, .text("an object with width, height, fit and enlarge"), in: line)
     }
-    var parts = ResizeParts()
-    for member in members { try parts.take(member) }
-    return try parts.request()
+    var parser = ResizeParser()
+    for member in members { try parser.take(member) }
+    return try parser.request()
   }
-}
 
-/// The members of `resize` as they are read.
-private struct ResizeParts {
-  var width: Int?
-  var height: Int?
-  var fit = ResizeRequest.Fit.contain
-  var enlarge = false
-
-  mutating func take(_ member: JSONValue.Member) throws(WireError) {
+  private mutating func take(_ member: JSONValue.Member) throws(WireError) {
     switch member.name {
     case "width": width = try Self.side(member)
     case "height": height = try Self.side(member)
@@ -35,7 +35,8 @@ private struct ResizeParts {
     }
   }
 
-  func request() throws(WireError) -> ResizeRequest {
+  /// A side may be left out only where the picture is contained.
+  private func request() throws(WireError) -> ResizeRequest {
     guard width != nil || height != nil else {
       throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
     }

@@ -12,7 +12,7 @@ struct JSONToken {
   let start: UInt32
   var end: UInt32
 
-  /// The scanner refuses texts whose offsets would not fit.
+  /// The offsets fit, because the scanner refuses longer texts.
   @inline(__always)
   init(_ kind: Kind, _ start: Int, _ end: Int, isEscaped: Bool = false) {
     self.kind = kind
@@ -43,7 +43,7 @@ struct JSONToken {
     JSONEscapes.decode(text.extracting(range))
   }
 
-  /// The whole number's value; nil where it needs more than 64 bits.
+  /// The whole number's value; nil when it needs more than 64 bits.
   @inline(__always)
   func integer(in text: Span<UInt8>) -> Int64? {
     var index = Int(start)
@@ -58,7 +58,7 @@ struct JSONToken {
       value = sum
       index += 1
     }
-    // Digits are summed up below zero, where the smallest number has room too.
+    // The sum is negative, because only there the smallest number fits.
     if isNegative { return value }
     let (positive, overflow) = Int64(0).subtractingReportingOverflow(value)
     return overflow ? nil : positive

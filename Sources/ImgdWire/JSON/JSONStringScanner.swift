@@ -1,40 +1,27 @@
-extension JSONScanner {
-  /// A string, whose opening quote stands at the position.
-  @inline(__always)
-  mutating func string(in text: Span<UInt8>) throws(JSONSyntaxError) -> JSONToken {
-    let start = position + 1
-    var index = start
-    while index + 8 <= text.count, PlainText.isPlain(text, at: index) { index += 8 }
-    while index < text.count {
-      let byte = text[index]
-      if byte == UInt8(ascii: "\"") {
-        advance(to: index + 1)
-        return JSONToken(.string, start, index)
-      }
-      if byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
-      index += 1
-    }
-    return try unusualString(from: start, at: index, in: text)
+/// The careful part of reading a string: escapes, multibyte characters, and what is forbidden.
+struct JSONStringScanner {
+  private(set) var position: Int
+
+  init(position: Int) {
+    self.position = position
   }
 
-  /// The rest of a string that holds something else than plain ASCII.
-  @inline(never)
-  private mutating func unusualString(
-    from start: Int, at first: Int, in text: Span<UInt8>
+  /// Reads to the closing quote; the string's first byte is at `start`.
+  mutating func token(
+    from start: Int, in text: Span<UInt8>
   ) throws(JSONSyntaxError) -> JSONToken {
     var isEscaped = false
-    advance(to: first)
     while position < text.count {
       switch text[position] {
       case UInt8(ascii: "\""):
-        advance(to: position + 1)
+        position += 1
         return JSONToken(.string, start, position - 1, isEscaped: isEscaped)
       case UInt8(ascii: "\\"):
         isEscaped = true
         try escape(in: text)
       case 0: throw failure(.noNull)
       case 1..<0x20: throw failure(.noControl)
-      case 0x20..<0x80: advance(to: position + 1)
+      case 0x20..<0x80: position += 1
       default: try multibyte(in: text)
       }
     }
@@ -61,17 +48,17 @@ extension JSONScanner {
     for index in position + 2..<max(position + 2, position + length) {
       guard text[index] & 0xC0 == 0x80 else { throw failure(.utf8) }
     }
-    advance(to: position + length)
+    position = position + length
   }
 
-  /// One escape, whose backslash stands at the position; a surrogate brings its partner.
+  /// One escape, whose backslash is at the position; a surrogate includes its partner.
   private mutating func escape(in text: Span<UInt8>) throws(JSONSyntaxError) {
     guard position + 1 < text.count else { throw failure(.escape) }
     switch text[position + 1] {
     case UInt8(ascii: "u"): try unicodeEscape(in: text)
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
       UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-      advance(to: position + 2)
+      position = position + 2
     default: throw failure(.escape)
     }
   }
@@ -85,20 +72,24 @@ extension JSONScanner {
     case 0xD800...0xDBFF:
       guard let low = JSONEscapes.codeUnit(at: position + 6, in: text), low & 0xFC00 == 0xDC00
       else { throw failure(.surrogatePair) }
-      advance(to: position + 12)
+      position = position + 12
     case 0xDC00...0xDFFF: throw failure(.surrogatePair)
-    default: advance(to: position + 6)
+    default: position = position + 6
     }
+  }
+
+  private func failure(_ expected: JSONSyntaxError.Expectation) -> JSONSyntaxError {
+    JSONSyntaxError(offset: position, expected: expected)
   }
 }
 
-/// Printable ASCII that stands for itself, recognised eight bytes at a time.
-private enum PlainText {
+/// Printable ASCII that needs no escape, recognised eight bytes at a time.
+enum PlainText {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let tops: UInt64 = 0x8080_8080_8080_8080
 
-  /// The eight bytes hold neither quotes, backslashes, control characters nor anything beyond
-  /// ASCII; the caller knows that they lie in the text.
+  /// Whether the eight bytes hold no quotes, backslashes, control characters or bytes beyond ASCII;
+  /// the caller has checked that they lie in the text.
   @inline(__always)
   static func isPlain(_ text: Span<UInt8>, at index: Int) -> Bool {
     let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -108,8 +99,8 @@ private enum PlainText {
     return (word | controls | quotes | backslashes) & tops == 0
   }
 
-  /// Sets the top bit of a byte that is zero; a borrow may set it in the one above as well, which
-  /// only makes a plain byte be looked at again.
+  /// Sets the top bit of each byte that is zero. A borrow may set it in the byte above as well; that
+  /// byte is then checked on its own.
   @inline(__always)
   private static func zeros(_ word: UInt64) -> UInt64 {
     (word &- ones) & ~word

@@ -1,34 +1,21 @@
-/// Appends JSON to bytes that it owns and that are reused from line to line; commas set themselves.
+/// Appends JSON to bytes that it owns, and sets the commas.
 ///
-/// Names of fields are static strings of the program and are written as they are. The writer does
-/// not check that what is begun is ended.
+/// Field names are static strings of the program and are written as they are. The writer does not
+/// check that every container is closed.
 package struct JSONWriter: Sendable {
   /// What has been written so far.
   package var bytes: [UInt8]
   private var needsComma = false
 
-  /// Goes on behind what `bytes` holds, which is taken over without copying.
+  /// Appends to `bytes`, which are taken over without copying.
   package init(appendingTo bytes: consuming [UInt8] = []) {
     self.bytes = bytes
-  }
-
-  /// Forgets what was written and keeps the room for it.
-  package mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    needsComma = false
   }
 
   /// Ends a line: the next value stands on its own.
   package mutating func newline() {
     bytes.append(UInt8(ascii: "\n"))
     needsComma = false
-  }
-
-  /// The quoted and escaped form of a string, to be kept and written as `raw` many times.
-  package static func escaped(_ string: String) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.appendString(string)
-    return bytes
   }
 }
 
@@ -67,6 +54,26 @@ extension JSONWriter {
     close(UInt8(ascii: "]"))
   }
 
+  /// An object as a value, closed after `content`.
+  package mutating func object(_ content: (inout JSONWriter) -> Void) {
+    beginObject()
+    content(&self)
+    endObject()
+  }
+
+  /// An object as a field, closed after `content`.
+  package mutating func object(_ name: StaticString, _ content: (inout JSONWriter) -> Void) {
+    self.name(name)
+    object(content)
+  }
+
+  /// An array as a field, closed after `content`.
+  package mutating func array(_ name: StaticString, _ content: (inout JSONWriter) -> Void) {
+    beginArray(name)
+    content(&self)
+    endArray()
+  }
+
   private mutating func open(_ bracket: UInt8) {
     separate()
     bytes.append(bracket)
@@ -78,8 +85,8 @@ extension JSONWriter {
     needsComma = true
   }
 
-  /// The comma that is due before another value.
-  mutating func separate() {
+  /// Writes the comma that is due before another value.
+  private mutating func separate() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
     needsComma = true
   }
@@ -88,7 +95,7 @@ extension JSONWriter {
 // MARK: Values
 
 extension JSONWriter {
-  /// A name that the program knows; its value comes next.
+  /// A field name that the program knows; its value comes next.
   package mutating func name(_ name: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -97,7 +104,7 @@ extension JSONWriter {
     needsComma = false
   }
 
-  /// A name from outside, escaped; its value comes next.
+  /// A field name from outside, escaped; its value comes next.
   package mutating func name(_ name: String) {
     value(name)
     bytes.append(UInt8(ascii: ":"))
@@ -110,7 +117,7 @@ extension JSONWriter {
     bytes.appendString(string)
   }
 
-  /// Text that stands in the program and needs no escapes.
+  /// A string literal of the program that needs no escapes.
   package mutating func value(static text: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -130,7 +137,7 @@ extension JSONWriter {
     bytes.appendInteger(number)
   }
 
-  /// One of the words true and false.
+  /// `true` or `false`.
   package mutating func value(_ bool: Bool) {
     separate()
     bytes.appendText(bool ? "true" : "false")
@@ -149,16 +156,10 @@ extension JSONWriter {
     bytes.appendMilliseconds(microseconds: microseconds)
   }
 
-  /// The word that stands for nothing.
+  /// `null`.
   package mutating func null() {
     separate()
     bytes.appendText("null")
-  }
-
-  /// A value that is JSON already.
-  package mutating func value(raw json: [UInt8]) {
-    separate()
-    bytes.append(contentsOf: json)
   }
 
   /// Bytes as a string in base64.
@@ -193,5 +194,75 @@ extension JSONWriter {
       value(member.value)
     }
     endObject()
+  }
+}
+
+// MARK: Fields: a name and its value in one call
+
+extension JSONWriter {
+  /// A string, quoted and escaped.
+  package mutating func field(_ name: StaticString, _ value: String) {
+    self.name(name)
+    self.value(value)
+  }
+
+  /// A string, or null where there is none.
+  package mutating func field(_ name: StaticString, _ value: String?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  /// A whole number of either sign.
+  package mutating func field(_ name: StaticString, _ value: Int) {
+    self.name(name)
+    self.value(value)
+  }
+
+  /// A whole number, or null where there is none.
+  package mutating func field(_ name: StaticString, _ value: Int?) {
+    self.name(name)
+    if let value { self.value(value) } else { null() }
+  }
+
+  /// A whole number up to the largest counter.
+  package mutating func field(_ name: StaticString, _ value: UInt64) {
+    self.name(name)
+    self.value(value)
+  }
+
+  /// `true` or `false`.
+  package mutating func field(_ name: StaticString, _ value: Bool) {
+    self.name(name)
+    self.value(value)
+  }
+
+  /// A receipt in its canonical text.
+  package mutating func field(_ name: StaticString, _ receipt: ReceiptID) {
+    self.name(name)
+    value(receipt.description)
+  }
+
+  /// A field that is null.
+  package mutating func fieldNull(_ name: StaticString) {
+    self.name(name)
+    null()
+  }
+
+  /// Bytes as a string in base64.
+  package mutating func field(_ name: StaticString, base64 data: Span<UInt8>) {
+    self.name(name)
+    value(base64: data)
+  }
+
+  /// A duration in milliseconds with one decimal.
+  package mutating func field(_ name: StaticString, millisecondsOf microseconds: UInt64) {
+    self.name(name)
+    value(millisecondsOf: microseconds)
+  }
+
+  /// Fields that another writer has encoded, without braces.
+  package mutating func fields(raw encoded: [UInt8]) {
+    separate()
+    bytes.append(contentsOf: encoded)
   }
 }

@@ -1,4 +1,4 @@
-/// Base64 of RFC 4648 with padding, written straight into the bytes of an answer.
+/// Base64 of RFC 4648 with padding, written straight into the bytes of a reply.
 enum Base64 {
   private static let alphabet: [UInt8] = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -7,7 +7,7 @@ enum Base64 {
     let letters = alphabet.span
     let whole = bytes.count - bytes.count % 3
     text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { (text: inout OutputSpan<UInt8>) in
-      // Room for every letter is there, and it is written from its beginning without gaps.
+      // The capacity suffices for every letter, and the buffer is filled from its start without gaps.
       unsafe text.withUnsafeMutableBufferPointer { room, written in
         for index in stride(from: 0, to: whole, by: 3) {
           let group =
@@ -23,7 +23,7 @@ enum Base64 {
     }
   }
 
-  /// The one or two bytes behind the last whole group, filled up to four letters.
+  /// The one or two bytes after the last whole group, padded to four letters.
   private static func appendRemainder(
     of bytes: Span<UInt8>, from start: Int, in letters: Span<UInt8>,
     to text: inout OutputSpan<UInt8>

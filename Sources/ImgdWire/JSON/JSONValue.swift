@@ -1,4 +1,4 @@
-/// A JSON text as a tree: for clients, details of errors and tests, not for the path of a hit.
+/// A JSON text as a tree: for clients, error details and tests, not for the path of a hit.
 package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -36,12 +36,12 @@ package enum JSONValue: Equatable, Sendable {
 }
 
 extension JSONValue {
-  /// The value under a key; nil where there is none or this is no object.
+  /// The value of a key; nil when there is none or this is no object.
   package subscript(_ key: String) -> JSONValue? {
     object?.first { $0.name == key }?.value
   }
 
-  /// The element at an index; nil where there is none or this is no array.
+  /// The element at an index; nil when there is none or this is no array.
   package subscript(_ index: Int) -> JSONValue? {
     guard let array, array.indices.contains(index) else { return nil }
     return array[index]
@@ -65,7 +65,7 @@ extension JSONValue {
 
   package var isNull: Bool { self == .null }
 
-  /// The number where it is whole and fits: `1.0` and `1e3` are whole.
+  /// The number if it is whole and fits: `1.0` and `1e3` are whole.
   package var integer: Int64? {
     switch self {
     case .integer(let integer): integer
@@ -74,13 +74,66 @@ extension JSONValue {
     }
   }
 
-  /// The number, rounded where a double cannot hold it exactly.
+  /// The number, rounded if a double cannot hold it exactly.
   package var double: Double? {
     switch self {
     case .integer(let integer): Double(integer)
     case .number(let number): number
     default: nil
     }
+  }
+}
+
+// MARK: Encoding
+
+extension JSONValue {
+  /// The text of the tree: on one line, or indented.
+  package func encoded(pretty: Bool = false) -> String {
+    var bytes: [UInt8] = []
+    if pretty {
+      appendPretty(to: &bytes, indent: 0)
+    } else {
+      var writer = JSONWriter()
+      writer.value(self)
+      bytes = writer.bytes
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func appendPretty(to bytes: inout [UInt8], indent: Int) {
+    switch self {
+    case .array(let items) where !items.isEmpty:
+      Self.appendBlock("[", "]", items, indent, to: &bytes) { item, bytes in
+        item.appendPretty(to: &bytes, indent: indent + 2)
+      }
+    case .object(let members) where !members.isEmpty:
+      Self.appendBlock("{", "}", members, indent, to: &bytes) { member, bytes in
+        bytes.appendString(member.name)
+        bytes.appendText(": ")
+        member.value.appendPretty(to: &bytes, indent: indent + 2)
+      }
+    default: bytes.append(contentsOf: encoded().utf8)
+    }
+  }
+
+  /// Elements between brackets, each on its own line.
+  private static func appendBlock<Element>(
+    _ opening: StaticString, _ closing: StaticString, _ elements: [Element], _ indent: Int,
+    to bytes: inout [UInt8], _ append: (Element, inout [UInt8]) -> Void
+  ) {
+    bytes.appendText(opening)
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      appendNewline(indent + 2, to: &bytes)
+      append(element, &bytes)
+    }
+    appendNewline(indent, to: &bytes)
+    bytes.appendText(closing)
+  }
+
+  private static func appendNewline(_ indent: Int, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indent))
   }
 }
 

@@ -1,6 +1,6 @@
-/// What stands behind a backslash, read and written.
+/// The escapes of JSON strings, decoded.
 enum JSONEscapes {
-  /// The code unit that an escape such as `\u00e9` at `offset` stands for; nil where none is.
+  /// The code unit of an escape such as `\u00e9` at `offset`; nil when there is none.
   static func codeUnit(at offset: Int, in text: Span<UInt8>) -> UInt16? {
     guard offset <= text.count - 6, text[offset] == UInt8(ascii: "\\"),
       text[offset + 1] == UInt8(ascii: "u")
@@ -29,7 +29,7 @@ enum JSONEscapes {
     return value
   }
 
-  /// Appends one escaped character and tells where the next one starts.
+  /// Appends one escaped character and returns where the next one starts.
   private static func decodeEscape(
     at index: Int, in text: Span<UInt8>, into value: inout [UInt8]
   ) -> Int {
