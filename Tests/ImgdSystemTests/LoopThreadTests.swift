@@ -6,7 +6,7 @@ import Testing
 @Suite struct LoopThreadTests {
   private enum Order { case echo(Int), stop }
 
-  @Test func handsOutItsDoorAndTurnsUntilItIsStopped() throws {
+  @Test func `a loop thread returns its mailbox and runs until it is stopped`() throws {
     let echoed = Locked<[Int]>([])
     let (thread, door) = try LoopThread.start(name: "loop") { loop throws(SystemFailure) in
       try loop.makeMailbox { (order: Order) in
@@ -23,7 +23,7 @@ import Testing
     #expect(echoed.withLock { $0 } == Array(0..<1_000))
   }
 
-  @Test func tellsWhyItCouldNotStart() {
+  @Test func `a loop thread that cannot start throws the reason`() {
     let failure = #expect(throws: SystemFailure.self) {
       _ = try LoopThread.start(name: "loop") { _ throws(SystemFailure) -> Int in
         throw SystemFailure("open", "/nowhere", errno: ENOENT)
@@ -32,7 +32,7 @@ import Testing
     #expect(failure?.description == "open /nowhere: No such file or directory")
   }
 
-  @Test func isCalledByItsName() throws {
+  @Test func `a thread has its name`() throws {
     let name = Locked("")
     let thread = try Thread(name: "imgd-disk") {
       let file = FileDescriptor(owning: open("/proc/thread-self/comm", O_RDONLY))
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// A thread that nobody joins must not leave its stack behind.
-  @Test func mayBeLeftToItself() throws {
+  @Test func `a thread may be detached`() throws {
     let ended = Locked(0)
     for round in 1...40 {
       // No more at once than a busy machine lets a process have.

@@ -1,11 +1,11 @@
 import ImgdWire
 
-/// What a test of the daemon plays on: a daemon of its own, an origin of its own, and a client.
+/// The fixture of a test of the daemon: a daemon, an origin, and a client.
 package final class Stage: @unchecked Sendable {
-  // Unchecked: what changes (`client`) is touched by the test that owns it alone.
+  // Unchecked: only the test that owns it uses `client`, the only variable.
   package let origin: OriginServer
   package let daemon: DaemonProcess
-  /// The client that speaks when no other is named.
+  /// The default client.
   package private(set) var client: TestClient
 
   package init(_ settings: String..., configuration: String? = nil) throws {
@@ -16,8 +16,7 @@ package final class Stage: @unchecked Sendable {
 
   deinit { origin.stop() }
 
-  /// Another daemon in the place of the one that runs, or of the one that has ended, and a client
-  /// that speaks to it.
+  /// Restarts the daemon, or starts it if it has ended, and connects a new client.
   package func restart() throws {
     if daemon.pid == 0 { try daemon.start() } else { try daemon.restart() }
     client = try daemon.connect()
@@ -29,19 +28,19 @@ package final class Stage: @unchecked Sendable {
     try daemon.connect()
   }
 
-  /// Holds a conversation over the first connection, or another one.
+  /// Plays a conversation over the first connection, or another one.
   @discardableResult
   package func play(_ text: String, on other: TestClient? = nil) throws -> [JSONValue] {
     try (other ?? client).play(text, origin: base)
   }
 
-  /// Sends requests and returns when the daemon has taken them in.
+  /// Sends requests and returns when the daemon has read them.
   package func begin(_ requests: String..., on other: TestClient? = nil) throws {
     let lines = requests.map { "> " + $0 } + [#"> {"cmd":"ping","id":"taken in"}"#]
     try play(lines.joined(separator: "\n") + "\n< " + #"{"id":"taken in","ok":true}"#, on: other)
   }
 
-  /// The daemon's counters, over a connection that is not in anybody's way.
+  /// A counter of the daemon, read over a separate connection.
   package func stats(_ object: String, _ name: String) throws -> Int {
     let answer = try connect().ask(#"{"cmd":"stats"}"#)
     guard let value = answer[object]?[name]?.integer else {
@@ -50,7 +49,7 @@ package final class Stage: @unchecked Sendable {
     return Int(value)
   }
 
-  /// A plain fetch that must succeed; its line.
+  /// A plain fetch that must succeed; returns its line.
   @discardableResult
   package func fetch(_ path: String, on other: TestClient? = nil) throws -> JSONValue {
     try play(

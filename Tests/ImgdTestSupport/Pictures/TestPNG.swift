@@ -36,7 +36,7 @@ extension TestPicture {
   /// A chunk with length and checksum.
   package static func pngChunk(_ name: String, _ payload: [UInt8]) -> [UInt8] {
     let named = Array(name.utf8) + payload
-    return big32(payload.count) + named + big32(Int(crc32(named)))
+    return big32(payload.count) + named + big32(Int(Checksum.crc32(named)))
   }
 
   private static func animationControl(_ frames: Int) -> [UInt8] {
@@ -66,24 +66,7 @@ extension TestPicture {
       stream.appendLittle16(~block.count)
       stream += block
     }
-    return stream + big32(Int(adler32(bytes)))
-  }
-
-  private static func adler32(_ bytes: [UInt8]) -> UInt32 {
-    var sums: (UInt32, UInt32) = (1, 0)
-    for byte in bytes {
-      sums.0 = (sums.0 + UInt32(byte)) % 65_521
-      sums.1 = (sums.1 + sums.0) % 65_521
-    }
-    return sums.1 << 16 | sums.0
-  }
-
-  private static func crc32(_ bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(~0) { $0 >> 8 ^ crcTable[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
-  }
-
-  private static let crcTable: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
+    return stream + big32(Int(Checksum.adler32(bytes)))
   }
 
   static func big32(_ number: Int) -> [UInt8] {
