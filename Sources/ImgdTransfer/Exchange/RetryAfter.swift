@@ -2,9 +2,9 @@ internal import CCurl
 import Glibc
 internal import ImgdSystem
 
-/// The header by which an origin says when it wants to be asked again.
+/// The header that says when the origin accepts the next request.
 enum RetryAfter {
-  /// Beyond this nobody waits; sums with it still fit.
+  /// Longer delays are cut to a year, so that sums with them fit.
   private static let longest: Int64 = 366 * 86_400
 
   /// Reads seconds, or a date, which counts from `now` (seconds since 1970).

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Opens the sockets of one exchange, to those addresses that the rule permits.
-struct AddressGate {
+/// Opens the sockets of one exchange, but only to addresses that the rule permits.
+struct AddressFilter {
   let rule: AddressRule
-  /// An earlier hop of the transfer was to a public address.
+  /// Whether an earlier hop of the transfer was to a public address.
   let afterPublic: Bool
-  /// What a socket leads to is the proxy, which the operator chose; where it leads on, it knows.
+  /// Whether sockets lead to a proxy, which the operator chose and which does not reveal its target.
   let isProxied: Bool
 
   /// The last address that was refused.
@@ -13,7 +13,7 @@ struct AddressGate {
   /// The address that the request went to; unknown behind a proxy.
   private(set) var connected: IPAddress?
   private(set) var opened = 0
-  /// Set when there was no descriptor or memory for a socket.
+  /// The error when there was no descriptor or memory for a socket.
   private(set) var shortage: CInt?
 
   init(rule: AddressRule, afterPublic: Bool, isProxied: Bool) {
@@ -22,7 +22,7 @@ struct AddressGate {
     self.isProxied = isProxied
   }
 
-  /// A new socket for the address, or nil, and the next address of the host is tried.
+  /// A new socket for the address; after nil curl tries the next address of the host.
   mutating func open(_ address: IPAddress?, family: CInt, type: CInt, protocol: CInt) -> CInt? {
     guard admits(address) else { return nil }
     let number = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), `protocol`)
@@ -34,15 +34,15 @@ struct AddressGate {
     return number
   }
 
-  /// Looks again at the address that the request is about to go to: a connection that was kept
-  /// from another transfer was opened under that transfer's circumstances.
+  /// Checks the address again just before the request: a connection kept from another transfer was
+  /// opened under the rules of that transfer.
   mutating func mayRequest(from address: IPAddress?) -> Bool {
     guard admits(address) else { return false }
     if !isProxied { connected = address }
     return true
   }
 
-  /// An address that cannot be read is none that can be permitted.
+  /// An address that cannot be read is refused.
   private mutating func admits(_ address: IPAddress?) -> Bool {
     if isProxied { return true }
     guard let address else { return false }

@@ -2,28 +2,28 @@ import ImgdTestSupport
 
 @testable import ImgdTransfer
 
-/// A thousand bytes that break off after six hundred, at an origin that can go on.
-enum Broken {
+/// The headers of a body of a thousand bytes that breaks off after six hundred, and can be continued.
+enum BrokenBody {
   static let tag = "\"1\""
   static let headers = [("ETag", tag), ("Accept-Ranges", "bytes")]
 }
 
 extension OriginAnswer {
-  static var broken: OriginAnswer { .cut(sample(1_000), after: 600, headers: Broken.headers) }
+  static var broken: OriginAnswer { .cut(sample(1_000), after: 600, headers: BrokenBody.headers) }
 
-  /// The whole, or what is missing of it.
-  static var whole: OriginAnswer { .ranged(sample(1_000), tag: Broken.tag) }
+  /// The whole body, or the requested range.
+  static var whole: OriginAnswer { .ranged(sample(1_000), tag: BrokenBody.tag) }
 }
 
 extension OriginServer {
-  /// The ranges that a path was asked for; nil where it was asked for whole.
+  /// The `Range` of each request for a path; nil for the whole.
   func ranges(_ path: String) -> [String?] {
     requests(path).map { $0.header("range") }
   }
 }
 
 extension TransferBench {
-  /// What the heads of a transfer announced.
+  /// The lengths in the `headers` events of a transfer.
   func heads(of serial: UInt64) -> [Int?] {
     events(of: serial).compactMap { event in
       if case .headers(_, let expected) = event { .some(expected) } else { nil }

@@ -1,12 +1,12 @@
 internal import CCurl
 internal import ImgdSystem
 
-/// The inside of the engine: everything that lives on the transfer thread.
-final class TransferDesk {
-  /// Handles hold buffers: a burst of transfers must not leave its memory behind.
+/// The transfers under way, by serial, with the state that they share on the transfer thread.
+final class TransferTable {
+  /// Handles hold buffers, which a burst of transfers must not leave behind.
   private static let mostIdleHandles = 16
 
-  // The loop is the thread's, and holds the mailbox that holds this desk.
+  // The thread owns the loop, which owns the mailbox, which owns this table.
   unowned let loop: EventLoop
   let multi: CurlMulti
   let report: (TransferEvent) -> Void
@@ -40,7 +40,7 @@ final class TransferDesk {
 
   private func begin(_ order: TransferOrder) {
     precondition(transfers[order.serial] == nil, "a serial names one transfer")
-    let transfer = Transfer(order, settings: settings, desk: self)
+    let transfer = Transfer(order, settings: settings, table: self)
     transfers[order.serial] = transfer
     transfer.begin()
   }
@@ -59,7 +59,7 @@ final class TransferDesk {
     loop.stop()
   }
 
-  /// The last word on a transfer.
+  /// Removes a transfer and reports its outcome, as its last event.
   func ended(_ transfer: Transfer, _ outcome: TransferOutcome) {
     transfers[transfer.order.serial] = nil
     report(.finished(serial: transfer.order.serial, outcome))

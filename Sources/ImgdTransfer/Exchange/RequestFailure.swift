@@ -1,23 +1,29 @@
 internal import CCurl
 internal import ImgdSystem
 
-extension Exchange {
-  /// What curl's code means for a request that has no answer yet.
-  func failureBeforeHead(_ code: CURLcode) -> TransferFailure {
-    if let shortage = gate.shortage {
+/// Explains why a request has no answer, from curl's code and the addresses that were tried.
+struct RequestFailure {
+  let request: ExchangeRequest
+  let addresses: AddressFilter
+  let code: CURLcode
+  /// curl's own description of its error, which says more than the code; may be empty.
+  let complaint: String
+
+  var failure: TransferFailure {
+    if let shortage = addresses.shortage {
       return TransferFailure(.unavailable, SystemFailure("socket", errno: shortage).description)
     }
-    if gate.refused != nil, gate.opened == 0 { return blockedAddress }
+    if addresses.refused != nil, addresses.opened == 0 { return blockedAddress }
     switch code {
     case CURLE_OK:
-      // curl is content with a head that has no end.
+      // curl reports success for a head that has no end.
       return connect(CURLE_GOT_NOTHING, isTransient: true)
     case CURLE_URL_MALFORMAT:
-      return TransferFailure(.badURL, "the URL of \(host) cannot be asked: \(reason(code))")
+      return TransferFailure(.badURL, "the URL of \(host) cannot be requested: \(reason)")
     case CURLE_COULDNT_RESOLVE_HOST:
       return TransferFailure(.dns, "the name \(host) has no address")
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return TransferFailure(.dns, "the name of the proxy has no address: \(reason(code))")
+      return TransferFailure(.dns, "the name of the proxy has no address: \(reason)")
     case CURLE_OPERATION_TIMEDOUT:
       let limit = request.settings.connectTimeout
       return TransferFailure(.timeout(.connect), "no connection to \(host) within \(limit)")
@@ -26,41 +32,39 @@ extension Exchange {
     case CURLE_SSL_CACERT_BADFILE:
       let file = request.settings.caFile
       return TransferFailure(
-        .tls, "no trust in anybody: imgd cannot read certificates from \(file)")
+        .tls, "no origin can be verified: imgd cannot read certificates from \(file)")
     case _ where code.isAboutTLS:
-      return TransferFailure(.tls, "no trust in \(host): \(reason(code))")
+      return TransferFailure(.tls, "no trusted connection to \(host): \(reason)")
     case _ where code.isAboutConnection:
       return connect(code, isTransient: true)
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
       CURLE_PROXY:
       return connect(code, isTransient: false)
     default:
-      return TransferFailure(.internal, "asking \(host) failed: \(reason(code))")
+      return TransferFailure(.internal, "the request to \(host) failed: \(reason)")
     }
   }
 
   var blockedAddress: TransferFailure {
-    let address = gate.refused?.description ?? "unknown"
-    let why = request.afterPublic ? "after a redirect from a public one may not" : "may not"
+    let address = addresses.refused?.description ?? "unknown"
+    let when = request.afterPublic ? " after a redirect from a public one" : ""
     var failure = TransferFailure(
-      .blockedAddress, "\(host) is at \(address), an address that \(why) be asked")
+      .blockedAddress, "\(host) is at \(address), an address that imgd may not connect to\(when)")
     failure.address = address
     return failure
   }
 
   private func connect(_ code: CURLcode, isTransient: Bool) -> TransferFailure {
-    var failure = TransferFailure(.connect, "no answer from \(host): \(reason(code))")
-    failure.address = gate.connected?.description
+    var failure = TransferFailure(.connect, "no answer from \(host): \(reason)")
+    failure.address = addresses.connected?.description
     failure.isTransient = isTransient
     return failure
   }
 
   private var host: String { request.url.host }
 
-  /// curl's own words, which name more than its code does.
-  private func reason(_ code: CURLcode) -> String {
-    let complaint = easy.complaint
-    return complaint.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : complaint
+  private var reason: String {
+    complaint.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : complaint
   }
 }
 
@@ -77,7 +81,7 @@ extension CURLcode {
     }
   }
 
-  /// Refused, reset or ended before a byte of the answer: another attempt may do better.
+  /// Refused, reset or ended before a byte of the answer: another attempt may succeed.
   fileprivate var isAboutConnection: Bool {
     switch self {
     case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING,

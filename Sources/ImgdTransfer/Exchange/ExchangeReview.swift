@@ -1,36 +1,29 @@
 internal import CCurl
 internal import ImgdSystem
 
-/// What has become of an exchange, before anybody decides what to do about it.
-enum ExchangeVerdict {
-  case received
-  /// 304: what the order was conditional on still holds.
-  case confirmed
-  case redirected(to: String)
-  /// The body is not encoded in the way in which it is labelled, or in one that nobody knows.
-  case undecodable
-  /// A kept connection leads where this transfer may not go; a new one may lead elsewhere.
-  case keptConnectionRefused
-  /// What was to be continued cannot be: it has to be asked for whole.
-  case notContinued
-  case failed(TransferFailure)
+/// Decides from the facts of a finished exchange how it went.
+struct ExchangeReview {
+  let request: ExchangeRequest
+  let addresses: AddressFilter
+  let code: CURLcode
+  /// curl's own description of its error.
+  let complaint: String
+  let stop: Exchange.Stop?
+  let head: HeadCollector
+  /// The bytes of the body so far, those of earlier exchanges included.
+  let received: Int
+  let resumedFrom: Int
+  let expected: Int?
+  let maxBytes: Int
+  /// Whether an earlier body was to be continued and no body has arrived.
+  let isContinuing: Bool
 
-  /// Whether a part of the body may be left that is worth continuing.
-  var leavesPartial: Bool {
-    switch self {
-    case .keptConnectionRefused, .failed: true
-    case .received, .confirmed, .redirected, .undecodable, .notContinued: false
-    }
-  }
-}
-
-extension Exchange {
-  func verdict(_ code: CURLcode, isConditional: Bool) -> ExchangeVerdict {
+  func verdict(isConditional: Bool) -> ExchangeVerdict {
     if let stop, let verdict = verdict(on: stop) { return verdict }
-    guard head.isComplete else { return .failed(failureBeforeHead(code)) }
-    guard isWanted else { return verdictOnStatus(isConditional: isConditional) }
+    guard head.isComplete else { return .failed(requestFailure.failure) }
+    guard head.isSuccess else { return verdictOnStatus(isConditional: isConditional) }
     switch code {
-    // An origin may send less of a range than was asked for.
+    // An origin may send less of a range than was requested.
     case CURLE_OK where resumedFrom > 0 && received < expected ?? 0: return .failed(truncated)
     case CURLE_OK: return received > 0 && hasContent ? .received : .failed(emptyBody)
     case CURLE_BAD_CONTENT_ENCODING where request.decodes: return .undecodable
@@ -44,22 +37,25 @@ extension Exchange {
   /// 204 and 205 have no content by definition.
   private var hasContent: Bool { head.status != 204 && head.status != 205 }
 
-  // MARK: Stopped by us
+  private var requestFailure: RequestFailure {
+    RequestFailure(request: request, addresses: addresses, code: code, complaint: complaint)
+  }
 
-  /// nil when the response counts as if it had come to its end: what is missing is a body that
-  /// nobody wants.
-  private func verdict(on stop: Stop) -> ExchangeVerdict? {
+  // MARK: Stopped by imgd
+
+  /// nil when the response counts as complete: only a body that is not used is missing.
+  private func verdict(on stop: Exchange.Stop) -> ExchangeVerdict? {
     switch stop {
     case .announcedTooLong(let length): return .failed(tooLarge(announced: length))
     case .grewTooLong: return .failed(tooLarge(announced: expected))
     case .skippedEnough: return nil
     case .doesNotFit: return .notContinued
-    case .refusedAddress where gate.opened == 0 && !request.avoidsKeptConnections:
+    case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections:
       return .keptConnectionRefused
-    case .refusedAddress: return .failed(blockedAddress)
+    case .refusedAddress: return .failed(requestFailure.blockedAddress)
     case .noRoom(let failure):
       return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
-    case .idle: return head.isComplete && !isWanted ? nil : .failed(idle)
+    case .idle: return head.isComplete && !head.isSuccess ? nil : .failed(idle)
     }
   }
 
@@ -81,7 +77,7 @@ extension Exchange {
     return failure
   }
 
-  // MARK: Answered by the origin
+  // MARK: Answered with another status
 
   private func verdictOnStatus(isConditional: Bool) -> ExchangeVerdict {
     switch head.status {
@@ -90,7 +86,7 @@ extension Exchange {
       return .redirected(to: location)
     case 304 where isConditional:
       return .confirmed
-    case 416 where partial != nil:
+    case 416 where isContinuing:
       return .notContinued
     default: break
     }
@@ -100,12 +96,9 @@ extension Exchange {
   private var status: TransferFailure {
     var failure = TransferFailure(.httpStatus, "\(host) answers with status \(head.status)")
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
-    failure.isTransient = isStatusTransient
+    failure.isTransient = head.isTransient
     return failure
   }
-
-  /// Whether the status speaks of the moment, and not of what was asked for.
-  var isStatusTransient: Bool { [408, 429, 500, 502, 503, 504].contains(head.status) }
 
   private var emptyBody: TransferFailure {
     TransferFailure(.emptyBody, "\(host) answers with status \(head.status) and no content")
