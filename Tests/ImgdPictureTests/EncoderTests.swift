@@ -4,14 +4,16 @@ import Testing
 
 /// What libavif, libheif, libwebp, Pillow, libjxl and OpenJPEG wrote for a picture of one colour,
 /// 37 pixels wide and 21 high, so that reader and generator are not only right about each other.
-@Suite("Bytes from real encoders") struct EncoderTests {
-  @Test("are measured as their own decoders measure them", arguments: samples)
-  func measured(_ sample: Gallery.Exhibit) {
+@Suite struct EncoderTests {
+  @Test(arguments: samples)
+  func `bytes from real encoders are measured as their own decoders measure them`(
+    _ sample: Gallery.Exhibit
+  ) {
     #expect(verdict(sample.bytes) == sample.line)
   }
 
-  @Test("can be cut anywhere", arguments: samples)
-  func cut(_ sample: Gallery.Exhibit) {
+  @Test(arguments: samples)
+  func `bytes from real encoders can be cut anywhere`(_ sample: Gallery.Exhibit) {
     for length in 0..<sample.bytes.count {
       #expect(!verdict(Array(sample.bytes.prefix(length))).isEmpty)
     }

@@ -1,7 +1,7 @@
-/// Names what servers send in place of pictures, as far as a glance tells.
-enum Impostor {
-  /// Bytes that a text is judged by.
-  private static let glance = 256
+/// Guesses from the first bytes what a body is that is no picture.
+enum ContentSniffer {
+  /// The bytes of a text that are looked at.
+  private static let textLimit = 256
 
   static func description(of bytes: Span<UInt8>) -> String {
     guard !bytes.isEmpty else { return "empty" }
@@ -23,7 +23,7 @@ enum Impostor {
   }
 
   private static func text(_ bytes: Span<UInt8>) -> String? {
-    let start = Start(bytes, limit: glance)
+    let start = Start(bytes, limit: textLimit)
     guard start.isText else { return nil }
     let markup = [
       ("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<svg", "an SVG drawing"),
@@ -36,10 +36,10 @@ enum Impostor {
     return tags.contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
   }
 
-  /// The first bytes in lower case, without a byte order mark and blanks in front.
+  /// The first bytes in lower case, without a leading byte order mark and blanks.
   private struct Start {
     let text: String
-    /// Whether it is UTF-8 without the control characters that texts do not have.
+    /// Whether it is UTF-8 without control characters.
     let isText: Bool
 
     init(_ bytes: Span<UInt8>, limit: Int) {

@@ -1,12 +1,12 @@
-/// Which end of a number comes first in a file.
+/// The byte order of numbers in a file.
 enum ByteOrder {
   case big, little
 }
 
-/// Numbers read out of untrusted bytes: what lies outside is nil, never a trap.
+/// Numbers read from untrusted bytes: an offset outside gives nil, never a trap.
 ///
-/// Numbers of up to 32 bits come as `Int`, so adding one to an offset inside the bytes cannot
-/// overflow; a 64-bit number comes only when it fits, and must be compared before it is added.
+/// Numbers of up to 32 bits are returned as `Int`, so adding one to an offset inside the bytes cannot
+/// overflow; a 64-bit number is returned only if it fits, and must be compared before it is added.
 extension Span<UInt8> {
   func byte(at offset: Int) -> Int? {
     guard offset >= 0, offset < count else { return nil }
@@ -70,7 +70,7 @@ extension Span<UInt8> {
   }
 }
 
-/// The four letters with which chunks, boxes and brands name themselves.
+/// The four-letter name of a chunk, box or brand.
 struct FourCC: Equatable, Sendable {
   let code: Int
 
@@ -82,7 +82,7 @@ struct FourCC: Equatable, Sendable {
     code = Int(a.value) << 24 | Int(b.value) << 16 | Int(c.value) << 8 | Int(d.value)
   }
 
-  /// The letters for a message, with a dot for what is none.
+  /// The letters for a message, with dots for unprintable bytes.
   var text: String {
     let letters = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
     return String(decoding: letters.map { (0x20..<0x7F).contains($0) ? $0 : 0x2E }, as: UTF8.self)
