@@ -1,11 +1,11 @@
 private import CBench
 
-/// What the figures were measured on: without it a record is worth nothing.
-struct Machine {
+/// The machine and the programs that the figures belong to.
+struct MachineFacts {
   private let facts: [(name: String, value: String)]
 
-  static func describe(_ options: Options) -> Machine {
-    Machine(facts: [
+  static func describe(_ options: Options) -> MachineFacts {
+    MachineFacts(facts: [
       ("processor", processor),
       ("processors", "\(bench_processors())"),
       ("kernel", first(File.text("/proc/sys/kernel/osrelease"))),
@@ -35,7 +35,7 @@ struct Machine {
     return String(model.drop { $0 != ":" }.dropFirst(2))
   }
 
-  /// The first line of what a program says about itself.
+  /// The first line of a program's version output.
   private static func answer(_ words: [String]) -> String {
     guard Child.exists(words[0]) else { return "missing" }
     let log = "/tmp/imgd-bench-version"

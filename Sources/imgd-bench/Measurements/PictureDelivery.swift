@@ -1,9 +1,9 @@
-/// A picture into the client's hands: a descriptor from the daemon, the bytes from the others.
+/// The delivery of a picture to the client: a descriptor from the daemon, the bytes from the others.
 ///
-/// The descriptor is measured by fstat and closed. A second figure also maps it and reads one byte
-/// of every page, which is what a client pays that looks at the whole picture; the others' bytes
-/// land in one warm buffer, which is the best that can happen to them.
-enum Pictures {
+/// The client calls fstat on the descriptor and closes it. A second figure also maps it and reads one
+/// byte of every page, which is the cost of reading the whole picture; the others' bytes arrive in one
+/// warm buffer, which is their best case.
+enum PictureDelivery {
   private static let sizes = [("28 kB", 28_000, 2.0), ("2 MB", 2_000_000, 20.0)]
 
   static func run(_ bench: Bench) throws(BenchFailure) {

@@ -1,19 +1,19 @@
 // The bench: imgd against its peers, in the same run, on the same machine.
 //
-// A time says something about a machine; a ratio says something about a program. So nothing is
-// printed without what it was compared to: a peer that does the same work, or the floor, a C loop
-// that does no work but the kernel's. All of them are driven by the same load, written in C so that
-// it costs less than any server. Servers run on one processor and the load on another, and
-// contenders take turns (A B C A B C …), so that a change in the machine's mood meets all of them;
-// a ratio is the median of the ratios of the rounds, and its spread is printed beside it.
+// A time depends on the machine, a ratio on the program. So every figure is printed with the figure
+// that it is compared to: that of a peer that does the same work, or of the floor, a C loop that does
+// no work but the kernel's. All of them are driven by the same load, written in C so that it costs
+// less than any server. Servers run on one processor and the load on another, and contenders take
+// turns (A B C A B C …), so that changing load of the machine affects all of them; a ratio is the
+// median of the ratios of the rounds, and its spread is printed beside it.
 //
-// Each measurement is one type in Measurements/ and one line in `Measurement.all`. The peers are
-// started by the bench itself, in a directory of its own, and end with it.
+// Each measurement is one type in Measurements/ and one line in `Measurement.all`. The bench starts
+// the peers itself, in a directory of its own, and ends them.
 
 import Glibc
 
 @main
-struct Main {
+struct BenchMain {
   static func main() {
     do throws(BenchFailure) {
       let words = Array(CommandLine.arguments.dropFirst())

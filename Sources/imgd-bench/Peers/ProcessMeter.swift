@@ -1,7 +1,7 @@
 private import CBench
 
-/// What the kernel knows about a process.
-struct ProcessFacts {
+/// Reads the kernel's figures of a process.
+struct ProcessMeter {
   let pid: Int32
 
   init(_ child: Child) {
@@ -20,7 +20,7 @@ struct ProcessFacts {
     }
   }
 
-  /// How often its threads went to sleep of their own will, and so were woken.
+  /// The voluntary context switches of its threads, each followed by a wake-up.
   var sleeps: Int {
     get throws(BenchFailure) {
       try Int(

@@ -3,7 +3,7 @@ import ImgctlCommands
 import ImgdSystem
 
 @main
-struct Main {
+struct ImgctlMain {
   static func main() {
     endOnInterrupt()
     let outcome = Program.run(
@@ -11,9 +11,9 @@ struct Main {
     exit(outcome.rawValue)
   }
 
-  /// The daemon cancels what a connection asked for when it closes, and the end closes it.
+  /// Exiting closes the connection, and the daemon then cancels its fetches.
   private static func endOnInterrupt() {
-    // Only what may be called in a signal handler is called.
+    // `_exit` may be called in a signal handler.
     _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
   }
 }

@@ -1,11 +1,11 @@
-/// A program that takes a list of URLs and fills a directory, 16 at a time where it can.
-struct Downloader {
+/// A program that downloads a list of URLs into a directory, 16 at a time if it can.
+struct DownloadTool {
   let name: String
   private let recipe: @Sendable (_ list: String, _ directory: String) -> [String]
-  /// The list in the program's own form.
+  /// The list in the program's format.
   private let list: @Sendable (_ urls: [String], _ directory: String) -> String
 
-  static let curl = Downloader(
+  static let curl = DownloadTool(
     name: "curl",
     recipe: { list, _ in
       ["curl", "--silent", "--parallel", "--parallel-max", "16", "--config", list]
@@ -16,13 +16,13 @@ struct Downloader {
       }.joined()
     })
 
-  static let aria2c = Downloader(
+  static let aria2c = DownloadTool(
     name: "aria2c",
     recipe: { list, directory in
       ["aria2c", "--no-conf", "--quiet", "-j16", "-x1", "-i", list, "-d", directory]
     }, list: plain)
 
-  static let wget = Downloader(
+  static let wget = DownloadTool(
     name: "wget",
     recipe: { list, directory in ["wget", "-q", "-i", list, "-P", directory] }, list: plain)
 
@@ -30,7 +30,7 @@ struct Downloader {
     urls.joined(separator: "\n")
   }
 
-  /// The seconds that it takes; what it leaves is counted before it is believed.
+  /// Downloads the URLs, checks the number of files, and returns the seconds.
   func run(_ bench: Bench, _ urls: [String]) throws(BenchFailure) -> Double {
     guard Child.exists(name) else { throw .unavailable("\(name) is missing") }
     let directory = try bench.directory(name)

@@ -1,11 +1,13 @@
-/// Tells each row as it is measured, and keeps all of them for the record.
-final class Report {
-  private let machine: Machine
+import Glibc
+
+/// Prints each row as it is measured, and keeps all of them for the record.
+final class BenchReport {
+  private let machine: MachineFacts
   private var rows: [(measurement: String, row: Row)] = []
   private var missing: [String] = []
   private var measurement = ""
 
-  init(_ machine: Machine) {
+  init(_ machine: MachineFacts) {
     self.machine = machine
   }
 
@@ -28,7 +30,7 @@ final class Report {
         row.ratios.spread, row.budget?.text ?? "", row.verdict))
   }
 
-  /// Names what could not be measured: nothing is left out in silence.
+  /// Prints a measurement that was not possible: nothing is left out silently.
   func miss(_ what: String, _ why: String) {
     missing.append("\(measurement): \(what): \(why)")
     Output.say("  \(what): not measured: \(why)")
@@ -54,14 +56,14 @@ final class Report {
     ].joined()
   }
 
-  /// To a width in characters; what is longer keeps one space behind it.
+  /// Pads to a width in characters; a longer text gets one space.
   private static func padded(_ text: String, _ width: Int, toRight: Bool = false) -> String {
     let space = String(repeating: " ", count: max(1, width - text.count))
     guard text.count < width else { return text + " " }
     return toRight ? space + text : text + space
   }
 
-  /// One JSON object with everything that was measured.
+  /// One JSON object with all figures.
   var record: String {
     let figures = rows.map { Self.json($0.measurement, $0.row) }.joined(separator: ",\n  ")
     let missing = missing.map(quoted).joined(separator: ", ")
@@ -83,6 +85,19 @@ final class Report {
 
   private static func number(_ value: Double) -> String {
     value.isFinite ? "\(value)" : "null"
+  }
+}
+
+/// Standard output and error, written line by line and unbuffered.
+enum Output {
+  static func say(_ line: String) { put(line, 1) }
+
+  static func complain(_ line: String) { put(line, 2) }
+
+  private static func put(_ line: String, _ descriptor: CInt) {
+    let bytes = Array((line + "\n").utf8)
+    // Errors are ignored: a closed terminal needs no report.
+    _ = unsafe write(descriptor, bytes, bytes.count)
   }
 }
 
