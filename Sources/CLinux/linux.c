@@ -185,7 +185,7 @@ ssize_t linux_send(int socket, const void *bytes, size_t count, int fd) {
 }
 
 ssize_t linux_receive(int socket, void *bytes, size_t capacity) {
-  // Without a control buffer the kernel closes whatever descriptors were attached.
+  // Without a control buffer the kernel closes attached descriptors.
   return recv(socket, bytes, capacity, MSG_DONTWAIT);
 }
 

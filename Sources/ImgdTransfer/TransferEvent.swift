@@ -11,7 +11,7 @@ package enum TransferEvent: Sendable {
   case finished(serial: UInt64, TransferOutcome)
 }
 
-/// How a transfer ended.
+/// The result of a transfer.
 package enum TransferOutcome: Sendable {
   case received(TransferResult)
   case failed(TransferFailure)
@@ -22,9 +22,9 @@ package struct TransferResult: Sendable {
   /// The body, decoded; empty when the origin confirmed what the order was conditional on (304).
   package let payload: Payload
   package let head: ResponseHead
-  /// How many attempts failed before.
+  /// The number of failed attempts before.
   package let retries: Int
-  /// How many bytes of the body the last attempt continued from; 0 when it began from the start.
+  /// The bytes that the last attempt continued from; 0 when it began from the start.
   package let resumedFrom: Int
 
   /// The size of the body, decoded.

@@ -13,7 +13,7 @@ import Glibc
 // Lines come out through a closure and not as return values, because a borrowed span may not
 // leave a method. The closure must not touch the framer.
 
-/// Cuts a stream of bytes into lines, whatever the pieces it comes in.
+/// Cuts a stream of bytes into lines, for any division into chunks.
 package struct LineFramer: Sendable {
   /// A result of the framer; its bytes are valid only during the call.
   package enum Finding: ~Escapable {

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 @Suite struct BitmapTests {
-  /// A bitmap's header with these bytes as width and height.
+  /// A bitmap header with these bytes as width and height.
   private func bmp(_ width: [UInt8], _ height: [UInt8]) -> [UInt8] {
     Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40, 0, 0, 0] + width + height
   }

@@ -16,7 +16,7 @@ import Testing
 
   @Test(
     arguments: [
-      // The width by each of the seven ratios, then by a number of its own.
+      // The width as each of the seven ratios, then as a number.
       ([0x4F, 0x40], "64x64"),
       ([0xDF, 0x41, 0x42, 0x71, 0x21], "256x128"),
       ([0x18, 0x23], "120x100"),

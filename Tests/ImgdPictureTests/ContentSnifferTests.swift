@@ -42,8 +42,8 @@ import Testing
     #expect(verdict(TestPicture.fileType(brands) + TestPicture.box("moov", [])) == reason)
   }
 
-  @Test(arguments: Gallery.all)
-  func `a signature alone is no picture`(_ exhibit: Gallery.Exhibit) {
-    #expect(verdict(Array(exhibit.bytes.prefix(4))) != exhibit.line)
+  @Test(arguments: SamplePictures.all)
+  func `a signature alone is no picture`(_ sample: SamplePictures.Sample) {
+    #expect(verdict(Array(sample.bytes.prefix(4))) != sample.line)
   }
 }

@@ -31,9 +31,9 @@ import Testing
       ])
   }
 
-  @Test(arguments: Gallery.all)
-  func `every generated picture is recognised`(_ exhibit: Gallery.Exhibit) {
-    #expect(verdict(exhibit.bytes) == exhibit.line)
+  @Test(arguments: SamplePictures.all)
+  func `every generated picture is recognised`(_ sample: SamplePictures.Sample) {
+    #expect(verdict(sample.bytes) == sample.line)
   }
 
   @Test(arguments: [700, 28_000, 200_001])

@@ -15,7 +15,7 @@ import Testing
 
   @Test(arguments: 0...7)
   func `colour tables of every size are skipped`(_ size: Int) {
-    // A table full of trailers would end a walk that read it.
+    // A colour table full of trailers would end a walk that did not skip it.
     let table = [UInt8](repeating: 0x3B, count: 3 << (size + 1))
     var screen = Self.screen
     screen[10] = 0x80 | UInt8(size)

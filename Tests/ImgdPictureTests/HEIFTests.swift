@@ -8,7 +8,7 @@ import Testing
       ([], 1), ([.mirror(1)], 2), ([.rotate(2)], 3), ([.mirror(0)], 4),
       ([.rotate(1), .mirror(0)], 5), ([.rotate(3)], 6), ([.rotate(3), .mirror(0)], 7),
       ([.rotate(1)], 8),
-      // Two that encoders write, read back by a decoder as 7.
+      // Two combinations of real encoders, which a decoder reads as 7.
       ([.rotate(1), .mirror(1)], 7), ([.mirror(0), .rotate(1)], 7),
       ([.mirror(0), .mirror(1)], 3), ([.rotate(1), .rotate(3)], 1),
       ([.mirror(1), .rotate(1), .mirror(1)], 6),

@@ -2,12 +2,12 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-/// None of these must trap; what is answered matters only where it says so.
+/// None of these may trap; the result matters only where it is stated.
 @Suite struct HostileTests {
-  @Test(arguments: Gallery.all)
-  func `every picture cut at every byte is answered`(_ exhibit: Gallery.Exhibit) {
-    for length in 0..<exhibit.bytes.count {
-      let answer = verdict(Array(exhibit.bytes.prefix(length)))
+  @Test(arguments: SamplePictures.all)
+  func `every picture cut at every byte is answered`(_ sample: SamplePictures.Sample) {
+    for length in 0..<sample.bytes.count {
+      let answer = verdict(Array(sample.bytes.prefix(length)))
       #expect(!answer.isEmpty)
     }
   }
@@ -16,7 +16,7 @@ import Testing
   func `2,500 mutations are answered`(_ seed: UInt64) {
     var noise = Noise(seed: seed)
     for round in 0..<2_500 {
-      var bytes = Gallery.all[round % Gallery.all.count].bytes
+      var bytes = SamplePictures.all[round % SamplePictures.all.count].bytes
       for _ in 0..<Int.random(in: 1...6, using: &noise) { mutate(&bytes, &noise) }
       let answer = try? PictureProbe.recognise(bytes.span)
       #expect(answer.map { $0.width > 0 && $0.height > 0 && $0.frames > 0 } ?? true)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// Headers are where it hurts, so most changes are made in the first bytes.
+  /// Most changes are made in the first bytes, the headers.
   private func mutate(_ bytes: inout [UInt8], _ noise: inout Noise) {
     guard bytes.count > 1 else { return }
     let reach = Bool.random(using: &noise) ? min(bytes.count, 160) : bytes.count
@@ -39,11 +39,11 @@ import Testing
     }
   }
 
-  @Test(arguments: Gallery.all)
-  func `noise after every signature is answered`(_ exhibit: Gallery.Exhibit) {
-    var noise = Noise(seed: UInt64(exhibit.bytes.count))
+  @Test(arguments: SamplePictures.all)
+  func `noise after every signature is answered`(_ sample: SamplePictures.Sample) {
+    var noise = Noise(seed: UInt64(sample.bytes.count))
     for length in 2..<64 {
-      #expect(!verdict(Array(exhibit.bytes.prefix(length)) + noise.bytes(400)).isEmpty)
+      #expect(!verdict(Array(sample.bytes.prefix(length)) + noise.bytes(400)).isEmpty)
     }
   }
 

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 @Suite struct TIFFTests {
-  /// A directory at 8 with width 3 and height 4 as short numbers, then the next one's place.
+  /// A directory at 8 with width 3 and height 4 as short numbers, then the offset of the next one.
   private func tiff(next: [UInt8]) -> [UInt8] {
     Array("II".utf8) + [42, 0, 8, 0, 0, 0, 2, 0]
       + [0, 1, 3, 0, 1, 0, 0, 0, 3, 0, 0, 0]

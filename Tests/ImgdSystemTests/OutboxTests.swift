@@ -9,7 +9,7 @@ import Testing
     (0..<length).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }
   }
 
-  /// A descriptor that can be recognised by its size on the other side.
+  /// A descriptor whose file size identifies it at the other end.
   private func file(_ size: Int) -> FileDescriptor {
     let number = open("/tmp", O_RDWR | 0o20_200_000, 0o600)  // O_TMPFILE
     ftruncate(number, off_t(size))
@@ -126,7 +126,7 @@ import Testing
     #expect(blocked > 10, "the writes were short")
   }
 
-  /// A reader that takes everything but the last few bytes, for a long time.
+  /// A reader that leaves the last few bytes each time.
   @Test func `an outbox does not grow when the reader always leaves a rest`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     var outbox = Outbox()

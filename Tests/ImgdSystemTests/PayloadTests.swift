@@ -10,7 +10,7 @@ import Testing
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 8) }
   }
 
-  /// What the writer makes of `bytes` that arrive in two pieces.
+  /// The payload of `bytes` that arrive in two parts.
   private func written(_ bytes: [UInt8], cutAt cut: Int) throws -> Payload {
     var writer = PayloadWriter()
     try bytes[..<cut].withUnsafeBytes { try writer.append($0) }
@@ -120,7 +120,7 @@ import Testing
     #expect(ftruncate(file.number, 0) == -1)
     let mapped = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0)
     #expect(mapped == MAP_FAILED && errno == EACCES)
-    // Who opens it for writing through /proc meets the seals: SEAL, SHRINK, GROW, WRITE.
+    // Opening it for writing through /proc is possible, but the seals hold: SEAL, SHRINK, GROW, WRITE.
     #expect(fcntl(file.number, 1_034) == 0b1111)
     let writable = FileDescriptor(owning: open("/proc/self/fd/\(file.number)", O_RDWR))
     #expect(write(writable.number, [0], 1) == -1 && errno == EPERM)
@@ -147,7 +147,7 @@ import Testing
     #expect(large.cost == 5 * 4_096 + 1_024)
   }
 
-  /// Arrays grow by doubling; what a payload keeps for good must not.
+  /// Arrays grow by doubling; a payload must not keep the spare capacity.
   @Test func `a payload keeps no spare capacity`() throws {
     var writer = PayloadWriter()
     for _ in 0..<110 { try body(100).withUnsafeBytes { try writer.append($0) } }
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  /// Descriptors came free while the body arrived: the whole of it goes to shared memory.
+  /// Descriptors became free while the body arrived: all of it moves to a memfd.
   @Test func `a payload moves to a memfd as soon as there is a descriptor`() async {
     await #expect(processExitsWith: .success) {
       limitDescriptors(to: 3)

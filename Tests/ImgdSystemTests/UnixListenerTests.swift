@@ -64,7 +64,7 @@ import Testing
     #expect(!exists(directory.path + "/a"))
   }
 
-  /// In a process where nobody starts another: that one would hold the lock until it has begun.
+  /// In a process that starts no other: another would hold the lock until it has started.
   @Test func `a second listener is refused while the first exists`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
@@ -82,7 +82,7 @@ import Testing
   @Test func `a live socket without a lock is left alone`() throws {
     let foreign = foreignDaemon(at: path)
     #expect(problem(at: path) == "\(path) is served by another daemon that is running")
-    // A full queue is a sign of life too.
+    // A full queue also shows a live daemon.
     let clients = (0..<8).map { _ in Client(connected(to: path, waiting: false)) }
     #expect(problem(at: path) == "\(path) is served by another daemon that is running")
     #expect(exists(path) && foreign.number >= 0 && clients.count == 8)
@@ -94,7 +94,7 @@ import Testing
     #expect(exists(path) && foreign.number >= 0)
   }
 
-  /// In a process where nobody starts another: that one would listen until it has begun.
+  /// In a process that starts no other: another would hold the socket until it has started.
   @Test func `a stale socket is replaced`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  /// Each at a path of its own: a process that is just being started may hold the lock of the last.
+  /// Each at its own path, because a process that is just being started may hold the previous lock.
   @Test(arguments: ["file", "link", "directory"])
   func `another file at the path is left alone`(kind: String) {
     switch kind {
@@ -152,7 +152,7 @@ import Testing
     #expect(outcome(of: listener) == .nobody)
     let successor = foreignDaemon(at: path)
     listener.close()
-    #expect(exists(path), "that is somebody else's")
+    #expect(exists(path), "it belongs to another")
     #expect(successor.number >= 0)
     #expect(exists(path + ".lock"), "the lock's file stays")
   }
@@ -164,7 +164,7 @@ import Testing
     #expect(outcome(of: listener) == .nobody)
   }
 
-  /// Beyond the limit clients are still taken from the queue, told so, and let go.
+  /// Beyond the limit clients are still accepted, told so, and closed.
   @Test func `a client beyond the limit is accepted with the reserve`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  /// A live daemon must not be taken for dead because there is no descriptor to ask it with.
+  /// A live daemon must not be considered dead for lack of a descriptor to connect with.
   @Test func `a socket is not removed for lack of descriptors`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
@@ -240,7 +240,7 @@ private func problem(at path: String) -> String {
 
 private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// A socket that listens at `path` and knows nothing of the lock.
+/// A socket that listens at `path` without a lock.
 private func foreignDaemon(
   at path: String, _ kind: __socket_type = SOCK_STREAM
 ) -> FileDescriptor {

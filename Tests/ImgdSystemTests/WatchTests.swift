@@ -66,7 +66,7 @@ import Testing
     #expect(heard == 1)
   }
 
-  /// Both are ready in one batch, whichever comes first takes the other's event away.
+  /// Both are ready in one batch; the first handler cancels the other watch.
   @Test func `a watch may cancel another that is ready in the same batch`() throws {
     let pairs = [try SocketPair(), try SocketPair()]
     var watches: [Watch] = []
@@ -99,7 +99,7 @@ import Testing
     #expect(heard == [[.read, .write], .write])
   }
 
-  /// The second event of the batch is for a number that names something new by then.
+  /// The second event of the batch is for a descriptor that is in use again by then.
   @Test func `a watch gets no events of its successor on the same descriptor`() throws {
     let pairs = [try SocketPair(), try SocketPair()]
     let idle = try SocketPair()
@@ -124,7 +124,7 @@ import Testing
     #expect(heard == ["first"])
   }
 
-  /// libcurl may close a socket before it says so; the number may be watched anew by then.
+  /// libcurl may close a socket before it reports that; its number may be watched again by then.
   @Test func `a late cancel does not affect the successor on the same descriptor`() throws {
     let pair = try SocketPair()
     let other = try SocketPair()

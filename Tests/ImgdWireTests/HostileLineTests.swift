@@ -16,7 +16,7 @@ struct HostileLineTests {
       for end in bytes.indices {
         let parsed = RequestParser.parse(bytes.span.extracting(0..<end))
         if case .request = parsed.outcome {
-          // Only what follows the object may be missing.
+          // Only bytes after the object may be missing.
           let last = bytes[..<end].last { $0 > 0x20 }
           #expect(last == UInt8(ascii: "}") && refusal(seed)?.code == .badJSON)
         }

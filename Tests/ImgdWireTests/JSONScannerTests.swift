@@ -29,7 +29,7 @@ struct JSONScannerTests {
     ("{}", [:]), (" { } ", [:]), (#"{"a":1}"#, ["a": 1]), (#"{"":0}"#, ["": 0]),
     (#"{ "a" : [ true , null ] , "b" : { } }"#, ["a": [true, .null], "b": [:]]),
     (#"{"a":{"a":{"a":1}}}"#, ["a": ["a": ["a": 1]]]),
-    // Two spellings that Swift holds to be equal are two keys.
+    // Two spellings that are equal as Swift strings are two keys.
     ("{\"\u{e9}\":1,\"e\u{301}\":2}", ["\u{e9}": 1, "e\u{301}": 2]),
   ]
 
@@ -61,7 +61,7 @@ struct JSONScannerTests {
     (#"[{"b":{"x":1,"y":2,"x":3}}]"#, .otherKey),
   ]
 
-  /// Byte sequences that are no UTF-8, each to be put into a string.
+  /// Byte sequences that are not UTF-8, each inserted into a string.
   static let malformed: [[UInt8]] = [
     [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x80, 0x80],
     [0xE0, 0x9F, 0xBF], [0xE2, 0x82], [0xE2, 0x28, 0xA1], [0xE2, 0x82, 0x28], [0xED, 0xA0, 0x80],

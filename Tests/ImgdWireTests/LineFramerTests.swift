@@ -4,7 +4,7 @@ import Testing
 
 @Suite
 struct LineFramerTests {
-  /// Collects what a framer finds and pauses after every `share` findings.
+  /// Collects a framer's findings and pauses after every `share` of them.
   private struct Reader {
     var framer: LineFramer
     var share = Int.max

@@ -71,10 +71,7 @@ struct ExchangeReview {
 
   private var idle: TransferFailure {
     let limit = request.settings.idleTimeout
-    var failure = TransferFailure(.timeout(.idle), "\(host) has sent nothing for \(limit)")
-    failure.expected = expected
-    failure.received = received
-    return failure
+    return unfinished(.timeout(.idle), "\(host) has sent nothing for \(limit)")
   }
 
   // MARK: Answered with another status
@@ -106,11 +103,16 @@ struct ExchangeReview {
 
   private var truncated: TransferFailure {
     let promised = expected.map { " of \($0)" } ?? ""
-    var failure = TransferFailure(
+    var failure = unfinished(
       .truncated, "the body from \(host) breaks off after \(received)\(promised) bytes")
+    failure.isTransient = true
+    return failure
+  }
+
+  private func unfinished(_ kind: TransferFailure.Kind, _ message: String) -> TransferFailure {
+    var failure = TransferFailure(kind, message)
     failure.expected = expected
     failure.received = received
-    failure.isTransient = true
     return failure
   }
 }

@@ -1,3 +1,7 @@
+internal import CCurl
+import Glibc
+internal import ImgdSystem
+
 /// Collects the head of a response from its lines.
 ///
 /// A connection may carry several heads before a body (100 Continue, 103 Early Hints): a new status
@@ -118,5 +122,22 @@ struct HeadCollector {
 
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+  }
+}
+
+/// The header that says when the origin accepts the next request.
+enum RetryAfter {
+  /// Longer delays are cut to a year, so that sums with them fit.
+  private static let longest: Int64 = 366 * 86_400
+
+  /// Reads seconds, or a date, which counts from `now` (seconds since 1970).
+  static func delay(_ value: String?, now: Int64 = WallClock.seconds) -> Duration? {
+    guard let value, !value.isEmpty else { return nil }
+    if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      return .seconds(min(Int64(value) ?? longest, longest))
+    }
+    let date = unsafe curl_getdate(value, nil)
+    guard date >= 0 else { return nil }
+    return .seconds(min(max(Int64(date) - now, 0), longest))
   }
 }

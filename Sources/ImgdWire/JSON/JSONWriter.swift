@@ -3,7 +3,7 @@
 /// Field names are static strings of the program and are written as they are. The writer does not
 /// check that every container is closed.
 package struct JSONWriter: Sendable {
-  /// What has been written so far.
+  /// The text so far.
   package var bytes: [UInt8]
   private var needsComma = false
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-/// What the disk tier's own tests do not reach: the way without `openat2`, and names in a directory.
+/// Cases that the disk tier's tests do not cover: opening without `openat2`, and names in a directory.
 @Suite final class DirectoryTests {
   private let root: String
   private let directory: Directory
@@ -16,7 +16,7 @@ import Testing
 
   deinit { ImgdTestSupport.TemporaryDirectory.remove(root) }
 
-  /// The first bytes of a file that is opened in each of the two ways, or the error.
+  /// The first bytes of a file opened with and without `openat2`, or the error.
   private func front(_ below: String) -> [Result<[UInt8], Code>] {
     let opened = result { try directory.open(below, for: .reading).front(10) }
     return [opened, result { try directory.openBySteps(below, for: .reading).front(10) }]

@@ -52,7 +52,7 @@ import Testing
     defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
     _ = try watch.add(directory)
     let path = directory + "/file"
-    // Alternately, so that no two events are the same one.
+    // Alternately, because the kernel merges equal events.
     for number in 0..<40_000 { chmod(path, number.isMultiple(of: 2) ? 0o600 : 0o640) }
     try write("other", to: directory + "/other")
     for number in 0..<40_000 {

@@ -27,7 +27,7 @@ package enum TestPicture {
   }
 }
 
-/// Repeatable numbers: the same seed gives the same picture on every machine.
+/// Repeatable noise: the same seed gives the same picture on every machine.
 package struct Noise: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -60,7 +60,7 @@ struct EncryptedTests {
     let missing = try bench { $0.caFile = "/nowhere/ca.pem" }
     let failure = try missing.failure(nginx.url(.good, "/a.png"))
     #expect(failure.kind == .tls)
-    // The daemon is at fault here, and not the origin.
+    // The fault is the daemon's, not the origin's.
     #expect(failure.message.contains("cannot read certificates from /nowhere/ca.pem"))
     #expect(!failure.message.contains("127.0.0.1"))
   }

@@ -6,7 +6,7 @@ import Testing
 struct HeadCollectorTests {
   private func collect(_ text: String) -> HeadCollector {
     var collector = HeadCollector()
-    // As bytes: to Swift the two bytes of a line end are one character.
+    // As bytes, because the two bytes of a line end are one Swift character.
     for line in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast() {
       let bytes = Array(line) + [0x0a]
       _ = collector.take(bytes.span)

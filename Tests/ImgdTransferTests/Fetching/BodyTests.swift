@@ -103,7 +103,7 @@ struct BodyTests {
     for _ in 0..<5 { #expect(try bench.fetch(origin.url("/a")).bytes == sample(9)) }
   }
 
-  /// In a process of its own: others read their environment meanwhile.
+  /// In its own process, because other tests read the environment meanwhile.
   @Test func `a fetch ignores the environment's proxies`() async {
     await #expect(processExitsWith: .success) {
       setenv("http_proxy", "http://127.0.0.1:1", 1)

@@ -77,8 +77,8 @@ struct FailureTests {
   }
 
   @Test func `a refused connection is reported`() throws {
-    let nobody = try DeafPort()
-    let failure = try bench.failure(nobody.url("/a"))
+    let refusing = try DeafPort()
+    let failure = try bench.failure(refusing.url("/a"))
     #expect(failure.kind == .connect)
     #expect(failure.message.contains("127.0.0.1"))
   }
@@ -169,7 +169,7 @@ struct LimitTests {
     let serial = bench.begin(origin.url("/a"), maxBytes: 10, deadline: .milliseconds(1_500))
     bench.engine.adjust(serial: serial, maxBytes: 5_000, deadline: .seconds(15))
     #expect(gate.waitUntilReached())
-    // Another transfer tells when the first deadline would have passed.
+    // Another transfer shows when the first deadline has passed.
     origin.plan("/clock", .silence)
     let later = try bench.failure(origin.url("/clock"), deadline: .milliseconds(1_600))
     #expect(later.kind == .timeout(.total))
@@ -180,7 +180,7 @@ struct LimitTests {
   }
 
   @Test func `limits end an attempt to connect`() throws {
-    // A listener with a full backlog takes no more connections, and says nothing.
+    // A listener with a full backlog accepts no more connections and does not refuse them.
     let full = try FullListener()
     let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
     let failure = try bench.failure("http://127.0.0.1:\(full.port)/a")

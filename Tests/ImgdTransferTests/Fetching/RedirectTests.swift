@@ -123,7 +123,7 @@ struct AddressTests {
     origin.plan("/a", .body(sample(4)))
     let bench = try TransferBench()
     for _ in 0..<5 { _ = try bench.fetch(origin.url("/a")) }
-    // An address that curl did not tell would be taken for a refused one, and asked for anew.
+    // Without the address of the kept connection the request would be refused and repeated.
     #expect(origin.connections == 1)
   }
 

@@ -69,7 +69,7 @@ struct RetryTests {
     let serial = bench.begin(origin.url("/a"))
     #expect(origin.waitForRequests("/a"))
     bench.engine.abort(serial: serial)
-    // What follows is served by the same thread after the abort.
+    // The next transfer is run by the same thread after the abort.
     origin.plan("/b", .status(503))
     _ = try bench.failure(origin.url("/b"))
     #expect(bench.events(of: serial).isEmpty)
@@ -77,7 +77,7 @@ struct RetryTests {
   }
 
   @Test func `attempts are within the deadline of the whole`() throws {
-    // The second pause would be longer than the rest: the last answer counts.
+    // The second pause would exceed the deadline: the last answer is the result.
     let late = OriginAnswer.status(503, headers: [("Retry-After", "15")])
     origin.plan("/a", .status(503), late)
     let failure = try bench.failure(origin.url("/a"), deadline: .seconds(15))
@@ -127,7 +127,7 @@ struct EncodingTests {
   }
 
   @Test func `the limit applies to decoded bytes`() throws {
-    // Without a length only the count of what comes out can tell.
+    // Without a length only the decoded bytes can be counted.
     origin.plan("/a", .chunkedGzip(sample(300_000)))
     #expect(try bench.failure(origin.url("/a"), maxBytes: 100_000).kind == .tooLarge)
   }

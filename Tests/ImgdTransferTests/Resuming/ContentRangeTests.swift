@@ -48,7 +48,7 @@ struct ContentRangeTests {
     let value = "bytes 600-999/1000"
     for count in 0..<value.utf8.count {
       let range = ContentRange(String(value.prefix(count)))
-      // Without its last digits the total is less than the last byte.
+      // Cut in the total, the range ends beyond it.
       #expect(range == nil, "\(value.prefix(count))")
     }
   }

@@ -66,7 +66,7 @@ struct StrongValidatorTests {
 }
 
 extension HeadCollector {
-  /// A complete head of these lines.
+  /// A complete head with these lines.
   static func collected(_ status: Int, _ fields: [String]) -> HeadCollector {
     var head = HeadCollector()
     for line in ["HTTP/1.1 \(status) Status"] + fields + [""] {

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdWire
 
 @Suite
-struct ReplyTests {
+struct ReplyEncoderTests {
   private func line(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import ImgdTransfer
 
-/// The answer to who asks for the bytes from 600 on of a thousand.
+/// The answer to a request for the bytes from 600 on of a thousand.
 private func rest(_ fields: [(String, String)]) -> OriginAnswer {
   .body(Array(sample(1_000).dropFirst(600)), status: 206, headers: fields)
 }
 
 @Suite
-struct ResumeTests {
+struct BrokenBodyTests {
   let origin: OriginServer
   let bench: TransferBench
 
