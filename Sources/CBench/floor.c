@@ -1,5 +1,5 @@
-// The floor: what the kernel alone asks for a line in and a line out. It reads, finds newlines,
-// and writes as many canned replies as it found: one read and one write for all that came at once.
+// The floor: the kernel's cost of a line in and a line out. It reads, counts newlines, and writes as
+// many prepared replies: one read and one write for all lines that arrive at once.
 
 #define _GNU_SOURCE
 #include "CBench.h"

@@ -1,4 +1,4 @@
-// Where the head of one reply ends, and how many bytes of body follow it.
+// The length of a reply's head, and the number of body bytes that follow.
 #ifndef IMGD_CBENCH_FRAMING_H
 #define IMGD_CBENCH_FRAMING_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct reply {
-  size_t head;     // 0: the head is not all here
+  size_t head;     // 0: the head is incomplete
   uint64_t body;
   int failed;
 };

@@ -17,7 +17,7 @@ static inline int histogram_bucket(uint64_t value) {
   return (shift + 1) * HISTOGRAM_STEPS + (int)(value >> shift) - HISTOGRAM_STEPS;
 }
 
-// The middle of what falls into a bucket.
+// The middle of a bucket.
 static inline uint64_t histogram_value(int bucket) {
   if (bucket < HISTOGRAM_STEPS) return (uint64_t)bucket;
   int shift = bucket / HISTOGRAM_STEPS - 1;

@@ -1,13 +1,12 @@
-// The load. One thread, one epoll set, level-triggered: a turn reads what is there, counts the
-// replies in it, and where a batch is complete sends the next. All servers are driven by this same
-// code, and what differs between them is only where a reply ends. Nothing is built while it runs:
-// the batch is one block of bytes that the caller made, and replies are looked at where they were
-// read. The processor time spent here is reported, so that a run in which the load was the slower
-// side can be told.
+// The load. One thread, one epoll set, level-triggered: each cycle reads the available bytes, counts
+// the replies in them, and sends the next batch when one is complete. All servers are driven by this
+// code, and differ only in the end of a reply. Nothing is allocated while it runs: the batch is one
+// block of bytes of the caller, and replies are parsed in the read buffer. The processor time spent
+// here is reported, which shows a run in which the load was the slower side.
 //
-// A paced load starts batches by the clock instead, and its latencies count from the moment the
-// batch was due, not from when a free connection was found: a server that stalls cannot hide the
-// requests that it kept from being sent.
+// A paced load starts batches by the clock instead, and its latencies count from the time at which the
+// batch was due, not from when a connection was free: so a server that stalls cannot hide the requests
+// that it delayed.
 
 #define _GNU_SOURCE
 #include "CBench.h"
@@ -30,21 +29,21 @@ static const uint64_t patience_ns = 30ull * 1000000000;
 
 struct connection {
   int fd;
-  int awaited;          // replies of the batch on its way; 0: idle
+  int awaited;          // replies of the batch in flight; 0: idle
   int watches_writes;
-  const char *batch;    // that was sent last
-  size_t written;       // of it
-  uint64_t sent;        // when
+  const char *batch;    // the last one sent
+  size_t written;       // bytes of the batch written
+  uint64_t sent;        // time of sending
   uint64_t batches;
-  uint64_t body;        // bytes of the current reply that are still to come
-  char *held;           // the beginning of a head that is not all here
+  uint64_t body;        // bytes of the current reply still to come
+  char *held;           // the beginning of an incomplete head
   size_t held_bytes;
 };
 
 struct run {
   struct bench_load load;
   const char *batch;    // the first one; the others follow
-  size_t bytes;         // of each
+  size_t bytes;         // bytes of each batch
   uint64_t begun;       // batches of all connections
   framing frame;
   int epoll;

@@ -75,7 +75,7 @@ int bench_free_port(void) {
   return port;
 }
 
-// Descriptors of one memfd share its inode, so each inode is counted at the lowest of them.
+// Descriptors of one memfd share its inode, so each inode is counted once.
 static uint64_t memfd_bytes(const char *directory, const char *name, ino_t *seen, size_t *count,
                             size_t capacity) {
   char path[300], target[16] = "";

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A FIFO must not be waited for, a terminal must not become ours, and a link is not what we made.
+// Does not wait for a FIFO, does not acquire a terminal, and does not follow a link.
 static int to_flags(int opening) {
   int common = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   if (opening == LINUX_OPEN_DIRECTORY) return O_RDONLY | O_DIRECTORY | common;
@@ -57,7 +57,7 @@ int linux_link_unnamed(int fd, int directory, const char *name) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   if (linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) == 0) return 0;
-  // Without /proc; it takes a capability or, on a new kernel, the right descriptor.
+  // Without /proc: needs a capability or, on a new kernel, a descriptor opened by this process.
   if (errno != ENOENT) return -1;
   return linkat(fd, "", directory, name, AT_EMPTY_PATH);
 }

@@ -88,7 +88,7 @@ static const int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_
 
 int linux_seal(int fd) { return fcntl(fd, F_ADD_SEALS, all_seals); }
 
-// The kernel may have added one of its own, against execution.
+// The kernel may have added F_SEAL_EXEC.
 int linux_is_sealed(int fd) {
   int seals = fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & all_seals) == all_seals;
@@ -124,7 +124,7 @@ static int unix_address(const char *path, struct sockaddr_un *address) {
     errno = ENAMETOOLONG;
     return -1;
   }
-  // An empty name would be a name in the kernel's own name space, open to everybody.
+  // An empty name would be in the abstract name space, which is open to every user.
   if (length == 0) {
     errno = ENOENT;
     return -1;
@@ -185,7 +185,7 @@ ssize_t linux_send(int socket, const void *bytes, size_t count, int fd) {
 }
 
 ssize_t linux_receive(int socket, void *bytes, size_t capacity) {
-  // Without a control buffer the kernel closes whatever descriptors were attached.
+  // Without a control buffer the kernel closes attached descriptors.
   return recv(socket, bytes, capacity, MSG_DONTWAIT);
 }
 

@@ -1,15 +1,15 @@
-/// What the first bytes of a file say about the picture in it.
+/// The format and measures of a picture, from the structure of its file.
 package struct Picture: Sendable, Equatable {
   package let format: PictureFormat
   /// Pixels in a stored row: `orientation` is not applied, so a phone's upright photo may be wide.
-  /// Rows and columns that a HEIC was padded with, and says to cut off, are not counted.
+  /// Padding that a HEIC declares as such is not counted.
   package let width: Int
   /// Stored rows, again before `orientation`.
   package let height: Int
-  /// Pictures that follow one another: 1 for a still, the pages of a TIFF, and 1 for an icon, whose
-  /// entries are alternatives. An animated JPEG XL counts as 1: only decoding would tell.
+  /// Pictures in sequence: 1 for a still, the pages of a TIFF, and 1 for an icon, whose entries are
+  /// alternatives. An animated JPEG XL counts as 1, because its frames could only be counted by decoding.
   package let frames: Int
-  /// EXIF's number from 1 to 8 that says how to turn the picture upright; 1 when nothing is said.
+  /// EXIF's orientation from 1 to 8; 1, upright, when there is none.
   package let orientation: Int
 
   package init(
@@ -23,7 +23,7 @@ package struct Picture: Sendable, Equatable {
   }
 }
 
-/// Bytes that are no picture, or one that breaks off before its size is known.
+/// The bytes are no picture, or one that breaks off before its size.
 package struct NotAPicture: Error, Sendable, Equatable {
   /// A phrase for people that completes "not an image: …", such as "an HTML page".
   package let reason: String

@@ -1,11 +1,11 @@
-/// The kinds of picture that the daemon takes in; every other kind of file is refused.
+/// The picture formats that are accepted; every other kind of file is refused.
 ///
-/// An animated PNG is a `png` with more than one frame, a cursor is an `ico`: their readers are the
-/// same, and so are the media types that servers send them with.
+/// An animated PNG is a `png` with more than one frame, a cursor is an `ico`: they share reader and
+/// media type.
 package enum PictureFormat: UInt8, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
 
-  /// The word that stands for the format in answers and in settings.
+  /// The name of the format in replies and settings.
   package var name: String {
     switch self {
     case .jpeg: "jpeg"
@@ -22,7 +22,7 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The registered media type, whatever type the server claimed.
+  /// The registered media type, independent of the one that the server sent.
   package var mediaType: String {
     switch self {
     case .jpeg: "image/jpeg"
@@ -39,12 +39,12 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The usual ending of a file's name, without the dot.
+  /// The usual file name extension, without the dot.
   package var fileExtension: String {
     self == .jpeg ? "jpg" : name
   }
 
-  /// The format that has this `name`, nil when there is none.
+  /// The format with this `name`; nil when there is none.
   package init?(name: String) {
     guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = format

@@ -1,29 +1,28 @@
-// A picture is recognised by its own first bytes, never by what a server or a file name claims,
-// and measured by walking the structure that its format lays around the pixels: segments, chunks,
-// blocks, boxes or directories. Nothing is decompressed and nothing is copied.
+// A picture is recognised by its own first bytes, never by the media type or the file name, and
+// measured by walking the structure of its format around the pixels: segments, chunks, blocks, boxes
+// or directories. Nothing is decompressed and nothing is copied.
 //
-// The bytes come from strangers. So every number is read through `Bytes.swift`, where what lies
-// outside is nil; every walk moves forward and spends from `mostSteps`, or remembers where it was;
-// nothing recurses on what the bytes say. Whatever arrives, the answer is a picture or a reason,
-// in time that is linear in the input with a small constant.
+// The bytes are untrusted. So every number is read through `ByteReading.swift`, where an offset
+// outside gives nil; every walk moves forward and is limited by `mostSteps`, or remembers its places;
+// no recursion depends on the bytes. For any input the result is a picture or a reason, in time that
+// is linear in the input with a small constant.
 //
-// The reading is lenient where viewers are: a file whose header is whole is a picture even when
-// its pixels break off, because the decoder judges pixels. It is strict where a container states
-// its own length (WebP, the chunks of PNG before the pixels), and about sizes: a picture without
-// width or height is none.
+// Parsing is as lenient as viewers are: a file with a whole header is a picture even when its pixels
+// break off, which is left to the decoder. It is strict where a container states its own length (WebP,
+// the chunks of PNG before the pixels), and about sizes: a picture needs a width and a height.
 
-/// Tells pictures from everything else, and measures them, without decoding a pixel.
+/// Recognises and measures pictures without decoding a pixel.
 package enum PictureProbe {
-  /// Elements that one walk visits at most; what lies beyond is not counted (a guess: a GIF of
-  /// 250 MB has as many blocks).
+  /// Elements that one walk visits at most; further ones are not counted (an estimate: a GIF of 250 MB
+  /// has as many blocks).
   static let mostSteps = 1_000_000
 
-  /// Reads the format, size, frames and orientation off the structure of a whole file.
+  /// Reads the format, size, frames and orientation from the structure of a whole file.
   ///
-  /// - Throws: `NotAPicture` with what the bytes look like instead, or what is wrong with them.
+  /// - Throws: `NotAPicture` with a guess about the content, or with the fault.
   package static func recognise(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
     guard let measure = reader(for: bytes) else {
-      throw NotAPicture(reason: Impostor.description(of: bytes))
+      throw NotAPicture(reason: ContentSniffer.description(of: bytes))
     }
     return try measure(bytes).checked()
   }
@@ -51,7 +50,7 @@ package enum PictureProbe {
 }
 
 extension Picture {
-  /// The largest side that any of the formats can state without a sign.
+  /// The largest side that is accepted.
   private static let longestSide = Int(Int32.max)
 
   fileprivate func checked() throws(NotAPicture) -> Picture {

@@ -1,4 +1,4 @@
-/// First in, first out, at constant cost a step, and no larger than about twice what waits in it.
+/// A first-in, first-out queue: constant cost for each step, memory at most about twice its contents.
 package struct Fifo<Element> {
   private var items: [Element?] = []
   private var head = 0
@@ -9,25 +9,25 @@ package struct Fifo<Element> {
 
   package init() {}
 
-  /// The element that waits `index` places behind the first; nil beyond the last.
+  /// The element `index` places after the first; nil beyond the last.
   subscript(index: Int) -> Element? {
     head + index < items.count ? items[head + index] : nil
   }
 
-  /// The element that came last.
+  /// The newest element.
   var last: Element? { items.last ?? nil }
 
-  /// Puts an element behind all others.
+  /// Adds an element at the end.
   package mutating func append(_ element: Element) {
     items.append(element)
   }
 
-  /// Takes out the oldest element; nil when there is none.
+  /// Removes the oldest element; nil when there is none.
   package mutating func popFirst() -> Element? {
     guard head < items.count else { return nil }
     let first = items[head].take()
     head += 1
-    // What moves here is at most what has left since the last time.
+    // At most as many elements are moved as have left since the last time.
     if 2 * head >= items.count {
       items.removeFirst(head)
       head = 0

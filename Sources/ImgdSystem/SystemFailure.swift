@@ -1,15 +1,15 @@
 import Glibc
 
-/// A system call that failed where the program cannot go on by itself.
+/// A failed system call from which the caller cannot recover by itself.
 ///
-/// Nobody matches on it: it travels to whoever started the work, and its text names the call, the
-/// thing it was applied to and the system's reason.
+/// It is passed up to the caller that started the work; its text names the call, the subject of the
+/// call and the system's reason.
 package struct SystemFailure: Error, CustomStringConvertible {
   package let call: String
   package let subject: String
   package let errno: CInt
 
-  /// Takes `errno` as the failed call left it.
+  /// Uses `errno` of the failed call.
   package init(_ call: String, _ subject: String = "", errno code: CInt = Glibc.errno) {
     self.call = call
     self.subject = subject

@@ -1,22 +1,22 @@
 // Fetches URLs on a thread of its own.
 //
-// Connecting, TLS and certificates burn milliseconds, which must not delay anybody who asks for a
-// picture that is there already. So everything about the network lives on one thread, around one
-// loop, and only values cross its line: orders go in, events come out. On the inside
+// Connecting, TLS and certificates take milliseconds, which must not delay requests for cached
+// pictures. So all network access is on one thread with one loop, and only values cross: orders go
+// in, events come out. On that thread
 //
-//   TransferDesk   knows the transfers by their serials,
-//   Transfer       goes one order's way: hops, retries, the deadline,
+//   TransferTable  holds the transfers by serial,
+//   Transfer       carries out one order: hops, retries, the deadline,
 //   Exchange       is one request with its response,
-//   PartialBodies  keeps what came of bodies that broke off,
-//   CurlMulti      lets libcurl wait in our loop.
+//   PartialBodies  keeps bodies that broke off, to be continued,
+//   CurlMulti      runs libcurl on the loop.
 //
-// No thread but that one touches any of them, and the compiler sees to it: they are not Sendable.
+// They are not Sendable, so the compiler keeps them on that thread.
 
 internal import CCurl
 import Glibc
 package import ImgdSystem
 
-/// The door to the transfer thread: every call leaves a message and returns at once.
+/// Downloads URLs on the transfer thread; every call posts a message and returns at once.
 package final class TransferEngine: Sendable {
   private let thread: LoopThread
   private let mailbox: Mailbox<TransferMessage>
@@ -26,7 +26,7 @@ package final class TransferEngine: Sendable {
     self.mailbox = mailbox
   }
 
-  /// curl is made ready once for the process; it is never taken down.
+  /// curl is initialised once for the process, and never cleaned up.
   private static let isCurlReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   /// Starts the thread; `report` is called on it, in order, and must not wait.
@@ -36,33 +36,33 @@ package final class TransferEngine: Sendable {
     guard isCurlReady else { throw SystemFailure("curl_global_init", errno: ENOMEM) }
     let (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<TransferMessage> in
-      let desk = try TransferDesk(loop: loop, settings: settings, report: report)
-      return try loop.makeMailbox { message in desk.receive(message) }
+      let table = try TransferTable(loop: loop, settings: settings, report: report)
+      return try loop.makeMailbox { message in table.receive(message) }
     }
     return TransferEngine(thread: thread, mailbox: mailbox)
   }
 
-  /// Begins a transfer; all news of it carries the order's serial.
+  /// Begins a transfer; all its events carry the order's serial.
   package func begin(_ order: TransferOrder) {
     mailbox.post(.begin(order))
   }
 
-  /// Changes the limits of a transfer that may be under way; the deadline counts from its begin.
+  /// Changes the limits of a transfer, if it is still under way; the deadline counts from its begin.
   package func adjust(serial: UInt64, maxBytes: Int, deadline: Duration) {
     mailbox.post(.adjust(serial: serial, maxBytes: maxBytes, deadline: deadline))
   }
 
-  /// Ends a transfer without a word; news that is on its way already may still arrive.
+  /// Ends a transfer without an event; events already on their way may still arrive.
   package func abort(serial: UInt64) {
     mailbox.post(.abort(serial: serial))
   }
 
-  /// Takes over new settings for the transfers that begin from now on.
+  /// Applies new settings to transfers that begin from now on.
   package func apply(_ settings: TransferSettings) {
     mailbox.post(.apply(settings))
   }
 
-  /// Lets go of the bodies that broke off and wait to be continued, 32 MB at most.
+  /// Frees the partial bodies that wait to be continued, at most 32 MB.
   package func dropPartials() {
     mailbox.post(.dropPartials)
   }
@@ -79,7 +79,7 @@ package final class TransferEngine: Sendable {
   }
 }
 
-/// What other threads have to say to the transfer thread.
+/// The messages of other threads to the transfer thread.
 enum TransferMessage: Sendable {
   case begin(TransferOrder)
   case adjust(serial: UInt64, maxBytes: Int, deadline: Duration)

@@ -1,17 +1,17 @@
 package import ImgdSystem
 
-/// News of a transfer. The last one is always `finished`, unless the transfer is aborted.
+/// An event of a transfer. The last one is always `finished`, unless the transfer is aborted.
 package enum TransferEvent: Sendable {
-  /// The final response's headers are there. `expected` is nil when the origin does not say how
-  /// long the body is, or sends it encoded. Comes again when a broken body is fetched anew, and
-  /// not when it is continued: then progress goes on, over the whole.
+  /// The headers of the final response have arrived. `expected` is nil when the origin does not state
+  /// the length of the body, or sends it encoded. Repeated when a body that broke off is fetched from
+  /// its start again, but not when it is continued: progress then goes on over the whole body.
   case headers(serial: UInt64, expected: Int?)
-  /// At most ten a second, and always one with the final count.
+  /// At most ten per second, and always one with the final count.
   case progress(serial: UInt64, received: Int, expected: Int?)
   case finished(serial: UInt64, TransferOutcome)
 }
 
-/// How a transfer ended.
+/// The result of a transfer.
 package enum TransferOutcome: Sendable {
   case received(TransferResult)
   case failed(TransferFailure)
@@ -22,9 +22,9 @@ package struct TransferResult: Sendable {
   /// The body, decoded; empty when the origin confirmed what the order was conditional on (304).
   package let payload: Payload
   package let head: ResponseHead
-  /// How many attempts had failed before.
+  /// The number of failed attempts before.
   package let retries: Int
-  /// How many bytes of the body were there before the last attempt; 0 when it began anew.
+  /// The bytes that the last attempt continued from; 0 when it began from the start.
   package let resumedFrom: Int
 
   /// The size of the body, decoded.
@@ -38,12 +38,12 @@ package struct TransferResult: Sendable {
   }
 }
 
-/// What the final response said before its body.
+/// The head of the final response.
 package struct ResponseHead: Sendable, Equatable {
   package let status: Int
   /// Names in lower case, in the order of arrival, each once: repeated ones are joined by `, `.
   package let headers: [HeaderField]
-  /// Where the redirects led; nil without any.
+  /// The URL after redirects; nil without any.
   package let finalURL: String?
 
   package init(status: Int, headers: [HeaderField], finalURL: String? = nil) {

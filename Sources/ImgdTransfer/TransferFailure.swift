@@ -1,6 +1,6 @@
-/// Why a transfer brought nothing.
+/// The failure of a transfer.
 package struct TransferFailure: Error, Sendable {
-  /// What went wrong, for a switch that names every case.
+  /// The kind of failure, for a switch over all cases.
   package enum Kind: Sendable, Hashable {
     case badURL, blockedScheme, blockedAddress
     case dns, connect, tls
@@ -13,23 +13,23 @@ package struct TransferFailure: Error, Sendable {
     case `internal`
   }
 
-  /// What was being waited for when the time was up.
+  /// The phase that took too long.
   package enum Phase: String, Sendable {
     case connect, idle, total
   }
 
   package let kind: Kind
-  /// For people: names the host, the limit, what was wrong. Never a query string.
+  /// For people: names the host, the limit and the cause. Never a query string.
   package let message: String
   /// The address that was refused.
   package var address: String?
-  /// The limit that was passed: bytes of `maxBytes`, or redirects.
+  /// The limit that was exceeded: `maxBytes`, or redirects.
   package var limit: Int?
-  /// What the origin had promised, in bytes.
+  /// The announced size of the body, in bytes.
   package var expected: Int?
-  /// What arrived, in bytes.
+  /// The bytes that arrived.
   package var received: Int?
-  /// When the origin wants to be asked again.
+  /// The delay that the origin asked for with `Retry-After`.
   package var retryAfter: Duration?
   /// The final response, when `kind` is `httpStatus` or `emptyBody`.
   package var head: ResponseHead?

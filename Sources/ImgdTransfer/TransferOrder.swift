@@ -1,19 +1,19 @@
-/// What the engine is asked to fetch, and how much it may take and how long.
+/// One download for the engine, with its limits.
 package struct TransferOrder: Sendable {
-  /// The name by which everything else speaks of this transfer; no other that is under way has it.
+  /// Identifies the transfer; unique among those under way.
   package let serial: UInt64
   package let url: String
-  /// Sent beside the engine's own; a field of the same name replaces the engine's.
+  /// Sent in addition to the engine's own; a field of the same name replaces the engine's.
   package var headers: [HeaderField]
-  /// Lower-case names of headers that no other origin may see. `authorization`, `cookie` and
-  /// `proxy-authorization` always belong to them.
+  /// Lower-case names of further headers that only the first origin may see, besides `authorization`,
+  /// `cookie` and `proxy-authorization`.
   package var credentialNames: Set<String>
-  /// The most bytes that the body may have, after decoding.
+  /// The maximum size of the body, after decoding.
   package var maxBytes: Int
-  /// For everything together: redirects, retries and the waiting between them.
+  /// The limit for everything together: redirects, retries and the pauses between them.
   package var deadline: Duration
-  /// Whether what comes of a body that breaks off may wait for the next transfer, and be what an
-  /// earlier one has left.
+  /// Whether a body that breaks off may be kept for a later transfer, and this one may continue such a
+  /// body.
   package var keepsPartial: Bool
 
   package init(
@@ -29,15 +29,15 @@ package struct TransferOrder: Sendable {
     self.keepsPartial = keepsPartial
   }
 
-  /// Whether the order asks for the picture only if it has changed, so that 304 is an answer.
+  /// Whether the request is conditional, so that 304 is a valid answer.
   var isConditional: Bool {
     headers.contains { Self.conditions.contains($0.name.lowercased()) }
   }
 
   private static let conditions: Set<String> = ["if-none-match", "if-modified-since"]
 
-  /// Whether the answer may be put together from parts: not when the order has conditions or a
-  /// range of its own, nor when nothing of the answer may be kept.
+  /// Whether the body may be assembled from parts: not when the order has conditions or a range of its
+  /// own, nor when the response may not be stored.
   var isResumable: Bool {
     !headers.contains { field in
       let name = field.name.lowercased()

@@ -1,15 +1,15 @@
-/// What holds for all transfers; those under way keep what they began with.
+/// Settings for all transfers; a transfer keeps those that it began with.
 package struct TransferSettings: Sendable {
-  /// For the name, the connection and TLS, of each hop.
+  /// The limit for name resolution, connection and TLS of each hop.
   package var connectTimeout: Duration = .seconds(10)
-  /// How long a connected origin may send nothing.
+  /// How long a connected origin may be silent.
   package var idleTimeout: Duration = .seconds(20)
   package var maxRedirects = 5
   package var retries = 2
   package var userAgent = "imgd"
   /// The `Accept` header.
   package var accept = "image/*,*/*;q=0.5"
-  /// The URL of the proxy that everything goes through; the environment's are ignored.
+  /// The URL of the proxy for all requests; proxies of the environment are ignored.
   package var proxy: String?
   package var caFile = "/etc/ssl/certs/ca-certificates.crt"
   package var addressRule = AddressRule()

@@ -1,8 +1,8 @@
-/// How the caches take part in a fetch, under the names of the web's fetch.
+/// The part of the caches in a fetch, named as in the Fetch standard of the web.
 package enum CacheMode: String, CaseIterable, Sendable {
   /// A fresh entry answers, a stale one is revalidated.
   case default_ = "default"
-  /// The origin answers, whatever is cached.
+  /// The origin answers, even when an entry is cached.
   case reload
   /// An entry is revalidated even when it is fresh.
   case noCache = "no-cache"
@@ -10,25 +10,25 @@ package enum CacheMode: String, CaseIterable, Sendable {
   case forceCache = "force-cache"
   /// Any entry answers; without one nothing is downloaded.
   case onlyIfCached = "only-if-cached"
-  /// The caches are neither asked nor filled.
+  /// The caches are neither read nor filled.
   case noStore = "no-store"
 }
 
 /// How the picture reaches the client.
 package enum Delivery: String, CaseIterable, Sendable {
-  /// As the file of the disk tier.
+  /// As the path of the file in the disk tier.
   case path
-  /// As base64 in the line.
+  /// As base64 within the reply line.
   case inline
   /// As a descriptor of the encoded bytes.
   case fd
   /// As a descriptor of the decoded picture.
   case pixels
-  /// Not at all: only what is known about it.
+  /// Not at all: only its metadata.
   case none
 }
 
-/// Which tiers may keep what was fetched.
+/// The tiers that may keep the fetched picture.
 package enum StorePolicy: String, CaseIterable, Sendable {
   case all, memory, disk, none
 
@@ -50,7 +50,7 @@ package enum Priority: String, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// What is served later ranks below.
+  /// A priority that is served later is smaller.
   package static func < (left: Priority, right: Priority) -> Bool {
     left.rank < right.rank
   }

@@ -1,6 +1,6 @@
-/// One fetch as it was asked for.
+/// One fetch as it was requested.
 ///
-/// Nearly all fetches name a URL and little else, so what is rare stands in one box: the usual
+/// Nearly all fetches have a URL and little else, so the rare fields are in one box: the usual
 /// request costs one allocation, its URL.
 package struct FetchRequest: Equatable, Sendable {
   package var url: String
@@ -11,17 +11,17 @@ package struct FetchRequest: Equatable, Sendable {
   package var store = StorePolicy.all
   package var priority = Priority.normal
   package var format = OutputFormat.original
-  /// Progress events are wanted.
+  /// Whether the client wants progress events.
   package var progress = false
-  /// The events `queued` and `started` are wanted.
+  /// Whether the client wants the events `queued` and `started`.
   package var events = false
-  /// The `ok` line waits for the picture.
+  /// Whether the `ok` line waits for the picture.
   package var wait = true
-  /// Losing the connection does not cancel it.
+  /// Whether the fetch goes on when the connection is lost.
   package var detach = false
-  /// The origin's status and headers are wanted too.
+  /// Whether the reply includes the origin's status and headers.
   package var http = false
-  /// The rare fields; nil where none was given.
+  /// The rare fields; nil when none was given.
   package var extras: FetchExtras?
 
   package init(url: String) {
@@ -69,7 +69,7 @@ package final class FetchExtras: Equatable, Sendable {
     self.ttl = ttl
   }
 
-  /// Boxes are equal where everything in them is.
+  /// Compares the contents.
   package static func == (left: FetchExtras, right: FetchExtras) -> Bool {
     left.receipt == right.receipt && left.slot == right.slot && left.headers == right.headers
       && left.resize == right.resize && left.timeoutMilliseconds == right.timeoutMilliseconds
@@ -88,9 +88,9 @@ package struct RequestHeader: Equatable, Sendable {
   }
 }
 
-/// The size that a derived variant gets; at least one side is given, both unless it is contained.
+/// The size of a derived variant: one side or both for `contain`, else both.
 package struct ResizeRequest: Hashable, Sendable {
-  /// How a picture of other proportions meets the size: inside it, around it, or stretched.
+  /// How a picture of other proportions is fitted: inside the size, covering it, or stretched.
   package enum Fit: String, CaseIterable, Sendable {
     case contain, cover, fill
   }
@@ -98,7 +98,7 @@ package struct ResizeRequest: Hashable, Sendable {
   package let width: Int?
   package let height: Int?
   package let fit: Fit
-  /// A picture smaller than that grows.
+  /// Whether a smaller picture is enlarged.
   package let enlarge: Bool
 
   package init(width: Int?, height: Int?, fit: Fit = .contain, enlarge: Bool = false) {

@@ -1,13 +1,13 @@
-// The line of a hit is written a million times a second, and all but a few numbers of it is known
-// beforehand. So it is put together in one piece of the buffer, from the encoded facts of the image
-// and from numbers, without counting commas and without looking at any text again.
+// The line of a hit is written up to a million times a second, and all of it but a few numbers is known
+// beforehand. So it is written straight into the buffer, from the encoded fields of the image and a
+// few numbers, without counting commas and without escaping any text again.
 
-/// The answer to a fetch that the memory tier holds, without bytes or headers in it.
+/// The reply to a memory hit, for deliveries without bytes or headers in the line.
 package struct HitLine {
-  /// What a line has beside the facts, the ending and the longest numbers (measured: 170).
+  /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
-  /// Written when the request has one; nil for none.
+  /// The id of the request; nil for none.
   package let id: Int64?
   package let receipt: ReceiptID
   /// Encoded fields without the comma before or after them.
@@ -15,7 +15,7 @@ package struct HitLine {
   package let age: Int
   package let freshFor: Int
   package let elapsedMicroseconds: UInt64
-  /// What comes after the numbers, up to and with the newline.
+  /// The rest of the line after the numbers, with the newline.
   package let ending: [UInt8]
 
   package init(
@@ -31,11 +31,11 @@ package struct HitLine {
     self.ending = ending
   }
 
-  /// Appends the whole line, newline and all.
+  /// Appends the whole line with its newline.
   package func append(to bytes: inout [UInt8]) {
     let capacity = Self.frame + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
-      // The cursor stays within the capacity that was asked for, and dies with the call.
+      // The cursor stays within the requested capacity and does not outlive the call.
       unsafe room.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return }
         var cursor = unsafe LineCursor(next: start)
@@ -68,7 +68,7 @@ package struct HitLine {
   }
 }
 
-/// Where the next byte goes, in room that is known to be enough.
+/// The place of the next byte, in a buffer that is known to be large enough.
 @unsafe private struct LineCursor {
   var next: UnsafeMutablePointer<UInt8>
 
@@ -101,7 +101,7 @@ package struct HitLine {
     unsafe next += length
   }
 
-  /// Eight digits at a time; where a group ends within them, the later half is written again.
+  /// Writes eight digits at a time; where a hyphen divides them, the second half is written again.
   mutating func receipt(_ receipt: ReceiptID) {
     let digits = (
       hexDigits(receipt.high >> 32), hexDigits(receipt.high), hexDigits(receipt.low >> 32),
@@ -128,8 +128,8 @@ package struct HitLine {
 
 /// The eight hexadecimal digits of the lower half of a number, the first in the lowest byte.
 ///
-/// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are moved
-/// on to the letters.
+/// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are shifted
+/// to the letters.
 private func hexDigits(_ number: UInt64) -> UInt64 {
   var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
   spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF

@@ -1,21 +1,21 @@
 import Glibc
 
-// The framer stands between a socket that hands out bytes as they come and a parser that wants
-// whole lines. All sessions of a loop read into one scratch buffer, so what a session must carry
-// from one read to the next lives here: the beginning of a line whose end has not come, or whole
-// lines that had to wait because the session had done its share or could not send.
+// The framer takes the bytes of a socket in chunks, and passes whole lines to a parser. All sessions
+// of a loop read into one scratch buffer, so the framer keeps the bytes that a session carries from
+// one read to the next: the beginning of a line whose end has not come, or whole lines that wait
+// because the session has used up its share of the tick or cannot send.
 //
-// A line that lies whole in the chunk is handed out where it lies. Bytes are copied only when
-// they must outlive the chunk, each is searched for a newline once, and an idle session holds no
-// buffer at all. A line above the limit is reported once, at the byte that makes it too long, and
-// the rest of it is dropped until its newline: memory never grows beyond the limit and a chunk.
+// A line that lies whole in the chunk is passed on where it lies. Bytes are copied only when they
+// must outlive the chunk, each is searched for a newline once, and an idle session holds no buffer
+// at all. A line above the limit is reported once, at the byte that makes it too long, and the rest
+// of it is dropped until its newline: memory never grows beyond the limit and one chunk.
 //
 // Lines come out through a closure and not as return values, because a borrowed span may not
 // leave a method. The closure must not touch the framer.
 
-/// Cuts a stream of bytes into lines, whatever the pieces it comes in.
+/// Cuts a stream of bytes into lines, for any division into chunks.
 package struct LineFramer: Sendable {
-  /// What the framer found; the bytes are good only while they are being looked at.
+  /// A result of the framer; its bytes are valid only during the call.
   package enum Finding: ~Escapable {
     /// A line without its end, neither blank nor a comment.
     case line(Span<UInt8>)
@@ -23,28 +23,28 @@ package struct LineFramer: Sendable {
     case tooLong
   }
 
-  /// Whether the one who takes the lines wants another.
+  /// Whether the caller wants another line.
   package enum Flow: Sendable {
     case next
-    /// What follows is kept until `resume`.
+    /// The following bytes are kept until `resume`.
     case pause
   }
 
-  /// A line that is longer is skipped; a change holds for the line that is coming in, too.
+  /// Longer lines are skipped; a change also applies to the line that is coming in.
   package var longestLine: Int
-  /// Bytes that outlive their chunk; those before `head` are done with.
+  /// Bytes that outlive their chunk; those before `head` have been passed on.
   private var kept: [UInt8] = []
   private var head = 0
   /// The bytes up to the next newline belong to a line that was too long.
   private var isSkipping = false
-  /// Bytes are waiting since a pause: `resume` before reading more.
+  /// Whether bytes wait since a pause: `resume` before reading more.
   package private(set) var isPaused = false
 
   package init(longestLine: Int = WireLimits.standard.line) {
     self.longestLine = longestLine
   }
 
-  /// Takes the lines that end in `chunk`; a line without end is kept for the next chunk.
+  /// Passes on the lines that end in `chunk`; a line without end is kept for the next chunk.
   package mutating func feed(_ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow) {
     if isPaused { resume(take) }
     guard !isPaused else { return kept.appendBytes(chunk) }
@@ -56,7 +56,7 @@ package struct LineFramer: Sendable {
     if flow == .pause { pause(before: rest) } else { cutChunk(rest, take) }
   }
 
-  /// Goes on with the lines that were left waiting by a pause.
+  /// Goes on with the lines that wait since a pause.
   package mutating func resume(_ take: (borrowing Finding) -> Flow) {
     guard isPaused else { return }
     isPaused = false
@@ -72,8 +72,8 @@ package struct LineFramer: Sendable {
     }
   }
 
-  /// Takes the last line, which has no newline, at the end of the stream; false where a pause
-  /// left something behind, then it is called again.
+  /// Passes on the last line, which has no newline, at the end of the stream; false when lines still
+  /// wait after a pause, and the call is to be repeated.
   package mutating func finish(_ take: (borrowing Finding) -> Flow) -> Bool {
     resume(take)
     guard !isPaused else { return false }
@@ -83,7 +83,7 @@ package struct LineFramer: Sendable {
 }
 
 extension LineFramer {
-  /// Takes the lines of a chunk while nothing is kept.
+  /// Passes on the lines of a chunk while nothing is kept.
   private mutating func cutChunk(
     _ chunk: Span<UInt8>, _ take: (borrowing Finding) -> Flow
   ) {
@@ -92,7 +92,7 @@ extension LineFramer {
     if flow == .pause { pause(before: rest) } else { lengthen(by: rest, take) }
   }
 
-  /// Hands out lines until a pause or until none is left; tells where the rest begins.
+  /// Passes on lines until a pause or the last newline; returns where the rest begins.
   private mutating func cut(
     _ bytes: Span<UInt8>, from start: Int, _ take: (borrowing Finding) -> Flow
   ) -> (end: Int, flow: Flow) {
@@ -115,21 +115,21 @@ extension LineFramer {
     guard !isSkipping, !piece.isEmpty else { return }
     guard kept.count + piece.count > longestLine else { return kept.appendBytes(piece) }
     let first = kept.first ?? piece[0]
-    // The buffer is given back: most sessions are idle most of the time.
+    // The buffer is freed: most sessions are idle most of the time.
     kept = []
     isSkipping = true
-    // A pause has nothing to hold back here: the next line begins in a later chunk.
+    // A pause holds nothing back here: the next line begins in a later chunk.
     if first != UInt8(ascii: "#") { _ = take(.tooLong) }
   }
 
-  /// Hands out the kept bytes as a line; its buffer is given back with them.
+  /// Passes on the kept bytes as a line and frees their buffer.
   private mutating func endKeptLine(_ take: (borrowing Finding) -> Flow) -> Flow {
     let line = kept
     kept = []
     return hand(line.span, take)
   }
 
-  /// Hands out one whole line, if it is one to be handed out.
+  /// Passes on one whole line, unless it is skipped, blank or a comment.
   private mutating func hand(
     _ line: Span<UInt8>, _ take: (borrowing Finding) -> Flow
   ) -> Flow {

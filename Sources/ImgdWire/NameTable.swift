@@ -1,14 +1,14 @@
 /// A short name as two machine words, so that comparing it is comparing numbers.
 struct ShortName: Equatable {
-  /// Bytes that the longest name has.
+  /// Bytes of the longest name.
   static let longest = 16
 
   private let low: UInt64
   private let high: UInt64
 
-  /// The name that `text` spells, nil where it is longer than any name that exists.
+  /// The name that `text` spells; nil when it is longer than any known name.
   ///
-  /// Zero bytes fill the rest, which no accepted text can hold.
+  /// The rest is filled with zero bytes, which accepted text cannot hold.
   @inline(__always)
   init?(_ text: Span<UInt8>) {
     guard text.count <= Self.longest else { return nil }
@@ -19,12 +19,12 @@ struct ShortName: Equatable {
     self.high = high
   }
 
-  /// A name of at most eight bytes that stands in the program; the compiler makes it a number.
+  /// A literal of at most eight bytes, which the compiler folds into a number.
   @inline(__always)
   init(_ text: StaticString) {
     var low: UInt64 = 0
     for index in 0..<text.utf8CodeUnitCount {
-      // The index is below the length that the static string tells itself.
+      // The index is below the static string's own length.
       low = unsafe low << 8 | UInt64(text.utf8Start[index])
     }
     self.low = low
@@ -58,6 +58,14 @@ extension NameTable where Name: RawRepresentable<String> {
 /// Values whose names on the wire are looked up in a table.
 protocol WireNamed: CaseIterable, RawRepresentable<String>, Sendable {
   static var table: NameTable<Self> { get }
+}
+
+extension WireNamed {
+  @inline(__always)
+  static func named(_ token: JSONToken, in line: Span<UInt8>) -> Self? {
+    if token.isEscaped { return Self(rawValue: token.string(in: line)) }
+    return ShortName(line.extracting(token.range)).flatMap { table[$0] }
+  }
 }
 
 extension Request.Command: WireNamed { static let table = NameTable<Self>() }

@@ -2,7 +2,7 @@
 ///
 /// Two spellings of one UUID are equal; it is printed in lower case.
 package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
-  /// Bytes that its text has.
+  /// Bytes of its text.
   package static let textLength = 36
 
   let high: UInt64
@@ -13,7 +13,7 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
     self.low = low
   }
 
-  /// A version 4 UUID made of 128 random bits, of which six are overwritten.
+  /// A version 4 UUID of 128 random bits, six of which are overwritten.
   package static func random(using words: (UInt64, UInt64)) -> ReceiptID {
     ReceiptID(
       high: words.0 & ~0xF000 | 0x4000,

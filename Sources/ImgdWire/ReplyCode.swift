@@ -1,26 +1,26 @@
-/// The stable names of everything that can go wrong, as they stand on the wire.
+/// The stable error codes of the protocol.
 ///
-/// Each says the cause and what a client does next.
+/// Each comment says the cause and what a client does next.
 package enum ReplyCode: String, CaseIterable, Sendable {
   // MARK: The request
 
-  /// The line is not JSON: mend the client, `details.offset` tells where.
+  /// The line is not JSON: correct the client, `details.offset` is the place.
   case badJSON = "bad_json"
-  /// A field is missing, of the wrong type or out of range: mend the request.
+  /// A field is missing, of the wrong type or out of range: correct the request.
   case badRequest = "bad_request"
-  /// There is no such command: see the ones that the message lists.
+  /// There is no such command: use one that the message lists.
   case unknownCommand = "unknown_command"
-  /// The command has no such field: mend its name, or begin it with `x_` to have it ignored.
+  /// The command has no such field: correct its name, or begin it with `x_` to have it ignored.
   case unknownField = "unknown_field"
   /// The line is longer than the limit and was skipped: send less in one request.
   case lineTooLong = "line_too_long"
-  /// Another user's work was meant: only its owner, root or the daemon's own user may.
+  /// The request concerns another user's fetch: only its owner, root or the daemon's user may do that.
   case forbidden
-  /// A fetch with this receipt runs already: choose another UUID.
+  /// A fetch with this receipt is already running: choose another UUID.
   case duplicateReceipt = "duplicate_receipt"
-  /// No such outcome is kept, perhaps no longer: fetch again.
+  /// No result is kept under this receipt, or no longer: fetch again.
   case unknownReceipt = "unknown_receipt"
-  /// The connection, or the daemon, has as many as it may: wait for answers, then try again.
+  /// The connection, or the daemon, has reached its limit: wait for answers, then try again.
   case tooManyRequests = "too_many_requests"
   /// The queue of downloads is full: try again later.
   case queueFull = "queue_full"
@@ -29,21 +29,21 @@ package enum ReplyCode: String, CaseIterable, Sendable {
 
   // MARK: The download
 
-  /// The URL cannot be understood or holds what it must not: mend it.
+  /// The URL is malformed or has a part that is not allowed: correct it.
   case badURL = "bad_url"
   /// Only http and https are fetched: use another program for this URL.
   case blockedScheme = "blocked_scheme"
-  /// The address is one that the daemon may not reach: the operator decides about it.
+  /// The daemon may not connect to this address: the operator configures that.
   case blockedAddress = "blocked_address"
   /// The host's name was not found: check it, or try again when the network is back.
   case dns
-  /// No connection to the origin came about: try again later.
+  /// The origin could not be connected to: try again later.
   case connect
   /// The origin's certificate or its TLS was refused: trying again does not help.
   case tls
   /// The deadline passed: try again, or allow more time.
   case timeout
-  /// The origin answered with a status that is no picture: `details.status` tells which.
+  /// The origin answered with an error status: see `details.status`.
   case httpStatus = "http_status"
   /// The body is larger than allowed: raise `max_bytes` up to the server's own limit.
   case tooLarge = "too_large"
@@ -53,36 +53,36 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case emptyBody = "empty_body"
   /// The connection ended before the body did: try again.
   case truncated
-  /// Somebody cancelled it, or a newer fetch took its slot: nothing to do.
+  /// A client cancelled it, or a newer fetch took its slot: nothing to do.
   case cancelled
-  /// Only the cache was asked and has no entry: fetch without `only-if-cached`.
+  /// The fetch was limited to the cache, which has no entry: fetch without `only-if-cached`.
   case notCached = "not_cached"
 
   // MARK: The picture
 
-  /// The bytes are no picture: nothing was cached, check the URL.
+  /// The body is no picture: nothing was cached, check the URL.
   case notAnImage = "not_an_image"
-  /// The picture's format is known but cannot be used that way: ask for the original.
+  /// The picture's format cannot be used that way: ask for the original.
   case unsupportedFormat = "unsupported_format"
   /// The picture has more pixels than may be decoded: ask for its encoded bytes.
   case tooManyPixels = "too_many_pixels"
   /// The picture is damaged: ask for its encoded bytes, or reload it.
   case decodeFailed = "decode_failed"
-  /// The decoder died of this picture: do not try again, report it.
+  /// The decoder crashed on this picture: do not try again, report it.
   case decodeCrashed = "decode_crashed"
-  /// The picture does not fit into a line but is cached: fetch it as `path` or `fd`.
+  /// The picture is cached but does not fit into a line: fetch it as `path` or `fd`.
   case tooLargeInline = "too_large_inline"
 
   // MARK: The machine
 
-  /// There is no room on the disk: try again when there is, or with `store` `memory`.
+  /// The disk is full: try again when it has room, or with `store` `memory`.
   case diskFull = "disk_full"
-  /// A part that this needs is not installed or is switched off: see `hello.features`.
+  /// A required part is not installed or is switched off: see `hello.features`.
   case unavailable
-  /// A fault of the daemon itself: report it with the daemon's log.
+  /// A fault in the daemon itself: report it with the daemon's log.
   case `internal`
 
-  /// The same request may succeed later without anybody changing it.
+  /// Whether the same request may succeed later.
   package var isRetryable: Bool {
     switch self {
     case .tooManyRequests, .queueFull, .shuttingDown, .dns, .connect, .timeout, .truncated,

@@ -1,4 +1,4 @@
-/// The frame of every line the daemon says: who it is for first, then how it went, then the rest.
+/// The frame of every line of the daemon: the request's id first, then `ok` or `event`, then the rest.
 package enum ReplyEncoder {
   /// Begins a terminal line; the fields follow, then `end`.
   package static func begin(id: RequestID, ok: Bool, into json: inout JSONWriter) {
@@ -15,7 +15,7 @@ package enum ReplyEncoder {
     json.field("receipt", receipt)
   }
 
-  /// Begins a line of news; the fields follow, then `end`.
+  /// Begins an event line; the fields follow, then `end`.
   package static func begin(
     id: RequestID = .none, event: StaticString, receipt: ReceiptID? = nil,
     into json: inout JSONWriter
@@ -33,7 +33,7 @@ package enum ReplyEncoder {
     json.newline()
   }
 
-  /// A whole terminal line that tells what went wrong.
+  /// A whole terminal line for an error.
   package static func failure(
     id: RequestID, receipt: ReceiptID? = nil, error: WireError, into json: inout JSONWriter
   ) {
@@ -43,7 +43,7 @@ package enum ReplyEncoder {
     end(into: &json)
   }
 
-  /// The field `error`, for lines that carry more than the failure.
+  /// The field `error`, for lines that hold more than the error.
   package static func error(_ error: WireError, into json: inout JSONWriter) {
     json.beginObject("error")
     json.field("code", error.code.rawValue)

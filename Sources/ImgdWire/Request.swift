@@ -1,4 +1,4 @@
-/// What a client can ask, one case a command.
+/// A request of a client, one case for each command.
 package enum Request: Equatable, Sendable {
   case fetch(FetchRequest)
   case cancel(CancelTarget)
@@ -15,13 +15,13 @@ package enum Request: Equatable, Sendable {
   case config
   case reload
 
-  /// The commands under the names that the wire knows.
+  /// The commands, by their names on the wire.
   package enum Command: String, CaseIterable, Sendable {
     case fetch, cancel, wait, list, slots, purge, stats, query, entries, subscribe
     case hello, ping, config, reload
   }
 
-  /// The command that asks for this.
+  /// The command of this request.
   package var command: Command {
     switch self {
     case .fetch: .fetch
@@ -42,7 +42,15 @@ package enum Request: Equatable, Sendable {
   }
 }
 
-/// Which fetches a cancel means.
+/// The `id` by which a client finds its answers, echoed as it came.
+package enum RequestID: Hashable, Sendable {
+  case none
+  case integer(Int64)
+  /// At most 64 bytes.
+  case string(String)
+}
+
+/// The fetches that a `cancel` refers to.
 package enum CancelTarget: Equatable, Sendable {
   case receipt(ReceiptID)
   case slot(String)
@@ -50,10 +58,10 @@ package enum CancelTarget: Equatable, Sendable {
   case all
 }
 
-/// Collects the end of a fetch that was not waited for.
+/// Asks for the result of a fetch that was started without waiting.
 package struct WaitRequest: Equatable, Sendable {
   package var receipt: ReceiptID
-  /// How to deliver; nil as the fetch itself asked.
+  /// The delivery; nil for the one that the fetch itself asked for.
   package var delivery: Delivery?
 
   package init(receipt: ReceiptID, delivery: Delivery? = nil) {
@@ -62,12 +70,12 @@ package struct WaitRequest: Equatable, Sendable {
   }
 }
 
-/// One of the two places that keep pictures.
+/// One of the two caches.
 package enum Tier: String, CaseIterable, Sendable {
   case memory, disk
 }
 
-/// What a purge removes: the entries that every given filter matches; without filters all.
+/// The entries to remove: those that match every given filter, or all when there is none.
 package struct PurgeRequest: Equatable, Sendable {
   /// The tiers that a purge empties.
   package enum Scope: String, CaseIterable, Sendable {
@@ -84,9 +92,9 @@ package struct PurgeRequest: Equatable, Sendable {
   package var olderThan: Int?
   /// Seconds since the entry was last used.
   package var unusedFor: Int?
-  /// Only what is no longer fresh.
+  /// Only entries that are no longer fresh.
   package var expired = false
-  /// Marks stale instead of removing.
+  /// Marks the entries stale instead of removing them.
   package var soft = false
 
   package init() {}
@@ -96,14 +104,14 @@ package struct PurgeRequest: Equatable, Sendable {
 package struct EntriesRequest: Equatable, Sendable {
   package var tier = Tier.memory
   package var limit = 100
-  /// Where the page before ended, as that page told it.
+  /// The `cursor` that the page before has returned.
   package var cursor: String?
   package var prefix: String?
 
   package init() {}
 }
 
-/// The kinds of news that a client wants.
+/// The kinds of events that a client subscribes to.
 package struct Topics: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
 
@@ -117,9 +125,18 @@ package struct Topics: OptionSet, Hashable, Sendable {
   package static let config = Topics(rawValue: 8)
   package static let all: Topics = [.jobs, .cache, .pressure, .config]
 
-  /// The topics by the names that the wire knows, in their order.
+  /// Every topic by its name on the wire.
+  static let named: KeyValuePairs<String, Topics> = [
+    "jobs": .jobs, "cache": .cache, "pressure": .pressure, "config": .config,
+  ]
+
+  init?(name: String) {
+    guard let topic = Self.named.first(where: { $0.key == name })?.value else { return nil }
+    self = topic
+  }
+
+  /// The names of these topics on the wire, always in the same order.
   package var names: [String] {
-    [(Topics.jobs, "jobs"), (.cache, "cache"), (.pressure, "pressure"), (.config, "config")]
-      .filter { contains($0.0) }.map(\.1)
+    Self.named.filter { contains($0.value) }.map(\.key)
   }
 }

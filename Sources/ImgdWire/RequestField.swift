@@ -1,4 +1,4 @@
-/// Every field that some command knows; the most frequent first, for they are searched in order.
+/// Every field of every command; the most frequent first, because they are searched in order.
 enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
@@ -6,8 +6,8 @@ enum RequestField: UInt8, CaseIterable, Sendable {
 
   private static let table = NameTable<RequestField>(\.name)
 
-  /// The field of that name; the three that every fetch has are found without a table, whose
-  /// first use must be checked for each time.
+  /// The field of that name. The three that every fetch has are found without the table, because each
+  /// access to the table checks whether it is initialised.
   @inline(__always)
   static func named(_ name: ShortName) -> RequestField? {
     if name == ShortName("cmd") { return .cmd }
@@ -61,7 +61,7 @@ struct FieldSet: OptionSet, Sendable {
 }
 
 extension Request.Command {
-  /// The fields that the command knows besides `cmd` and `id`.
+  /// The fields that the command has besides `cmd` and `id`.
   var fields: FieldSet {
     switch self {
     case .fetch: Self.fetchFields
@@ -85,16 +85,16 @@ extension Request.Command {
   ])
 }
 
-/// The fields that put a fetch beyond the usual: any of them costs the box.
 extension FieldSet {
+  /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
     .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
   ])
-  /// What every request may have.
+  /// The fields that every request may have.
   static var frame: FieldSet {
     @inline(__always) get { FieldSet(rawValue: FieldSet(.cmd).rawValue | FieldSet(.id).rawValue) }
   }
-  /// What most fetches have.
+  /// The fields that most fetches have.
   static var plainFetch: FieldSet {
     @inline(__always) get { FieldSet(rawValue: frame.rawValue | FieldSet(.url).rawValue) }
   }

@@ -1,20 +1,20 @@
-/// The fields of one line, found in one pass and not yet understood.
+/// The fields of one line, found in one pass, and read by type afterwards.
 ///
-/// What a field means depends on the command, and the command may stand last: so the pass only
-/// checks the grammar and remembers where each value lies. Every field has its own place, so a
-/// field that comes twice is noticed without searching.
+/// The meaning of a field depends on the command, and the command may come last: so the pass only
+/// checks the grammar and notes where each value lies. Every field has its own place, so a field
+/// that comes twice is noticed without searching.
 struct RequestFields {
   private(set) var present = FieldSet()
   private var tokens = InlineArray<33, JSONToken>(repeating: JSONToken(.null, 0, 0))
-  /// What few lines have, out of the way of all others.
+  /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 
   private final class Rarities {
     /// The values that are arrays and objects.
     var containers: [(field: RequestField, value: JSONValue)] = []
     /// The names that are no field, kept because they may not come twice either.
-    var strangers = KeySet()
-    /// The first name that is no field and does not ask to be ignored.
+    var unknownNames = KeySet()
+    /// The first name that is no field and does not begin with `x_`.
     var unknownName: String?
   }
 
@@ -22,7 +22,7 @@ struct RequestFields {
     @inline(__always) get { rarities?.unknownName }
   }
 
-  /// Reads the object that `line` is; what was read before a failure stays readable.
+  /// Reads the object that `line` is; fields before a failure stay readable.
   mutating func scan(_ line: Span<UInt8>) throws(JSONSyntaxError) {
     var scanner = JSONScanner()
     try scanner.require(UInt8(ascii: "{"), .value, in: line)
@@ -40,7 +40,7 @@ struct RequestFields {
     tokens[Int(field.rawValue)]
   }
 
-  /// The tree of a field whose value is an array or an object.
+  /// The value of a field that is an array or an object.
   func container(_ field: RequestField) -> JSONValue? {
     rarities?.containers.first { $0.field == field }?.value
   }
@@ -52,7 +52,7 @@ struct RequestFields {
     let key = try scanner.key(in: line)
     guard !key.isEscaped, let name = ShortName(line.extracting(key.range)),
       let field = RequestField.named(name)
-    else { return try scanStranger(key, &scanner, line) }
+    else { return try scanUnusualKey(key, &scanner, line) }
     try scanValue(of: field, named: key, &scanner, line)
   }
 
@@ -74,9 +74,9 @@ struct RequestFields {
     present.insert(FieldSet(field))
   }
 
-  /// A name that is no field as it stands: an escaped spelling of one, or a stranger.
+  /// A key that is no field name: an escaped spelling of one, or an unknown name.
   @inline(never)
-  private mutating func scanStranger(
+  private mutating func scanUnusualKey(
     _ key: JSONToken, _ scanner: inout JSONScanner, _ line: Span<UInt8>
   ) throws(JSONSyntaxError) {
     let plain = key.unescaped(in: line)
@@ -84,7 +84,7 @@ struct RequestFields {
       return try scanValue(of: field, named: key, &scanner, line)
     }
     let rarities = madeRarities()
-    let name = try key.string(in: line, newTo: &rarities.strangers)
+    let name = try rarities.unknownNames.insert(key, in: line)
     if rarities.unknownName == nil, !name.utf8.starts(with: "x_".utf8) {
       rarities.unknownName = name
     }
@@ -96,5 +96,130 @@ struct RequestFields {
     let rarities = Rarities()
     self.rarities = rarities
     return rarities
+  }
+
+  // MARK: Values by type; absent fields are nil or the default
+
+  @inline(__always)
+  func string(
+    _ field: RequestField, _ lengths: ClosedRange<Int>, in line: Span<UInt8>
+  ) throws(WireError) -> String? {
+    guard present.contains(field) else { return nil }
+    let token = token(field)
+    guard token.kind == .string else { throw wrong(field, .string(lengths), in: line) }
+    let string = token.string(in: line)
+    guard lengths.contains(string.utf8.count) else {
+      throw wrong(field, .string(lengths), in: line)
+    }
+    return string
+  }
+
+  @inline(__always)
+  func flag(
+    _ field: RequestField, default absent: Bool, in line: Span<UInt8>
+  ) throws(WireError) -> Bool {
+    guard present.contains(field) else { return absent }
+    switch token(field).kind {
+    case .true: return true
+    case .false: return false
+    default: throw wrong(field, .flag, in: line)
+    }
+  }
+
+  func integer(
+    _ field: RequestField, _ range: ClosedRange<Int>, in line: Span<UInt8>
+  ) throws(WireError) -> Int? {
+    guard present.contains(field) else { return nil }
+    guard let integer = wholeNumber(field, in: line), let number = Int(exactly: integer),
+      range.contains(number)
+    else { throw wrong(field, .integer(range), in: line) }
+    return number
+  }
+
+  @inline(__always)
+  func word<Value: WireNamed>(
+    _ field: RequestField, default absent: Value, in line: Span<UInt8>
+  ) throws(WireError) -> Value {
+    guard present.contains(field) else { return absent }
+    let token = token(field)
+    guard token.kind == .string, let value = Value.named(token, in: line) else {
+      throw wrong(field, .oneOf(Value.allCases.map(\.rawValue)), in: line)
+    }
+    return value
+  }
+
+  func receipt(in line: Span<UInt8>) throws(WireError) -> ReceiptID? {
+    guard present.contains(.receipt) else { return nil }
+    let token = token(.receipt)
+    guard token.kind == .string, let receipt = ReceiptID(token.unescaped(in: line).span) else {
+      throw wrong(.receipt, .receipt, in: line)
+    }
+    return receipt
+  }
+
+  /// The number of a field if it is whole, also when it is written as `1.0` or `1e3`.
+  func wholeNumber(_ field: RequestField, in line: Span<UInt8>) -> Int64? {
+    let token = token(field)
+    return switch token.kind {
+    case .integer: token.integer(in: line)
+    case .number: Int64(exactly: token.double(in: line))
+    default: nil
+    }
+  }
+
+  /// The value of a field that the command cannot do without.
+  func required<Value>(
+    _ value: Value?, _ field: RequestField, of command: Request.Command
+  ) throws(WireError) -> Value {
+    guard let value else {
+      throw .field(field, "\"\(command.rawValue)\" needs the field \"\(field.name)\"")
+    }
+    return value
+  }
+
+  /// The refusal of a value, which is shown as it was sent.
+  @inline(never)
+  func wrong(
+    _ field: RequestField, _ wanted: WantedValue, in line: Span<UInt8>
+  ) -> WireError {
+    let sent = Excerpt.of(line.extracting(token(field).sourceRange))
+    return .field(field, "\"\(field.name)\" was \(sent); it takes \(wanted.description)")
+  }
+
+  // MARK: Fields of several commands
+
+  @inline(__always)
+  func id(in line: Span<UInt8>) throws(WireError) -> RequestID {
+    guard present.contains(.id) else { return .none }
+    if token(.id).kind == .string {
+      let string = token(.id).string(in: line)
+      guard string.utf8.count <= WireLimits.id else { throw wrong(.id, .id, in: line) }
+      return .string(string)
+    }
+    guard let number = wholeNumber(.id, in: line) else { throw wrong(.id, .id, in: line) }
+    return .integer(number)
+  }
+
+  @inline(__always)
+  func url(in line: Span<UInt8>) throws(WireError) -> String? {
+    guard let url = try string(.url, 0...Int.max, in: line) else { return nil }
+    let length = url.utf8.count
+    guard length > 0, length <= WireLimits.url else { throw badURL(length) }
+    return url
+  }
+
+  @inline(never)
+  private func badURL(_ length: Int) -> WireError {
+    .field(
+      .url, "\"url\" has \(length) bytes; it takes 1 to \(WireLimits.url)", code: .badURL)
+  }
+
+  @inline(__always)
+  func identifier(in line: Span<UInt8>) throws(WireError) -> String? {
+    try string(.identifier, 0...WireLimits.identifier, in: line)
+  }
+
+  func slot(in line: Span<UInt8>) throws(WireError) -> String? {
+    try string(.slot, 1...WireLimits.slot, in: line)
   }
 }

@@ -1,9 +1,9 @@
-// A line goes through four gates, each with its own complaint: it must be JSON, an object with a
-// readable `id`, a command that exists with no field that it does not know, and every field must
-// hold what the command takes. The first gate looks at every byte once, the others only at the
-// fields that are there. Nothing has any effect before the last gate is passed.
+// A line is checked in four steps, each with its own errors: it must be JSON; an object with a
+// readable `id`; name a command that exists, with no field that the command does not have; and every
+// field must hold a value that the command takes. The first step looks at every byte once, the others
+// only at the fields that are there. Nothing has any effect before the last check.
 
-/// Turns one line into the request that it is, or into the reason why it is none.
+/// Turns one line into a request, or into the reason why it is none.
 package enum RequestParser {
   /// Reads one line without its newline.
   package static func parse(_ line: Span<UInt8>) -> ParsedLine {
@@ -12,9 +12,9 @@ package enum RequestParser {
     do throws(WireError) {
       try scan(line, into: &fields)
       id = try fields.id(in: line)
-      let command = try fields.command(in: line)
-      try fields.requireKnown(by: command)
-      return ParsedLine(id: id, .request(try fields.request(command, in: line)))
+      let command = try command(fields, in: line)
+      try requireKnown(fields, by: command)
+      return ParsedLine(id: id, .request(try CommandParser.request(command, fields, in: line)))
     } catch {
       return refusal(error, fields, line)
     }
@@ -34,7 +34,7 @@ package enum RequestParser {
     }
   }
 
-  /// A line that is JSON but no object is refused for what it is.
+  /// A line that is JSON but no object is refused as a bad request, not as bad JSON.
   @inline(never)
   private static func explain(_ error: JSONSyntaxError, _ line: Span<UInt8>) -> WireError {
     if error.expected == .value, (try? JSONValue(parsing: line)) != nil {
@@ -55,65 +55,80 @@ package enum RequestParser {
     let receipt = (try? fields.receipt(in: line)) ?? nil
     return ParsedLine(id: id, .refused(error), slot: slot, receipt: receipt)
   }
-}
-
-extension RequestFields {
-  @inline(__always)
-  func id(in line: Span<UInt8>) throws(WireError) -> RequestID {
-    guard present.contains(.id) else { return .none }
-    if token(.id).kind == .string {
-      let string = token(.id).string(in: line)
-      guard string.utf8.count <= WireLimits.id else { throw wrong(.id, .id, in: line) }
-      return .string(string)
-    }
-    guard let number = wholeNumber(.id, in: line) else { throw wrong(.id, .id, in: line) }
-    return .integer(number)
-  }
 
   @inline(__always)
-  func command(in line: Span<UInt8>) throws(WireError) -> Request.Command {
-    guard present.contains(.cmd) else {
+  private static func command(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> Request.Command {
+    guard fields.present.contains(.cmd) else {
       throw .field(.cmd, "a request needs the field \"cmd\"")
     }
-    let token = token(.cmd)
+    let token = fields.token(.cmd)
     guard token.kind == .string else {
-      throw wrong(.cmd, .oneOf(Request.Command.allCases.map(\.rawValue)), in: line)
+      throw fields.wrong(.cmd, .oneOf(Request.Command.allCases.map(\.rawValue)), in: line)
     }
     if !token.isEscaped, ShortName(line.extracting(token.range)) == ShortName("fetch") {
       return .fetch
     }
     guard let command = Request.Command.named(token, in: line) else {
-      throw unknownCommand(in: line)
+      throw unknownCommand(token, in: line)
     }
     return command
   }
 
   @inline(never)
-  private func unknownCommand(in line: Span<UInt8>) -> WireError {
-    let sent = Excerpt.of(line.extracting(token(.cmd).sourceRange))
+  private static func unknownCommand(_ token: JSONToken, in line: Span<UInt8>) -> WireError {
+    let sent = Excerpt.of(line.extracting(token.sourceRange))
     let wanted = WantedValue.oneOf(Request.Command.allCases.map(\.rawValue))
     return .field(
       .cmd, "there is no command \(sent); \"cmd\" takes \(wanted.description)",
       code: .unknownCommand)
   }
 
-  /// Refuses the fields that the command does not know.
+  /// Refuses fields that the command does not have.
   @inline(__always)
-  func requireKnown(by command: Request.Command) throws(WireError) {
-    if command == .fetch, unknownName == nil, present.isSubset(of: .plainFetch) { return }
-    let foreign = present.subtracting(command.fields).subtracting(.frame)
-    guard unknownName == nil, foreign.isEmpty else {
-      throw unknownField(unknownName ?? foreign.fields.first?.name ?? "", of: command)
+  private static func requireKnown(
+    _ fields: RequestFields, by command: Request.Command
+  ) throws(WireError) {
+    let isPlainFetch = command == .fetch && fields.present.isSubset(of: .plainFetch)
+    if isPlainFetch, fields.unknownName == nil { return }
+    let foreign = fields.present.subtracting(command.fields).subtracting(.frame)
+    guard fields.unknownName == nil, foreign.isEmpty else {
+      throw unknownField(fields.unknownName ?? foreign.fields.first?.name ?? "", of: command)
     }
   }
 
   @inline(never)
-  private func unknownField(_ name: String, of command: Request.Command) -> WireError {
+  private static func unknownField(_ name: String, of command: Request.Command) -> WireError {
     let known = command.fields.union(.frame).fields.map(\.name).joined(separator: ", ")
     let sent = Excerpt.of(name)
     return WireError(
       .unknownField,
       "\"\(command.rawValue)\" has no field \"\(sent)\"; it has \(known), and ignores x_…",
       details: ["field": .string(sent)])
+  }
+}
+
+/// The result of reading one line.
+package struct ParsedLine: Sendable {
+  /// A request to carry out, or the error to answer with.
+  package enum Outcome: Sendable {
+    case request(Request)
+    case refused(WireError)
+  }
+
+  /// Echoed in the answer; also set for a refused line, if it could be read.
+  package let id: RequestID
+  package let outcome: Outcome
+  /// The slot of a fetch that was refused for its URL: the fetch running in that slot is cancelled.
+  package let slot: String?
+  /// The receipt of a refused line, if it could be read.
+  package let receipt: ReceiptID?
+
+  init(id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil) {
+    self.id = id
+    self.outcome = outcome
+    self.slot = slot
+    self.receipt = receipt
   }
 }

@@ -1,8 +1,8 @@
-/// Times as the wire tells them: RFC 3339 in UTC, whole seconds.
+/// Times on the wire: RFC 3339 in UTC, whole seconds.
 ///
-/// Pure arithmetic, so neither the locale nor the time zone of the machine takes part.
+/// Plain arithmetic, independent of the machine's locale and time zone.
 package enum Timestamp {
-  /// The last second that four digits of a year can tell.
+  /// The last second whose year has four digits.
   private static let last: Int64 = 253_402_300_799
   /// The first second of the year 0.
   private static let first: Int64 = -62_167_219_200

@@ -1,4 +1,4 @@
-/// What a field takes, said to people when something else was sent.
+/// The values that a field takes, as an error message names them.
 enum WantedValue {
   case string(ClosedRange<Int>)
   case flag
@@ -25,7 +25,7 @@ enum WantedValue {
   }
 }
 
-/// The beginning of what somebody sent, short enough to be shown in a message.
+/// The beginning of a client's text, short enough for a message.
 enum Excerpt {
   private static let longest = 80
 
@@ -44,14 +44,5 @@ enum Excerpt {
   private static func string(_ text: Span<UInt8>) -> String {
     // The buffer is only read while the span is borrowed.
     unsafe text.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-  }
-}
-
-extension WireError {
-  /// A refusal because of one field.
-  static func field(
-    _ field: RequestField, _ message: String, code: ReplyCode = .badRequest
-  ) -> WireError {
-    WireError(code, message, details: ["field": .string(field.name)])
   }
 }

@@ -1,4 +1,4 @@
-/// Why a request has no good answer: a stable code, a sentence for people, details for programs.
+/// The error of a request: a stable code, a sentence for people, details for programs.
 package struct WireError: Error, Equatable, Sendable {
   package let code: ReplyCode
   /// Names the value that was wrong and what would be right.
@@ -6,7 +6,7 @@ package struct WireError: Error, Equatable, Sendable {
   package let details: [JSONValue.Member]
   package let isRetryable: Bool
 
-  /// `retryable` overrides what the code says, where the case at hand is known better.
+  /// `retryable` overrides the default of the code.
   package init(
     _ code: ReplyCode, _ message: String, details: KeyValuePairs<String, JSONValue> = [:],
     retryable: Bool? = nil
@@ -23,5 +23,12 @@ package struct WireError: Error, Equatable, Sendable {
     self.message = message
     self.details = details
     isRetryable = retryable ?? code.isRetryable
+  }
+
+  /// A refusal that names one field.
+  static func field(
+    _ field: RequestField, _ message: String, code: ReplyCode = .badRequest
+  ) -> WireError {
+    WireError(code, message, details: ["field": .string(field.name)])
   }
 }

@@ -1,21 +1,21 @@
-/// The numbers of the contract in one place; what is configurable is set here from outside.
+/// The limits of the protocol; the configurable ones are instance properties.
 package struct WireLimits: Equatable, Sendable {
   /// Bytes of a request line without its newline.
   package var line = 64 * 1024
-  /// Bytes of a picture that is delivered inside a line.
+  /// Bytes of a picture that is delivered within a line.
   package var inline = 256 * 1024
-  /// Receipts of one connection that live at a time.
+  /// Receipts of one connection at a time.
   package var receipts = 10_000
-  /// Fetches of all connections that wait for a place.
+  /// Fetches of all connections that wait in the queue.
   package var queued = 100_000
   package var connections = 1024
   /// Bytes that a client may leave unread before its requests wait.
   package var unsentOutput = 256 * 1024
   /// Descriptors that a client may leave unread before its requests wait.
   package var unsentDescriptors = 64
-  /// Seconds after which a client that takes nothing is closed.
+  /// Seconds after which a client that reads nothing is disconnected.
   package var stallSeconds = 30
-  /// Milliseconds between the spaces sent to a half-closed connection that waits.
+  /// Milliseconds between the spaces sent to a half-closed connection that waits for an answer.
   package var spaceIntervalMilliseconds = 250
 
   package init() {}
@@ -23,7 +23,7 @@ package struct WireLimits: Equatable, Sendable {
   /// The limits as they are without configuration.
   package static let standard = WireLimits()
 
-  /// Bytes of a string that is used as `id`.
+  /// Bytes of an `id` that is a string.
   package static let id = 64
   package static let url = 8 * 1024
   package static let identifier = 256
@@ -32,17 +32,17 @@ package struct WireLimits: Equatable, Sendable {
   package static let tags = 16
   /// Bytes of one tag.
   package static let tag = 64
-  /// Headers that one fetch adds.
+  /// Headers of one fetch.
   package static let headers = 64
-  /// Bytes of the cursor of a page: the key of an entry fits.
+  /// Bytes of the cursor of a page: enough for the key of an entry.
   package static let cursor = 16 * 1024
   /// Bytes of a host name, from RFC 1035.
   package static let host = 255
   /// Pixels of a side of a derived variant.
   package static let side = 1...65_535
-  /// A day is the longest deadline.
+  /// Up to one day.
   package static let timeoutMilliseconds = 1...86_400_000
-  /// Ten years are the longest age and freshness.
+  /// Ages and freshness, up to ten years.
   package static let seconds = 0...315_360_000
   /// Entries of one page.
   package static let entries = 1...1000

@@ -11,9 +11,9 @@ struct ImgctlMain {
     exit(outcome.rawValue)
   }
 
-  /// The end of the process closes its connection, and the daemon then cancels the fetches.
+  /// Exiting closes the connection, and the daemon then cancels its fetches.
   private static func endOnInterrupt() {
-    // A signal handler may call few functions; _exit is one of them.
+    // `_exit` may be called in a signal handler.
     _ = signal(SIGINT) { _ in _exit(ExitCode.interrupted.rawValue) }
   }
 }

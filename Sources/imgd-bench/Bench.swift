@@ -1,10 +1,10 @@
 private import CBench
 import Glibc
 
-/// What every measurement is given: where to work, for how long, and whom to tell.
+/// The context of every measurement: options, report, a temporary directory, and servers.
 final class Bench {
   let options: Options
-  let report: Report
+  let report: BenchReport
   let workplace: String
   private var serial = 0
   private var servers: [Child] = []
@@ -12,7 +12,7 @@ final class Bench {
   init(_ options: Options) throws(BenchFailure) {
     self.options = options
     workplace = try Self.makeWorkplace()
-    report = Report(Machine.describe(options))
+    report = BenchReport(MachineFacts.describe(options))
     _ = bench_raise_descriptor_limit()
   }
 
@@ -20,7 +20,7 @@ final class Bench {
     try? Child.finish(["rm", "-rf", workplace], log: "/dev/null")
   }
 
-  /// A path in the workplace that nobody had before.
+  /// A new path in the temporary directory.
   func path(_ name: String) -> String {
     serial += 1
     return "\(workplace)/\(serial)-\(name)"
@@ -32,7 +32,7 @@ final class Bench {
     return path
   }
 
-  /// Starts a server that runs until the measurement ends, whoever still holds it.
+  /// Starts a server that runs at most until the measurement ends.
   func serve(
     _ words: [String], _ name: String, place: Place = .server, setting: String? = nil
   ) throws(BenchFailure) -> Child {
@@ -53,16 +53,16 @@ final class Bench {
 
   var hasImgd: Bool { File.isProgram(options.imgd) }
 
-  /// Short, because a socket's path may have 107 bytes; on a disk, which /tmp may not be.
+  /// Short, because a socket's path is limited to 107 bytes; on a disk, which /tmp may not be.
   private static func makeWorkplace() throws(BenchFailure) -> String {
     var template = Array("/var/tmp/imgd-bench.XXXXXX".utf8CString)
-    // mkdtemp writes over the six letters at the end of what it is given.
+    // mkdtemp overwrites the last six letters of its argument.
     guard unsafe mkdtemp(&template) != nil else { throw .system("mkdtemp", "/var/tmp") }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
 
-/// Where a process runs: servers on one processor, the load on another, if there are two.
+/// The processor of a process: servers run on one, the load on another, if there are two.
 enum Place {
   case anywhere, server, load
 
@@ -73,7 +73,7 @@ enum Place {
 }
 
 extension Bench {
-  /// A peer, or nil and a line in the report when it cannot be had here.
+  /// A peer; nil, with a line in the report, when it is not available.
   func start<Peer>(
     _ name: String, _ make: () throws(BenchFailure) -> Peer
   ) -> Peer? {
@@ -85,7 +85,7 @@ extension Bench {
     }
   }
 
-  /// Runs something once for each contender in every round; the figures of one stand together.
+  /// Runs `body` once for each item in every round; returns the figures grouped by item.
   func rounds<Item>(
     _ items: [Item], _ count: Int? = nil, _ body: (Item) throws(BenchFailure) -> Double
   ) throws(BenchFailure) -> [[Double]] {

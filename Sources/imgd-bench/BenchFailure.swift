@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why the bench could not measure: one sentence for people, one exit code of sysexits.
+/// The reason why the bench failed, and an exit code of sysexits.
 struct BenchFailure: Error {
   let reason: String
   let exitCode: CInt
@@ -13,7 +13,7 @@ struct BenchFailure: Error {
     BenchFailure(reason: reason, exitCode: 69)
   }
 
-  /// Takes `errno` as the failed call left it.
+  /// Uses `errno` of the failed call.
   static func system(_ call: String, _ subject: String) -> BenchFailure {
     // strerror's text is copied before anything else can replace it.
     let reason = unsafe String(cString: strerror(errno))

@@ -1,7 +1,7 @@
 private import CBench
 import Glibc
 
-/// A process the bench started, and ends by its number.
+/// A process that the bench has started.
 final class Child {
   let pid: Int32
   let log: String
@@ -27,7 +27,7 @@ final class Child {
     return !hasEnded
   }
 
-  /// Asks it to end, insists after five seconds, and waits until it has.
+  /// Sends SIGTERM, after five seconds SIGKILL, and waits for the end.
   func end() {
     guard isRunning else { return }
     Glibc.kill(pid, SIGTERM)
@@ -36,14 +36,14 @@ final class Child {
     _ = wait()
   }
 
-  /// Ends it without a warning, as a crash would.
+  /// Sends SIGKILL, like a crash, and waits for the end.
   func kill() {
     guard isRunning else { return }
     Glibc.kill(pid, SIGKILL)
     wait()
   }
 
-  /// Waits for the end; what it exited with, or nil when a signal ended it.
+  /// Waits for the end; returns the exit code, or nil when a signal ended it.
   @discardableResult
   func wait() -> Int? {
     guard !hasEnded else { return nil }
@@ -53,7 +53,7 @@ final class Child {
     return status & 0x7f == 0 ? Int(status >> 8 & 0xff) : nil
   }
 
-  /// Runs a program to its end; anything but success is a failure that quotes its log.
+  /// Runs a program to its end; throws with its log unless it succeeds.
   static func finish(_ words: [String], log: String) throws(BenchFailure) {
     let child = try Child(words, log: log)
     guard child.wait() == 0 else {
@@ -65,7 +65,7 @@ final class Child {
     String((File.text(log) ?? "").suffix(400))
   }
 
-  /// Waits until the child is ready, which is told by a question that it answers.
+  /// Waits until `isReady` returns true.
   func awaitReady(_ name: String, _ isReady: () -> Bool) throws(BenchFailure) {
     for _ in 0..<20_000 {
       if isReady() { return }

@@ -1,7 +1,7 @@
 private import ImgdSystem
 import Glibc
 
-/// Whole small files, read and written at once.
+/// Reads and writes whole small files.
 enum File {
   /// The bytes of a file, or nil when it cannot be read.
   static func read(_ path: String) -> [UInt8]? {

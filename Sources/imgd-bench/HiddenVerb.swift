@@ -1,10 +1,10 @@
 private import CBench
 import Glibc
 
-/// What the bench starts itself as: the floor, the side load of a mixed measurement, and what would
-/// be in the way of a load in the same process.
+/// Verbs by which the bench starts itself as another process: the floor, a side load, and tasks that
+/// would disturb a load in the same process.
 enum HiddenVerb {
-  /// Runs a hidden verb and does not return before it ends; false when the words are not one.
+  /// Runs a hidden verb to its end; false when the words are none.
   static func run(_ words: [String]) throws(BenchFailure) -> Bool {
     switch words.first {
     case "floor" where words.count == 3: try serveFloor(words[1], replyBytes: Int(words[2]) ?? 0)
@@ -38,8 +38,8 @@ enum HiddenVerb {
     try IndexGrowth.multiply(words[1], to: count, withFiles: words[3] == "files")
   }
 
-  /// `shrink SOCKET CACHE ENTRIES-LEFT`: has the daemon read a configuration that makes it trim, and
-  /// says in how many seconds that was done.
+  /// `shrink SOCKET CACHE ENTRIES-LEFT`: reloads the daemon with a configuration that makes it trim,
+  /// and prints how many seconds that took.
   private static func shrink(_ words: [String]) throws(BenchFailure) {
     guard let left = Int(words[3]) else { throw .usage("shrink: bad count") }
     let start = now()

@@ -2,8 +2,8 @@ internal import Glibc
 internal import ImgdCache
 internal import ImgdSystem
 
-/// An index file that is made longer, and looked into, without a daemon: a million pictures need not
-/// be fetched to know what a million entries cost.
+/// Extends and inspects an index file without a daemon, so that a million entries can be measured
+/// without fetching a million pictures.
 enum IndexGrowth {
   private static let atOnce = 50_000
 
@@ -30,8 +30,7 @@ enum IndexGrowth {
     }
   }
 
-  /// Waits until so many entries are left and no file has to be removed any more; answers when that
-  /// was.
+  /// Waits until only `left` entries remain and no file has to be removed any more; returns the time.
   static func awaitRemovals(_ path: String, left: Int) throws(BenchFailure) -> Double {
     do throws(IndexProblem) {
       let index = try IndexFile(path: path + "/1/index.db", access: .readOnly)
@@ -39,7 +38,7 @@ enum IndexGrowth {
       repeat {
         while try index.hasDoomed() { usleep(500) }
         end = now()
-        // They go in parts: between two of them there is nothing to remove either.
+        // Removal is done in parts: between two of them there is nothing to remove either.
       } while try index.countEntries() > left
       return end
     } catch {
@@ -49,7 +48,7 @@ enum IndexGrowth {
 }
 
 extension IndexRow {
-  /// Another entry like this one; digests spread as real ones do, and so do the times of use.
+  /// A copy of the entry with another digest and time of use, both spread like real ones.
   fileprivate func copy(_ number: Int) -> IndexRow {
     let spread = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
     var copy = self

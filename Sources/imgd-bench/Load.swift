@@ -1,7 +1,7 @@
 private import CBench
 import Glibc
 
-/// How the replies of a server end.
+/// The framing of a server's replies.
 enum Framing {
   case lines, bulks, pages, descriptors, touchedDescriptors
 
@@ -16,17 +16,17 @@ enum Framing {
   }
 }
 
-/// So many connections, each of which sends a batch and waits for its replies.
+/// A number of connections, each of which sends a batch and waits for its replies.
 struct Load {
   var connections = 1
-  /// Of the same length, that the bytes are cut into: the batches, in turn over all connections.
+  /// The bytes are divided into so many batches of equal length, used in turn over all connections.
   var parts = 1
-  /// That one batch brings.
+  /// The replies to one batch.
   var replies = 1
-  /// Batches of each connection; 0: as many as fit into the duration.
+  /// The batches of each connection; 0 for as many as fit into the duration.
   var batches = 0
   var duration = 0.0
-  /// Seconds between the starts of batches over all connections; 0: as fast as replies come.
+  /// Seconds between the starts of batches over all connections; 0 for as fast as replies arrive.
   var interval = 0.0
   var framing = Framing.lines
 
@@ -40,7 +40,7 @@ struct Load {
     load.duration_ns = UInt64(duration * 1e9)
     load.interval_ns = UInt64(interval * 1e9)
     var result = bench_result()
-    // The batch outlives the call, and the call keeps nothing of it.
+    // The batch outlives the call, which keeps no pointer to it.
     guard unsafe bench_run(&load, socket, batch, batch.count, &result) == 0 else {
       throw .system("load", socket)
     }
@@ -48,13 +48,13 @@ struct Load {
   }
 }
 
-/// What a load saw.
+/// The result of a load.
 struct LoadResult {
   let replies: Int
   let failures: Int
   let descriptors: Int
   let seconds: Double
-  /// The share of the time that the load itself was computing: near 1, the load was the limit.
+  /// The share of the time in which the load itself was busy: near 1, the load was the limit.
   let loadShare: Double
   let p50: Double
   let p99: Double
@@ -74,7 +74,7 @@ struct LoadResult {
   var perSecond: Double { Double(replies) / seconds }
 }
 
-/// Whether somebody takes connections at a socket.
+/// Whether a socket accepts connections.
 func isListening(_ socket: String) -> Bool {
   // The path is read before the call returns.
   let connection = unsafe bench_connect(socket)
@@ -82,10 +82,10 @@ func isListening(_ socket: String) -> Bool {
   return connection >= 0
 }
 
-/// Sends one line to a socket and gives back the one that answers it; nil when none did.
+/// Sends one line to a socket and returns the reply; nil when there is none.
 func ask(_ socket: String, _ line: String) -> String? {
   var reply = [CChar](repeating: 0, count: 1 << 16)
-  // bench_ask writes at most the capacity and tells how much.
+  // bench_ask writes at most the capacity and returns the length.
   let count = unsafe bench_ask(socket, line, &reply, reply.count)
   guard count >= 0 else { return nil }
   return String(decoding: reply[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -94,7 +94,7 @@ func ask(_ socket: String, _ line: String) -> String? {
 /// Seconds on a clock that only goes forward.
 func now() -> Double { Double(bench_now_ns()) / 1e9 }
 
-/// Runs the rest of the bench's own work away from the servers.
+/// Pins the bench itself to the processor that the servers do not use.
 func pinLoad(_ isPinned: Bool) {
   bench_pin(isPinned && bench_processors() > 1 ? Place.load.processor : -1)
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   static let usage = """
     usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
@@ -46,13 +46,13 @@ struct Options {
   private static func value(
     of option: String, from rest: inout ArraySlice<String>
   ) throws(BenchFailure) -> String {
-    guard let value = rest.popFirst() else { throw .usage("\(option) wants a value") }
+    guard let value = rest.popFirst() else { throw .usage("\(option) needs a value") }
     return value
   }
 
   private static func count(_ word: String) throws(BenchFailure) -> Int {
     guard let count = Int(word), (1...100).contains(count) else {
-      throw .usage("--rounds \(word): wants a number from 1 to 100")
+      throw .usage("--rounds \(word): must be a number from 1 to 100")
     }
     return count
   }

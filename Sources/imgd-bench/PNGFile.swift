@@ -1,6 +1,6 @@
-/// A valid PNG of exactly the wanted size: one grey pixel, and padding in a chunk that readers skip.
+/// A valid PNG of a given size: one grey pixel, and padding in a chunk that readers skip.
 ///
-/// The padding is noise from the seed, so that no two pictures are equal and nothing compresses.
+/// The padding is noise from the seed, so that pictures differ and do not compress.
 enum PNGFile {
   static func make(bytes: Int, seed: UInt64) -> [UInt8] {
     let head = signature + chunk("IHDR", [0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0])

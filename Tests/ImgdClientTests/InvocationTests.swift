@@ -64,7 +64,7 @@ import Testing
         "unknown command '?[2J': write fetch, cancel, purge, stats, list, reload, ping or help"
       ),
       (["--sokcet", "x"], "unknown option --sokcet: did you mean --socket?"),
-      (["--json", "stats"], "unknown option --json: --help lists what there is"),
+      (["--json", "stats"], "unknown option --json: --help lists the options"),
       (["--socket=", "ping"], "--socket needs a path"),
       (["fetch"], "fetch needs a URL, or - for URLs from standard input"),
       (["fetch", "u", "-o", ""], "-o needs a file, a directory or -"),

@@ -2,14 +2,13 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("BMP and ICO") struct BitmapTests {
-  /// A bitmap's header with these bytes as width and height.
+@Suite struct BitmapTests {
+  /// A bitmap header with these bytes as width and height.
   private func bmp(_ width: [UInt8], _ height: [UInt8]) -> [UInt8] {
     Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40, 0, 0, 0] + width + height
   }
 
-  @Test("a negative height is a height, a negative width is none")
-  func signs() {
+  @Test func `a negative height is valid, a negative width is not`() {
     let minusFour: [UInt8] = [0xFC, 0xFF, 0xFF, 0xFF]
     let least: [UInt8] = [0, 0, 0, 0x80]
     #expect(verdict(bmp([3, 0, 0, 0], minusFour)) == line(.bmp, 3, 4))
@@ -18,28 +17,26 @@ import Testing
     #expect(verdict(bmp([3, 0, 0, 0], [0, 0, 0, 0])) == "bmp whose height is 0")
   }
 
-  @Test("headers of other lengths are unknown", arguments: [0, 11, 13, 41, 255] as [UInt8])
-  func unknownHeaders(_ size: UInt8) {
+  @Test(arguments: [0, 11, 13, 41, 255] as [UInt8])
+  func `headers of other lengths are unknown`(_ size: UInt8) {
     var bytes = bmp([3, 0, 0, 0], [4, 0, 0, 0])
     bytes[14] = size
     #expect(verdict(bytes) == "BMP with an unknown header of \(size) bytes")
   }
 
-  @Test("a header that breaks off is refused", arguments: [14, 17, 18, 25])
-  func cutHeader(_ length: Int) {
+  @Test(arguments: [14, 17, 18, 25])
+  func `a header that breaks off is refused`(_ length: Int) {
     let bytes = bmp([3, 0, 0, 0], [4, 0, 0, 0]).prefix(length)
     #expect(verdict(Array(bytes)) == "BMP that ends inside its header")
   }
 
-  @Test("the widest entry of an icon counts, and 0 says 256")
-  func widest() {
+  @Test func `the widest entry of an icon counts, and 0 means 256`() {
     #expect(verdict(TestPicture.ico(sizes: [16, 64, 32])) == line(.ico, 64, 64))
     #expect(verdict(TestPicture.ico(sizes: [16, 256, 32])) == line(.ico, 256, 256))
     #expect(verdict(TestPicture.ico(sizes: [512, 256], asPNG: true)) == line(.ico, 512, 512))
   }
 
-  @Test("an entry whose picture would lie in the table does not count")
-  func entryInTable() {
+  @Test func `an icon entry whose picture would lie in the table is ignored`() {
     var ico = TestPicture.ico(sizes: [16, 64])
     ico.replaceSubrange(34..<38, with: [6, 0, 0, 0])
     #expect(verdict(ico) == line(.ico, 16, 16))
@@ -47,8 +44,7 @@ import Testing
     #expect(verdict(ico) == "ICO without an entry")
   }
 
-  @Test("a table without entries, or with more than there is room for, is refused")
-  func tables() {
+  @Test func `a table without entries, or with too many, is refused`() {
     #expect(verdict([0, 0, 1, 0, 0, 0]) == "ICO without an entry")
     #expect(verdict([0, 0, 1, 0]) == "ICO that ends inside its table")
     #expect(
@@ -56,8 +52,7 @@ import Testing
         == "ICO that ends inside its table")
   }
 
-  @Test("a PNG of absurd size in an icon is refused, not multiplied")
-  func absurdPNG() {
+  @Test func `a PNG of absurd size in an icon is refused, not multiplied`() {
     let png =
       TestPicture.pngSignature
       + TestPicture.pngHeader(width: 4_294_967_295, height: 4_294_967_295)

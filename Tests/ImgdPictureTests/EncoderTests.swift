@@ -2,16 +2,18 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-/// What libavif, libheif, libwebp, Pillow, libjxl and OpenJPEG wrote for a picture of one colour,
-/// 37 pixels wide and 21 high, so that reader and generator are not only right about each other.
-@Suite("Bytes from real encoders") struct EncoderTests {
-  @Test("are measured as their own decoders measure them", arguments: samples)
-  func measured(_ sample: Gallery.Exhibit) {
+/// Output of libavif, libheif, libwebp, Pillow, libjxl and OpenJPEG for a picture of one colour, 37
+/// pixels wide and 21 high, so that the probe is not only tested against our own generator.
+@Suite struct EncoderTests {
+  @Test(arguments: samples)
+  func `bytes from real encoders are measured as their own decoders measure them`(
+    _ sample: SamplePictures.Sample
+  ) {
     #expect(verdict(sample.bytes) == sample.line)
   }
 
-  @Test("can be cut anywhere", arguments: samples)
-  func cut(_ sample: Gallery.Exhibit) {
+  @Test(arguments: samples)
+  func `bytes from real encoders can be cut anywhere`(_ sample: SamplePictures.Sample) {
     for length in 0..<sample.bytes.count {
       #expect(!verdict(Array(sample.bytes.prefix(length))).isEmpty)
     }
@@ -109,11 +111,13 @@ import Testing
       """),
   ]
 
-  private static func sample(_ name: String, _ line: String, _ digits: String) -> Gallery.Exhibit {
+  private static func sample(_ name: String, _ line: String, _ digits: String)
+    -> SamplePictures.Sample
+  {
     let nibbles = digits.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
     let bytes = stride(from: 0, to: nibbles.count - 1, by: 2).map {
       UInt8(nibbles[$0] << 4 | nibbles[$0 + 1])
     }
-    return Gallery.Exhibit(name: name, bytes: bytes, line: line)
+    return SamplePictures.Sample(name: name, bytes: bytes, line: line)
   }
 }

@@ -2,9 +2,8 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("Picture formats") struct FormatTests {
-  @Test("every format has its own name, type and ending")
-  func distinct() {
+@Suite struct FormatTests {
+  @Test func `every format has its own name, type and ending`() {
     let formats = PictureFormat.allCases
     #expect(Set(formats.map(\.name)).count == formats.count)
     #expect(Set(formats.map(\.mediaType)).count == formats.count)
@@ -12,18 +11,17 @@ import Testing
     #expect(formats.allSatisfy { $0.mediaType.hasPrefix("image/") })
   }
 
-  @Test("a format is found by its name", arguments: PictureFormat.allCases)
-  func named(_ format: PictureFormat) {
+  @Test(arguments: PictureFormat.allCases)
+  func `a format is found by its name`(_ format: PictureFormat) {
     #expect(PictureFormat(name: format.name) == format)
   }
 
-  @Test("no format is found by another word", arguments: ["", "jpg", "JPEG", "image/png"])
-  func unnamed(_ word: String) {
+  @Test(arguments: ["", "jpg", "JPEG", "image/png"])
+  func `no format is found by another word`(_ word: String) {
     #expect(PictureFormat(name: word) == nil)
   }
 
-  @Test("the words users see do not change")
-  func words() {
+  @Test func `the names of formats do not change`() {
     #expect(
       PictureFormat.allCases.map { "\($0.name) \($0.mediaType) .\($0.fileExtension)" } == [
         "jpeg image/jpeg .jpg", "png image/png .png", "gif image/gif .gif",
@@ -33,14 +31,13 @@ import Testing
       ])
   }
 
-  @Test("every generated picture is recognised", arguments: Gallery.all)
-  func gallery(_ exhibit: Gallery.Exhibit) {
-    #expect(verdict(exhibit.bytes) == exhibit.line)
+  @Test(arguments: SamplePictures.all)
+  func `every generated picture is recognised`(_ sample: SamplePictures.Sample) {
+    #expect(verdict(sample.bytes) == sample.line)
   }
 
-  @Test(
-    "a picture of a wanted number of bytes has just that many", arguments: [700, 28_000, 200_001])
-  func exactSize(_ size: Int) {
+  @Test(arguments: [700, 28_000, 200_001])
+  func `a picture of a given number of bytes has exactly that many`(_ size: Int) {
     for seed: UInt64 in 0..<2 {
       let (jpeg, png) = (
         TestPicture.jpeg(bytes: size, seed: seed), TestPicture.png(bytes: size, seed: seed)
@@ -50,8 +47,7 @@ import Testing
     }
   }
 
-  @Test("another seed gives another picture, the same seed the same")
-  func seeds() {
+  @Test func `the same seed gives the same picture, another seed another`() {
     #expect(TestPicture.jpeg(bytes: 900, seed: 1) == TestPicture.jpeg(bytes: 900, seed: 1))
     #expect(TestPicture.jpeg(bytes: 900, seed: 1) != TestPicture.jpeg(bytes: 900, seed: 2))
     #expect(TestPicture.png(bytes: 900, seed: 1) != TestPicture.png(bytes: 900, seed: 2))

@@ -2,26 +2,26 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("AVIF and HEIC") struct HEIFTests {
+@Suite struct HEIFTests {
   @Test(
-    "turns and mirrors add up to EXIF's orientation",
     arguments: [
       ([], 1), ([.mirror(1)], 2), ([.rotate(2)], 3), ([.mirror(0)], 4),
       ([.rotate(1), .mirror(0)], 5), ([.rotate(3)], 6), ([.rotate(3), .mirror(0)], 7),
       ([.rotate(1)], 8),
-      // Two that encoders write, read back by a decoder as 7.
+      // Two combinations of real encoders, which a decoder reads as 7.
       ([.rotate(1), .mirror(1)], 7), ([.mirror(0), .rotate(1)], 7),
       ([.mirror(0), .mirror(1)], 3), ([.rotate(1), .rotate(3)], 1),
       ([.mirror(1), .rotate(1), .mirror(1)], 6),
     ] as [([TestPicture.Property], Int)])
-  func orientations(_ changes: [TestPicture.Property], _ orientation: Int) {
+  func `turns and mirrors combine to EXIF's orientation`(
+    _ changes: [TestPicture.Property], _ orientation: Int
+  ) {
     #expect(
       verdict(TestPicture.avif(width: 9, height: 8, changes: changes))
         == line(.avif, 9, 8, orientation: orientation))
   }
 
-  @Test("what an encoder padded is cut off again")
-  func cropped() {
+  @Test func `the padding of an encoder is not counted`() {
     let heic = TestPicture.heic(
       width: 124, height: 78, changes: [.crop(123, 77), .rotate(1)])
     #expect(verdict(heic) == line(.heic, 123, 77, orientation: 8))
@@ -29,35 +29,32 @@ import Testing
       verdict(TestPicture.heic(width: 5, height: 6, changes: [.crop(999, 4)])) == line(.heic, 5, 4))
   }
 
-  @Test(
-    "the codec of the primary item decides, then the brands",
-    arguments: [
-      (["mif1", "heic"], "av01", "avif"), (["mif1", "avif"], "hvc1", "heic"),
-      (["mif1"], "hev1", "heic"), (["mif1"], "av01", "avif"), (["avif"], "grid", "avif"),
-      (["mif1", "miaf", "heix"], "grid", "heic"), (["heic", "avif"], "grid", "heic"),
-      (["MiHB", "mif1"], "av01", "avif"),
-    ])
-  func codecs(_ brands: [String], _ codec: String, _ format: String) {
+  @Test(arguments: [
+    (["mif1", "heic"], "av01", "avif"), (["mif1", "avif"], "hvc1", "heic"),
+    (["mif1"], "hev1", "heic"), (["mif1"], "av01", "avif"), (["avif"], "grid", "avif"),
+    (["mif1", "miaf", "heix"], "grid", "heic"), (["heic", "avif"], "grid", "heic"),
+    (["MiHB", "mif1"], "av01", "avif"),
+  ])
+  func `the codec of the primary item decides, then the brands`(
+    _ brands: [String], _ codec: String, _ format: String
+  ) {
     let heif = TestPicture.heif(brands: brands, codec: codec, width: 70, height: 50)
     #expect(verdict(heif) == "\(format) 70x50 frames 1 orientation 1")
   }
 
-  @Test("a picture of another codec is refused")
-  func otherCodec() {
+  @Test func `a picture of another codec is refused`() {
     let heif = TestPicture.heif(brands: ["mif1"], codec: "jpeg", width: 70, height: 50)
     #expect(verdict(heif) == "HEIF coded as neither AV1 nor HEVC")
   }
 
-  @Test("a track counts where the major brand is a sequence's")
-  func sequences() {
+  @Test func `a track counts where the major brand is a sequence's`() {
     let sequence = TestPicture.avif(width: 9, height: 8, frames: 5)
     let still = TestPicture.avif(width: 9, height: 8, frames: 5, brand: "avif")
     #expect(verdict(sequence) == line(.avif, 9, 8, frames: 5))
     #expect(verdict(still) == line(.avif, 9, 8))
   }
 
-  @Test("a sequence without a cover has the size of its track")
-  func withoutCover() throws {
+  @Test func `a sequence without a cover has the size of its track`() throws {
     let sequence = TestPicture.avif(width: 90, height: 80, frames: 5)
     let name = Array("meta".utf8)
     let place = try #require(sequence.indices.first { sequence[$0...].starts(with: name) })
@@ -66,8 +63,7 @@ import Testing
     #expect(verdict(bare) == line(.avif, 90, 80, frames: 5))
   }
 
-  @Test("a container without a size is refused")
-  func noSize() {
+  @Test func `a container without a size is refused`() {
     let type = TestPicture.fileType(["avif"])
     let reason = "HEIF that states no size for its primary item"
     #expect(verdict(type) == reason)
@@ -76,8 +72,7 @@ import Testing
       verdict(type + TestPicture.fullBox("meta", TestPicture.fullBox("pitm", [0, 1]))) == reason)
   }
 
-  @Test("wide numbers of items and properties are read")
-  func wideNumbers() {
+  @Test func `wide numbers of items and properties are read`() {
     let size = TestPicture.fullBox("ispe", [0, 0, 0, 9, 0, 0, 0, 8])
     let container = TestPicture.box("ipco", [UInt8]([0, 0, 0, 8]) + Array("free".utf8) + size)
     var ties = TestPicture.fullBox("ipma", version: 1, [0, 0, 0, 1, 0, 1, 0, 0, 1, 0x80, 2])
@@ -92,8 +87,7 @@ import Testing
     #expect(verdict(heif) == line(.avif, 9, 8))
   }
 
-  @Test("sizes of 64 bits, and sizes up to the end, are read")
-  func boxSizes() {
+  @Test func `sizes of 64 bits, and sizes up to the end, are read`() {
     let avif = TestPicture.avif(width: 9, height: 8)
     let type = avif.prefix(Int(avif[3]))
     let rest = avif.dropFirst(type.count)

@@ -2,21 +2,21 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-/// None of these must trap; what is answered matters only where it says so.
-@Suite("Hostile bytes") struct HostileTests {
-  @Test("every picture cut at every byte is answered", arguments: Gallery.all)
-  func cuts(_ exhibit: Gallery.Exhibit) {
-    for length in 0..<exhibit.bytes.count {
-      let answer = verdict(Array(exhibit.bytes.prefix(length)))
+/// None of these may trap; the result matters only where it is stated.
+@Suite struct HostileTests {
+  @Test(arguments: SamplePictures.all)
+  func `every picture cut at every byte is answered`(_ sample: SamplePictures.Sample) {
+    for length in 0..<sample.bytes.count {
+      let answer = verdict(Array(sample.bytes.prefix(length)))
       #expect(!answer.isEmpty)
     }
   }
 
-  @Test("2,500 mutations are answered", arguments: 0..<8 as Range<UInt64>)
-  func mutations(_ seed: UInt64) {
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `2,500 mutations are answered`(_ seed: UInt64) {
     var noise = Noise(seed: seed)
     for round in 0..<2_500 {
-      var bytes = Gallery.all[round % Gallery.all.count].bytes
+      var bytes = SamplePictures.all[round % SamplePictures.all.count].bytes
       for _ in 0..<Int.random(in: 1...6, using: &noise) { mutate(&bytes, &noise) }
       let answer = try? PictureProbe.recognise(bytes.span)
       #expect(answer.map { $0.width > 0 && $0.height > 0 && $0.frames > 0 } ?? true)
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// Headers are where it hurts, so most changes are made in the first bytes.
+  /// Most changes are made in the first bytes, the headers.
   private func mutate(_ bytes: inout [UInt8], _ noise: inout Noise) {
     guard bytes.count > 1 else { return }
     let reach = Bool.random(using: &noise) ? min(bytes.count, 160) : bytes.count
@@ -39,25 +39,24 @@ import Testing
     }
   }
 
-  @Test("noise behind every signature is answered", arguments: Gallery.all)
-  func noise(_ exhibit: Gallery.Exhibit) {
-    var noise = Noise(seed: UInt64(exhibit.bytes.count))
+  @Test(arguments: SamplePictures.all)
+  func `noise after every signature is answered`(_ sample: SamplePictures.Sample) {
+    var noise = Noise(seed: UInt64(sample.bytes.count))
     for length in 2..<64 {
-      #expect(!verdict(Array(exhibit.bytes.prefix(length)) + noise.bytes(400)).isEmpty)
+      #expect(!verdict(Array(sample.bytes.prefix(length)) + noise.bytes(400)).isEmpty)
     }
   }
 
-  @Test("one byte repeated is no picture", arguments: 0...255 as ClosedRange<UInt8>)
-  func oneByte(_ byte: UInt8) {
+  @Test(arguments: 0...255 as ClosedRange<UInt8>)
+  func `one byte repeated is no picture`(_ byte: UInt8) {
     #expect((try? PictureProbe.recognise([UInt8](repeating: byte, count: 5_000).span)) == nil)
   }
 
   @Test(
-    "boxes that lie about their length end the walk",
     arguments: [
       [0, 0, 0, 2], [0, 0, 0, 7], [0, 0, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF],
     ] as [[UInt8]])
-  func lyingBoxes(_ size: [UInt8]) {
+  func `boxes that lie about their length end the walk`(_ size: [UInt8]) {
     let type = TestPicture.fileType(["avif"])
     let lengths: [[UInt8]] = [[], [0xFF, 0xFF], [0x7F, 0xFF], [0, 0]]
     for tail in lengths.map({ $0 + [UInt8](repeating: $0.last ?? 0, count: 6) }) {
@@ -66,8 +65,7 @@ import Testing
     }
   }
 
-  @Test("a long length that would lie behind its parent is not read")
-  func lengthBehindParent() {
+  @Test func `a long length beyond its parent is not read`() {
     let child = [0, 0, 0, 1] + Array("free".utf8)
     let heif =
       TestPicture.fileType(["avif"]) + TestPicture.fullBox("meta", child)
@@ -75,16 +73,14 @@ import Testing
     #expect(verdict(heif) == "HEIF that states no size for its primary item")
   }
 
-  @Test("boxes nested a thousand deep are not entered")
-  func deepBoxes() {
+  @Test func `boxes nested a thousand deep are not entered`() {
     let deep = (0..<1_000).reduce([UInt8]()) { inner, _ in TestPicture.fullBox("meta", inner) }
     #expect(
       verdict(TestPicture.fileType(["heic"]) + deep)
         == "HEIF that states no size for its primary item")
   }
 
-  @Test("counts that promise too much end with their box")
-  func hugeCounts() {
+  @Test func `counts that are too large end with their box`() {
     let far: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
     let size = TestPicture.fullBox("ispe", [0, 0, 0, 9, 0, 0, 0, 8])
     for entry in [[0, 7, 0xFF], [0, 1, 0xFF, 0xFF, 0], [0, 1, 0xFF, 0x81]] as [[UInt8]] {
@@ -97,8 +93,7 @@ import Testing
     }
   }
 
-  @Test("nothing behind the stated count, or behind the box, ties an item to a property")
-  func beyondTheTable() {
+  @Test func `associations beyond the count or the box are ignored`() {
     let size = TestPicture.box("ipco", TestPicture.fullBox("ispe", [0, 0, 0, 9, 0, 0, 0, 8]))
     let tie: [UInt8] = [0, 1, 1, 1]
     func answer(count: UInt8, inside: [UInt8], behind: [UInt8]) -> String {
@@ -113,8 +108,7 @@ import Testing
     #expect(answer(count: 9, inside: [0, 2, 0], behind: tie) == reason)
   }
 
-  @Test("a hundred thousand properties tied to one item are read once")
-  func manyProperties() {
+  @Test func `a hundred thousand properties tied to one item are read once`() {
     let properties = [[UInt8]](
       repeating: TestPicture.box("irot", [1]), count: 100_000
     ).joined()

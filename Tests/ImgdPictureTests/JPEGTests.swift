@@ -2,32 +2,31 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("JPEG") struct JPEGTests {
+@Suite struct JPEGTests {
   private static let start: [UInt8] = [0xFF, 0xD8]
 
-  @Test("every kind of frame states the size", arguments: 0xC0...0xCF as ClosedRange<UInt8>)
-  func frames(_ marker: UInt8) {
+  @Test(arguments: 0xC0...0xCF as ClosedRange<UInt8>)
+  func `every kind of frame states the size`(_ marker: UInt8) {
     let jpeg = Self.start + TestPicture.jpegFrame(marker, width: 640, height: 480)
     let isTable = [0xC4, 0xC8, 0xCC].contains(marker)
     #expect(
       verdict(jpeg) == (isTable ? "JPEG that ends before its frame header" : line(.jpeg, 640, 480)))
   }
 
-  @Test("every orientation is read in both byte orders", arguments: 1...8, [false, true])
-  func orientations(_ orientation: Int, _ bigEndian: Bool) {
+  @Test(arguments: 1...8, [false, true])
+  func `every orientation is read in both byte orders`(_ orientation: Int, _ bigEndian: Bool) {
     let jpeg = TestPicture.jpeg(
       width: 8, height: 8, orientation: orientation, bigEndianExif: bigEndian)
     #expect(verdict(jpeg) == line(.jpeg, 8, 8, orientation: orientation))
   }
 
-  @Test("an orientation that is none counts as upright", arguments: [0, 9, 65_535])
-  func noOrientation(_ orientation: Int) {
+  @Test(arguments: [0, 9, 65_535])
+  func `an invalid orientation counts as upright`(_ orientation: Int) {
     #expect(
       verdict(TestPicture.jpeg(width: 8, height: 8, orientation: orientation)) == line(.jpeg, 8, 8))
   }
 
-  @Test("the first orientation counts, and other APP1 segments do not")
-  func severalSegments() {
+  @Test func `the first orientation counts, and other APP1 segments do not`() {
     let name = Array("Exif\0\0".utf8)
     let segments = [
       Array("http://ns.adobe.com/xap/1.0/\0".utf8), name + [1, 2],
@@ -41,48 +40,42 @@ import Testing
   }
 
   @Test(
-    "what decoders pass over is passed over",
     arguments: [
       [0xFF, 0xFF, 0xFF], [0xFF, 0xD8], [0xFF, 0xD0, 0xFF, 0x01], [0, 1, 2, 0xFF, 0],
     ] as [[UInt8]])
-  func strayBytes(_ stray: [UInt8]) {
+  func `bytes that decoders skip are skipped`(_ stray: [UInt8]) {
     let jpeg =
       Self.start + TestPicture.jpegSegment(0xE0, [1]) + stray
       + TestPicture.jpegFrame(0xC2, width: 3, height: 4)
     #expect(verdict(jpeg) == line(.jpeg, 3, 4))
   }
 
-  @Test("200 kB of profile in front of the frame do not hide it")
-  func bigSegments() {
+  @Test func `a frame is found after 200 kB of profile`() {
     let profile = TestPicture.jpegSegment(0xE2, [UInt8](repeating: 0xFF, count: 65_533))
     let jpeg =
       Self.start + profile + profile + profile + TestPicture.jpegFrame(0xC0, width: 3, height: 4)
     #expect(verdict(jpeg) == line(.jpeg, 3, 4))
   }
 
-  @Test(
-    "pixels in front of the frame header, or none, are refused", arguments: [0xD9, 0xDA] as [UInt8])
-  func pixelsFirst(_ marker: UInt8) {
+  @Test(arguments: [0xD9, 0xDA] as [UInt8])
+  func `pixels before the frame header, or no pixels, are refused`(_ marker: UInt8) {
     let jpeg =
       Self.start + TestPicture.jpegSegment(marker, [])
       + TestPicture.jpegFrame(0xC0, width: 3, height: 4)
     #expect(verdict(jpeg) == "JPEG that ends before its frame header")
   }
 
-  @Test("a segment shorter than its own length is refused")
-  func shortSegment() {
+  @Test func `a segment shorter than its own length is refused`() {
     let jpeg = Self.start + [0xFF, 0xE0, 0, 1] + TestPicture.jpegFrame(0xC0, width: 3, height: 4)
     #expect(verdict(jpeg) == "JPEG that ends before its frame header")
   }
 
-  @Test("a frame header that breaks off is refused")
-  func cutFrame() {
+  @Test func `a frame header that breaks off is refused`() {
     let jpeg = Self.start + TestPicture.jpegFrame(0xC0, width: 3, height: 4)
     #expect(verdict(Array(jpeg.prefix(10))) == "JPEG that ends inside its frame header")
   }
 
-  @Test("a side of zero is refused")
-  func zero() {
+  @Test func `a side of zero is refused`() {
     let frames = [(0, 4), (4, 0)].map { TestPicture.jpegFrame(0xC0, width: $0, height: $1) }
     #expect(
       frames.map { verdict(Self.start + $0) } == [
@@ -90,8 +83,7 @@ import Testing
       ])
   }
 
-  @Test("a million fill bytes end the search")
-  func onlyFill() {
+  @Test func `a million fill bytes end the search`() {
     let jpeg = Self.start + [UInt8](repeating: 0xFF, count: 2_000_000)
     #expect(
       verdict(jpeg + TestPicture.jpegFrame(0xC0, width: 3, height: 4))

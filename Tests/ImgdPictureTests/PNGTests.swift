@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("PNG") struct PNGTests {
+@Suite struct PNGTests {
   private static let header =
     TestPicture.pngSignature + TestPicture.pngHeader(width: 3, height: 4)
   private static let pixels = TestPicture.pngChunk("IDAT", [1, 2, 3])
@@ -11,8 +11,7 @@ import Testing
     TestPicture.pngChunk("acTL", frames + [0, 0, 0, 0])
   }
 
-  @Test("an animation is announced before the pixels")
-  func animation() {
+  @Test func `an animation is announced before the pixels`() {
     #expect(
       verdict(Self.header + control([0, 1, 0, 0]) + Self.pixels) == line(.png, 3, 4, frames: 65_536)
     )
@@ -20,15 +19,14 @@ import Testing
     #expect(verdict(Self.header + control([0, 0, 0, 0]) + Self.pixels) == line(.png, 3, 4))
   }
 
-  @Test("every orientation is read", arguments: 1...8)
-  func orientations(_ orientation: Int) {
+  @Test(arguments: 1...8)
+  func `every orientation is read`(_ orientation: Int) {
     #expect(
       verdict(TestPicture.png(width: 2, height: 2, orientation: orientation))
         == line(.png, 2, 2, orientation: orientation))
   }
 
-  @Test("pixels that break off leave a picture, chunks in front of them do not")
-  func cutOff() {
+  @Test func `pixels may break off, chunks before them may not`() {
     let padding = TestPicture.pngChunk("paDd", [1, 2, 3, 4])
     let png = Self.header + padding + Self.pixels
     let pixelsName = Self.header.count + padding.count + 8
@@ -39,16 +37,14 @@ import Testing
         == "PNG that ends before its pixels")
   }
 
-  @Test("the header comes first and has its length")
-  func headerFirst() {
+  @Test func `the header comes first and has its length`() {
     #expect(verdict(TestPicture.pngSignature + Self.pixels) == "PNG without IHDR")
     #expect(verdict(TestPicture.pngSignature) == "PNG without IHDR")
     let long = TestPicture.pngChunk("IHDR", [UInt8](repeating: 1, count: 14))
     #expect(verdict(TestPicture.pngSignature + long + Self.pixels) == "PNG without IHDR")
   }
 
-  @Test("sides are between 1 and 2^31 - 1")
-  func sides() {
+  @Test func `sides are between 1 and 2^31 - 1`() {
     func png(_ width: Int, _ height: Int) -> [UInt8] {
       TestPicture.pngSignature + TestPicture.pngHeader(width: width, height: height) + Self.pixels
     }
@@ -58,8 +54,7 @@ import Testing
     #expect(verdict(png(0, 1)) == "png whose width is 0")
   }
 
-  @Test("a chunk of 2 GB is beyond the end")
-  func hugeChunk() {
+  @Test func `a chunk of 2 GB is beyond the end`() {
     for length: UInt8 in [0x7F, 0x80, 0xFF] {
       let huge = [length, 0xFF, 0xFF, 0xFF] + Array("eXIf".utf8)
       #expect(verdict(Self.header + huge + Self.pixels) == "PNG that ends before its pixels")

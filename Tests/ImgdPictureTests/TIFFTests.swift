@@ -2,36 +2,34 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite("TIFF") struct TIFFTests {
-  /// A directory at 8 with width 3 and height 4 as short numbers, then the next one's place.
+@Suite struct TIFFTests {
+  /// A directory at 8 with width 3 and height 4 as short numbers, then the offset of the next one.
   private func tiff(next: [UInt8]) -> [UInt8] {
     Array("II".utf8) + [42, 0, 8, 0, 0, 0, 2, 0]
       + [0, 1, 3, 0, 1, 0, 0, 0, 3, 0, 0, 0]
       + [1, 1, 3, 0, 1, 0, 0, 0, 4, 0, 0, 0] + next
   }
 
-  @Test("pages are directories", arguments: [1, 2, 500], [false, true])
-  func pages(_ count: Int, _ isBig: Bool) {
+  @Test(arguments: [1, 2, 500], [false, true])
+  func `pages are directories`(_ count: Int, _ isBig: Bool) {
     let tiff = TestPicture.tiff(width: 1, height: 1, isBig: isBig, pages: count)
     #expect(verdict(tiff) == line(.tiff, 1, 1, frames: count))
   }
 
-  @Test("a directory that leads back ends the chain")
-  func loops() {
+  @Test func `a repeated directory ends the chain`() {
     #expect(verdict(tiff(next: [8, 0, 0, 0])) == line(.tiff, 3, 4))
     var two = tiff(next: [38, 0, 0, 0])
     two += two[8..<34] + [8, 0, 0, 0]
     #expect(verdict(two) == line(.tiff, 3, 4, frames: 2))
   }
 
-  @Test("a chain that leads out of the file ends there", arguments: [0xFF, 0x7F, 39] as [UInt8])
-  func beyond(_ place: UInt8) {
+  @Test(arguments: [0xFF, 0x7F, 39] as [UInt8])
+  func `a chain of directories that leaves the file ends there`(_ place: UInt8) {
     #expect(verdict(tiff(next: [place, place, place, place])) == line(.tiff, 3, 4))
     #expect(verdict(tiff(next: [])) == line(.tiff, 3, 4))
   }
 
-  @Test("an endless chain of overlapping directories is cut at its limit")
-  func overlapping() {
+  @Test func `an endless chain of overlapping directories is cut at its limit`() {
     // Each directory has one entry, and the next one begins two bytes on.
     var bytes = tiff(next: [40, 0, 0, 0]) + [0, 0]
     for index in 0..<70_000 {
@@ -42,8 +40,7 @@ import Testing
     #expect(verdict(bytes) == line(.tiff, 3, 4, frames: 65_535))
   }
 
-  @Test("a first directory without a size is refused")
-  func noSize() {
+  @Test func `a first directory without a size is refused`() {
     var bytes = tiff(next: [0, 0, 0, 0])
     bytes[10] = 9
     #expect(verdict(bytes) == "TIFF whose first directory states no size")
@@ -51,8 +48,7 @@ import Testing
     #expect(verdict(Array(bytes.prefix(7))) == "TIFF that ends inside its header")
   }
 
-  @Test("sides may be of every whole type and of no other")
-  func types() {
+  @Test func `sides may be of every whole type and of no other`() {
     var bytes = tiff(next: [0, 0, 0, 0])
     bytes[12] = 4
     #expect(verdict(bytes) == line(.tiff, 3, 4))
@@ -63,9 +59,8 @@ import Testing
     #expect(verdict(bytes) == "tiff whose width is 2147483651")
   }
 
-  @Test(
-    "64-bit counts and offsets beyond all bounds are refused", arguments: [0x7F, 0xFF] as [UInt8])
-  func huge(_ byte: UInt8) {
+  @Test(arguments: [0x7F, 0xFF] as [UInt8])
+  func `64-bit counts and offsets beyond all bounds are refused`(_ byte: UInt8) {
     let header = Array("MM".utf8) + [0, 43, 0, 8, 0, 0]
     let far = [byte] + [UInt8](repeating: 0xFF, count: 7)
     #expect(verdict(header + far).hasPrefix("TIFF "))

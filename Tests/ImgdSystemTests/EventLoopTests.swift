@@ -10,7 +10,7 @@ import Testing
     loop = try EventLoop(clock: clock)
   }
 
-  @Test func aTickGoesFromLeftOversToEventsToTimersToItsEnd() throws {
+  @Test func `a tick handles deferred actions, events, timers and its end in this order`() throws {
     let pair = try SocketPair()
     var order: [String] = []
     let watch = try loop.watch(pair.number, for: .read) { _ in order.append("event") }
@@ -23,7 +23,7 @@ import Testing
     watch.cancel()
   }
 
-  @Test func theEndOfATickComesAfterAllThatIsPutOffToIt() {
+  @Test func `actions deferred to the end of a tick run in that tick`() {
     var order: [Int] = []
     loop.atTickEnd {
       order.append(1)
@@ -38,7 +38,7 @@ import Testing
     #expect(!loop.tick(waiting: false))
   }
 
-  @Test func theNextTickIsNotThisOne() {
+  @Test func `an action deferred to the next tick does not run in this one`() {
     var turns = 0
     func again() {
       turns += 1
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func settlingFollowsEveryKindOfConsequence() {
+  @Test func `settling runs until nothing is ready, due or deferred`() {
     var order: [String] = []
     loop.nextTick {
       order.append("next")
@@ -67,7 +67,7 @@ import Testing
     #expect(order == ["next", "timer", "end", "next again"])
   }
 
-  @Test func stoppingEndsTheRunAfterItsTick() {
+  @Test func `stopping ends the run after the present tick`() {
     var order: [String] = []
     loop.nextTick {
       loop.stop()
@@ -81,7 +81,7 @@ import Testing
     #expect(order.count == 2, "a loop that was stopped does not turn again")
   }
 
-  @Test func aHandlerMayStopTheLoop() throws {
+  @Test func `a handler may stop the loop`() throws {
     let pair = try SocketPair()
     let watch = try loop.watch(pair.number, for: .read) { _ in loop.stop() }
     pair.poke()
@@ -89,7 +89,7 @@ import Testing
     watch.cancel()
   }
 
-  @Test func theClockStandsStillWithinATick() {
+  @Test func `the loop's clock stands still within a tick`() {
     var seen: [Instant] = []
     clock.advance(by: .seconds(1))
     loop.nextTick {
@@ -101,7 +101,7 @@ import Testing
     #expect(seen == [Instant(nanoseconds: 1_000_000_000), Instant(nanoseconds: 1_000_000_000)])
   }
 
-  @Test func aLoopLetsGoOfEverythingWhenItGoes() throws {
+  @Test func `a freed loop frees its watches, timers and actions`() throws {
     final class Guest {}
     weak var gone: Guest?
     func turn() throws {
@@ -121,7 +121,7 @@ import Testing
 }
 
 @Suite struct InstantTests {
-  @Test func holdsAtTheEndsOfTheRange() {
+  @Test func `an instant is clamped to its range`() {
     let (first, last) = (Instant(nanoseconds: .min), Instant(nanoseconds: .max))
     #expect(last + .seconds(1) == last)
     #expect(first + .seconds(-1) == first)
@@ -136,7 +136,7 @@ import Testing
       (.seconds(9_223_372_036) + .nanoseconds(854_775_807), .max),
       (.seconds(9_223_372_036) + .nanoseconds(854_775_808), .max),
     ] as [(Duration, Int64)])
-  func turnsDurationsIntoNanoseconds(duration: Duration, nanoseconds: Int64) {
+  func `a duration is converted to nanoseconds`(duration: Duration, nanoseconds: Int64) {
     #expect(duration.nanoseconds == nanoseconds)
   }
 }

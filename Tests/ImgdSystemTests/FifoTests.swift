@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdSystem
 
 @Suite struct FifoTests {
-  @Test func givesBackWhatItTookInOrder() {
+  @Test func `a fifo returns its elements in order`() {
     var fifo = Fifo<Int>()
     var (next, expected) = (0, 0)
     for round in 1...60 {
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func letsGoOfAnElementAsItLeaves() {
+  @Test func `a fifo frees an element when it is removed`() {
     final class Element {}
     var fifo = Fifo<Element>()
     weak var first: Element?
@@ -40,7 +40,7 @@ import Testing
     #expect(fifo.count == 2)
   }
 
-  @Test func hasNothingAtFirst() {
+  @Test func `a new fifo is empty`() {
     var fifo = Fifo<Int>()
     #expect(fifo.popFirst() == nil)
     #expect(fifo[0] == nil)

@@ -6,9 +6,9 @@ import Testing
 @Suite struct LoopThreadTests {
   private enum Order { case echo(Int), stop }
 
-  @Test func handsOutItsDoorAndTurnsUntilItIsStopped() throws {
+  @Test func `a loop thread returns its mailbox and runs until it is stopped`() throws {
     let echoed = Locked<[Int]>([])
-    let (thread, door) = try LoopThread.start(name: "loop") { loop throws(SystemFailure) in
+    let (thread, mailbox) = try LoopThread.start(name: "loop") { loop throws(SystemFailure) in
       try loop.makeMailbox { (order: Order) in
         switch order {
         case .echo(let number): echoed.withLock { $0.append(number) }
@@ -16,14 +16,14 @@ import Testing
         }
       }
     }
-    for number in 0..<1_000 { door.post(.echo(number)) }
-    door.post(.stop)
+    for number in 0..<1_000 { mailbox.post(.echo(number)) }
+    mailbox.post(.stop)
     thread.join()
     thread.join()
     #expect(echoed.withLock { $0 } == Array(0..<1_000))
   }
 
-  @Test func tellsWhyItCouldNotStart() {
+  @Test func `a loop thread that cannot start throws the reason`() {
     let failure = #expect(throws: SystemFailure.self) {
       _ = try LoopThread.start(name: "loop") { _ throws(SystemFailure) -> Int in
         throw SystemFailure("open", "/nowhere", errno: ENOENT)
@@ -32,7 +32,7 @@ import Testing
     #expect(failure?.description == "open /nowhere: No such file or directory")
   }
 
-  @Test func isCalledByItsName() throws {
+  @Test func `a thread has its name`() throws {
     let name = Locked("")
     let thread = try Thread(name: "imgd-disk") {
       let file = FileDescriptor(owning: open("/proc/thread-self/comm", O_RDONLY))
@@ -44,11 +44,11 @@ import Testing
     #expect(name.withLock { $0 } == "imgd-disk")
   }
 
-  /// A thread that nobody joins must not leave its stack behind.
-  @Test func mayBeLeftToItself() throws {
+  /// A thread that is not joined must not leave its stack behind.
+  @Test func `a thread may be detached`() throws {
     let ended = Locked(0)
     for round in 1...40 {
-      // No more at once than a busy machine lets a process have.
+      // Few at once, for a busy machine.
       for _ in 0..<50 { _ = try Thread(name: "short") { ended.signal { $0 += 1 } } }
       ended.wait { $0 == round * 50 ? () : nil }
     }

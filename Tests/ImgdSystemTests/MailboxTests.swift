@@ -9,7 +9,7 @@ import Testing
     loop = try EventLoop()
   }
 
-  @Test func messagesArriveInOrderInATickOfTheLoop() throws {
+  @Test func `messages arrive in order within a tick of the loop`() throws {
     var received: [Int] = []
     let mailbox = try loop.makeMailbox { received.append($0) }
     for number in 0..<100 { mailbox.post(number) }
@@ -19,7 +19,7 @@ import Testing
     #expect(!loop.tick(waiting: false), "one burst is one wake-up")
   }
 
-  @Test func aMessageToOneselfArrivesInTheNextTick() throws {
+  @Test func `a message from the loop itself arrives in the next tick`() throws {
     var received: [Int] = []
     var mailbox: Mailbox<Int>?
     mailbox = try loop.makeMailbox {
@@ -33,7 +33,7 @@ import Testing
     #expect(received == [1, 2, 3])
   }
 
-  @Test func manyThreadsMayPostAtOnce() throws {
+  @Test func `many threads may post at once`() throws {
     let (senders, each) = (4, 25_000)
     var next = [Int](repeating: 0, count: senders)
     var (received, isOrdered) = (0, true)
@@ -54,7 +54,7 @@ import Testing
     #expect(received == 100_000)
   }
 
-  @Test func theLoopMayGoWhileOthersPost() throws {
+  @Test func `the loop may be freed while other threads post`() throws {
     var loop: EventLoop? = try EventLoop()
     let mailbox = try #require(try loop?.makeMailbox { (_: Int) in })
     let progress = Locked(0)

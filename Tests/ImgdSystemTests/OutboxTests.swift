@@ -1,4 +1,5 @@
 import Glibc
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdSystem
@@ -8,7 +9,7 @@ import Testing
     (0..<length).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }
   }
 
-  /// A descriptor that can be recognised by its size on the other side.
+  /// A descriptor whose file size identifies it at the other end.
   private func file(_ size: Int) -> FileDescriptor {
     let number = open("/tmp", O_RDWR | 0o20_200_000, 0o600)  // O_TMPFILE
     ftruncate(number, off_t(size))
@@ -21,7 +22,7 @@ import Testing
     return Int(lseek(number, 0, SEEK_END))
   }
 
-  @Test func sendsWhatWasWritten() throws {
+  @Test func `an outbox sends its bytes`() throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     #expect(outbox.send(to: pair.near) == .emptied)
@@ -35,7 +36,7 @@ import Testing
     #expect(pair.drain() == Array("one two three".utf8))
   }
 
-  @Test func goesOnWhereThePeerStopped() throws {
+  @Test func `an outbox goes on when the peer reads again`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     let whole = line(1, 300_000)
     var outbox = Outbox()
@@ -46,7 +47,7 @@ import Testing
     #expect(received == whole)
   }
 
-  @Test func noticesThatThePeerIsGone() throws {
+  @Test func `an outbox notices that the peer is gone`() throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     outbox.bytes += [1]
@@ -59,7 +60,7 @@ import Testing
 
   /// Lines with and without a descriptor, in every pattern of five.
   @Test(arguments: 0..<32)
-  func everyDescriptorRidesOnTheFirstByteOfItsLine(pattern: Int) throws {
+  func `every descriptor arrives with the first byte of its line`(pattern: Int) throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     var expected: [Int: Int] = [:]
@@ -85,7 +86,7 @@ import Testing
     #expect(sizes == expected)
   }
 
-  @Test func eachDescriptorHasASendOfItsOwn() throws {
+  @Test func `each descriptor has its own send`() throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     for number in 1...3 {
@@ -100,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func descriptorsKeepTheirPlacesThroughShortWrites() throws {
+  @Test func `descriptors keep their places through short writes`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     var outbox = Outbox()
     var (whole, expected): ([UInt8], [Int]) = ([], [])
@@ -125,8 +126,8 @@ import Testing
     #expect(blocked > 10, "the writes were short")
   }
 
-  /// A reader that takes everything but the last few bytes, for a long time.
-  @Test func doesNotGrowUnderAReaderThatAlwaysLeavesARest() throws {
+  /// A reader that leaves the last few bytes each time.
+  @Test func `an outbox does not grow when the reader always leaves a rest`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     var outbox = Outbox()
     var (sent, received, number) = (0, 0, 0)
@@ -155,7 +156,7 @@ import Testing
     #expect(highest < 64 * 1024 * 2 + 40_000)
   }
 
-  @Test func aDescriptorAttachedToWhatFollowsWaitsForIt() throws {
+  @Test func `a descriptor waits for the byte that it is attached to`() throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     outbox.bytes += [1, 2, 3]
@@ -170,7 +171,7 @@ import Testing
     #expect(numbers.map(size) == [9])
   }
 
-  @Test func twoDescriptorsOnOneByteAreAMistake() async {
+  @Test func `two descriptors on one byte are a mistake`() async {
     await #expect(processExitsWith: .failure) {
       var outbox = Outbox()
       outbox.attach(FileDescriptor(owning: open("/dev/zero", O_RDONLY)))
@@ -178,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func givesALargeBufferBackWhenItIsEmpty() throws {
+  @Test func `an outbox frees a large buffer when it is empty`() throws {
     let pair = try SocketPair()
     var outbox = Outbox()
     outbox.bytes += line(1, 150_000)
@@ -189,7 +190,7 @@ import Testing
     #expect(outbox.bytes.capacity >= 1_000)
   }
 
-  @Test func closesWhatIsNeverSent() async {
+  @Test func `an outbox closes descriptors that are never sent`() async {
     await #expect(processExitsWith: .success) {
       do {
         var outbox = Outbox()

@@ -10,7 +10,7 @@ import Testing
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 8) }
   }
 
-  /// What the writer makes of `bytes` that arrive in two pieces.
+  /// The payload of `bytes` that arrive in two parts.
   private func written(_ bytes: [UInt8], cutAt cut: Int) throws -> Payload {
     var writer = PayloadWriter()
     try bytes[..<cut].withUnsafeBytes { try writer.append($0) }
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 1_000, limit - 1, limit, limit + 1, 2 * limit, 100_000])
-  func staysOnTheHeapUpToTheLine(count: Int) throws {
+  func `a payload stays on the heap up to the limit`(count: Int) throws {
     let bytes = body(count)
     let payload = try written(bytes, cutAt: count / 2)
     #expect(payload.isShareable == (count > Self.limit))
@@ -40,7 +40,7 @@ import Testing
     #expect(content(Payload(bytes)) == bytes)
   }
 
-  @Test func isTheSameWhereverItWasCut() throws {
+  @Test func `a payload is the same for every division of its bytes`() throws {
     let bytes = body(Self.limit + 40)
     let cuts = Array(0...50) + Array((Self.limit - 45)...(Self.limit + 40))
     for cut in cuts {
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func bodiesLieOneAfterTheOtherInAPack() throws {
+  @Test func `bodies are one after the other in a pack`() throws {
     let bodies = [0, 1, 1_000, Self.limit, Self.limit + 1, 100_000].map(body)
     #expect(try PayloadPack().seal() == nil)
     var pack = PayloadPack()
@@ -71,7 +71,7 @@ import Testing
     #expect(Payload(bodies[2]).part(from: 0, count: 1) == nil)
   }
 
-  @Test func aWriterStartsAgain() throws {
+  @Test func `a writer can be reset`() throws {
     var writer = PayloadWriter()
     for count in [3, Self.limit * 2, 5] {
       try body(count).withUnsafeBytes { try writer.append($0) }
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 5_000, limit + 1])
-  func becomesShareableWhenAsked(count: Int) throws {
+  func `a payload becomes shareable when asked`(count: Int) throws {
     let bytes = body(count)
     let payload = try written(bytes, cutAt: 0)
     let shareable = try payload.shareable()
@@ -98,7 +98,7 @@ import Testing
     #expect(content(try payload.openReadOnly()) == bytes)
   }
 
-  @Test func everyReceiverHasAnOffsetOfItsOwn() throws {
+  @Test func `every receiver has its own offset`() throws {
     let bytes = body(50_000)
     let payload = try written(bytes, cutAt: 9)
     let first = try payload.openReadOnly()
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: [1, limit + 1])
-  func nobodyCanChangeIt(count: Int) throws {
+  func `a shared payload cannot be changed`(count: Int) throws {
     let bytes = body(count)
     let payload = try written(bytes, cutAt: 0).shareable()
     let file = try payload.openReadOnly()
@@ -120,7 +120,7 @@ import Testing
     #expect(ftruncate(file.number, 0) == -1)
     let mapped = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0)
     #expect(mapped == MAP_FAILED && errno == EACCES)
-    // Who opens it for writing through /proc meets the seals: SEAL, SHRINK, GROW, WRITE.
+    // Opening it for writing through /proc is possible, but the seals hold: SEAL, SHRINK, GROW, WRITE.
     #expect(fcntl(file.number, 1_034) == 0b1111)
     let writable = FileDescriptor(owning: open("/proc/self/fd/\(file.number)", O_RDWR))
     #expect(write(writable.number, [0], 1) == -1 && errno == EPERM)
@@ -131,7 +131,7 @@ import Testing
     #expect(content(payload) == bytes)
   }
 
-  @Test func anErrorInTheBorrowersHandsPassesThrough() throws {
+  @Test func `an error of the borrower is passed on`() throws {
     struct Refusal: Error {}
     for count in [0, 10, Self.limit + 1] {
       let payload = try written(body(count), cutAt: 0)
@@ -140,15 +140,15 @@ import Testing
     }
   }
 
-  @Test func costsWhatItHolds() throws {
+  @Test func `the cost of a payload is the memory that it takes`() throws {
     #expect(Payload(body(1_000)).cost == 1_000)
     #expect(Payload([]).cost == 0)
     let large = try written(body(Self.limit + 1), cutAt: 0)
     #expect(large.cost == 5 * 4_096 + 1_024)
   }
 
-  /// Arrays grow by doubling; what a payload keeps for good must not.
-  @Test func keepsNoRoomToGrow() throws {
+  /// Arrays grow by doubling; a payload must not keep the spare capacity.
+  @Test func `a payload keeps no spare capacity`() throws {
     var writer = PayloadWriter()
     for _ in 0..<110 { try body(100).withUnsafeBytes { try writer.append($0) } }
     #expect(try writer.finish().heap.capacity < 12_000)
@@ -157,7 +157,7 @@ import Testing
     #expect(Payload(bytes).heap.capacity < 700)
   }
 
-  @Test func aHundredThousandSmallOnesCostNoDescriptors() async {
+  @Test func `a hundred thousand small payloads need no descriptor`() async {
     await #expect(processExitsWith: .success) {
       let before = openDescriptors(of: "/memfd:")
       var payloads: [Payload] = []
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func isClosedWithItsLastHolder() async {
+  @Test func `a payload closes its descriptor with the last reference`() async {
     await #expect(processExitsWith: .success) {
       let before = openDescriptors(of: "/memfd:")
       for _ in 0..<50 {
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func staysOnTheHeapWhenThereAreNoDescriptors() async {
+  @Test func `a payload stays on the heap when there are no descriptors`() async {
     await #expect(processExitsWith: .success) {
       limitDescriptors(to: 3)
       var writer = PayloadWriter()
@@ -200,8 +200,8 @@ import Testing
     }
   }
 
-  /// Descriptors came free while the body arrived: the whole of it goes to shared memory.
-  @Test func movesOverAsSoonAsThereIsADescriptor() async {
+  /// Descriptors became free while the body arrived: all of it moves to a memfd.
+  @Test func `a payload moves to a memfd as soon as there is a descriptor`() async {
     await #expect(processExitsWith: .success) {
       limitDescriptors(to: 3)
       var writer = PayloadWriter()

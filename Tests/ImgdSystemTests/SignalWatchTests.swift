@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdSystem
 
 @Suite struct SignalWatchTests {
-  @Test func signalsAreEventsOfTheLoop() async {
+  @Test func `signals are events of the loop`() async {
     await #expect(processExitsWith: .success) {
       SignalWatch.block([SIGUSR1, SIGUSR2])
       let loop = try EventLoop()

@@ -1,4 +1,5 @@
 import Glibc
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdSystem
@@ -17,7 +18,7 @@ import Testing
     String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
   }
 
-  @Test func readsWhatHasArrivedAndNeverWaits() throws {
+  @Test func `a stream socket reads available bytes and never waits`() throws {
     let pair = try SocketPair()
     #expect(read(pair) == "nothing")
     pair.poke("hello")
@@ -29,7 +30,7 @@ import Testing
     #expect(read(pair) == "nothing")
   }
 
-  @Test func readsUpToTheEnd() throws {
+  @Test func `a stream socket reads to the end`() throws {
     let pair = try SocketPair()
     pair.poke("last")
     shutdown(pair.far, CInt(SHUT_WR))
@@ -39,7 +40,7 @@ import Testing
     #expect(pair.drain() == Array("still".utf8))
   }
 
-  @Test func noticesThatThePeerDidNotReadEverything() throws {
+  @Test func `a stream socket notices a peer that did not read everything`() throws {
     let pair = try SocketPair()
     #expect(pair.near.send([1, 2, 3], in: 0..<3, with: nil) == 3)
     pair.closeFar()
@@ -47,7 +48,7 @@ import Testing
     #expect(pair.near.send([1], in: 0..<1, with: nil) == -1, "and no SIGPIPE")
   }
 
-  @Test func descriptorsThatThePeerSendsAreClosed() async {
+  @Test func `descriptors that the peer sends are closed`() async {
     await #expect(processExitsWith: .success) {
       let pair = try SocketPair()
       let scratch = ReadScratch()
@@ -60,14 +61,14 @@ import Testing
     }
   }
 
-  @Test func knowsWhoIsAtTheOtherEnd() throws {
+  @Test func `a stream socket knows its peer`() throws {
     let peer = try PeerCredentials(of: try SocketPair().near)
     #expect(peer.pid == getpid())
     #expect(peer.uid == getuid())
     #expect(peer.gid == getgid())
   }
 
-  @Test func aFileHasNoPeer() throws {
+  @Test func `a file has no peer`() throws {
     let file = StreamSocket(FileDescriptor(owning: open("/dev/null", O_RDONLY)))
     let failure = #expect(throws: SystemFailure.self) { try PeerCredentials(of: file) }
     #expect(failure?.errno == ENOTSOCK)

@@ -15,7 +15,7 @@ import Testing
     loop.settle()
   }
 
-  @Test func firesOnceWhenItsTimeHasCome() {
+  @Test func `a timer fires once, at its deadline`() {
     var fired = 0
     loop.schedule(after: .seconds(2)) { fired += 1 }
     advance(by: .seconds(2) - .nanoseconds(1))
@@ -25,7 +25,7 @@ import Testing
     #expect(fired == 1)
   }
 
-  @Test func firesInTheOrderOfDeadlines() {
+  @Test func `a timer fires in the order of deadlines`() {
     var order: [Int] = []
     var expected: [Int] = []
     for step in 0..<500 {
@@ -37,14 +37,14 @@ import Testing
     #expect(order == expected.sorted())
   }
 
-  @Test func firesInTheOrderOfArrivalWhenDeadlinesAreEqual() {
+  @Test func `a timer fires in the order of arrival when deadlines are equal`() {
     var order: [Int] = []
     for number in 0..<100 { loop.schedule(after: .seconds(1)) { order.append(number) } }
     advance(by: .seconds(1))
     #expect(order == Array(0..<100))
   }
 
-  @Test func keepsItsOrderWhenOthersAreTakenBack() {
+  @Test func `a timer keeps its order when others are cancelled`() {
     var order: [Int] = []
     let timers = (0..<200).map { number in
       loop.schedule(after: .milliseconds(number * 31 % 50)) { order.append(number) }
@@ -56,7 +56,7 @@ import Testing
     #expect(order == expected)
   }
 
-  @Test func mayBeTakenBackByAnotherThatIsDueWithIt() {
+  @Test func `a timer may be cancelled by another that is due with it`() {
     var fired: [String] = []
     var second: Timer?
     loop.schedule(after: .seconds(1)) {
@@ -68,7 +68,7 @@ import Testing
     #expect(fired == ["first"])
   }
 
-  @Test func mayTakeItselfBackWhileItFires() {
+  @Test func `a timer may cancel itself while it fires`() {
     var timer: Timer?
     var fired = 0
     timer = loop.schedule(after: .zero) {
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-5), .seconds(Int64.min)])
-  func doesNotHoldUpTheTickThatItWasSetIn(delay: Duration) {
+  func `a timer set by a timer waits for the next tick`(delay: Duration) {
     var fired = 0
     func again() {
       fired += 1
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .nanoseconds(Int64.max), .seconds(9_000_000_000)])
-  func mayBeFurtherAwayThanTheClockReaches(delay: Duration) {
+  func `a timer may be beyond the range of the clock`(delay: Duration) {
     clock.advance(by: .seconds(100))
     var fired = 0
     let timer = loop.schedule(after: delay) { fired += 1 }
@@ -105,14 +105,14 @@ import Testing
     timer.cancel()
   }
 
-  @Test func countsFromTheMomentAndNotFromTheTicksBeginning() throws {
+  @Test func `a timer counts from now and not from the beginning of the tick`() throws {
     let deadline = loop.schedule(after: .seconds(1)) {}.deadline
     clock.advance(by: .seconds(5))
     let late = loop.schedule(after: .seconds(1)) {}.deadline
     #expect(late - deadline == .seconds(5))
   }
 
-  @Test func sleepsUntilTheDeadlineOnTheSystemsClock() throws {
+  @Test func `the loop sleeps until the deadline on the system's clock`() throws {
     let loop = try EventLoop()
     let start = Instant.current
     loop.schedule(after: .milliseconds(3)) { loop.stop() }
@@ -120,7 +120,7 @@ import Testing
     #expect(Instant.current - start >= .milliseconds(3))
   }
 
-  @Test func letsGoOfWhatItHeldWhileThatUsesTheLoop() {
+  @Test func `a cancelled timer may free a capture that uses the loop`() {
     final class Guest {
       let leave: () -> Void
       init(_ leave: @escaping () -> Void) { self.leave = leave }

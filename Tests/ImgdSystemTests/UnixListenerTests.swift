@@ -1,4 +1,5 @@
 import Glibc
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdSystem
@@ -7,7 +8,7 @@ import Testing
   let directory = TemporaryDirectory()
   var path: String { directory.path + "/imgd.sock" }
 
-  @Test func clientsComeInOneByOne() throws {
+  @Test func `clients are accepted one by one`() throws {
     let listener = try UnixListener(path: path)
     #expect(outcome(of: listener) == .nobody)
     let one = connected(to: path)
@@ -18,7 +19,7 @@ import Testing
     #expect(one.number >= 0 && two.number >= 0)
   }
 
-  @Test func wakesALoop() throws {
+  @Test func `a listener wakes its loop`() throws {
     let loop = try EventLoop()
     let listener = try UnixListener(path: path)
     var accepted: [Accepted] = []
@@ -32,7 +33,7 @@ import Testing
     #expect(client.number >= 0)
   }
 
-  @Test func isOpenToOwnerAndGroupWhateverTheUmask() async {
+  @Test func `a listener is open to owner and group for every umask`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       for mask: mode_t in [0, 0o022, 0o077, 0o777] {
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func makesTheDirectory() throws {
+  @Test func `a listener creates its directory`() throws {
     let path = directory.path + "/made/imgd.sock"
     let listener = try UnixListener(path: path)
     #expect(connected(to: path).number >= 0)
@@ -55,7 +56,7 @@ import Testing
     for name in ["/made/imgd.sock.lock"] { unlink(directory.path + name) }
   }
 
-  @Test func doesNotMakeMoreThanOneDirectory() {
+  @Test func `a listener creates no more than one directory`() {
     let parent = directory.path + "/a/b"
     let problem = problem(at: parent + "/imgd.sock")
     #expect(problem.contains("\(parent)/imgd.sock"))
@@ -63,8 +64,8 @@ import Testing
     #expect(!exists(directory.path + "/a"))
   }
 
-  /// In a process where nobody starts another: that one would hold the lock until it has begun.
-  @Test func aSecondOneIsRefusedWhileTheFirstLives() async {
+  /// In a process that starts no other: another would hold the lock until it has started.
+  @Test func `a second listener is refused while the first exists`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let path = directory.path + "/imgd.sock"
@@ -78,23 +79,23 @@ import Testing
     }
   }
 
-  @Test func aDaemonThatKnowsNoLockIsRespected() throws {
+  @Test func `a live socket without a lock is left alone`() throws {
     let foreign = foreignDaemon(at: path)
     #expect(problem(at: path) == "\(path) is served by another daemon that is running")
-    // A full queue is a sign of life too.
+    // A full queue also shows a live daemon.
     let clients = (0..<8).map { _ in Client(connected(to: path, waiting: false)) }
     #expect(problem(at: path) == "\(path) is served by another daemon that is running")
     #expect(exists(path) && foreign.number >= 0 && clients.count == 8)
   }
 
-  @Test func aSocketOfAnotherKindIsLeftAlone() {
+  @Test func `a socket of another kind is left alone`() {
     let foreign = foreignDaemon(at: path, SOCK_DGRAM)
     #expect(problem(at: path) == "connect \(path): Protocol wrong type for socket")
     #expect(exists(path) && foreign.number >= 0)
   }
 
-  /// In a process where nobody starts another: that one would listen until it has begun.
-  @Test func aStaleSocketIsReplaced() async {
+  /// In a process that starts no other: another would hold the socket until it has started.
+  @Test func `a stale socket is replaced`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let path = directory.path + "/imgd.sock"
@@ -106,9 +107,9 @@ import Testing
     }
   }
 
-  /// Each at a path of its own: a process that is just being started may hold the lock of the last.
+  /// Each at its own path, because a process that is just being started may hold the previous lock.
   @Test(arguments: ["file", "link", "directory"])
-  func aFileInTheWayIsLeftAsItIs(kind: String) {
+  func `another file at the path is left alone`(kind: String) {
     switch kind {
     case "file": _ = FileDescriptor(owning: open(path, O_WRONLY | O_CREAT, 0o600))
     case "link": symlink("/dev/null", path)
@@ -118,13 +119,13 @@ import Testing
     #expect(exists(path))
   }
 
-  @Test func theLockIsNoWayToAnotherFile() {
+  @Test func `a link in place of the lock is not followed`() {
     symlink(directory.path + "/elsewhere", path + ".lock")
     #expect(problem(at: path).hasPrefix("open \(path).lock: "))
     #expect(!exists(directory.path + "/elsewhere"))
   }
 
-  @Test func aPathMustFit() throws {
+  @Test func `a path that is too long is refused`() throws {
     let longest =
       directory.path + "/" + String(repeating: "x", count: 106 - directory.path.utf8.count)
     #expect(longest.utf8.count == 107)
@@ -135,7 +136,7 @@ import Testing
     #expect(!exists(tooLong + ".lock"))
   }
 
-  @Test func anEmptyPathIsNoNameInTheKernel() async {
+  @Test func `an empty path is refused`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       chdir(directory.path)
@@ -144,27 +145,27 @@ import Testing
     }
   }
 
-  @Test func closingRemovesItsOwnSocketAndNoOther() throws {
+  @Test func `closing removes only its own socket`() throws {
     let listener = try UnixListener(path: path)
     listener.close()
     #expect(!exists(path))
     #expect(outcome(of: listener) == .nobody)
     let successor = foreignDaemon(at: path)
     listener.close()
-    #expect(exists(path), "that is somebody else's")
+    #expect(exists(path), "it belongs to another")
     #expect(successor.number >= 0)
     #expect(exists(path + ".lock"), "the lock's file stays")
   }
 
-  @Test func aClientThatHasGoneAlreadyStillComesIn() throws {
+  @Test func `a client that has gone already is still accepted`() throws {
     let listener = try UnixListener(path: path)
     do { _ = connected(to: path) }
     #expect(outcome(of: listener) == .client)
     #expect(outcome(of: listener) == .nobody)
   }
 
-  /// Beyond the limit clients are still taken from the queue, told so, and let go.
-  @Test func aClientBeyondTheLimitIsTakenWithTheReserve() async {
+  /// Beyond the limit clients are still accepted, told so, and closed.
+  @Test func `a client beyond the limit is accepted with the reserve`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let listener = try UnixListener(path: directory.path + "/s")
@@ -187,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func theReserveComesBackByItself() async {
+  @Test func `the reserve is restored by itself`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let listener = try UnixListener(path: directory.path + "/s")
@@ -200,8 +201,8 @@ import Testing
     }
   }
 
-  /// A live daemon must not be taken for dead because there is no descriptor to ask it with.
-  @Test func noDescriptorIsNoReasonToRemoveASocket() async {
+  /// A live daemon must not be considered dead for lack of a descriptor to connect with.
+  @Test func `a socket is not removed for lack of descriptors`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let path = directory.path + "/s"
@@ -216,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeListenedOnLeavesNothingOpen() async {
+  @Test func `a failed listener leaves nothing open`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       mkdir(directory.path + "/s", 0o700)
@@ -239,7 +240,7 @@ private func problem(at path: String) -> String {
 
 private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// A socket that listens at `path` and knows nothing of the lock.
+/// A socket that listens at `path` without a lock.
 private func foreignDaemon(
   at path: String, _ kind: __socket_type = SOCK_STREAM
 ) -> FileDescriptor {

@@ -10,7 +10,7 @@ import Testing
     loop = try EventLoop()
   }
 
-  @Test func hearsWhatItAsksFor() throws {
+  @Test func `a watch gets the events that it asks for`() throws {
     let pair = try SocketPair()
     var heard: [Readiness] = []
     let watch = try loop.watch(pair.number, for: .read) { heard.append($0) }
@@ -27,7 +27,7 @@ import Testing
     #expect(heard == [.read, .write, [.read, .write]])
   }
 
-  @Test func hearsOfThePeersEndUnasked() throws {
+  @Test func `a watch gets the peer's hangup without asking`() throws {
     let pair = try SocketPair()
     var heard: [Readiness] = []
     let watch = try loop.watch(pair.number, for: .read) { heard.append($0) }
@@ -40,7 +40,7 @@ import Testing
     #expect(heard == [[.read, .halfClosed], [.read, .halfClosed, .hangup], .hangup])
   }
 
-  @Test func isSilentOnceCancelled() throws {
+  @Test func `a watch is silent once cancelled`() throws {
     let pair = try SocketPair()
     var heard = 0
     let watch = try loop.watch(pair.number, for: .read) { _ in heard += 1 }
@@ -52,7 +52,7 @@ import Testing
     #expect(heard == 0)
   }
 
-  @Test func mayCancelItselfInItsHandler() throws {
+  @Test func `a watch may cancel itself in its handler`() throws {
     let pair = try SocketPair()
     var watches: [Watch] = []
     var heard = 0
@@ -66,8 +66,8 @@ import Testing
     #expect(heard == 1)
   }
 
-  /// Both are ready in one batch, whichever comes first takes the other's event away.
-  @Test func mayCancelAnotherThatIsReadyInTheSameBatch() throws {
+  /// Both are ready in one batch; the first handler cancels the other watch.
+  @Test func `a watch may cancel another that is ready in the same batch`() throws {
     let pairs = [try SocketPair(), try SocketPair()]
     var watches: [Watch] = []
     var heard = 0
@@ -83,7 +83,7 @@ import Testing
     #expect(heard == 1)
   }
 
-  @Test func losesInterestInEventsThatHaveArrivedAlready() throws {
+  @Test func `a changed interest applies to events that have arrived already`() throws {
     let pairs = [try SocketPair(), try SocketPair()]
     var watches: [Watch] = []
     var heard: [Readiness] = []
@@ -99,8 +99,8 @@ import Testing
     #expect(heard == [[.read, .write], .write])
   }
 
-  /// The second event of the batch is for a number that names something new by then.
-  @Test func isNotTakenForItsSuccessorOnTheSameNumber() throws {
+  /// The second event of the batch is for a descriptor that is in use again by then.
+  @Test func `a watch gets no events of its successor on the same descriptor`() throws {
     let pairs = [try SocketPair(), try SocketPair()]
     let idle = try SocketPair()
     var watches: [Watch] = []
@@ -124,8 +124,8 @@ import Testing
     #expect(heard == ["first"])
   }
 
-  /// libcurl may close a socket before it says so; the number may be watched anew by then.
-  @Test func leavesItsSuccessorAloneWhenItIsCancelledLate() throws {
+  /// libcurl may close a socket before it reports that; its number may be watched again by then.
+  @Test func `a late cancel does not affect the successor on the same descriptor`() throws {
     let pair = try SocketPair()
     let other = try SocketPair()
     var heard: [String] = []
@@ -140,7 +140,7 @@ import Testing
     new.cancel()
   }
 
-  @Test func tellsWhyADescriptorCannotBeWatched() throws {
+  @Test func `a descriptor that cannot be watched is a failure with its reason`() throws {
     for number: CInt in [-1, 1_000_000, .max, .min] {
       #expect(throws: SystemFailure.self) { try loop.watch(number, for: .read) { _ in } }
     }
@@ -158,7 +158,7 @@ import Testing
     watch.cancel()
   }
 
-  @Test func mayOutliveItsLoop() throws {
+  @Test func `a watch may outlive its loop`() throws {
     let pair = try SocketPair()
     var loop: EventLoop? = try EventLoop()
     let watch = try loop?.watch(pair.number, for: .read) { _ in }
@@ -169,7 +169,7 @@ import Testing
     timer?.cancel()
   }
 
-  @Test func letsGoOfWhatItHeldWhileThatCancelsItAgain() throws {
+  @Test func `a cancelled watch may free a capture that cancels it again`() throws {
     final class Session {
       var watch: Watch?
       var ended: () -> Void = {}
@@ -191,7 +191,7 @@ import Testing
     #expect(ends == 1)
   }
 
-  @Test func everyReadyDescriptorIsHeardInOneRoundOfBatches() throws {
+  @Test func `every ready descriptor is served in one round of batches`() throws {
     let pairs = try (0..<600).map { _ in try SocketPair() }
     var counts = [Int](repeating: 0, count: pairs.count)
     let watches = try pairs.indices.map { index in

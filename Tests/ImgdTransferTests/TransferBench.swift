@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-/// An engine with an ear: begins transfers and waits for what becomes of them.
+/// An engine for tests: begins transfers and waits for their events.
 final class TransferBench: Sendable {
   private struct State {
     var serial: UInt64 = 0
@@ -68,7 +68,7 @@ final class TransferBench: Sendable {
     return failure
   }
 
-  /// Everything that was reported of a transfer so far.
+  /// The events of a transfer so far.
   func events(of serial: UInt64) -> [TransferEvent] {
     state.with { $0.events.filter { $0.serial == serial } }
   }
@@ -120,7 +120,7 @@ extension TransferResult {
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Bytes that differ from place to place, so that a gap or a repetition shows.
+/// Bytes in which a gap or a repetition can be detected.
 func sample(_ count: Int) -> [UInt8] {
   (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 }

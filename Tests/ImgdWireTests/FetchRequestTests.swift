@@ -2,10 +2,9 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A fetch")
+@Suite
 struct FetchRequestTests {
-  @Test("with every field holds all of them")
-  func everyField() throws {
+  @Test func `a fetch with every field has all of them`() throws {
     let fetch = try #require(
       self.fetch(
         """
@@ -29,8 +28,7 @@ struct FetchRequestTests {
     #expect(fetch.tags == ["a", "b"])
   }
 
-  @Test("with nothing but a URL has the defaults and no box")
-  func defaults() throws {
+  @Test func `a fetch with only a URL has the defaults and no box of extras`() throws {
     guard case .fetch(let fetch) = request(#"{"cmd":"fetch","url":"u"}"#) else { return }
     #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
     #expect(fetch.priority == .normal && fetch.format == .original && fetch.wait)
@@ -44,8 +42,7 @@ struct FetchRequestTests {
     ImgdWireTests.fetch(fields)
   }
 
-  @Test("takes every name of every choice")
-  func choices() {
+  @Test func `a fetch accepts every name of every option`() {
     for mode in CacheMode.allCases {
       #expect(fetch(#""cache":"\#(mode.rawValue)""#)?.cache == mode)
     }
@@ -61,14 +58,12 @@ struct FetchRequestTests {
     }
   }
 
-  @Test("that may not be stored is stored nowhere, whatever store says")
-  func noStore() {
+  @Test func `a fetch with the cache mode no-store is stored nowhere`() {
     #expect(fetch(#""cache":"no-store""#)?.store == StorePolicy.none)
     #expect(fetch(#""store":"disk","cache":"no-store""#)?.store == StorePolicy.none)
   }
 
-  @Test("ranks priorities and knows which tiers may store")
-  func meanings() {
+  @Test func `priorities are ordered, and store policies name their tiers`() {
     #expect(Priority.low < .normal && Priority.normal < .high && Priority.allCases.max() == .high)
     #expect(StorePolicy.allCases.map(\.allowsMemory) == [true, true, false, false])
     #expect(StorePolicy.allCases.map(\.allowsDisk) == [true, false, true, false])
@@ -85,8 +80,8 @@ struct FetchRequestTests {
     #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
   ]
 
-  @Test("takes values up to their borders", arguments: accepted)
-  func accepts(fields: String) {
+  @Test(arguments: accepted)
+  func `a fetch accepts values up to their limits`(fields: String) {
     #expect(fetch(fields) != nil)
   }
 
@@ -119,15 +114,18 @@ struct FetchRequestTests {
     (#""headers":{"a":"\u0001"}"#, "headers"), (#""headers":{"a":"1","A":"2"}"#, "headers"),
   ]
 
-  @Test("with a wrong value is refused, naming the field", arguments: refused)
-  func refuses(fields: String, field: String) throws {
+  @Test(arguments: refused)
+  func `a fetch with a wrong value is refused with the name of the field`(
+    fields: String, field: String
+  )
+    throws
+  {
     let error = try #require(refusal(#"{"cmd":"fetch","url":"u",\#(fields)}"#))
     #expect(error.code == .badRequest && error.message.contains("\"\(field)"), "\(error)")
     #expect(error.details == [.init("field", .string(field))])
   }
 
-  @Test("may not set the headers that frame, route or encode the message")
-  func forbiddenHeaders() throws {
+  @Test func `a fetch may not set the headers that frame, route or encode the message`() throws {
     for name in [
       "Host", "Content-Length", "Range", "Connection", "Keep-Alive", "Proxy-Authorization",
       "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
@@ -141,8 +139,7 @@ struct FetchRequestTests {
     }
   }
 
-  @Test("has at most 64 headers")
-  func headerCount() {
+  @Test func `a fetch has at most 64 headers`() {
     func headers(_ count: Int) -> String {
       #""headers":{"# + (0..<count).map { "\"h\($0)\":\"\"" }.joined(separator: ",") + "}"
     }
@@ -150,15 +147,13 @@ struct FetchRequestTests {
     #expect(refusal(#"{"cmd":"fetch","url":"u",\#(headers(65))}"#)?.code == .badRequest)
   }
 
-  @Test("knows what a resize has not")
-  func unknownInResize() {
+  @Test func `a fetch refuses unknown members of a resize`() {
     let error = refusal(#"{"cmd":"fetch","url":"u","resize":{"width":1,"depth":1}}"#)
     #expect(error?.code == .unknownField)
     #expect(error?.details == [.init("field", "resize.depth")])
   }
 
-  @Test("of a URL that is empty or too long says so, and names the slot that asked")
-  func urlLength() {
+  @Test func `a URL that is empty or too long is refused, with the slot of the fetch`() {
     for length in [0, 8193] {
       let line = #"{"cmd":"fetch","slot":"s","url":\#(letters(length))}"#
       let parsed = RequestParser.parse(Array(line.utf8).span)

@@ -1,7 +1,7 @@
 import ImgdWire
 import Testing
 
-@Suite("The line of a hit")
+@Suite
 struct HitLineTests {
   private func line(
     id: Int64? = nil, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
@@ -16,8 +16,7 @@ struct HitLineTests {
     return (String(decoding: bytes, as: UTF8.self), receipt)
   }
 
-  @Test("it is what the general writer would have written")
-  func equalsTheGeneralWriter() {
+  @Test func `the line of a hit equals that of the general writer`() {
     for id: Int64? in [nil, 0, 7, -1, .min, .max] {
       let (text, receipt) = line(id: id, age: 12, freshFor: 3_588, elapsed: 1_749)
       var json = JSONWriter()
@@ -32,8 +31,7 @@ struct HitLineTests {
     }
   }
 
-  @Test("every receipt is written as it prints")
-  func receipts() {
+  @Test func `the line of a hit has every receipt as it prints`() {
     var random = SystemRandomNumberGenerator()
     let edges: [UInt64] = [0, .max, 0x0123_4567_89ab_cdef, 0x9999_9999_aaaa_aaaa]
     for round in 0..<2_000 {
@@ -45,8 +43,8 @@ struct HitLineTests {
     }
   }
 
-  @Test("the longest numbers fit", arguments: [Int64.min, .max])
-  func longestNumbers(id: Int64) {
+  @Test(arguments: [Int64.min, .max])
+  func `the line of a hit has room for the longest numbers`(id: Int64) {
     let (text, _) = line(
       id: id, age: .max, freshFor: .max, elapsed: .max, ending: String(repeating: "x", count: 500))
     #expect(text.hasSuffix(String(repeating: "x", count: 500)))

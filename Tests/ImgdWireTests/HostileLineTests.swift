@@ -1,22 +1,22 @@
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdWire
 
-@Suite("A hostile line")
+@Suite
 struct HostileLineTests {
   static let seeds: [String] =
     RequestParserTests.commands.map(\.0) + RequestParserTests.refused.map(\.0)
     + FetchRequestTests.accepted.map { #"{"cmd":"fetch","id":"é","url":"u",\#($0)}"# }
     + FetchRequestTests.refused.map { #"{"id":1,"cmd":"fetch","url":"u",\#($0.0)}"# }
 
-  @Test("cut at any byte never traps and is never taken for a request")
-  func cuts() {
+  @Test func `a line cut at any byte never traps and is never read as a request`() {
     for seed in Self.seeds {
       let bytes = Array(seed.utf8)
       for end in bytes.indices {
         let parsed = RequestParser.parse(bytes.span.extracting(0..<end))
         if case .request = parsed.outcome {
-          // Only what follows the object may be missing.
+          // Only bytes after the object may be missing.
           let last = bytes[..<end].last { $0 > 0x20 }
           #expect(last == UInt8(ascii: "}") && refusal(seed)?.code == .badJSON)
         }
@@ -24,9 +24,8 @@ struct HostileLineTests {
     }
   }
 
-  @Test("made of a good one by 20,000 random changes never traps")
-  func mutations() {
-    var dice = Dice(state: 2026)
+  @Test func `a line with 20,000 random changes never traps`() {
+    var dice = SeededGenerator(seed: 2026)
     let seeds = Self.seeds.map { Array($0.utf8) }
     let pieces = ["\"", "\\", "{", "}", "[", "]", ",", ":", "\\u", "\\ud83d", "1e999", "-", "\0"]
       .map { Array($0.utf8) }
@@ -39,7 +38,7 @@ struct HostileLineTests {
     #expect(accepted > 100)
   }
 
-  private func mutate(_ line: inout [UInt8], _ pieces: [[UInt8]], _ dice: inout Dice) {
+  private func mutate(_ line: inout [UInt8], _ pieces: [[UInt8]], _ dice: inout SeededGenerator) {
     let place = Int.random(in: 0...line.count, using: &dice)
     switch Int.random(in: 0..<5, using: &dice) {
     case 0: line.insert(UInt8.random(in: 0...255, using: &dice), at: place)
@@ -50,9 +49,8 @@ struct HostileLineTests {
     }
   }
 
-  @Test("that a client would send as random bytes never traps")
-  func noise() {
-    var dice = Dice(state: 7)
+  @Test func `a line of random bytes never traps`() {
+    var dice = SeededGenerator(seed: 7)
     let alphabet = Array("{}[]\",:\\u0123eE+-.tfn cmdurl\u{e9}".utf8)
     for _ in 0..<10_000 {
       let line = (0..<Int.random(in: 0...40, using: &dice)).map { _ in
@@ -62,8 +60,7 @@ struct HostileLineTests {
     }
   }
 
-  @Test("of the full length is answered in no time, whatever it is full of")
-  func fullLines() {
+  @Test func `a hostile line of the maximum length never traps`() {
     for piece in ["[", "{\"a\":", "\"", "\\u0041", "1", "x_a,", "é", "\\ud83d\\ude00", "{\"\":[],"]
     {
       let filling = String(repeating: piece, count: 65_000 / piece.utf8.count)

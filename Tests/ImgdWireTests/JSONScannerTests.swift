@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A JSON text")
+@Suite
 struct JSONScannerTests {
   static let valid: [(String, JSONValue)] = [
     ("null", .null), ("true", true), (" false\t\r\n", false),
@@ -29,7 +29,7 @@ struct JSONScannerTests {
     ("{}", [:]), (" { } ", [:]), (#"{"a":1}"#, ["a": 1]), (#"{"":0}"#, ["": 0]),
     (#"{ "a" : [ true , null ] , "b" : { } }"#, ["a": [true, .null], "b": [:]]),
     (#"{"a":{"a":{"a":1}}}"#, ["a": ["a": ["a": 1]]]),
-    // Two spellings that Swift holds to be equal are two keys.
+    // Two spellings that are equal as Swift strings are two keys.
     ("{\"\u{e9}\":1,\"e\u{301}\":2}", ["\u{e9}": 1, "e\u{301}": 2]),
   ]
 
@@ -61,7 +61,7 @@ struct JSONScannerTests {
     (#"[{"b":{"x":1,"y":2,"x":3}}]"#, .otherKey),
   ]
 
-  /// Byte sequences that are no UTF-8, each to be put into a string.
+  /// Byte sequences that are not UTF-8, each inserted into a string.
   static let malformed: [[UInt8]] = [
     [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x80, 0x80],
     [0xE0, 0x9F, 0xBF], [0xE2, 0x82], [0xE2, 0x28, 0xA1], [0xE2, 0x82, 0x28], [0xED, 0xA0, 0x80],
@@ -70,28 +70,29 @@ struct JSONScannerTests {
     [0xF5, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0xF8, 0x88, 0x80, 0x80, 0x80],
   ]
 
-  @Test("is read as what it says", arguments: valid)
-  func reads(text: String, value: JSONValue) throws {
+  @Test(arguments: valid)
+  func `a JSON text is read as the value that it states`(text: String, value: JSONValue) throws {
     #expect(try JSONValue(parsing: text) == value)
   }
 
-  @Test("that breaks the grammar is refused for the right reason", arguments: invalid)
-  func refuses(text: String, expected: JSONSyntaxError.Expectation) {
+  @Test(arguments: invalid)
+  func `a JSON text that breaks the grammar is refused for the right reason`(
+    text: String, expected: JSONSyntaxError.Expectation
+  ) {
     let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: text) }
     #expect(error?.expected == expected)
     #expect((0...text.utf8.count).contains(error?.offset ?? -1))
   }
 
-  @Test("with malformed UTF-8 is refused where that begins", arguments: malformed)
-  func refusesMalformed(bytes: [UInt8]) {
+  @Test(arguments: malformed)
+  func `a JSON text with malformed UTF-8 is refused where that begins`(bytes: [UInt8]) {
     let text = Array("[\"é".utf8) + bytes + Array("\"]".utf8)
     #expect(throws: JSONSyntaxError(offset: 4, expected: .utf8)) {
       try JSONValue(parsing: text.span)
     }
   }
 
-  @Test("tells the byte that is wrong")
-  func tellsOffset() {
+  @Test func `the failure of a JSON text names the wrong byte`() {
     #expect(throws: JSONSyntaxError(offset: 6, expected: .value)) {
       try JSONValue(parsing: #"{"a": ]}"#)
     }
@@ -100,8 +101,7 @@ struct JSONScannerTests {
     }
   }
 
-  @Test("cut anywhere never traps, and a cut container is never accepted")
-  func survivesCuts() {
+  @Test func `a JSON text cut anywhere never traps, and a cut container is never accepted`() {
     for text in Self.valid.map(\.0) + Self.invalid.map(\.0) {
       let bytes = Array(text.utf8)
       for end in 0..<bytes.count {
@@ -113,8 +113,7 @@ struct JSONScannerTests {
     }
   }
 
-  @Test("nests sixteen levels and not one more")
-  func boundsDepth() throws {
+  @Test func `a JSON text may nest sixteen levels and no more`() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -128,8 +127,7 @@ struct JSONScannerTests {
     }
   }
 
-  @Test("with thousands of keys is read in no time, and one that comes twice is found")
-  func manyKeys() throws {
+  @Test func `a repeated key is found among thousands`() throws {
     let members = (0..<8000).map { "\"k\($0)\":0" }.joined(separator: ",")
     #expect(try JSONValue(parsing: "{\(members)}").object?.count == 8000)
     for repeated in [0, 7, 8, 9, 7999] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A JSON value")
+@Suite
 struct JSONValueTests {
   static let samples: [JSONValue] = [
     .null, true, false, 0, .integer(.min), .integer(.max), .number(1.7), .number(-1e-9),
@@ -11,15 +11,14 @@ struct JSONValueTests {
     ["a": ["b": [true, ["c": .number(2.5)]]], "": [], "\n": "x"],
   ]
 
-  @Test("reads back as itself from one line and from many", arguments: samples)
-  func roundTrip(value: JSONValue) throws {
+  @Test(arguments: samples)
+  func `a JSON value reads back from its compact and its indented text`(value: JSONValue) throws {
     #expect(try JSONValue(parsing: value.encoded()) == value)
     #expect(try JSONValue(parsing: value.encoded(pretty: true)) == value)
     #expect(!value.encoded().utf8.contains { $0 < 0x20 })
   }
 
-  @Test("is indented by two where people read it")
-  func pretty() {
+  @Test func `the indented text of a JSON value is indented by two`() {
     let value: JSONValue = ["a": [1, [:]], "b": []]
     #expect(value.encoded() == #"{"a":[1,{}],"b":[]}"#)
     #expect(
@@ -34,8 +33,7 @@ struct JSONValueTests {
         """)
   }
 
-  @Test("gives what it holds and nil for what it does not")
-  func accessors() {
+  @Test func `a JSON value returns its content by type, and nil for other types`() {
     let value: JSONValue = ["s": "x", "i": 3, "d": .number(2), "b": true, "a": [1], "n": .null]
     #expect(value["s"]?.string == "x" && value["s"]?.integer == nil)
     #expect(value["i"]?.integer == 3 && value["i"]?.double == 3 && value["i"]?.bool == nil)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("The line framer")
+@Suite
 struct LineFramerTests {
-  /// Collects what a framer finds and pauses after every `share` findings.
+  /// Collects a framer's findings and pauses after every `share` of them.
   private struct Reader {
     var framer: LineFramer
     var share = Int.max
@@ -59,8 +59,10 @@ struct LineFramerTests {
     ("0123456789abcdefg\n0123456789abcdefg\n0123456789abcdefg", ["!", "!", "!"]),
   ]
 
-  @Test("finds the same lines however the stream is cut in three", arguments: streams)
-  func everySplit(stream: String, lines: [String]) {
+  @Test(arguments: streams)
+  func `the line framer finds the same lines for every division of the stream into three`(
+    stream: String, lines: [String]
+  ) {
     let bytes = Array(stream.utf8)
     for first in 0...bytes.count {
       for second in first...bytes.count {
@@ -75,15 +77,14 @@ struct LineFramerTests {
     }
   }
 
-  @Test("finds the same lines byte by byte", arguments: streams)
-  func byteByByte(stream: String, lines: [String]) {
+  @Test(arguments: streams)
+  func `the line framer finds the same lines byte by byte`(stream: String, lines: [String]) {
     var reader = Reader()
     for byte in stream.utf8 { reader.feed([byte]) }
     #expect(reader.finish() == lines)
   }
 
-  @Test("keeps what comes after a pause, also when more is fed before it goes on")
-  func pause() {
+  @Test func `the line framer keeps all bytes after a pause, even when more are fed`() {
     var reader = Reader(share: 1)
     reader.feedWithoutResuming(Array("a\nb\nc\nd".utf8))
     #expect(reader.found == ["a"] && reader.framer.isPaused)
@@ -93,8 +94,7 @@ struct LineFramerTests {
     #expect(!reader.framer.isPaused)
   }
 
-  @Test("is not paused where nothing is left")
-  func pauseAtEnd() {
+  @Test func `the line framer is not paused when no bytes are left`() {
     var reader = Reader(share: 1)
     reader.feedWithoutResuming(Array("a\n".utf8))
     #expect(!reader.framer.isPaused)
@@ -102,8 +102,7 @@ struct LineFramerTests {
     #expect(reader.finish() == ["a", "b"])
   }
 
-  @Test("drops a line of ten megabytes and goes on behind it")
-  func hugeLine() {
+  @Test func `the line framer drops a line of ten megabytes and goes on after it`() {
     var reader = Reader(limit: 65_536)
     let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
     for _ in 0..<160 { reader.feed(piece) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWire
 
-/// Reads a line that must be a good request.
+/// Reads a line that must be accepted.
 func request(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) -> Request? {
   switch RequestParser.parse(Array(line.utf8).span).outcome {
   case .request(let request): return request
@@ -12,7 +12,7 @@ func request(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) 
   }
 }
 
-/// Reads a line that must be a good fetch of `u`, given the fields besides.
+/// Reads a fetch of `u` with further fields, which must be accepted.
 func fetch(_ fields: String, sourceLocation: SourceLocation = #_sourceLocation) -> FetchRequest? {
   let line = #"{"cmd":"fetch","url":"u",\#(fields)}"#
   guard case .fetch(let fetch) = request(line, sourceLocation: sourceLocation) else { return nil }
@@ -28,20 +28,7 @@ func refusal(_ line: String) -> WireError? {
   }
 }
 
-/// A string of JSON with so many letters.
+/// A JSON string of `count` letters.
 func letters(_ count: Int) -> String {
   "\"" + String(repeating: "x", count: count) + "\""
-}
-
-/// SplitMix64: the same numbers in every run.
-struct Dice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
 }

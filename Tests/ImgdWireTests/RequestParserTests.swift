@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A request line")
+@Suite
 struct RequestParserTests {
   static let uuid = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
   static let receipt = ReceiptID(uuid) ?? .random(using: (0, 0))
@@ -33,20 +33,18 @@ struct RequestParserTests {
     ),
   ]
 
-  @Test("is understood as its command", arguments: commands)
-  func understands(line: String, expected: Request) {
+  @Test(arguments: commands)
+  func `a request line is read as its command`(line: String, expected: Request) {
     #expect(request(line) == expected)
     #expect(request(" \t" + line + "\r ") == expected)
   }
 
-  @Test("can name every command")
-  func everyCommand() {
+  @Test func `a request line can name every command`() {
     let asked = Set(Self.commands.map(\.1.command))
     #expect(asked == Set(Request.Command.allCases))
   }
 
-  @Test("has a place for every field that some command knows")
-  func everyField() {
+  @Test func `every field of every command has a place`() {
     let known = Request.Command.allCases.reduce(FieldSet.frame) { $0.union($1.fields) }
     #expect(known.fields == RequestField.allCases)
     for field in RequestField.allCases {
@@ -56,16 +54,14 @@ struct RequestParserTests {
     }
   }
 
-  @Test("may spell its names and values with escapes")
-  func escapedNames() {
+  @Test func `a request line may have escapes in names and values`() {
     let line =
       #"{"c\u006dd":"f\u0065tch","\u0075rl":"\u0061\/b","deliver":"\u0066d","x\u005fy":[]}"#
     guard case .fetch(let fetch) = request(line) else { return }
     #expect(fetch.url == "a/b" && fetch.delivery == .fd)
   }
 
-  @Test("of a purge takes every filter")
-  func purge() {
+  @Test func `a purge takes every filter`() {
     let line = """
       {"cmd":"purge","tier":"disk","url":"u","identifier":"","prefix":"p","host":"h","tag":"t",\
       "older_than":0,"unused_for":315360000,"expired":true,"soft":true}
@@ -78,8 +74,7 @@ struct RequestParserTests {
     #expect(PurgeRequest().tier == .all && !PurgeRequest().expired && !PurgeRequest().soft)
   }
 
-  @Test("of entries takes a page")
-  func entries() {
+  @Test func `an entries request takes a page`() {
     let line = #"{"cmd":"entries","tier":"disk","limit":1e3,"cursor":"c","prefix":"p"}"#
     guard case .entries(let entries) = request(line) else { return }
     #expect(entries.tier == .disk && entries.limit == 1000)
@@ -94,8 +89,8 @@ struct RequestParserTests {
     (letters(64), .string(String(repeating: "x", count: 64))),
   ]
 
-  @Test("has its id echoed, whether it is good or bad", arguments: ids)
-  func echoesID(text: String, id: RequestID) {
+  @Test(arguments: ids)
+  func `a request line has its id echoed, also when it is refused`(text: String, id: RequestID) {
     for line in [
       #"{"cmd":"ping","id":\#(text)}"#, #"{"id":\#(text),"cmd":"nothing"}"#, #"{"id":\#(text)}"#,
       #"{"id":\#(text),"cmd":"ping","what":1}"#, #"{"id":\#(text),"cmd":"fetch","url":1}"#,
@@ -105,13 +100,11 @@ struct RequestParserTests {
     }
   }
 
-  @Test(
-    "with an id of another kind is refused",
-    arguments: [
-      "null", "true", "[]", "{}", "1.5", "1e19", "9223372036854775808", letters(65),
-      "\"" + String(repeating: "é", count: 33) + "\"",
-    ])
-  func refusesID(text: String) {
+  @Test(arguments: [
+    "null", "true", "[]", "{}", "1.5", "1e19", "9223372036854775808", letters(65),
+    "\"" + String(repeating: "é", count: 33) + "\"",
+  ])
+  func `an id of another type is refused`(text: String) {
     let parsed = RequestParser.parse(Array(#"{"cmd":"ping","id":\#(text)}"#.utf8).span)
     guard case .refused(let error) = parsed.outcome else {
       Issue.record("accepted")
@@ -169,22 +162,22 @@ struct RequestParserTests {
     (#"{"cmd":"subscribe","events":[1]}"#, .badRequest, "[1]"),
   ]
 
-  @Test("that is wrong is refused, and told what was wrong", arguments: refused)
-  func refuses(line: String, code: ReplyCode, part: String) throws {
+  @Test(arguments: refused)
+  func `a wrong request line is refused with its fault`(line: String, code: ReplyCode, part: String)
+    throws
+  {
     let error = try #require(refusal(line))
     #expect(error.code == code && error.message.contains(part), "\(error)")
   }
 
-  @Test("may hold fields that begin with x_, of any type and in any place")
-  func ignoresExtensions() {
+  @Test func `fields that begin with x_ are ignored, with any type and at any place`() {
     for value in ["1", "null", "\"a\"", "[1,{}]", #"{"cmd":"list","y":{}}"#] {
       #expect(request(#"{"x_":\#(value),"cmd":"ping","x_other":\#(value)}"#) == .ping)
       #expect(fetch(#""x_a":\#(value)"#) == FetchRequest(url: "u"))
     }
   }
 
-  @Test("nests sixteen levels with the request itself as the first")
-  func boundsDepth() {
+  @Test func `a request line may nest sixteen levels, counting the request itself`() {
     func line(_ depth: Int) -> String {
       let brackets = (String(repeating: "[", count: depth), String(repeating: "]", count: depth))
       return #"{"cmd":"ping","x_":\#(brackets.0)\#(brackets.1)}"#
@@ -194,8 +187,7 @@ struct RequestParserTests {
     #expect(refusal(line(16))?.message.contains("16 levels") == true)
   }
 
-  @Test("is shown shortened in a message, between characters")
-  func shortens() throws {
+  @Test func `a long value in a message is cut between characters`() throws {
     let long = String(repeating: "é", count: 5000)
     for line in [
       #"{"cmd":"\#(long)"}"#, #"{"cmd":"ping","\#(long)":1}"#, #"{"cmd":"ping","id":"x\#(long)"}"#,
@@ -207,8 +199,7 @@ struct RequestParserTests {
     }
   }
 
-  @Test("that is refused for its grammar tells the byte to programs too")
-  func tellsOffset() {
+  @Test func `the refusal of bad JSON has the offset in its details`() {
     #expect(refusal(#"{"cmd" "ping"}"#)?.details == [.init("offset", 7)])
   }
 }

@@ -3,24 +3,21 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite("A timestamp")
+@Suite
 struct TimestampTests {
-  @Test(
-    "is written as RFC 3339 in UTC",
-    arguments: [
-      (Int64(0), "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
-      (951_782_400, "2000-02-29T00:00:00Z"), (951_868_799, "2000-02-29T23:59:59Z"),
-      (951_868_800, "2000-03-01T00:00:00Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
-      (1_709_164_800, "2024-02-29T00:00:00Z"), (1_735_689_599, "2024-12-31T23:59:59Z"),
-      (-62_167_219_200, "0000-01-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
-      (.max, "9999-12-31T23:59:59Z"), (.min, "0000-01-01T00:00:00Z"),
-    ])
-  func text(moment: Int64, text: String) {
+  @Test(arguments: [
+    (Int64(0), "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),
+    (951_782_400, "2000-02-29T00:00:00Z"), (951_868_799, "2000-02-29T23:59:59Z"),
+    (951_868_800, "2000-03-01T00:00:00Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+    (1_709_164_800, "2024-02-29T00:00:00Z"), (1_735_689_599, "2024-12-31T23:59:59Z"),
+    (-62_167_219_200, "0000-01-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
+    (.max, "9999-12-31T23:59:59Z"), (.min, "0000-01-01T00:00:00Z"),
+  ])
+  func `a timestamp is written as RFC 3339 in UTC`(moment: Int64, text: String) {
     #expect(Timestamp.rfc3339(moment) == text)
   }
 
-  @Test("agrees with the C library on a day in every month of six centuries")
-  func agreesWithC() {
+  @Test func `a timestamp agrees with the C library over six centuries`() {
     for month in 0..<7200 {
       var moment = -11_676_096_000 + month * 2_629_746
       var parts = tm()

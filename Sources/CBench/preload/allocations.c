@@ -1,5 +1,5 @@
-// Counts what a process asks of the heap, into a file that whoever measures maps or reads at will.
-// Preloaded into one measured daemon; glibc's own entry points do the work. COUNTS is the file.
+// Counts a process's allocations in the mapped file COUNTS, for the bench to read. Preloaded into the
+// measured daemon; glibc's own functions do the work.
 
 #define _GNU_SOURCE
 #include <errno.h>

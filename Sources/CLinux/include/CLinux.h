@@ -1,5 +1,5 @@
-// What Glibc's Swift map lacks (GNU extensions) or cannot express (macros, control messages).
-// Each function is a thin door to one call; failure is -1 and errno, as in the call itself.
+// System calls that Glibc's Swift module lacks (GNU extensions) or cannot express (macros, control
+// messages). Each function wraps one call; failure is -1 and errno, as in the call itself.
 #ifndef IMGD_CLINUX_H
 #define IMGD_CLINUX_H
 
@@ -31,7 +31,7 @@ int linux_unix_socket(void);    // stream, non-blocking, close-on-exec
 int linux_bind_unix(int fd, const char *path);
 int linux_connect_unix(int fd, const char *path);
 int linux_lock_exclusive(int fd); // flock, never waits
-int linux_unlock(int fd);         // for whoever has a copy of the descriptor, too
+int linux_unlock(int fd);         // also for copies of the descriptor
 int linux_random(void *bytes, size_t count);
 int linux_gettid(void);
 void linux_name_thread(const char *name);
@@ -41,7 +41,7 @@ int linux_set_nonblocking(int fd);
 // Sends bytes, with one descriptor on the first of them when fd >= 0. Never waits, never raises
 // SIGPIPE.
 ssize_t linux_send(int socket, const void *bytes, size_t count, int fd);
-// Receives bytes without waiting; descriptors the peer may have attached are never accepted.
+// Receives bytes without waiting; attached descriptors are never accepted.
 ssize_t linux_receive(int socket, void *bytes, size_t capacity);
 // Receives bytes and at most one descriptor (-1: none came); for clients.
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);
@@ -53,11 +53,11 @@ int linux_next_signal(int fd);  // the signal's number, 0 when none waits
 
 // Files below a directory, reached without following any link (openat2).
 enum { LINUX_OPEN_FILE, LINUX_OPEN_DIRECTORY, LINUX_OPEN_STATUS };
-// With may_wait 0 it answers EAGAIN (or EINVAL, before Linux 5.12) instead of going to the disk.
+// With may_wait 0 it fails with EAGAIN (EINVAL before Linux 5.12) instead of reading the disk.
 int linux_open_beneath(int directory, const char *path, int opening, int may_wait);
-// The same where openat2 is missing, one component after the other; it may wait.
+// The same without openat2, one component after the other; may wait.
 int linux_open_by_steps(int directory, const char *path, int opening);
-int linux_open_unnamed(int directory, mode_t mode); // O_TMPFILE, to be linked in
+int linux_open_unnamed(int directory, mode_t mode); // O_TMPFILE, to be linked later
 int linux_link_unnamed(int fd, int directory, const char *name);
 int linux_rename_new(int directory, const char *name, const char *new_name); // never replaces
 ssize_t linux_send_file(int target, int source, off_t offset, size_t count);

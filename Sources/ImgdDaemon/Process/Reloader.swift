@@ -1,8 +1,8 @@
 import ImgdSystem
 
-/// Reads the configuration again, away from the loop: a file may be slow to come.
+/// Reads the configuration again on a worker thread, because a file may be slow to read.
 final class Reloader {
-  /// What the worker brings.
+  /// The result of the worker thread.
   private struct Reading: Sendable {
     let configuration: Configuration
     let warning: String?
@@ -14,18 +14,18 @@ final class Reloader {
   }
 
   private let source: ConfigurationSource
-  private let workers: WorkerPool
-  /// Who waits for the next reading; what is being read may be older than the wish.
+  private let worker: Workshop<ConfigurationSource>
+  /// Answers due after the next reading; the present one may have begun before the file was changed.
   private var waiting: [(ReloadAnswer) -> Void] = []
   private var isReading = false
   private var isStopped = false
   private(set) var current: Configuration
-  /// Where the last configuration that was read wants the socket.
+  /// The socket path of the last configuration that was read.
   private var wantedSocket: String
-  /// Told when the reading begins.
+  /// Called when a reading begins.
   var onBegin: () -> Void = {}
   var onReload: (Configuration) -> Void = { _ in }
-  /// Told how each reload went.
+  /// Called with the result of each reload.
   var onAnswer: (ReloadAnswer) -> Void = { _ in }
 
   init(
@@ -34,19 +34,19 @@ final class Reloader {
     self.source = source
     wantedSocket = wanted.control.socket
     current = source.adapted(wanted)
-    workers = try WorkerPool(name: "imgd-files", threads: 1, home: loop)
+    worker = try Workshop(name: "imgd-files", home: loop) { source }
   }
 
-  /// Reads, and takes over what has changed; a configuration with a mistake changes nothing.
+  /// Reads the configuration and applies the changes; a configuration with a mistake changes nothing.
   ///
-  /// Who asks while it is read waits until it has been read once more.
+  /// A call during a reading waits until the configuration has been read once more.
   func reload(then answered: @escaping (ReloadAnswer) -> Void = { _ in }) {
     guard !isStopped else { return answered(.stopping) }
     waiting.append(answered)
     if !isReading { begin() }
   }
 
-  /// Begins no reading any more: who waits for one is told so. One that is under way ends.
+  /// Begins no more readings: waiting callers are told so. A reading under way is finished.
   func stop() {
     isStopped = true
     let asking = waiting
@@ -59,11 +59,11 @@ final class Reloader {
     let asking = waiting
     waiting = []
     onBegin()
-    let source = self.source
-    let read: @Sendable () -> Result<Reading, ConfigurationProblems> = {
+    let read: @Sendable (ConfigurationSource) -> Result<Reading, ConfigurationProblems> = {
+      source in
       Result { () throws(ConfigurationProblems) in Reading(try source.load()) }
     }
-    workers.submit(read) { [unowned self] result in
+    worker.submit(read) { [unowned self] result in
       let answer = take(result)
       isReading = false
       onAnswer(answer)
@@ -91,7 +91,7 @@ final class Reloader {
     }
   }
 
-  /// What is no mistake, and yet not what somebody will have meant.
+  /// Warns of settings that are valid and probably not intended.
   private func warn(of reading: Reading) {
     if let warning = reading.warning { Log.warning(.configuration, warning) }
     let socket = reading.configuration.control.socket

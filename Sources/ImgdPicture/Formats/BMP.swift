@@ -1,4 +1,4 @@
-/// One of the headers that Windows and OS/2 have given bitmaps; its length tells which.
+/// Bitmaps of Windows and OS/2, with several headers that differ in length.
 enum BMP {
   private static let information = 14
 

@@ -1,14 +1,14 @@
-/// A box of the ISO family of formats: a name and the range of what it holds.
+/// A box of the ISO family of formats: a name and the range of its content.
 struct Box {
   let name: FourCC
-  /// Within the bytes, also when the box says that it is longer.
+  /// Within the bytes, even when the box claims to be longer.
   let body: Range<Int>
 }
 
-/// Goes from box to box in a range, and never into one: whoever wants the inside begins a walk of
-/// its own there, so the depth is fixed by the code and not by the bytes.
+/// Goes from box to box in a range, and never into one: a caller begins another walk for the content
+/// of a box, so the depth is fixed by the code and not by the bytes.
 struct BoxWalk {
-  /// Boxes side by side that are looked at; large photo files have some hundred.
+  /// Boxes of one level that are looked at; large photo files have some hundred.
   private static let mostBoxes = 100_000
 
   private var offset: Int
@@ -58,7 +58,7 @@ struct BoxWalk {
 }
 
 extension Range<Int> {
-  /// What is left of a box's body behind fields of a fixed length.
+  /// The rest of a box's body after fields of a fixed length.
   func dropping(_ length: Int) -> Range<Int> {
     Swift.min(lowerBound + length, upperBound)..<upperBound
   }

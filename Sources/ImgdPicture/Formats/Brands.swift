@@ -1,12 +1,12 @@
-/// What a file of the ISO family claims to be: one major brand, and others it is compatible with.
+/// The brands of an ISO file: one major brand, and others that it is compatible with.
 struct Brands {
   /// Brands looked at; files have up to a dozen.
   private static let mostBrands = 64
 
   private let major: FourCC
-  /// The codec that the first telling brand stands for, nil when only the items can tell.
+  /// The format of the first brand that implies one; nil when only the items show it.
   let format: PictureFormat?
-  /// Whether any brand stands for pictures.
+  /// Whether any brand is one of pictures.
   let isPicture: Bool
 
   init(_ bytes: Span<UInt8>) {
@@ -24,12 +24,12 @@ struct Brands {
     self.isPicture = isPicture
   }
 
-  /// Whether the track counts and not only the cover.
+  /// Whether the file is a sequence, whose track has more frames than the cover.
   var isSequence: Bool {
     major == .avis || major == .msf1 || major == .hevc || major == .hevx
   }
 
-  /// Why a file without a picture's brand is none.
+  /// The reason for refusing a file without a picture's brand.
   var refusal: String {
     switch major {
     case .quickTime: "a QuickTime video"
@@ -46,7 +46,7 @@ struct Brands {
     }
   }
 
-  /// Brands of HEIF as such, whatever the codec.
+  /// Brands of HEIF itself, independent of the codec.
   private static func isNeutral(_ brand: FourCC) -> Bool {
     brand == .mif1 || brand == .msf1
   }

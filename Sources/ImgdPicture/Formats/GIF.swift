@@ -1,4 +1,4 @@
-/// Blocks of sub-blocks; only walking them all tells how many frames there are.
+/// Blocks of sub-blocks; counting the frames needs a walk over all of them.
 enum GIF {
   private static let screenEnd = 13
 
@@ -31,7 +31,7 @@ private struct BlockWalk {
   private static let trailer = 0x3B
 
   private(set) var frames = 0
-  /// Whether the trailer was met, so nothing is missing.
+  /// Whether the trailer was found, so nothing is missing.
   private(set) var isComplete = false
   private var offset: Int
   private var stepsLeft = PictureProbe.mostSteps

@@ -1,8 +1,8 @@
-// AVIF and HEIC are the same container (HEIF) around different codecs, and MP4 is its older
-// brother. A still is an item: `pitm` names the primary one, `iinf` its codec, and `ipma` ties it
-// to properties in `ipco`, where its size, rotation and mirror stand; a grid of tiles is an item
-// with a size of its own. A sequence is a track like that of a film. Many files carry both, a cover
-// and the sequence; the major brand says which of them the file wants to be.
+// AVIF and HEIC are the same container (HEIF) around different codecs; it is derived from MP4. A still
+// is an item: `pitm` names the primary one, `iinf` its codec, and `ipma` assigns it properties in
+// `ipco`: size, rotation and mirror; a grid of tiles is an item with a size of its own. A sequence is
+// a track like that of a film. Many files have both, a cover and a sequence; the major brand says
+// which of them the file is.
 
 /// AVIF and HEIC pictures and sequences; films in the same container are refused.
 enum HEIF {

@@ -1,12 +1,12 @@
-/// The primary item of a HEIF file: its codec and the properties tied to it.
+/// The primary item of a HEIF file: its codec and its properties.
 struct HEIFItem {
-  /// Nil when the item is no coded picture, such as a grid of them.
+  /// nil when the item is not a coded picture, but a grid, for example.
   let format: PictureFormat?
   private(set) var width: Int?
   private(set) var height: Int?
   private(set) var orientation = Orientation.upright
 
-  /// Nil when no item is called primary.
+  /// nil when there is no primary item.
   init?(meta: Range<Int>, bytes: Span<UInt8>) {
     let boxes = meta.dropping(4)
     guard let primary = Self.primary(in: boxes, of: bytes) else { return nil }
@@ -42,7 +42,7 @@ struct HEIFItem {
     }
   }
 
-  /// Encoders that want even sides pad the picture and say with two fractions what to cut out.
+  /// Encoders that need even sides pad the picture and state the visible part as two fractions.
   private mutating func crop(to place: Int, of bytes: Span<UInt8>) {
     width = Self.side(width, croppedBy: place, of: bytes)
     height = Self.side(height, croppedBy: place + 8, of: bytes)

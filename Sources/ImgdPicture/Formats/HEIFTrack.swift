@@ -4,7 +4,7 @@ struct HEIFTrack {
   let width: Int
   let height: Int
 
-  /// Nil when no track shows pictures; a track of alpha or sound is passed over.
+  /// nil when no track has pictures; tracks of alpha or sound are skipped.
   init?(file: Range<Int>, bytes: Span<UInt8>) {
     guard let movie = BoxWalk.first(.moov, in: file, of: bytes) else { return nil }
     var walk = BoxWalk(movie)
@@ -40,7 +40,7 @@ struct HEIFTrack {
     return kind == .pict || kind == .vide
   }
 
-  /// The table of sizes, plain or compact, counts the samples in the same place.
+  /// The plain and the compact table of sizes have the sample count in the same place.
   private static func sampleCount(_ samples: Range<Int>, of bytes: Span<UInt8>) -> Int? {
     let sizes =
       BoxWalk.first(.stsz, in: samples, of: bytes) ?? BoxWalk.first(.stz2, in: samples, of: bytes)

@@ -16,8 +16,8 @@ enum ICO {
     return Picture(format: .ico, width: largest.width, height: largest.height)
   }
 
-  /// Nil for an entry whose picture would lie in the table. A PNG speaks for itself; otherwise the
-  /// byte that cannot say 256 says 0.
+  /// nil for an entry whose picture would lie in the table. A PNG has its own size; otherwise the size
+  /// is two bytes, in which 0 means 256.
   private static func sides(
     of entry: Int, tableEnd: Int, in bytes: Span<UInt8>
   ) -> (width: Int, height: Int)? {

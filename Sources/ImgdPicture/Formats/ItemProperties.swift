@@ -1,4 +1,4 @@
-/// The box that ties the items of a HEIF file to their properties, by number.
+/// The box that assigns properties to the items of a HEIF file, by number.
 struct ItemProperties {
   private let isWideItem: Bool
   private let isWideIndex: Bool
@@ -29,8 +29,8 @@ struct ItemProperties {
     end = body.upperBound
   }
 
-  /// The next item with the place of its properties. Every entry takes bytes, so a count that
-  /// promises too many ends with the box.
+  /// The next item with the range of its properties. Every entry takes bytes, so the box ends even when
+  /// its count is too large.
   private mutating func next(in bytes: Span<UInt8>) -> (item: Int, properties: Range<Int>)? {
     let itemSize = isWideItem ? 4 : 2
     guard entriesLeft > 0, offset + itemSize < end,
@@ -43,7 +43,7 @@ struct ItemProperties {
     return (item, start..<offset)
   }
 
-  /// The top bit of each says that the property is essential, and is left out.
+  /// The top bit of each marks an essential property, and is ignored.
   private func indices(at place: Range<Int>, in bytes: Span<UInt8>) -> [Int] {
     var indices: [Int] = []
     for offset in stride(from: place.lowerBound, to: place.upperBound, by: indexSize) {

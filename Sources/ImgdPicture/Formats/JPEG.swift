@@ -1,4 +1,4 @@
-/// Segments behind markers, up to the frame header that states the size.
+/// Segments after markers, up to the frame header with the size.
 enum JPEG {
   private static let frameHeaders: ClosedRange<Int> = 0xC0...0xCF
   private static let application1 = 0xE1
@@ -19,13 +19,13 @@ enum JPEG {
     throw NotAPicture(reason: "JPEG that ends before its frame header")
   }
 
-  /// Baseline, extended, progressive, lossless and arithmetic frames; in between lie three markers
-  /// that are tables.
+  /// Baseline, extended, progressive, lossless and arithmetic frames; three markers in between are
+  /// tables.
   private static func isFrameHeader(_ marker: Int) -> Bool {
     frameHeaders.contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }
 
-  /// The end of the image, or a scan, which must not stand before the frame header.
+  /// The end of the image, or a scan, which must not precede the frame header.
   private static func isPastHeaders(_ marker: Int) -> Bool {
     marker == 0xD9 || marker == 0xDA
   }
@@ -47,9 +47,9 @@ enum JPEG {
   }
 }
 
-/// Finds markers as decoders do: fill bytes, restart markers and stray bytes are passed over.
+/// Finds markers as decoders do: fill bytes, restart markers and stray bytes are skipped.
 private struct MarkerWalk {
-  /// Right behind the marker that `next` returned: the length of its segment.
+  /// The offset after the marker that `next` returned: the length of its segment.
   var offset = 2
   private var stepsLeft = PictureProbe.mostSteps
 

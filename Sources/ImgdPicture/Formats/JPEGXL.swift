@@ -4,7 +4,7 @@ enum JPEGXL {
     try measure(codestreamAt: 0, in: bytes)
   }
 
-  /// The codestream is one box, or parts; the size is in the first part, behind its number.
+  /// The codestream is one box, or parts; the size is in the first part, after its number.
   static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
     var walk = BoxWalk(0..<bytes.count)
     while let box = walk.next(in: bytes) {
@@ -48,7 +48,7 @@ enum JPEGXL {
   /// Width to height for the numbers 1 to 7.
   private static let ratios = [(1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1)]
 
-  /// Small sides are multiples of eight up to 256, others come in four widths.
+  /// Small sides are multiples of eight up to 256, others have one of four bit widths.
   private static func side(
     isSmall: Bool, _ bits: inout BitReader, _ bytes: Span<UInt8>
   ) -> Int? {
@@ -57,8 +57,8 @@ enum JPEGXL {
     return bits.read([9, 13, 18, 30][selector], in: bytes).map { $0 + 1 }
   }
 
-  /// Behind the size: one bit that all is default, one that there are extra fields, the first of
-  /// which is the orientation.
+  /// After the size: one bit for all defaults, and one for extra fields, the first of which is the
+  /// orientation.
   private static func orientation(_ bits: inout BitReader, _ bytes: Span<UInt8>) -> Int? {
     guard let isDefault = bits.read(1, in: bytes) else { return nil }
     if isDefault == 1 { return 1 }
@@ -67,7 +67,7 @@ enum JPEGXL {
   }
 }
 
-/// Takes bits from the low end of each byte, as JPEG XL packs them.
+/// Reads bits from the low end of each byte, as JPEG XL packs them.
 private struct BitReader {
   private var position: Int
 

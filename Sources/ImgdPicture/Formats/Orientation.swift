@@ -1,7 +1,6 @@
-/// Quarter turns and mirrors put together, and what EXIF calls the result.
+/// A combination of quarter turns and mirrors, as EXIF's number.
 ///
-/// Every mixture equals some quarter turns against the clock, then at most one exchange of top and
-/// bottom.
+/// Every combination equals some anticlockwise quarter turns, followed by at most one vertical flip.
 struct Orientation: Equatable {
   static let upright = Orientation(quarters: 0, isFlipped: false)
 
@@ -13,12 +12,12 @@ struct Orientation: Equatable {
     self.isFlipped = isFlipped
   }
 
-  /// Against the clock. Behind a flip a turn is the opposite turn in front of it.
+  /// Anticlockwise. A turn after a flip equals the opposite turn before it.
   mutating func rotate(quarters more: Int) {
     quarters = (isFlipped ? quarters - more : quarters + more) & 3
   }
 
-  /// An exchange of left and right is one of top and bottom and half a turn.
+  /// A horizontal flip equals half a turn and a vertical flip.
   mutating func mirror(leftToRight: Bool) {
     if leftToRight { rotate(quarters: 2) }
     isFlipped.toggle()
@@ -28,5 +27,26 @@ struct Orientation: Equatable {
   var exif: Int {
     let numbers = isFlipped ? [4, 5, 2, 7] : [1, 8, 3, 6]
     return numbers[quarters]
+  }
+}
+
+/// The metadata that cameras store in their pictures as a small TIFF.
+enum Exif {
+  private static let nameLength = 6
+
+  /// EXIF's orientation from the first directory; nil when there is none from 1 to 8.
+  ///
+  /// The payload is a whole segment or chunk; a leading `Exif` and two zeros are skipped. Where that
+  /// name is required, as in a JPEG, a payload without it is something else, such as XMP.
+  static func orientation(in payload: Span<UInt8>, isNamed: Bool) -> Int? {
+    let hasName = startsWithName(payload)
+    guard hasName || !isNamed else { return nil }
+    let tiff = payload.extracting((hasName ? nameLength : 0)..<payload.count)
+    guard let directories = TIFFDirectories(tiff) else { return nil }
+    return directories.orientation(in: tiff)
+  }
+
+  private static func startsWithName(_ payload: Span<UInt8>) -> Bool {
+    payload.big32(at: 0) == 0x4578_6966 && payload.big16(at: 4) == 0
   }
 }

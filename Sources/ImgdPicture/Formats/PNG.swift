@@ -1,8 +1,8 @@
-/// Chunks up to the pixels; what an animation or a camera adds stands before them.
+/// Chunks up to the pixels; animation and camera data come before them.
 enum PNG {
-  /// Where the first chunk begins: behind the signature.
+  /// The first chunk follows the signature.
   private static let firstChunk = 8
-  /// Length, name and checksum around what a chunk holds.
+  /// Length, name and checksum around the content of a chunk.
   private static let chunkOverhead = 12
 
   static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
@@ -26,7 +26,7 @@ enum PNG {
     throw NotAPicture(reason: "PNG that ends before its pixels")
   }
 
-  /// The size in the header of a PNG that begins at `start`, nil when there is no such thing.
+  /// The size of a PNG that begins at `start`; nil when there is none.
   static func size(at start: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
     let chunk = start + firstChunk
     guard bytes.big32(at: start) == 0x8950_4E47, bytes.big32(at: start + 4) == 0x0D0A_1A0A,
@@ -36,7 +36,7 @@ enum PNG {
     return (width, height)
   }
 
-  /// What the chunks between header and pixels say.
+  /// The data of the chunks between header and pixels.
   private struct Extras {
     var frames = 1
     var orientation = 1

@@ -1,8 +1,8 @@
-/// A chain of directories, one a page; the first one states the size.
+/// A chain of directories, one for each page; the first one has the size.
 enum TIFF {
   private static let widthTag = 256
   private static let heightTag = 257
-  /// Pages beyond are not counted: the classic library cannot number more either.
+  /// Further pages are not counted: the classic library cannot number more either.
   private static let mostDirectories = 65_535
 
   static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
@@ -19,7 +19,7 @@ enum TIFF {
       orientation: directories.orientation(in: bytes) ?? 1)
   }
 
-  /// A directory that was seen before ends the chain, as does one outside the bytes.
+  /// A repeated directory ends the chain, as does one outside the bytes.
   private static func countPages(_ directories: TIFFDirectories, in bytes: Span<UInt8>) -> Int {
     var seen: Set<Int> = []
     var directory = directories.first

@@ -1,11 +1,11 @@
-/// How the directories of one TIFF are laid out: either byte order, 32 or 64-bit offsets.
+/// The directories of one TIFF: either byte order, 32 or 64-bit offsets.
 struct TIFFDirectories {
   private static let orientationTag = 274
 
   private let order: ByteOrder
   /// BigTIFF: counts and offsets of 64 bits.
   private let isBig: Bool
-  /// Where the first directory is said to be; it may lie outside the bytes.
+  /// The offset of the first directory; it may lie outside the bytes.
   let first: Int
 
   init?(_ bytes: Span<UInt8>) {
@@ -22,7 +22,7 @@ struct TIFFDirectories {
     self.first = first
   }
 
-  /// EXIF's orientation out of the first directory, nil when absent or out of range.
+  /// EXIF's orientation from the first directory; nil when absent or out of range.
   func orientation(in bytes: Span<UInt8>) -> Int? {
     guard let number = number(Self.orientationTag, at: first, in: bytes),
       (1...8).contains(number)
@@ -30,7 +30,7 @@ struct TIFFDirectories {
     return number
   }
 
-  /// The value of an entry that holds one whole number in place, nil for every other entry.
+  /// The value of an entry that holds one whole number in place; nil for every other entry.
   func number(_ tag: Int, at directory: Int, in bytes: Span<UInt8>) -> Int? {
     guard let count = entryCount(at: directory, in: bytes) else { return nil }
     let start = directory + countSize
@@ -41,18 +41,18 @@ struct TIFFDirectories {
     return nil
   }
 
-  /// Whether a directory begins there that has at least one entry.
+  /// Whether there is a directory with at least one entry.
   func hasEntries(at directory: Int, in bytes: Span<UInt8>) -> Bool {
     (entryCount(at: directory, in: bytes) ?? 0) > 0
   }
 
-  /// Where the directory after this one is said to be; 0 ends the chain.
+  /// The offset of the next directory; 0 ends the chain.
   func next(after directory: Int, in bytes: Span<UInt8>) -> Int? {
     guard let count = entryCount(at: directory, in: bytes) else { return nil }
     return offset(at: directory + countSize + count * entrySize, in: bytes)
   }
 
-  /// Entries of the directory that can lie within the bytes, so that arithmetic on it is safe.
+  /// The number of entries, limited to what fits into the bytes, so that arithmetic with it is safe.
   private func entryCount(at directory: Int, in bytes: Span<UInt8>) -> Int? {
     let count = isBig ? bytes.read64(at: directory, order) : bytes.read16(at: directory, order)
     guard let count else { return nil }

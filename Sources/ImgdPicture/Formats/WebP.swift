@@ -30,7 +30,7 @@ enum WebP {
     }
   }
 
-  /// The start code and two sides of 14 bits behind the frame tag.
+  /// The start code and two sides of 14 bits after the frame tag.
   private static func lossy(in bytes: Span<UInt8>) -> Picture? {
     guard bytes.little24(at: firstPayload + 3) == 0x2A_019D,
       let width = bytes.little16(at: firstPayload + 6),
@@ -78,7 +78,7 @@ enum WebP {
         let exif = bytes.extracting(payload..<(payload + length))
         extras.orientation = Exif.orientation(in: exif, isNamed: false) ?? 1
       }
-      // Chunks begin at even places.
+      // Chunks begin at even offsets.
       offset = payload + length + length % 2
     }
     return extras

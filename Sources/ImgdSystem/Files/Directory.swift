@@ -1,16 +1,16 @@
-// A directory that is held open, and everything in it reached through the descriptor.
+// A directory that is held open; all files in it are reached through the descriptor.
 //
-// A path is read anew at every call, and whoever may write into one of its directories decides what
-// it leads to. Here the path is read once. From then on names are looked up below the directory
-// itself, and the kernel is told to follow no link on the way: what is opened, linked, renamed or
-// removed lies in this directory, even when that has been moved or its path given to another.
+// A path is resolved again at every call, and every user who may write to one of its directories
+// decides what it leads to. Here the path is resolved once. From then on names are looked up below the
+// directory itself, and the kernel is told to follow no link: every file that is opened, linked,
+// renamed or removed lies in this directory, even when the directory has been moved or replaced.
 
 internal import CLinux
 import Glibc
 
 /// An open directory; names are looked up in it without following links.
 package struct Directory: ~Copyable, Sendable {
-  /// What its path was when it was opened, for messages.
+  /// The path by which it was opened, for messages.
   package let path: String
   let descriptor: FileDescriptor
 
@@ -26,12 +26,12 @@ package struct Directory: ~Copyable, Sendable {
     self.path = path
   }
 
-  // MARK: Looking
+  // MARK: Status
 
-  /// What the file system says of it, wherever it has been moved to.
+  /// The status of the directory itself.
   package func status() throws(SystemFailure) -> FileStatus { try descriptor.status(path) }
 
-  /// What stands under a name, which may be a link itself.
+  /// The status of a file in it; a link is not followed.
   package func status(of name: String) throws(SystemFailure) -> FileStatus {
     var status = stat()
     guard unsafe fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -40,7 +40,7 @@ package struct Directory: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// The bytes of its file system that this process may still use, and all there are.
+  /// The bytes of its file system: those that this process may still use, and all.
   package func space() throws(SystemFailure) -> (free: Int, total: Int) {
     var answer = statvfs()
     guard unsafe fstatvfs(descriptor.number, &answer) == 0 else {
@@ -51,10 +51,10 @@ package struct Directory: ~Copyable, Sendable {
 
   // MARK: Opening
 
-  /// What a file below is opened for.
+  /// The purpose of opening a file.
   package enum Purpose: Sendable {
     case reading, listing
-    /// Nothing but its status: no right to the file is needed, and nothing happens to it.
+    /// Only its status: needs no permission on the file and does not change it.
     case status
 
     fileprivate var number: CInt {
@@ -66,9 +66,9 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// Opens what lies below; a link on the way, or in its place, is a failure (`ELOOP`).
+  /// Opens a file below; a link on the way or at the end is a failure (`ELOOP`).
   ///
-  /// Unless it may wait it fails with `EAGAIN` where the kernel would have to ask the disk.
+  /// Without `mayWait` it fails with `EAGAIN` where the kernel would have to read the disk.
   package func open(_ below: String, for purpose: Purpose, mayWait: Bool = true)
     throws(SystemFailure) -> FileDescriptor
   {
@@ -76,7 +76,7 @@ package struct Directory: ~Copyable, Sendable {
       descriptor.number, below, purpose.number, mayWait ? 1 : 0)
     if number >= 0 { return FileDescriptor(owning: number) }
     switch (errno, mayWait) {
-    // A filter of system calls that does not know this one yet says EPERM.
+    // A system call filter that does not know this call yet answers EPERM.
     case (ENOSYS, true), (EPERM, true): return try openBySteps(below, for: purpose)
     case (ENOSYS, false), (EPERM, false), (EINVAL, false):
       throw failure("openat2", below, errno: EAGAIN)
@@ -84,7 +84,7 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// Does what `open` does on a kernel without `openat2`.
+  /// The same as `open`, for a kernel without `openat2`.
   func openBySteps(_ below: String, for purpose: Purpose) throws(SystemFailure) -> FileDescriptor {
     let number = unsafe linux_open_by_steps(descriptor.number, below, purpose.number)
     guard number >= 0 else { throw failure("openat", below) }
@@ -98,14 +98,14 @@ package struct Directory: ~Copyable, Sendable {
 
   // MARK: Changing
 
-  /// Makes a directory with just these permissions, whatever the process's mask; a group that is
-  /// handed down (set-group) is handed down further.
+  /// Creates a directory with exactly these permissions, independent of the umask; set-group is
+  /// inherited.
   package static func make(_ path: String, permissions: UInt32) throws(SystemFailure) {
     guard unsafe mkdir(path, permissions) == 0 else { throw SystemFailure("mkdir", path) }
     try Directory(path: path).settle(permissions)
   }
 
-  /// Makes a directory in this one, as the other `make` does.
+  /// Creates a directory in this one, like the other `make`.
   package func make(_ name: String, permissions: UInt32) throws(SystemFailure) {
     guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else {
       throw failure("mkdir", name)
@@ -118,8 +118,8 @@ package struct Directory: ~Copyable, Sendable {
     guard fchmod(descriptor.number, wanted) == 0 else { throw SystemFailure("chmod", path) }
   }
 
-  /// Makes a file in this file system that has no name, and is gone with its descriptor unless it
-  /// is linked.
+  /// Creates a file in this file system without a name; it is gone with its descriptor unless it is
+  /// linked.
   package func makeUnnamedFile(permissions: UInt32) throws(SystemFailure) -> FileDescriptor {
     let number = linux_open_unnamed(descriptor.number, permissions)
     guard number >= 0 else { throw SystemFailure("open an unnamed file in", path) }
@@ -130,19 +130,19 @@ package struct Directory: ~Copyable, Sendable {
     return file
   }
 
-  /// Gives a name to an unnamed file; a name that is taken stays as it is (`EEXIST`).
+  /// Gives a name to an unnamed file; a name that exists is a failure (`EEXIST`).
   package func link(_ file: borrowing FileDescriptor, as name: String) throws(SystemFailure) {
     guard unsafe linux_link_unnamed(file.number, descriptor.number, name) == 0 else {
       throw failure("link", name)
     }
   }
 
-  /// Removes a name that is not a directory's; of a link the link itself.
+  /// Removes a file, or a link itself, but no directory.
   package func remove(_ name: String) throws(SystemFailure) {
     guard unsafe unlinkat(descriptor.number, name, 0) == 0 else { throw failure("unlink", name) }
   }
 
-  /// Renames what stands under a name to the first free of `NAME.aside-1`, `NAME.aside-2`…
+  /// Renames a file to the first free of `NAME.aside-1`, `NAME.aside-2`…
   package func setAside(_ name: String) throws(SystemFailure) {
     for number in 1...1_000 {
       let aside = "\(name).aside-\(number)"
@@ -156,7 +156,7 @@ package struct Directory: ~Copyable, Sendable {
 
   /// The names in it, in no order, without `.` and `..`.
   package func names() throws(SystemFailure) -> [String] {
-    // A stream takes its descriptor over and moves its offset: it gets one of its own.
+    // A stream takes over its descriptor and moves its offset, so it gets one of its own.
     let own = try open(".", for: .listing)
     guard let stream = unsafe fdopendir(own.number) else { throw SystemFailure("fdopendir", path) }
     _ = own.release()
@@ -184,14 +184,14 @@ private func nextEntry(_ stream: OpaquePointer) -> UnsafeMutablePointer<dirent>?
 }
 
 private func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
-  // The name ends with a zero inside of `d_name`, by the promise of readdir.
+  // readdir guarantees a terminating zero within `d_name`.
   unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
     let end = unsafe bytes.firstIndex(of: 0) ?? bytes.count
     return unsafe String(decoding: bytes[..<end], as: UTF8.self)
   }
 }
 
-/// A number of blocks in bytes, and the largest number instead of one that is larger.
+/// A number of blocks in bytes, clamped to the range.
 private func bytes(_ blocks: UInt, _ size: UInt) -> Int {
   let (product, overflow) = blocks.multipliedReportingOverflow(by: size)
   return overflow ? .max : Int(clamping: product)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Tells afterwards what has happened in some directories: files removed, moved, changed.
+/// Records changes in some directories: files removed, moved or changed.
 ///
-/// It wakes nobody. Who relies on what it has seen in a directory asks first whether something has
-/// happened there since, which costs one call whatever the number of files; the kernel notes a
-/// change before the call returns that made it.
+/// It wakes nothing. A caller that relies on an earlier look at the files asks first whether anything
+/// has happened since, which is one system call for any number of files; the kernel records a change
+/// before the call that made it returns.
 package final class DirectoryWatch {
-  /// Something that happened in a watched directory, or to it.
+  /// A change in a watched directory, or of the directory itself.
   package struct Event {
-    /// Which one it was, as `add` called it; nil when events have been lost.
+    /// The directory, as returned by `add`; nil when events have been lost.
     package let directory: CInt?
-    /// The name of what it happened to; nil when it was the directory itself.
+    /// The name of the file; nil when it was the directory itself.
     package let name: String?
   }
 
@@ -31,14 +31,14 @@ package final class DirectoryWatch {
     descriptor = FileDescriptor(owning: number)
   }
 
-  /// Watches a directory from now on; answers what its events are told by.
+  /// Watches a directory from now on; returns the number that its events carry.
   package func add(_ path: String) throws(SystemFailure) -> CInt {
     let number = unsafe inotify_add_watch(descriptor.number, path, Self.interest)
     guard number >= 0 else { throw SystemFailure("inotify_add_watch", path) }
     return number
   }
 
-  /// What has happened since the last time, oldest first; empty nearly always.
+  /// The events since the last call, oldest first; usually none.
   package func events() -> [Event] {
     var events: [Event] = []
     while case let count = unsafe read(descriptor.number, &buffer, buffer.count), count > 0 {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// What the file system says of one file, at one moment.
+/// The status of one file at one moment.
 package struct FileStatus: Sendable {
-  /// What stands under a name.
+  /// The kind of a file.
   package enum Kind: Sendable { case regular, directory, link, other }
 
-  /// Which file it is, whatever it is called.
+  /// Identifies a file independent of its name.
   package struct Identity: Hashable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -22,7 +22,7 @@ package struct FileStatus: Sendable {
   /// The permission bits, with those for set-user, set-group and sticky.
   package let permissions: UInt32
   package let size: Int
-  /// The bytes that its blocks take.
+  /// The bytes of its blocks.
   package let allocated: Int
 
   package var isWritableByOthers: Bool { permissions & 0o022 != 0 }
@@ -33,7 +33,7 @@ package struct FileStatus: Sendable {
     owner = status.st_uid
     permissions = status.st_mode & 0o7777
     size = Int(status.st_size)
-    allocated = Int(status.st_blocks) * 512  // whatever the file system's own blocks are
+    allocated = Int(status.st_blocks) * 512  // the unit is independent of the file system
   }
 
   private static func kind(of mode: mode_t) -> Kind {
@@ -45,19 +45,10 @@ package struct FileStatus: Sendable {
     }
   }
 
-  /// What stands at `path`; a link there is not followed.
+  /// The status of the file at `path`; a link is not followed.
   package static func of(path: String) throws(SystemFailure) -> FileStatus {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { throw SystemFailure("lstat", path) }
-    return FileStatus(status)
-  }
-}
-
-extension FileDescriptor {
-  /// What the file system says of this file; `subject` names it in a failure.
-  package func status(_ subject: String) throws(SystemFailure) -> FileStatus {
-    var status = stat()
-    guard unsafe fstat(number, &status) == 0 else { throw SystemFailure("fstat", subject) }
     return FileStatus(status)
   }
 }

@@ -1,10 +1,10 @@
 internal import CLinux
 import Glibc
 
-/// A file that one process holds at a time, with that process's id in it.
+/// A file that one process at a time has locked, with that process's id in it.
 ///
-/// The kernel lets go of it with its holder. The file stays: to remove it would let two processes
-/// hold two files of one name.
+/// The kernel releases the lock with its holder. The file is never removed: otherwise two processes
+/// could lock two files of one name.
 package struct ProcessLock: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 
@@ -12,16 +12,15 @@ package struct ProcessLock: ~Copyable, Sendable {
     self.descriptor = descriptor
   }
 
-  /// A program that is just being started has a copy of the descriptor for a moment, and to close it
-  /// would not be enough.
+  /// Closing would not be enough: a program that is just being started has a copy of the descriptor.
   deinit { _ = linux_unlock(descriptor.number) }
 
-  /// What an attempt to take the lock brought.
+  /// The result of an attempt to take the lock.
   package enum Answer: ~Copyable {
     case held(ProcessLock)
-    /// Another has it; nil when the file does not say who.
+    /// Another process has it; nil when the file does not name it.
     case taken(pid: Int32?)
-    /// Something else stands in the file's place.
+    /// The name belongs to something other than a regular file.
     case notAFile
   }
 
@@ -46,7 +45,7 @@ package struct ProcessLock: ~Copyable, Sendable {
     return .held(ProcessLock(file))
   }
 
-  /// Not being able to leave the id, on a full disk, takes nothing from the lock.
+  /// The lock also holds when the id cannot be written, as on a full disk.
   private static func note(_ pid: Int32, in file: borrowing FileDescriptor) {
     guard ftruncate(file.number, 0) == 0 else { return }
     unsafe Array("\(pid)\n".utf8).withUnsafeBytes { text in

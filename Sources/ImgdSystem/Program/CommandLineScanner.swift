@@ -1,12 +1,12 @@
 // Arguments are read the way getopt_long(3) reads them: `--name value` and `--name=value`, letters
 // in a bundle (`-qo FILE`, `-oFILE`), a unique beginning for the whole name, operands anywhere, and
-// `--` before operands that look like options. The function itself is not used: it keeps its place
-// in global variables, so two threads (two tests) cannot scan at once, and it wants C strings that
-// live as long as the scan.
+// `--` before operands that look like options. The function itself is not used: it keeps its state in
+// global variables, so two threads (two tests) cannot scan at once, and it needs C strings that live as
+// long as the scan.
 
 /// Reads a program's arguments into options and operands, in the order in which they were given.
 package struct CommandLineScanner {
-  /// What one step of the scan found.
+  /// The result of one step.
   package enum Item: Equatable {
     case option(String, value: String?)
     case operand(String)
@@ -17,13 +17,13 @@ package struct CommandLineScanner {
   private var bundle: Substring = ""
   private var onlyOperands = false
 
-  /// The arguments come without the program's own name.
+  /// Scans `arguments`, which do not include the program's own name.
   package init(_ arguments: some Sequence<String>, options: [CommandLineOption]) {
     self.options = options
     waiting = Array(arguments)[...]
   }
 
-  /// What has not been scanned yet: a verb's own arguments after the verb was met.
+  /// The arguments not scanned yet: after a verb, the verb's own arguments.
   package var rest: [String] { Array(waiting) }
 
   /// The next option or operand, nil at the end.
@@ -54,7 +54,7 @@ package struct CommandLineScanner {
 
   private mutating func short(_ letter: Character) throws(UsageProblem) -> Item {
     guard let option = options.first(where: { $0.letter == letter }) else {
-      throw UsageProblem("unknown option -\(letter): --help lists what there is")
+      throw UsageProblem("unknown option -\(letter): --help lists the options")
     }
     if option.takesValue, !bundle.isEmpty {
       let value = String(bundle)
@@ -84,7 +84,29 @@ package struct CommandLineScanner {
     }
     let hint =
       nearestName(to: name, among: options.map(\.name)).map { "did you mean --\($0)?" }
-      ?? "--help lists what there is"
+      ?? "--help lists the options"
     throw UsageProblem("unknown option --\(name): \(hint)")
+  }
+}
+
+/// One option that a program understands, as `--name`, `--name=VALUE` or `-n`.
+package struct CommandLineOption: Sendable {
+  package let name: String
+  package let letter: Character?
+  package let takesValue: Bool
+
+  package init(_ name: String, letter: Character? = nil, takesValue: Bool = false) {
+    self.name = name
+    self.letter = letter
+    self.takesValue = takesValue
+  }
+}
+
+/// A mistake in a command line: one sentence about what is wrong and what would be right.
+package struct UsageProblem: Error, Equatable, CustomStringConvertible {
+  package let description: String
+
+  package init(_ sentence: String) {
+    description = sentence
   }
 }

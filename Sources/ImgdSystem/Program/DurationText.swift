@@ -10,7 +10,7 @@ package enum DurationText {
     (["us", "usec"], 1),
   ]
 
-  /// The duration a text stands for; nil when it is none, or longer than 292,000 years.
+  /// The duration; nil when the text is none, or longer than 292,000 years.
   package static func duration(_ text: String) -> Duration? {
     var rest = text.utf8[...]
     var total = 0
@@ -35,7 +35,7 @@ package enum DurationText {
     return parts.isEmpty ? "0s" : parts.joined(separator: " ")
   }
 
-  /// Microseconds of one `number unit`, which it takes off the front with the blanks around it.
+  /// Removes one `number unit` and the blanks around it, and returns its microseconds.
   private static func nextPart(of rest: inout Substring.UTF8View) -> Int? {
     skipBlanks(&rest)
     let digits = take(from: &rest) { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }

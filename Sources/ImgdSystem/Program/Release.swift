@@ -1,4 +1,4 @@
-/// The release that daemon and client are built from together.
+/// The release of daemon and client.
 package enum Release {
   package static let version = "0.1.0"
 }

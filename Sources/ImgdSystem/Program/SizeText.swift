@@ -1,11 +1,11 @@
-/// Sizes as people write them in configuration files: bytes, or a number with K, M, G or T.
+/// Sizes in configuration files: bytes, or a number with K, M, G or T.
 package enum SizeText {
   private static let units: [(letter: UInt8, shift: Int)] = [
     (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20),
     (UInt8(ascii: "K"), 10),
   ]
 
-  /// The bytes a text stands for; nil when it is no size, or more than fits.
+  /// The number of bytes; nil when the text is no size or the number does not fit.
   package static func bytes(_ text: String) -> Int? {
     let unit = text.utf8.last.flatMap { last in units.first { $0.letter == last } }
     let digits = text.utf8.dropLast(unit == nil ? 0 : 1)
@@ -14,7 +14,7 @@ package enum SizeText {
     return tooLarge ? nil : bytes
   }
 
-  /// The shortest text that is exactly so many bytes.
+  /// The shortest text for exactly this number of bytes.
   package static func text(_ bytes: Int) -> String {
     let unit = units.first { bytes != 0 && bytes % (1 << $0.shift) == 0 }
     guard let unit else { return String(bytes) }
@@ -22,7 +22,7 @@ package enum SizeText {
   }
 }
 
-/// A number written in decimal digits alone; nil when something else is in it or it does not fit.
+/// A number of decimal digits alone; nil when there is anything else or it does not fit.
 package func decimalNumber(_ digits: some Collection<UInt8>) -> Int? {
   guard !digits.isEmpty else { return nil }
   var number = 0

@@ -1,26 +1,26 @@
-// curl's crowd of transfers, turned by our loop.
+// libcurl's multi interface, driven by the transfer loop.
 //
-// curl says through two callbacks which sockets it wants to hear of and when it wants to be woken;
-// they become watches and one timer. Everything else happens when the loop comes by: a socket is
-// ready, the timer is due, a handle was added. Finished transfers are collected at the end of the
-// tick and never in a callback, because collecting removes handles, and curl is not re-entrant.
+// curl names through two callbacks the sockets that it waits for and the time at which it wants to be
+// called; they become watches and one timer. Everything else happens on the loop: a socket is ready,
+// the timer is due, a handle was added. Finished transfers are collected at the end of the tick and
+// never in a callback, because collecting removes handles, and curl is not re-entrant.
 //
-// A socket may be closed before curl says that it has lost interest, and its number may come back
-// at once as another socket. So our close callback ends the watch first, and a watch that is left
-// over is replaced, never modified, when its number is reported as new.
+// A socket may be closed before curl reports that it is no longer interested, and its number may be
+// reused at once for another socket. So the close callback ends the watch first, and a remaining watch
+// is replaced, never modified, when its number is reported as new.
 
 internal import CCurl
 import Glibc
 internal import ImgdSystem
 
 @safe final class CurlMulti {
-  // Valid from init until `close`, which is the end of the thread.
+  // Valid from init until `close`, just before the thread ends.
   private let multi: UnsafeMutableRawPointer
   private unowned let loop: EventLoop
   private var watches: [CInt: Watch] = [:]
   private var timer: Timer?
   private var isCollectionDue = false
-  private var isKickDue = false
+  private var isStartDue = false
 
   init(loop: EventLoop) throws(SystemFailure) {
     guard let multi = unsafe curl_multi_init() else {
@@ -33,7 +33,7 @@ internal import ImgdSystem
     unsafe curl_multi_on_timer(multi, timerChanged, context)
   }
 
-  /// Ends all connections; no handle may be left.
+  /// Closes all connections; every handle must have been removed.
   func close() {
     unsafe curl_multi_cleanup(multi)
     timer?.cancel()
@@ -41,7 +41,7 @@ internal import ImgdSystem
     watches.removeAll()
   }
 
-  /// How many connections are kept when nobody uses them.
+  /// Sets how many idle connections are kept.
   func keepConnections(_ count: Int) {
     unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(count, 1))
   }
@@ -51,27 +51,27 @@ internal import ImgdSystem
       exchange.easy.pointer, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
     unsafe curl_easy_on_close(exchange.easy.pointer, socketIsClosing)
     unsafe curl_multi_add_handle(multi, exchange.easy.pointer)
-    kickSoon()
+    startAddedHandles()
   }
 
-  /// Takes the handle back; one that is under way loses its connection.
+  /// Removes the handle; an unfinished one loses its connection.
   func remove(_ exchange: Exchange) {
     unsafe curl_multi_remove_handle(multi, exchange.easy.pointer)
   }
 
-  // MARK: Turning
+  // MARK: Calling curl
 
-  /// curl begins what was added when it is called; one call does for all that came in this tick.
-  private func kickSoon() {
-    guard !isKickDue else { return }
-    isKickDue = true
+  /// curl starts added handles when it is called; one call suffices for all handles of a tick.
+  private func startAddedHandles() {
+    guard !isStartDue else { return }
+    isStartDue = true
     loop.atTickEnd { [unowned self] in
-      isKickDue = false
-      turn(CURL_SOCKET_TIMEOUT, 0)
+      isStartDue = false
+      call(CURL_SOCKET_TIMEOUT, 0)
     }
   }
 
-  private func turn(_ socket: CInt, _ events: CInt) {
+  private func call(_ socket: CInt, _ events: CInt) {
     var running: CInt = 0
     unsafe curl_multi_socket_action(multi, socket, events, &running)
     guard !isCollectionDue else { return }
@@ -88,16 +88,16 @@ internal import ImgdSystem
     }
   }
 
-  // MARK: What curl wants
+  // MARK: Requests of curl
 
   fileprivate func setInterest(_ interest: Interest?, in socket: CInt, isNew: Bool) {
     guard let interest else { return forget(socket) }
     if !isNew, let watch = watches[socket] { return watch.interest = interest }
     forget(socket)
-    // Any mark will do: it says that curl has told us of this socket.
+    // Any pointer: it only marks the socket as known.
     unsafe curl_multi_assign(multi, socket, Unmanaged.passUnretained(self).toOpaque())
     watches[socket] = try? loop.watch(socket, for: interest) { [unowned self] readiness in
-      turn(socket, readiness.curlEvents)
+      call(socket, readiness.curlEvents)
     }
   }
 
@@ -105,13 +105,13 @@ internal import ImgdSystem
     watches.removeValue(forKey: socket)?.cancel()
   }
 
-  /// At least a millisecond: while a name is being resolved curl would have us spin.
+  /// At least a millisecond: while curl resolves a name it asks for 0, and the loop would spin.
   fileprivate func wake(afterMilliseconds delay: Int) {
     timer?.cancel()
     timer = nil
     guard delay >= 0 else { return }
     timer = loop.schedule(after: .milliseconds(max(delay, 1))) { [unowned self] in
-      turn(CURL_SOCKET_TIMEOUT, 0)
+      call(CURL_SOCKET_TIMEOUT, 0)
     }
   }
 }
@@ -144,7 +144,7 @@ private func multi(_ context: UnsafeMutableRawPointer?) -> CurlMulti? {
   return unsafe Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
 }
 
-/// `mark` is what was assigned to the socket: nothing for one that curl reports the first time.
+/// `mark` is nil for a socket that curl reports for the first time.
 private func socketInterestChanged(
   _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt,
   _ context: UnsafeMutableRawPointer?, _ mark: UnsafeMutableRawPointer?

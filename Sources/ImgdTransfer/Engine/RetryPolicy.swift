@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Whether a failed attempt is followed by another one, and when.
+/// Decides whether and when a failed attempt is followed by another one.
 struct RetryPolicy {
   /// How many attempts there may be after the first.
   let most: Int
@@ -16,9 +16,9 @@ struct RetryPolicy {
 
   /// The pause before the next attempt, or nil when the failure is final.
   ///
-  /// An origin that says when to come again is believed, as long as that is before the deadline.
-  /// A body that breaks off is fetched anew once: the second time it is no accident. When the
-  /// attempt `gained` bytes that the next one can build on, it is worth going on.
+  /// `Retry-After` of the origin is followed if it ends before the deadline. A body that breaks off is
+  /// fetched again from its start once: the second time it is no accident. An attempt that `gained`
+  /// bytes which the next one can continue is always worth another.
   mutating func pause(
     after failure: TransferFailure, rest: Duration, gained: Bool = false,
     jitter: Double = .random(in: 0.5...1.5)
@@ -32,9 +32,9 @@ struct RetryPolicy {
     return pause
   }
 
-  /// Doubles with each attempt, so that an origin in trouble is left in peace.
+  /// Doubles with each attempt, to spare an overloaded origin.
   private var backoff: Duration {
-    // From six doublings on the bound holds; a shift without end would overflow.
+    // The bound is reached at six doublings; more could overflow.
     min(Self.firstPause * (1 << min(made, 6)), Self.longestPause)
   }
 }

@@ -1,11 +1,11 @@
-/// A transfer's way along redirects: where it stands, and what it has passed.
+/// A transfer's way along redirects: the current hop, and facts about the earlier ones.
 struct Route {
   private(set) var url: TransferURL
   private(set) var redirects = 0
-  /// Another origin than the first has been on the way. It may have chosen the rest of it, so this
-  /// stays true when the way leads back.
+  /// Whether the route has passed another origin than the first. That origin may have chosen the rest
+  /// of the route, so this stays true when the route leads back.
   private(set) var hasLeftOrigin = false
-  /// A hop went to a public address.
+  /// Whether a hop went to a public address.
   private(set) var afterPublic = false
 
   private static let credentials: Set<String> = ["authorization", "cookie", "proxy-authorization"]
@@ -14,10 +14,10 @@ struct Route {
     self.url = url
   }
 
-  /// Where the redirects have led; nil without any.
+  /// The URL after redirects; nil without any.
   var finalURL: String? { redirects > 0 ? url.text : nil }
 
-  /// The order's headers, as far as the current origin may see them.
+  /// Those headers of the order that the current origin may see.
   func headers(of order: TransferOrder) -> [HeaderField] {
     guard hasLeftOrigin else { return order.headers }
     return order.headers.filter { field in
@@ -26,9 +26,9 @@ struct Route {
     }
   }
 
-  /// Goes on to where the current hop points.
+  /// Goes on to the location that the current hop redirects to.
   ///
-  /// `address` is where the hop went. A name behind a proxy has none, and counts as public.
+  /// `address` is that of the current hop; a name resolved by a proxy has none, and counts as public.
   mutating func follow(
     _ location: String, from address: IPAddress?, atMost limit: Int
   ) throws(TransferFailure) {
@@ -40,11 +40,12 @@ struct Route {
     url = next
   }
 
-  /// Behind a proxy only an address that the URL itself spells out can be looked at.
+  /// Behind a proxy only an address that is written in the URL can be checked.
   func check(_ rule: AddressRule) throws(TransferFailure) {
     guard let address = IPAddress(url.host), !rule.permits(address, afterPublic: afterPublic)
     else { return }
-    var failure = TransferFailure(.blockedAddress, "\(url.host) may not be asked")
+    var failure = TransferFailure(
+      .blockedAddress, "\(url.host) is an address that imgd may not connect to")
     failure.address = address.description
     throw failure
   }

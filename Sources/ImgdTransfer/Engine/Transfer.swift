@@ -1,26 +1,26 @@
-// One order from begin to end.
+// One order from beginning to end.
 //
 //   begin → exchange ─┬→ received, or failed for good → end
 //             ▲       ├→ redirected → the next hop ──┐
 //             │       └→ failed for now → a pause ───┤
 //             └──────────────────────────────────────┘
 //
-// A body that breaks off is continued by the next exchange with the same hop, or by another transfer
-// later: what has come of it goes from exchange to exchange, and at the end to the desk.
+// A body that breaks off is continued by the next exchange with the same hop, or by a later transfer:
+// the partial body goes from exchange to exchange, and at the end to the table.
 //
-// One deadline runs over all of it. Whatever ends a transfer takes its handle out of curl and its
-// timers off the loop first, and reports last, so that nothing follows the last word.
+// One deadline covers all of it. A transfer that ends first removes its handle from curl and its timers
+// from the loop, and reports last, so that no event follows the final one.
 
 internal import CCurl
 internal import ImgdSystem
 
 final class Transfer {
-  /// Ten reports a second are smooth to the eye; more would only be work.
+  /// Ten reports a second are enough for a smooth progress bar.
   private static let reportingPause = Duration.milliseconds(100)
 
   let order: TransferOrder
   private let settings: TransferSettings
-  private unowned let desk: TransferDesk
+  private unowned let table: TransferTable
   private let startedAt: Instant
   private var maxBytes: Int
   private var timeLimit: Duration
@@ -29,9 +29,9 @@ final class Transfer {
   private var decodes = true
   private var avoidsKeptConnections = false
 
-  /// What the next exchange with this hop is to continue.
+  /// The body that the next exchange with this hop is to continue.
   private var partial: PartialBody?
-  /// The most that has been there of the body.
+  /// The largest size that the partial body has had.
   private var furthest = 0
 
   private var exchange: Exchange?
@@ -42,17 +42,17 @@ final class Transfer {
   /// Whether this hop's head has been reported.
   private var hasHead = false
 
-  init(_ order: TransferOrder, settings: TransferSettings, desk: TransferDesk) {
+  init(_ order: TransferOrder, settings: TransferSettings, table: TransferTable) {
     self.order = order
     self.settings = settings
-    self.desk = desk
-    startedAt = desk.loop.now
+    self.table = table
+    startedAt = table.loop.now
     maxBytes = order.maxBytes
     timeLimit = order.deadline
     retry = RetryPolicy(most: settings.retries)
   }
 
-  // MARK: From outside
+  // MARK: Commands
 
   func begin() {
     watchDeadline()
@@ -71,7 +71,7 @@ final class Transfer {
     watchDeadline()
   }
 
-  /// Ends without a word.
+  /// Ends without a report.
   func close() {
     deadline?.cancel()
     pause?.cancel()
@@ -80,21 +80,21 @@ final class Transfer {
       release(exchange)
     }
     if let partial, let partialKey {
-      desk.partials.add(partial, for: partialKey, at: desk.loop.now)
+      table.partials.add(partial, for: partialKey, at: table.loop.now)
     }
     partial = nil
   }
 
   private func watchDeadline() {
     deadline?.cancel()
-    deadline = desk.loop.schedule(after: rest) { [unowned self] in timeIsUp() }
+    deadline = table.loop.schedule(after: rest) { [unowned self] in timeIsUp() }
   }
 
-  private var rest: Duration { timeLimit - (desk.loop.now - startedAt) }
+  private var rest: Duration { timeLimit - (table.loop.now - startedAt) }
 
   private func timeIsUp() {
     let host = route.map { "\($0.url.host) is" } ?? "the transfer is"
-    var failure = TransferFailure(.timeout(.total), "\(host) not done within \(timeLimit)")
+    var failure = TransferFailure(.timeout(.total), "\(host) not finished within \(timeLimit)")
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     end(.failed(failure))
@@ -102,9 +102,9 @@ final class Transfer {
 
   // MARK: Exchanges
 
-  /// Begins with a hop, where an earlier transfer may have left off.
+  /// Begins with a hop, continuing the body that an earlier transfer may have left.
   private func arrive() {
-    partial = partialKey.flatMap { desk.partials.take($0, at: desk.loop.now) }
+    partial = partialKey.flatMap { table.partials.take($0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hasHead = false
     send()
@@ -121,17 +121,18 @@ final class Transfer {
       guard let route else { return }
       if settings.proxy != nil { try route.check(settings.addressRule) }
       let exchange = Exchange(
-        request(on: route), on: try desk.takeHandle(), for: self, maxBytes: maxBytes,
-        resuming: partial.take(), loop: desk.loop)
+        request(on: route), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
+        resuming: partial.take(), loop: table.loop)
       self.exchange = exchange
-      desk.multi.add(exchange)
+      table.multi.add(exchange)
     } catch {
       end(.failed(error))
     }
   }
 
-  private func request(on route: Route) -> Request {
-    var request = Request(url: route.url, headers: route.headers(of: order), settings: settings)
+  private func request(on route: Route) -> ExchangeRequest {
+    var request = ExchangeRequest(
+      url: route.url, headers: route.headers(of: order), settings: settings)
     request.afterPublic = route.afterPublic
     request.decodes = decodes
     request.avoidsKeptConnections = avoidsKeptConnections
@@ -142,8 +143,8 @@ final class Transfer {
   private func release(_ exchange: Exchange) {
     self.exchange = nil
     exchange.close()
-    desk.multi.remove(exchange)
-    desk.giveBack(exchange.easy)
+    table.multi.remove(exchange)
+    table.giveBack(exchange.easy)
   }
 
   func exchangeEnded(_ code: CURLcode) {
@@ -182,7 +183,7 @@ final class Transfer {
     do throws(TransferFailure) {
       let literal = IPAddress(exchange.request.url.host)
       try route?.follow(
-        location, from: exchange.gate.connected ?? literal, atMost: settings.maxRedirects)
+        location, from: exchange.addresses.connected ?? literal, atMost: settings.maxRedirects)
       decodes = true
       avoidsKeptConnections = false
       arrive()
@@ -192,11 +193,11 @@ final class Transfer {
   }
 
   private func fail(_ failure: TransferFailure, in exchange: Exchange) {
-    let there = partial?.count ?? 0
-    let hasGained = there > furthest
-    furthest = max(there, furthest)
+    let kept = partial?.count ?? 0
+    let hasGained = kept > furthest
+    furthest = max(kept, furthest)
     if let delay = retry.pause(after: failure, rest: rest, gained: hasGained) {
-      pause = desk.loop.schedule(after: delay) { [unowned self] in send() }
+      pause = table.loop.schedule(after: delay) { [unowned self] in send() }
       return
     }
     var failure = failure
@@ -211,24 +212,24 @@ final class Transfer {
       failure.retries = retry.made
       outcome = .failed(failure)
     }
-    desk.ended(self, outcome)
+    table.ended(self, outcome)
   }
 
-  // MARK: News
+  // MARK: Reports
 
-  /// `start` is what there was of the body before: who has seen it grow is not told again.
+  /// `start` is the number of bytes kept from before, whose growth has been reported already.
   func headArrived(expected: Int?, at start: Int) {
-    reportedAt = desk.loop.now
+    reportedAt = table.loop.now
     if start == 0 || !hasHead {
       hasHead = true
       reported = 0
-      desk.report(.headers(serial: order.serial, expected: expected))
+      table.report(.headers(serial: order.serial, expected: expected))
     }
     if start > reported { report(start, expected: expected) }
   }
 
   func bodyGrew(to received: Int, expected: Int?) {
-    let now = desk.loop.now
+    let now = table.loop.now
     if let reportedAt, now - reportedAt < Self.reportingPause { return }
     reportedAt = now
     report(received, expected: expected)
@@ -236,6 +237,6 @@ final class Transfer {
 
   private func report(_ received: Int, expected: Int?) {
     reported = received
-    desk.report(.progress(serial: order.serial, received: received, expected: expected))
+    table.report(.progress(serial: order.serial, received: received, expected: expected))
   }
 }

@@ -1,8 +1,8 @@
 internal import CCurl
 
-/// One of curl's transfer handles. They are used again: a new one costs a new buffer each time.
+/// One of curl's transfer handles. They are reused, because a new one allocates a new buffer.
 @safe final class EasyHandle {
-  // Valid from init to deinit; curl's own state is only touched on the transfer thread.
+  // Valid from init to deinit; curl's own state is only used on the transfer thread.
   let pointer: UnsafeMutableRawPointer
   private let errors: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
@@ -20,7 +20,7 @@ internal import CCurl
     unsafe errors.deallocate()
   }
 
-  /// Forgets all options and whom they lead to, and keeps the buffer.
+  /// Clears all options and callback pointers, and keeps the buffer.
   func reset() {
     unsafe curl_easy_reset(pointer)
     unsafe curl_slist_free_all(headers)
@@ -33,7 +33,7 @@ internal import CCurl
     unsafe curl_easy_set_long(pointer, option, value)
   }
 
-  /// nil switches off what has a value by default.
+  /// nil clears an option that has a default.
   func set(_ option: CURLoption, _ value: String?) {
     guard let value else { return _ = unsafe curl_easy_set_string(pointer, option, nil) }
     unsafe curl_easy_set_string(pointer, option, value)
@@ -44,13 +44,13 @@ internal import CCurl
       pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// Lines as curl wants them: `Name: value`, or `Name:` to leave out what it would send.
+  /// Lines in curl's notation: `Name: value`, or `Name:` to leave out a field that curl would send.
   func setHeaders(_ lines: [String]) {
     for line in lines { unsafe headers = unsafe curl_slist_append(headers, line) }
     unsafe curl_easy_set_headers(pointer, headers)
   }
 
-  /// What curl has to say about its failure, in its words.
+  /// curl's own description of its error; may be empty.
   var complaint: String { unsafe String(cString: errors) }
 
   /// The length that the origin announced for the body.

@@ -1,35 +1,35 @@
 // One request and its response.
 //
-// An exchange sets a handle up, is what curl's callbacks find behind their pointer, and keeps what
-// they bring: the head, the body, and why it was stopped, if it was. It decides nothing about
-// redirects, retries or kinds of failure; its transfer does that when the exchange is over.
+// An exchange configures a curl handle and receives curl's callbacks: it keeps the head, the body, and
+// the reason if it stopped curl. It decides nothing about redirects, retries or kinds of failure;
+// `ExchangeReview` and the transfer do that when the exchange is over.
 //
-// Inside a callback curl must not be entered again. So a callback notes something, hands on news,
-// and at most tells curl to stop; handles are added and removed by the transfer alone, later.
+// curl must not be called from its own callbacks. So a callback records facts, reports progress, and
+// at most tells curl to stop; only the transfer adds and removes handles, later.
 
 internal import CCurl
 import Glibc
 internal import ImgdSystem
 
 final class Exchange {
-  /// Why the exchange did not go on to its end.
+  /// The reason why the exchange was stopped before its end.
   enum Stop {
     /// The head already says that the body is too long.
     case announcedTooLong(Int)
     case grewTooLong
-    /// A body that nobody wants was longer than what is worth reading to keep the connection.
+    /// An unused body was longer than is worth reading to keep the connection.
     case skippedEnough
     case refusedAddress
     case noRoom(SystemFailure)
     case idle
-    /// What came as the rest of the body is not that.
+    /// The response does not continue the partial body.
     case doesNotFit
   }
 
-  /// The part of a body that is read for nothing, so that the connection can be used again.
+  /// How much of an unused body is read so that the connection can be kept.
   private static let mostSkipped = 64 * 1024
 
-  let request: Request
+  let request: ExchangeRequest
   let easy: EasyHandle
   /// The most bytes that the body may have.
   var maxBytes: Int
@@ -38,23 +38,23 @@ final class Exchange {
 
   private(set) var head = HeadCollector()
   private(set) var stop: Stop?
-  /// The bytes of the body that are there, those of earlier exchanges included.
+  /// The bytes of the body so far, those of earlier exchanges included.
   private(set) var received = 0
-  /// How many of them were there before.
+  /// How many of them come from earlier exchanges.
   private(set) var resumedFrom = 0
   private(set) var expected: Int?
-  private(set) var gate: AddressGate
-  /// What is to be continued, until the origin has answered with a body.
+  private(set) var addresses: AddressFilter
+  /// The body to continue, until the origin has answered with a body.
   private(set) var partial: PartialBody?
-  /// Where the part ends that the origin has said to send.
+  /// The end of the range that the origin has announced.
   private var rangeEnd: Int?
   private var body = PayloadWriter()
   private var skipped = 0
-  private var lastSign: Instant
+  private var lastActivity: Instant
   private var idleTimer: Timer?
 
   init(
-    _ request: Request, on easy: EasyHandle, for transfer: Transfer, maxBytes: Int,
+    _ request: ExchangeRequest, on easy: EasyHandle, for transfer: Transfer, maxBytes: Int,
     resuming partial: PartialBody?, loop: EventLoop
   ) {
     self.request = request
@@ -63,22 +63,24 @@ final class Exchange {
     self.transfer = transfer
     self.maxBytes = maxBytes
     self.loop = loop
-    lastSign = loop.now
-    gate = AddressGate(
+    lastActivity = loop.now
+    addresses = AddressFilter(
       rule: request.settings.addressRule, afterPublic: request.afterPublic,
       isProxied: request.settings.proxy != nil)
-    configure()
+    ExchangeSetup(easy: easy, request: request).apply(for: self)
   }
 
   /// The body, once; the exchange is empty afterwards.
   func takeBody() throws(SystemFailure) -> Payload { try body.finish() }
 
-  /// What the next exchange can continue, once: the body that broke off, or what this one was to
-  /// continue itself when it did not get so far.
+  /// The body that the next exchange can continue, once: the one that broke off here, or the one that
+  /// this exchange was to continue when no body arrived.
   func takePartial() -> PartialBody? {
     guard stop?.isAboutBody != true else { return nil }
     guard head.isComplete else { return partial }
-    guard isWanted else { return TransferFailure.isTransient(status: head.status) ? partial : nil }
+    guard head.isSuccess else {
+      return TransferFailure.isTransient(status: head.status) ? partial : nil
+    }
     guard received > 0, received < expected ?? .max,
       let begun = PartialBody(of: head, total: expected)
     else { return nil }
@@ -86,26 +88,32 @@ final class Exchange {
     return begun
   }
 
-  /// Ends the waiting; the handle is no longer in use.
+  /// Stops the idle timer; the handle is no longer in use.
   func close() {
     idleTimer?.cancel()
   }
 
-  /// curl is done with it; not to be called from a callback.
+  /// curl has finished it; not to be called from a callback.
   func ended(_ code: CURLcode) {
     transfer.exchangeEnded(code)
   }
 
-  /// Whether the body is what was asked for: redirects and errors carry bodies too.
-  var isWanted: Bool { (200..<300).contains(head.status) && head.status != 206 }
+  /// How it went, after curl has finished it with `code`.
+  func verdict(_ code: CURLcode, isConditional: Bool) -> ExchangeVerdict {
+    ExchangeReview(
+      request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop,
+      head: head, received: received, resumedFrom: resumedFrom, expected: expected,
+      maxBytes: maxBytes, isContinuing: partial != nil
+    ).verdict(isConditional: isConditional)
+  }
 
-  // MARK: What the callbacks bring
+  // MARK: Callbacks of curl
 
   func take(headLine line: Span<UInt8>) -> Bool {
-    lastSign = loop.now
+    lastActivity = loop.now
     guard head.take(line) else { return true }
-    if head.status == 206, let partial { return goOn(with: partial) }
-    return !isWanted || start()
+    if head.status == 206, let partial { return resume(partial) }
+    return !head.isSuccess || start()
   }
 
   private func start() -> Bool {
@@ -120,7 +128,7 @@ final class Exchange {
     return true
   }
 
-  private func goOn(with partial: PartialBody) -> Bool {
+  private func resume(_ partial: PartialBody) -> Bool {
     guard let range = partial.range(addedBy: head, length: easy.expectedLength) else {
       stop = .doesNotFit
       return false
@@ -141,8 +149,8 @@ final class Exchange {
   }
 
   func take(bodyPart part: UnsafeRawBufferPointer) -> Bool {
-    lastSign = loop.now
-    guard isWanted else { return skip(part.count) }
+    lastActivity = loop.now
+    guard head.isSuccess else { return skip(part.count) }
     if let rangeEnd, part.count > rangeEnd - received {
       stop = .doesNotFit
       return false
@@ -173,33 +181,33 @@ final class Exchange {
     let description = unsafe address.pointee
     let target = unsafe UnsafeRawPointer(address).advanced(
       by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
-    return gate.open(
+    return addresses.open(
       unsafe IPAddress(target.assumingMemoryBound(to: sockaddr.self)), family: description.family,
       type: description.socktype, protocol: description.protocol)
   }
 
-  /// The connection stands, and the request goes out next, unless the address is refused.
+  /// Called when the connection is ready; the request is sent next, unless the address is refused.
   func requestIsDue(at address: String) -> Bool {
-    guard gate.mayRequest(from: IPAddress(address)) else {
+    guard addresses.mayRequest(from: IPAddress(address)) else {
       stop = .refusedAddress
       return false
     }
-    lastSign = loop.now
+    lastActivity = loop.now
     watchForIdleness(after: request.settings.idleTimeout)
     return true
   }
 
   // MARK: Idleness
 
-  /// One timer that looks when it fires whether there was a sign of life in between: setting it
-  /// anew for every piece of a body would cost more than the piece.
+  /// One timer that checks when it fires whether anything has arrived meanwhile: restarting it for
+  /// every part of a body would cost more than the part.
   private func watchForIdleness(after delay: Duration) {
     idleTimer?.cancel()
-    idleTimer = loop.schedule(after: delay) { [unowned self] in lookForIdleness() }
+    idleTimer = loop.schedule(after: delay) { [unowned self] in checkIdleness() }
   }
 
-  private func lookForIdleness() {
-    let rest = lastSign + request.settings.idleTimeout - loop.now
+  private func checkIdleness() {
+    let rest = lastActivity + request.settings.idleTimeout - loop.now
     guard rest <= .zero else { return watchForIdleness(after: rest) }
     stop = .idle
     ended(CURLE_OPERATION_TIMEDOUT)
@@ -212,7 +220,7 @@ final class Exchange {
 }
 
 extension Exchange.Stop {
-  /// Whether what has come of the body is of no use.
+  /// Whether the body received so far cannot be used.
   fileprivate var isAboutBody: Bool {
     switch self {
     case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit: true

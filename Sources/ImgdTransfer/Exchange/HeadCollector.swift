@@ -1,9 +1,13 @@
-/// Puts a response's head together from its lines.
+internal import CCurl
+import Glibc
+internal import ImgdSystem
+
+/// Collects the head of a response from its lines.
 ///
 /// A connection may carry several heads before a body (100 Continue, 103 Early Hints): a new status
-/// line begins anew. Lines behind the head are trailers, and none of our business.
+/// line starts over. Lines after the head are trailers, and ignored.
 struct HeadCollector {
-  /// Enough for every honest origin; what comes beyond is left out.
+  /// Enough for every honest origin; further fields are left out.
   static let mostBytes = 64 * 1024
   static let mostFields = 200
 
@@ -12,7 +16,7 @@ struct HeadCollector {
   private var fields: [HeaderField] = []
   private var bytes = 0
 
-  /// Takes one line, with or without its line end; true when it ends the final head.
+  /// Adds one line, with or without its line end; true when it ends the final head.
   mutating func take(_ line: Span<UInt8>) -> Bool {
     guard !isComplete else { return false }
     let end = Self.end(of: line)
@@ -29,7 +33,10 @@ struct HeadCollector {
     return false
   }
 
-  /// What the origin said, with the values of repeated fields joined.
+  /// Whether the body is the requested one; redirects and errors carry bodies too.
+  var isSuccess: Bool { (200..<300).contains(status) && status != 206 }
+
+  /// The whole head, with the values of repeated fields joined.
   func head(finalURL: String?) -> ResponseHead {
     var order: [String] = []
     var values: [String: String] = [:]
@@ -45,7 +52,7 @@ struct HeadCollector {
     return ResponseHead(status: status, headers: headers, finalURL: finalURL)
   }
 
-  /// The first value of a field; of two locations or lengths a joined one would be neither.
+  /// The first value of a field; two locations or lengths must not be joined.
   func first(_ name: String) -> String? {
     fields.first { $0.name == name }?.value
   }
@@ -59,8 +66,8 @@ struct HeadCollector {
     }
   }
 
-  /// The head of the whole whose beginning came with `start`, and whose rest comes with this one:
-  /// what is new replaces what was said before, and the length is that of the whole.
+  /// The head of a body that began with the head `start` and is continued with this one: new fields
+  /// replace the earlier ones, and the length is that of the whole body.
   func continuing(_ start: HeadCollector, total: Int) -> HeadCollector {
     let names = Set(fields.map(\.name)).union(Self.aboutOnePart)
     var whole = start
@@ -101,7 +108,7 @@ struct HeadCollector {
     return end
   }
 
-  /// Without the blanks around it.
+  /// The text without the blanks around it.
   private static func text(_ bytes: Span<UInt8>) -> String {
     var start = 0
     var end = bytes.count
@@ -112,5 +119,22 @@ struct HeadCollector {
 
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+  }
+}
+
+/// The header that says when the origin accepts the next request.
+enum RetryAfter {
+  /// Longer delays are cut to a year, so that sums with them fit.
+  private static let longest: Int64 = 366 * 86_400
+
+  /// Reads seconds, or a date, which counts from `now` (seconds since 1970).
+  static func delay(_ value: String?, now: Int64 = WallClock.seconds) -> Duration? {
+    guard let value, !value.isEmpty else { return nil }
+    if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      return .seconds(min(Int64(value) ?? longest, longest))
+    }
+    let date = unsafe curl_getdate(value, nil)
+    guard date >= 0 else { return nil }
+    return .seconds(min(max(Int64(date) - now, 0), longest))
   }
 }

@@ -3,7 +3,7 @@ package struct AddressRange: Hashable, Sendable {
   private let base: IPAddress
   private let prefix: Int
 
-  /// Reads `10.0.0.0/8`, `fc00::/7`, or a single address; bits beyond the prefix do not count.
+  /// Reads `10.0.0.0/8`, `fc00::/7`, or a single address; bits beyond the prefix are ignored.
   package init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let base = IPAddress(String(parts[0])) else { return nil }
@@ -16,7 +16,7 @@ package struct AddressRange: Hashable, Sendable {
     self.prefix = prefix
   }
 
-  /// Digits alone: `Int` would take a sign.
+  /// Only digits: `Int` would accept a sign.
   private static func prefix(_ text: Substring, atMost most: Int) -> Int? {
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let prefix = Int(text),
       prefix <= most
@@ -39,7 +39,7 @@ package struct AddressRange: Hashable, Sendable {
 }
 
 extension AddressRange {
-  /// A range that the source itself spells out.
+  /// A range written in the source.
   init(known text: StaticString) {
     guard let range = AddressRange(text.description) else {
       preconditionFailure("\(text) is a network")
@@ -55,7 +55,7 @@ extension IPAddress {
 }
 
 extension FixedWidthInteger {
-  /// Whether the first `bits` bits are the same; a shift by the whole width leaves zero.
+  /// Whether the first `bits` bits are equal; a shift by the whole width leaves zero.
   fileprivate func agrees(with other: Self, in bits: Int) -> Bool {
     (self ^ other) >> (Self.bitWidth - bits) == 0
   }

@@ -1,27 +1,27 @@
-// Which addresses the engine may connect to.
+// The addresses that the engine may connect to.
 //
-// Whoever may ask for a URL could otherwise make the daemon ask the router, the cloud's metadata
-// service, or a neighbour's database. So the rule looks at the address that a socket is about to be
-// connected to, never at a name: a name may resolve to anything, and to something else next time.
+// Without a rule, every client could make the daemon send requests to the router, the cloud's metadata
+// service, or a neighbour's database. The rule checks the address that a socket is about to connect
+// to, never a name: a name may resolve to anything, and to something else next time.
 //
-// Three classes. Some addresses are never right for a picture (link-local, multicast and the like).
-// Private ones are right when the request itself leads there, and are an attack when a public origin
+// There are three classes. Some addresses never serve pictures (link-local, multicast and the like).
+// Private ones are valid when the request itself names them, and an attack when a public origin
 // redirects there. All others are public. An IPv4 address that is wrapped in IPv6 counts as itself.
 
-/// Which addresses may be asked.
+/// The rule for addresses.
 package struct AddressRule: Sendable, Equatable {
-  /// What becomes of private and loopback addresses.
+  /// The handling of private and loopback addresses.
   package enum Mode: String, Sendable {
-    /// Asked when the request itself leads there, refused when a public origin redirects there.
+    /// Allowed when the request itself names them, refused when a public origin redirects there.
     case direct
     case deny
     case allow
   }
 
   package var mode: Mode
-  /// Private networks that are open in every mode.
+  /// Private networks that are allowed in every mode.
   package var allow: [AddressRange]
-  /// Networks that are closed in every mode; wins over `allow`.
+  /// Networks that are refused in every mode; takes precedence over `allow`.
   package var deny: [AddressRange]
 
   package init(mode: Mode = .direct, allow: [AddressRange] = [], deny: [AddressRange] = []) {
@@ -30,7 +30,7 @@ package struct AddressRule: Sendable, Equatable {
     self.deny = deny
   }
 
-  /// Whether the address may be asked; `afterPublic` when an earlier hop was to a public one.
+  /// Whether to connect to the address; `afterPublic` when an earlier hop was to a public one.
   package func permits(_ address: IPAddress, afterPublic: Bool) -> Bool {
     if address.isNever || deny.contains(either: address) { return false }
     guard address.isPrivate, !allow.contains(either: address) else { return true }
@@ -43,10 +43,10 @@ package struct AddressRule: Sendable, Equatable {
 }
 
 extension IPAddress {
-  /// Whether no request can rightly lead there, whatever the rule says.
+  /// Whether the address is refused by every rule.
   package var isNever: Bool { Self.never.contains { $0.contains(unwrapped) } }
 
-  /// Whether the address means something only here: on this machine or in its own network.
+  /// Whether the address is valid only on this machine or in its own network.
   package var isPrivate: Bool { Self.privateUse.contains { $0.contains(unwrapped) } }
 
   package var isPublic: Bool { !isNever && !isPrivate }
@@ -73,16 +73,16 @@ extension IPAddress {
     // For measuring network devices (RFC 2544).
     AddressRange(known: "198.18.0.0/15"),
     AddressRange(known: "::1/128"),
-    // NAT64 of the local network (RFC 8215): where it leads, only the network knows.
+    // NAT64 of the local network (RFC 8215), whose targets are unknown.
     AddressRange(known: "64:ff9b:1::/48"),
     AddressRange(known: "fc00::/7"),
-    // Site-local, what fc00::/7 was before (RFC 3879).
+    // Site-local, the predecessor of fc00::/7 (RFC 3879).
     AddressRange(known: "fec0::/10"),
   ]
 }
 
 extension [AddressRange] {
-  /// People may list an address as it is written, or as what it stands for.
+  /// A list may name an address in either form, wrapped or unwrapped.
   fileprivate func contains(either address: IPAddress) -> Bool {
     contains { $0.contains(address) || $0.contains(address.unwrapped) }
   }

@@ -10,7 +10,7 @@ package enum IPAddress: Hashable, Sendable {
   package init?(_ text: String) {
     let bare =
       text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
-    // `inet_pton` reads up to the first zero byte; what follows one would go unseen.
+    // `inet_pton` reads up to the first zero byte and would ignore the rest.
     guard !bare.utf8.contains(0) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 16)
     if unsafe inet_pton(AF_INET, bare, &bytes) == 1 {
@@ -22,7 +22,7 @@ package enum IPAddress: Hashable, Sendable {
     }
   }
 
-  /// Takes the address out of what a socket is about to be connected to.
+  /// The address that a socket is about to connect to.
   init?(_ socket: UnsafePointer<sockaddr>) {
     switch CInt(unsafe socket.pointee.sa_family) {
     case AF_INET:
@@ -41,7 +41,7 @@ package enum IPAddress: Hashable, Sendable {
     bytes.reduce(0) { $0 << 8 | N($1) }
   }
 
-  /// The IPv4 address that an IPv6 address stands for, where it does; else the address itself.
+  /// The IPv4 address that an IPv6 address wraps, if it does; else the address itself.
   ///
   /// Mapped `::ffff:a.b.c.d`, compatible `::a.b.c.d`, NAT64 `64:ff9b::/96`, 6to4 `2002::/16`.
   var unwrapped: IPAddress {

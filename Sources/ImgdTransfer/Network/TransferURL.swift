@@ -1,13 +1,14 @@
 internal import CCurl
 
-/// A URL that may be asked: http or https, without user, password and fragment.
+/// A URL that can be fetched: http or https, without user, password and fragment.
 ///
-/// Read by the parser that also connects, so that the two cannot disagree about the host.
+/// It is parsed by curl, which also connects, so that parser and connection cannot disagree about the
+/// host.
 struct TransferURL: Equatable, Sendable {
   let text: String
-  /// As the URL has it: an IPv6 address stands in brackets.
+  /// As in the URL: an IPv6 address has brackets.
   let host: String
-  /// Scheme, host and port: who gets to see credentials.
+  /// Scheme, host and port: the scope of credentials.
   let origin: String
   let isEncrypted: Bool
 
@@ -16,13 +17,13 @@ struct TransferURL: Equatable, Sendable {
     try self.init(text, from: nil)
   }
 
-  /// Where a redirect leads; a user or password in it is dropped.
+  /// The target of a redirect; a user or password in it is dropped.
   func following(_ location: String) throws(TransferFailure) -> TransferURL {
     try TransferURL(location, from: self)
   }
 
   private init(_ text: String, from base: TransferURL?) throws(TransferFailure) {
-    // A zero byte would end the text early for the parser alone.
+    // curl would read only up to a zero byte.
     guard !text.utf8.contains(0), let parts = URLParts() else { throw Self.unreadable(text, base) }
     if let base { parts.set(CURLUPART_URL, base.text, flags: 0) }
     let flags = CURLU_NON_SUPPORT_SCHEME | (base == nil ? CURLU_DISALLOW_USER : CURLU_URLENCODE)
@@ -44,7 +45,7 @@ struct TransferURL: Equatable, Sendable {
 
   private static func unreadable(_ text: String, _ base: TransferURL?) -> TransferFailure {
     guard let base else {
-      return TransferFailure(.badURL, "the URL cannot be read; http://host/path is wanted")
+      return TransferFailure(.badURL, "the URL cannot be parsed; it must be like http://host/path")
     }
     return TransferFailure(.badURL, "\(base.host) redirects to something that is no URL")
   }

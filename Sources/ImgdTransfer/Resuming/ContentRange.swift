@@ -1,7 +1,6 @@
-/// Which part of a whole a 206 carries, out of its `Content-Range`: `bytes 600-999/1000`.
+/// The `Content-Range` of a 206: `bytes 600-999/1000`.
 ///
-/// A total that the origin does not know (`*`) makes the range useless here: nobody could say when
-/// the body is whole.
+/// A range without a total (`*`) is refused: the end of the body would be unknown.
 struct ContentRange: Equatable {
   let first: Int
   let last: Int
@@ -23,12 +22,12 @@ struct ContentRange: Equatable {
     self.total = total
   }
 
-  /// Digits alone: `Int` would take a sign too.
+  /// Only digits: `Int` would accept a sign.
   private static func number(_ rest: inout Substring.UTF8View, endedBy end: UInt8?) -> Int? {
     let digits = rest.prefix { (0x30...0x39).contains($0) }
-    let behind = rest.dropFirst(digits.count)
-    guard behind.first == end else { return nil }
-    rest = behind.dropFirst()
+    let after = rest.dropFirst(digits.count)
+    guard after.first == end else { return nil }
+    rest = after.dropFirst()
     return Int(Substring(digits))
   }
 }

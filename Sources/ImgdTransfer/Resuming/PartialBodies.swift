@@ -1,18 +1,18 @@
 internal import ImgdSystem
 
-/// What has to be the same for one transfer to continue what another has begun.
+/// The facts that must be equal for one transfer to continue the body of another.
 struct PartialKey: Hashable {
-  /// Of the hop that delivered the body.
+  /// The URL of the hop that delivered the body.
   let url: String
-  /// What the order brought, credentials and all: nobody is given what was sent to somebody else.
+  /// The headers of the order with its credentials: a body is never shared between credentials.
   let ordered: [HeaderField]
-  /// What of it the hop has seen.
+  /// Those of them that were sent to the hop.
   let sent: [HeaderField]
 }
 
-/// Beginnings of bodies that wait for somebody to ask for them again.
+/// Partial bodies that wait to be continued by another transfer.
 ///
-/// Few, small and not for long, and without a timer: what is too old goes when somebody looks.
+/// They are limited in number, size and age. There is no timer: old ones are removed at the next use.
 struct PartialBodies {
   static let most = 64
   static let mostBytes = 32 << 20
@@ -30,7 +30,7 @@ struct PartialBodies {
 
   var count: Int { entries.count }
 
-  /// Keeps a beginning, in place of what there is under the key.
+  /// Keeps a partial body, replacing the one under the same key.
   mutating func add(_ body: PartialBody, for key: PartialKey, at now: Instant) {
     _ = take(key, at: now)
     guard body.count <= Self.mostBytes, body.mayBeStored else { return }
@@ -39,7 +39,7 @@ struct PartialBodies {
     while entries.count > Self.most || bytes > Self.mostBytes { remove(at: 0) }
   }
 
-  /// Hands a beginning out, once.
+  /// Removes and returns a partial body.
   mutating func take(_ key: PartialKey, at now: Instant) -> PartialBody? {
     while let oldest = entries.first, now - oldest.since > Self.longestWait { remove(at: 0) }
     return entries.firstIndex { $0.key == key }.map { remove(at: $0) }

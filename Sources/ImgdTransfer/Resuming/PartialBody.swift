@@ -1,27 +1,27 @@
-// The beginning of a body whose end is still to come.
+// The beginning of a body that broke off.
 //
 //   200, breaks off ──→ PartialBody ──→ Range: bytes=N-, If-Range: validator
-//                            ▲               ├→ 206 that fits: goes on at N
+//                            ▲               ├→ matching 206: continues at N
 //                            └── breaks off ─┤
 //                                            ├→ 200: the new body, from its start
-//                                            └→ 416, a 206 that does not fit: asked again, whole
+//                                            └→ 416, or another 206: requested again, whole
 //
-// What was put together has to be the body that the origin has, byte for byte. So a beginning counts
-// only with a strong validator, undecoded, and from an origin that says it knows ranges; and an end
-// only when it begins where the beginning stops, belongs to the same whole, and the same version.
+// The assembled body must equal the origin's, byte for byte. So a beginning is kept only with a strong
+// validator, undecoded, and from an origin that announces ranges; and a rest is accepted only if it
+// starts where the beginning stops, and has the same total and the same version.
 
 internal import ImgdSystem
 
-/// What has come of a body, and what must be known to fetch the rest.
+/// The first part of a body, with the facts that are needed to fetch the rest.
 final class PartialBody {
   var bytes = PayloadWriter()
-  /// Of the response that began it, with what later parts have changed.
+  /// The head of the first response, updated by later parts.
   let head: HeadCollector
   let validator: StrongValidator
-  /// The length of the whole, where the origin has said so.
+  /// The length of the whole body, if the origin has stated it.
   private let total: Int?
 
-  /// nil when the response is none that can be continued.
+  /// nil when the response cannot be continued.
   init?(of head: HeadCollector, total: Int?) {
     guard head.status == 200, head.first("content-encoding") == nil,
       head.list("accept-ranges").contains("bytes"), let validator = StrongValidator(of: head)
@@ -33,21 +33,21 @@ final class PartialBody {
 
   var count: Int { bytes.count }
 
-  /// What asks for the rest.
+  /// The request headers for the rest.
   var headers: [HeaderField] {
     [HeaderField("Range", "bytes=\(count)-"), HeaderField("If-Range", validator.text)]
   }
 
-  /// Whether it may be there for the next transfer too: what must not be stored must not wait
+  /// Whether it may be kept for another transfer: a response that may not be stored may not be kept
   /// here either.
   var mayBeStored: Bool {
     let directives = head.list("cache-control")
     return !directives.contains { $0 == "no-store" || $0 == "private" || $0.hasPrefix("private=") }
   }
 
-  /// Which part a 206 adds; nil when it does not fit. `length` is that of the 206's own body.
+  /// The range that a 206 adds; nil when it does not continue this body. `length` is that of its body.
   func range(addedBy head: HeadCollector, length: Int?) -> ContentRange? {
-    // A body in many parts says in each of them which range it is.
+    // A multipart body has no such header: each part states its own range.
     guard head.first("content-encoding") == nil, validator.holds(for: head),
       let value = head.first("content-range"), let range = ContentRange(value),
       range.first == count, range.total == total ?? range.total,

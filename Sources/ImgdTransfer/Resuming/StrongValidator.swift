@@ -1,19 +1,19 @@
 internal import CCurl
 
-/// What tells one version of a body from every other, byte for byte (RFC 9110, section 8.8.1).
+/// Identifies one version of a body, byte for byte (RFC 9110, section 8.8.1).
 ///
-/// Only with such a validator may the parts of two responses be put together.
+/// Only with such a validator may the parts of two responses be joined.
 struct StrongValidator: Equatable {
-  /// As the origin wrote it, fit for `If-Range`.
+  /// As the origin wrote it, for `If-Range`.
   let text: String
   private let isTag: Bool
 
-  /// A file that changes twice within a second keeps its date. An origin whose clocks are a little
-  /// apart is trusted only when the file has been at rest for a while.
+  /// A file that changes twice within a second keeps its date, and an origin's clocks may differ a
+  /// little. So a date is trusted only when the file has not changed for so many seconds.
   private static let mostRecent: Int = 60
 
-  /// nil when the response has none. A weak tag is not made up for by a date: who has a tag may not
-  /// ask with the date.
+  /// nil when the response has none. A date does not replace a weak tag: a client that has a tag must
+  /// not use the date.
   init?(of head: HeadCollector) {
     if let tag = head.first("etag") {
       guard Self.isStrong(tag: tag) else { return nil }
@@ -28,14 +28,14 @@ struct StrongValidator: Equatable {
     }
   }
 
-  /// Whether a 206 is a part of the same version. One that answers to a tag has to repeat it.
+  /// Whether a 206 belongs to the same version. After a request with a tag it must repeat the tag.
   func holds(for head: HeadCollector) -> Bool {
     if let tag = head.first("etag") { return isTag && tag == text }
     guard !isTag else { return false }
     return head.first("last-modified").map { $0 == text } ?? true
   }
 
-  /// ASCII alone, because other bytes have not survived becoming a string.
+  /// Only ASCII, because other bytes may have changed on becoming a string.
   private static func isStrong(tag: String) -> Bool {
     let bytes = tag.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")

@@ -1,6 +1,6 @@
-/// Wall time for pictures that nobody has yet, from one origin, 16 at a time.
+/// Wall time for pictures that are not cached, from one origin, 16 at a time.
 ///
-/// The daemon answers when a picture can be used, and keeps it in both tiers; the others write files
+/// The daemon answers when a picture can be used, and stores it in both tiers; the others write files
 /// into an empty directory, or into a cache. `nginx cache` also sends the bytes.
 enum Cold {
   static func run(_ bench: Bench) throws(BenchFailure) {

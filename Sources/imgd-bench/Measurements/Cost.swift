@@ -1,4 +1,4 @@
-/// What one hit costs the server: processor time, system calls, allocations.
+/// The cost of one hit for the server: processor time, system calls, allocations.
 enum Cost {
   private struct Subject {
     let contender: Contender
@@ -38,7 +38,7 @@ enum Cost {
   ) throws(BenchFailure) {
     let seconds = bench.scaled(0.5, quick: 0.1)
     let costs = try bench.rounds(subjects) { subject throws(BenchFailure) in
-      let facts = ProcessFacts(subject.child)
+      let facts = ProcessMeter(subject.child)
       let before = try facts.processorTime
       let replies = try subject.contender.ask(shape, for: seconds).replies
       return (try facts.processorTime - before) / Double(replies)
@@ -109,5 +109,27 @@ enum Cost {
           what: "allocations a hit \(shape.name)", figure: Figure(each, ""), peer: "one a hit",
           ratios: Ratios([each]), budget: .atMost(1)))
     }
+  }
+}
+
+/// A library that counts a process's allocations in a file. It is built here because it must be a
+/// shared object.
+struct AllocationCounter {
+  let preload: String
+  private let counts: String
+
+  init(_ bench: Bench) throws(BenchFailure) {
+    preload = bench.path("allocations.so")
+    counts = bench.workplace + "/allocations"
+    let source = bench.options.packagePath + "/Sources/CBench/preload/allocations.c"
+    try Child.finish(
+      ["cc", "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(counts)\"", source, "-o", preload],
+      log: bench.path("cc.log"))
+  }
+
+  /// Allocations so far.
+  var count: Int {
+    let bytes = File.read(counts) ?? []
+    return Int(bytes.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }
 }

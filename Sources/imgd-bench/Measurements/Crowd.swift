@@ -1,9 +1,9 @@
 private import CBench
 
-/// Many clients at one cold URL: one request may reach the origin, and everybody is answered.
+/// Many clients at one cold URL: only one request may reach the origin, and every client is answered.
 ///
-/// The time is compared to the floor's for the same crowd. A slow origin shows that the crowd
-/// really meets on one transfer, and does not only find the cache filled by its first member.
+/// The time is compared to the floor's for the same number of clients. A slow origin shows that the
+/// clients share one transfer, and do not only find the cache filled by the first of them.
 enum Crowd {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let room = Int(bench_raise_descriptor_limit()) - 1_000

@@ -1,7 +1,7 @@
 /// A hit of the disk tier against a hit of the memory tier, by the same request.
 ///
-/// Many pictures in turn, so that no two clients share a reading. They were written shortly before:
-/// the kernel has them in its cache, and what is measured is the daemon's way, not a disk's.
+/// Many pictures in turn, so that no two clients share a read. They were written shortly before: the
+/// kernel has them in its cache, and the figures are the daemon's, not the disk's.
 enum Disk {
   private static let shapes = [
     Shape.alone, Shape(connections: 16, depth: 1), Shape(connections: 1, depth: 16),
@@ -23,7 +23,7 @@ enum Disk {
   private struct Manner {
     let deliver: String
     let framing: Framing
-    /// Whether the client has the bytes then, as it has them from a peer.
+    /// Whether the client has the bytes afterwards, as with a peer.
     let bringsBytes: Bool
   }
 
@@ -33,7 +33,7 @@ enum Disk {
     Manner(deliver: "inline", framing: .lines, bringsBytes: true),
   ]
 
-  /// `store:"disk"` keeps a picture out of memory, so that each hit is one of the disk tier.
+  /// `store:"disk"` keeps a picture out of memory, so that each hit is a disk hit.
   private static let onDisk = #","store":"disk""#
 
   private static func stay(
@@ -76,9 +76,9 @@ enum Disk {
         ratios: Ratios(rates[0], to: rates[2])))
   }
 
-  // MARK: Pictures that rise into memory
+  // MARK: Pictures that are loaded into memory
 
-  /// How the instance before has ended.
+  /// How the previous instance ended.
   private enum Ending: String, CaseIterable {
     case stop, crash
   }

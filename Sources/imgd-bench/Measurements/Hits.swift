@@ -1,5 +1,5 @@
-/// Requests a second and latency of a hit, against a redis GET of 300 bytes and the floor, which
-/// answers lines of the same length with lines of the same length.
+/// Rate and latency of hits, against a redis GET of 300 bytes and the floor with requests and replies
+/// of the same length.
 enum Hits {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let field = try Field(bench)
@@ -12,7 +12,7 @@ enum Hits {
     }
   }
 
-  /// Everybody who can be asked here, the daemon first and the floor last.
+  /// The available contenders, the daemon first and the floor last.
   private struct Field {
     let contenders: [Contender]
 
@@ -35,13 +35,13 @@ enum Hits {
     }
   }
 
-  /// The results of one shape, and who they are compared to.
+  /// The results of one shape.
   private struct Comparison {
     let shape: Shape
     let names: [String]
     let results: [[LoadResult]]
 
-    func tell(_ report: Report) {
+    func tell(_ report: BenchReport) {
       rate(report, "imgd path", "redis GET", .atLeast(1.2))
       rate(report, "imgd path", "floor", .atLeast(0.7))
       rate(report, "imgd none", "redis GET", .atLeast(1.2))
@@ -61,7 +61,7 @@ enum Hits {
       names.firstIndex(of: name).map { results[$0].map { $0[keyPath: path] } }
     }
 
-    private func rate(_ report: Report, _ own: String, _ peer: String, _ budget: Budget?) {
+    private func rate(_ report: BenchReport, _ own: String, _ peer: String, _ budget: Budget?) {
       guard let ours = figures(own, \.perSecond), let theirs = figures(peer, \.perSecond) else {
         return
       }
@@ -72,7 +72,7 @@ enum Hits {
     }
 
     private func latency(
-      _ report: Report, _ percentile: String, _ own: String, _ peer: String,
+      _ report: BenchReport, _ percentile: String, _ own: String, _ peer: String,
       _ path: KeyPath<LoadResult, Double>
     ) {
       guard let ours = figures(own, path), let theirs = figures(peer, path) else { return }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How often the daemon wakes with nothing to do, against redis, which keeps a clock of its own.
+/// Wake-ups of the idle daemon, against redis, which has a periodic timer.
 enum Idle {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let imgd = bench.start("imgd") { () throws(BenchFailure) in try Imgd(bench) }
@@ -8,9 +8,9 @@ enum Idle {
     let children = [imgd?.child, redis?.child].compactMap { $0 }
     let seconds = bench.scaled(10, quick: 2)
     sleep(1)
-    let before = try children.map { child throws(BenchFailure) in try ProcessFacts(child).sleeps }
+    let before = try children.map { child throws(BenchFailure) in try ProcessMeter(child).sleeps }
     sleep(UInt32(seconds))
-    let after = try children.map { child throws(BenchFailure) in try ProcessFacts(child).sleeps }
+    let after = try children.map { child throws(BenchFailure) in try ProcessMeter(child).sleeps }
     let wakes = zip(after, before).map { Double($0 - $1) / Double(seconds) }
     if imgd != nil, let own = wakes.first {
       bench.report.add(

@@ -1,19 +1,20 @@
-/// One thing that can be measured: a word on the command line, a part of the report.
+/// One measurement: a word on the command line, and a section of the report.
 ///
-/// A new one is a file beside this with a `run` of its own, and a line in `all`.
+/// A new one is a file beside this with a function `run`, and a line in `all`.
 struct Measurement: Sendable {
   let name: String
   private let about: String
   private let body: @Sendable (Bench) throws(BenchFailure) -> Void
 
   static let all = [
-    Measurement(name: "hits", about: "a fetch of what the cache holds", body: Hits.run),
-    Measurement(name: "pictures", about: "a picture into the client's hands", body: Pictures.run),
+    Measurement(name: "hits", about: "a fetch of a cached picture", body: Hits.run),
+    Measurement(
+      name: "pictures", about: "a picture into the client's hands", body: PictureDelivery.run),
     Measurement(name: "disk", about: "a hit of the disk tier", body: Disk.run),
     Measurement(name: "cold", about: "pictures from a loopback nginx, 16 active", body: Cold.run),
     Measurement(name: "store", about: "until such pictures are files", body: Store.run),
     Measurement(name: "crowd", about: "many clients ask one cold URL", body: Crowd.run),
-    Measurement(name: "cost", about: "what a hit costs the server", body: Cost.run),
+    Measurement(name: "cost", about: "the cost of a hit for the server", body: Cost.run),
     Measurement(name: "start", about: "with many pictures on disk", body: Start.run),
     Measurement(name: "trim", about: "the disk tier above its capacity", body: Trim.run),
     Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),

@@ -1,7 +1,7 @@
-/// What the daemon holds when it is idle, and what one picture adds to its payload.
+/// The memory of the idle daemon, and its overhead for each picture.
 ///
-/// Held is what grew: anonymous memory of the process and pages of its memfds, over the bytes of
-/// the pictures. Redis holds the same bytes as values, for comparison.
+/// Counted is the growth of the process's anonymous memory and of the pages of its memfds, relative to
+/// the bytes of the pictures. Redis holds the same bytes as values, for comparison.
 enum Memory {
   private struct Cargo {
     let name: String
@@ -36,7 +36,7 @@ enum Memory {
   private static func idle(_ bench: Bench) throws(BenchFailure) {
     let imgd = try Imgd(bench)
     defer { imgd.child.end() }
-    let resident = Double(try ProcessFacts(imgd.child).residentBytes)
+    let resident = Double(try ProcessMeter(imgd.child).residentBytes)
     bench.report.add(
       Row(
         what: "imgd idle, resident", figure: Figure(resident, "B"), peer: "12 MB",
@@ -45,7 +45,7 @@ enum Memory {
       return
     }
     defer { redis.child.end() }
-    let peer = Double(try ProcessFacts(redis.child).residentBytes)
+    let peer = Double(try ProcessMeter(redis.child).residentBytes)
     bench.report.add(
       Row(
         what: "imgd idle, resident", figure: Figure(resident, "B"), peer: "redis idle",
@@ -72,7 +72,7 @@ enum Memory {
         "Downloads.MaxPerHost=16",
       ])
     defer { imgd.child.end() }
-    let facts = ProcessFacts(imgd.child)
+    let facts = ProcessMeter(imgd.child)
     try imgd.expect(Imgd.fetch(origin.url("\(cargo.bytes).png"), deliver: "none"))
     let before = try facts.anonymousBytes + facts.memfdBytes
     try imgd.fetchAll((0..<cargo.count).map { origin.url("\(cargo.bytes).png?n=\($0)") })
@@ -88,7 +88,7 @@ enum Memory {
   private static func heldByRedis(_ bench: Bench, _ cargo: Cargo) throws(BenchFailure) -> Double {
     let redis = try Redis(bench)
     defer { redis.child.end() }
-    let facts = ProcessFacts(redis.child)
+    let facts = ProcessMeter(redis.child)
     let value = PNGFile.make(bytes: cargo.bytes, seed: 1)
     let before = try facts.anonymousBytes
     for start in stride(from: 0, to: cargo.count, by: 1_000) {

@@ -1,8 +1,8 @@
 /// Hit latency while 50 TLS connects a second run, against the same hits alone.
 ///
-/// Hits come by the clock, so that both processors have air: what is measured is whether a connect
-/// gets in a hit's way, not how a full machine queues. Connects are reloads of one URL from an
-/// origin that closes each connection.
+/// Hits are sent at a fixed rate that both processors can sustain: the figure shows whether a connect
+/// delays a hit, not how an overloaded machine queues. Connects are reloads of one URL from an origin
+/// that closes each connection.
 enum Mixed {
   private static let connectsPerSecond = 50
   private static let hitsPerSecond = 2_000
@@ -44,7 +44,7 @@ enum Mixed {
     return result
   }
 
-  /// The side load outlasts the hits a little at both ends, and is counted at the origin.
+  /// The side load begins before the hits and ends after them; its connects are counted at the origin.
   private static func besideConnects(
     _ bench: Bench, _ imgd: Imgd, _ origin: Nginx, _ seconds: Int
   ) throws(BenchFailure) -> LoadResult {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// From the start of the program to its first answer, and what it does before it knows everything.
+/// The time from the start of the program to its first answer, and hits while the index is loaded.
 ///
-/// The index is one that a daemon has left, made longer by copies of its rows; files are there for
-/// the pictures that are asked for.
+/// The index comes from a daemon and is extended with copies of its rows; only the pictures that are
+/// requested have files.
 enum Start {
   private static let asked = 1_000
 
@@ -42,13 +42,13 @@ enum Start {
     count >= 1_000_000 ? "\(count / 1_000_000)M" : "\(count / 1_000)k"
   }
 
-  /// What two starts tell: one that is left alone until all is loaded, one that is asked at once.
+  /// Two starts: one without requests until the index is loaded, one with requests at once.
   private struct Launch {
     let ready: Double
     let loaded: Double
     let residentWhenReady: Double
     let residentWhenLoaded: Double
-    /// Hits after the first answer, and as many other ones when all is loaded.
+    /// Hits right after the first answer, and as many others when the index is loaded.
     let early: LoadResult
     let late: LoadResult
 
@@ -58,7 +58,7 @@ enum Start {
       let start = now()
       var imgd = try Imgd(bench, settings: Imgd.roomy, cache: cache)
       ready = now() - start
-      let facts = ProcessFacts(imgd.child)
+      let facts = ProcessMeter(imgd.child)
       residentWhenReady = Double(try facts.residentBytes)
       try imgd.awaitLoaded()
       loaded = now() - start
@@ -80,7 +80,7 @@ enum Start {
     let entries: String
     let starts: [Launch]
 
-    func tell(_ report: Report) {
+    func tell(_ report: BenchReport) {
       add(report, "ready", "s", \.ready, "100 ms", 0.1, .atMost(1))
       add(report, "all loaded", "s", \.loaded, "1 s", 1)
       add(report, "resident when ready", "B", \.residentWhenReady, "12 MB", 12e6)
@@ -100,7 +100,7 @@ enum Start {
     }
 
     private func add(
-      _ report: Report, _ what: String, _ unit: String, _ path: KeyPath<Launch, Double>,
+      _ report: BenchReport, _ what: String, _ unit: String, _ path: KeyPath<Launch, Double>,
       _ peer: String, _ least: Double, _ budget: Budget? = nil
     ) {
       let figures = starts.map { $0[keyPath: path] }
@@ -113,7 +113,7 @@ enum Start {
 
   // MARK: The peer
 
-  /// nginx answers at once too, and has a process look through the cache, a minute after its start.
+  /// nginx answers at once too; it loads its cache in another process, a minute after its start.
   private static func peer(
     _ bench: Bench, _ origin: Nginx, _ count: Int
   ) throws(BenchFailure) {

@@ -1,5 +1,4 @@
-/// Wall time until pictures from one origin are in both tiers, files and all, and what of it the
-/// disk tier takes.
+/// Wall time until pictures from one origin are stored in both tiers, and the disk tier's share of it.
 enum Store {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let origin = try Nginx(bench, place: .anywhere)

@@ -1,5 +1,5 @@
-/// What it costs to remove the least recently used pictures, by how many they are, and what a memory
-/// hit feels of it.
+/// The cost of removing the least recently used pictures, by their number, and its effect on memory
+/// hits.
 enum Trim {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let origin = try Nginx(bench, place: .load)
@@ -14,13 +14,13 @@ enum Trim {
     }
   }
 
-  /// What one trim costs.
+  /// The cost of one trim.
   private struct Cost {
-    /// Until the files are gone and the index says so.
+    /// Seconds until the files are gone and the index records it.
     let files: Double
     let hits: LoadResult
 
-    func tell(_ report: Report, _ count: Int, alone: LoadResult, each: Double) {
+    func tell(_ report: BenchReport, _ count: Int, alone: LoadResult, each: Double) {
       report.add(
         Row(
           what: "\(count) pictures", figure: Figure(files, "s"), peer: "as many alone",
@@ -66,7 +66,7 @@ enum Trim {
       try File.write(Array("[Disk]\nCapacity=\(capacity)\n".utf8), to: path)
     }
 
-    /// Hits by the clock, so that a stall hides none.
+    /// Hits at a fixed rate, so that a stall is not hidden.
     func hits(for seconds: Double) throws(BenchFailure) -> LoadResult {
       let load = Load(connections: 16, duration: seconds, interval: 1 / 2_000)
       let result = try load.run(

@@ -1,7 +1,7 @@
-/// One of several ways to the same pictures, by its wall time.
+/// One of several ways to get the same pictures, with its wall time.
 struct Way {
   let name: String
-  /// What the first way's speed against this one's must be.
+  /// The required ratio of the first way's speed to this one's.
   let budget: Budget?
   let run: () throws(BenchFailure) -> Double
 
@@ -13,7 +13,7 @@ struct Way {
     self.run = run
   }
 
-  /// Everybody in turn, then the first against each of the others: how much longer the other takes.
+  /// Runs all ways in turn, and reports how much longer each of the others takes than the first.
   static func compare(_ bench: Bench, _ ways: [Way]) throws(BenchFailure) {
     let times = try bench.rounds(ways) { way throws(BenchFailure) in try way.run() }
     guard let first = ways.first, let ours = times.first else { return }
@@ -27,7 +27,7 @@ struct Way {
 }
 
 extension Way {
-  /// The daemon, which begins with nothing; its start is not counted.
+  /// The daemon with an empty cache; its start is not counted.
   static func imgd(
     _ name: String, _ bench: Bench, settings: [String] = [],
     _ body: @escaping (Imgd) throws(BenchFailure) -> Void
@@ -43,7 +43,7 @@ extension Way {
 
   /// One-shot programs, whose start is counted.
   static func tool(
-    _ tool: Downloader, _ bench: Bench, _ urls: [String], _ budget: Budget? = nil
+    _ tool: DownloadTool, _ bench: Bench, _ urls: [String], _ budget: Budget? = nil
   ) -> Way? {
     guard Child.exists(tool.name) else {
       bench.report.miss(tool.name, "missing")

@@ -1,10 +1,10 @@
 import Glibc
 
-/// An nginx that keeps on disk what it has from an origin, behind a Unix socket.
+/// An nginx as a caching proxy on a Unix socket.
 struct CachingNginx {
   let child: Child
   let socket: String
-  /// Where it keeps pictures: another instance finds them there when this one has ended.
+  /// The cache directory, which a later instance can use.
   let cache: String
   private let log: String
 
@@ -25,7 +25,7 @@ struct CachingNginx {
     try child.awaitReady("nginx's cache") { [socket] in isListening(socket) }
   }
 
-  /// The pictures of some URLs of the origin, in turn.
+  /// Requests for some URLs of the origin, in turn.
   func hits(_ urls: [String]) -> Contender {
     Contender(
       name: "nginx cache", socket: socket,
@@ -34,7 +34,7 @@ struct CachingNginx {
       }, framing: .pages)
   }
 
-  /// Whether the process that looks through the cache after a start has come to its end.
+  /// Whether the process that loads the cache after a start has finished.
   var isLoaded: Bool { (File.text(log) ?? "").contains("http file cache: ") }
 
   private static func configuration(

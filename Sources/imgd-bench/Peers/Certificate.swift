@@ -1,6 +1,6 @@
-/// A throw-away authority and one certificate of it for 127.0.0.1, by openssl.
+/// A temporary certificate authority and its certificate for 127.0.0.1, made with openssl.
 enum Certificate {
-  /// Makes `server.pem` and `server.key` in a directory; the path of the authority's certificate.
+  /// Makes `server.pem` and `server.key` in a directory; returns the path of the authority's certificate.
   static func make(in home: String) throws(BenchFailure) -> String {
     guard Child.exists("openssl") else { throw .unavailable("openssl is missing") }
     let authority = home + "/authority.pem"

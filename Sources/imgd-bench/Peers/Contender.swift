@@ -1,8 +1,8 @@
-/// A server that is asked for the same thing as the others, in its own language.
+/// A server that gets equivalent requests as the others, in its own protocol.
 struct Contender {
   let name: String
   let socket: String
-  /// One that is sent again and again, or many of the same length, which are sent in turn.
+  /// One request that is repeated, or many of the same length, sent in turn.
   let requests: [[UInt8]]
   let framing: Framing
 
@@ -21,7 +21,7 @@ struct Contender {
     try run(Load(duration: seconds), shape)
   }
 
-  /// Every request once, but for a rest that makes no full round of all connections.
+  /// Every request once, except a rest that is too small for all connections.
   func askOnce(_ shape: Shape) throws(BenchFailure) -> LoadResult {
     try run(Load(batches: requests.count / shape.depth / shape.connections), shape)
   }
@@ -44,7 +44,7 @@ struct Contender {
     return result
   }
 
-  /// A round of each in turn, as often as there are rounds; the results of one stand together.
+  /// Runs each in turn for all rounds; returns the results grouped by contender.
   static func compare(
     _ contenders: [Contender], _ shape: Shape, rounds: Int, seconds: Double
   ) throws(BenchFailure) -> [[LoadResult]] {
@@ -60,7 +60,7 @@ struct Contender {
   }
 }
 
-/// How many connections, and how many requests each has on its way.
+/// The number of connections, and of requests in flight on each.
 struct Shape {
   let connections: Int
   let depth: Int

@@ -1,4 +1,4 @@
-/// The C echo that no server gets under: this program's own hidden verb.
+/// A minimal server in C, whose cost is a lower bound for any server: a hidden verb of this program.
 struct Floor {
   let child: Child
   let socket: String

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A private instance of the daemon under measurement.
+/// An instance of the daemon for one measurement.
 struct Imgd {
   let child: Child
   let socket: String
-  /// Where it keeps pictures: another instance finds them there when this one has ended.
+  /// The cache directory, which a later instance can use.
   let cache: String
 
-  /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE. Without a cache of
-  /// another instance it begins with none.
+  /// `settings` are `Section.Key=Value`; `environment` is one NAME=VALUE. Without the cache of another
+  /// instance it begins empty.
   init(
     _ bench: Bench, place: Place = .server, settings: [String] = [], environment: String? = nil,
     cache: String? = nil, configuration: String = "/dev/null"
@@ -26,7 +26,7 @@ struct Imgd {
     try child.awaitReady("imgd") { [socket] in ask(socket, #"{"cmd":"ping"}"#) != nil }
   }
 
-  /// The one-line reply to a command; a refusal is a failure that quotes it.
+  /// The reply to a command; throws on a refusal.
   @discardableResult
   func expect(_ line: String) throws(BenchFailure) -> String {
     guard let reply = ask(socket, line) else { throw .unavailable("imgd did not answer \(line)") }
@@ -54,7 +54,7 @@ struct Imgd {
       framing: framing)
   }
 
-  /// Fetches every URL once, at most 5,000 on their way at a time, delivering nothing.
+  /// Fetches every URL once, at most 5,000 at a time, by default without delivery.
   @discardableResult
   func fetchAll(
     _ urls: [String], deliver: String = "none", more: String = ""
@@ -86,7 +86,7 @@ struct Imgd {
 // MARK: The disk tier
 
 extension Imgd {
-  /// For measurements in which nothing may be removed.
+  /// Settings for measurements in which nothing may be evicted.
   static let roomy = [
     "Memory.Capacity=400M", "Memory.Preferred=300M", "Disk.Capacity=1000G", "Disk.MinFree=0",
     "Downloads.MaxActive=16", "Downloads.MaxPerHost=16",
@@ -101,7 +101,7 @@ extension Imgd {
     while try isLoading { usleep(500) }
   }
 
-  /// Waits until so many pictures are files.
+  /// Waits until so many pictures are stored on disk.
   func awaitStored(_ count: Int) throws(BenchFailure) {
     for _ in 0..<60_000 {
       if try stat("disk", "entries") >= count { return }
@@ -112,7 +112,7 @@ extension Imgd {
 }
 
 extension StringProtocol where SubSequence == Substring {
-  /// What stands behind the first occurrence of a mark.
+  /// The text after the first occurrence of a mark.
   func after(_ mark: String) -> Substring? {
     let bytes = Array(mark.utf8)
     var rest = self[...]

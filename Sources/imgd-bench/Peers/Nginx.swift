@@ -1,11 +1,10 @@
 private import CBench
 import Glibc
 
-/// An nginx with a configuration of its own: the origin of cold fetches, and a peer that sends
-/// pictures over a Unix socket.
+/// An nginx as the origin of cold fetches, and as a peer that sends pictures over a Unix socket.
 ///
-/// `/` serves the directory, `/counted/` too and logs each request, `/slow/` at 16 kB/s; over TLS
-/// every request is counted and gets a connection of its own.
+/// `/` serves the directory, `/counted/` also logs each request, `/slow/` sends 16 kB/s; over TLS every
+/// request is counted and gets its own connection.
 struct Nginx {
   let child: Child
   let socket: String
@@ -47,7 +46,7 @@ struct Nginx {
     try File.write(picture, to: "\(directory)/\(name)")
   }
 
-  /// Adds so many pictures, each another; their URLs have the same length.
+  /// Adds different pictures; their URLs have the same length.
   func addPictures(_ count: Int, bytes: Int) throws(BenchFailure) -> [String] {
     var urls: [String] = []
     for index in 0..<count {

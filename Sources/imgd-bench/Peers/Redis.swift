@@ -1,4 +1,4 @@
-/// A redis-server that keeps nothing and listens on a Unix socket only.
+/// A redis-server without persistence that listens only on a Unix socket.
 struct Redis {
   static let program = "redis-server"
   let child: Child

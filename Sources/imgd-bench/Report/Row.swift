@@ -1,4 +1,4 @@
-/// One line of the report: a figure, and what it is worth beside a peer's.
+/// One line of the report: a figure, and its ratio to a peer's.
 struct Row {
   let what: String
   let figure: Figure
@@ -12,7 +12,7 @@ struct Row {
   }
 }
 
-/// What a ratio must be.
+/// The required range of a ratio.
 enum Budget {
   case atLeast(Double)
   case atMost(Double)
@@ -42,7 +42,7 @@ struct Figure {
     self.unit = unit
   }
 
-  /// In three digits, with k and M, or m and µ, for the size.
+  /// Three digits, with k and M, or m and µ.
   var text: String {
     for (step, name) in [(1e6, "M"), (1e3, "k")] where value >= step {
       return "\(decimal(value / step)) \(name)\(unit)"
@@ -63,7 +63,7 @@ struct Ratios {
     sorted = ratios.sorted()
   }
 
-  /// Each round's own against the same round's peer.
+  /// Each round's own figure against the peer's of the same round.
   init(_ own: [Double], to peer: [Double]) {
     self.init(zip(own, peer).map { $0 / $1 })
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-/// What the disk tier's own tests do not reach: the way without `openat2`, and names in a directory.
+/// Cases that the disk tier's tests do not cover: opening without `openat2`, and names in a directory.
 @Suite final class DirectoryTests {
   private let root: String
   private let directory: Directory
@@ -16,7 +16,7 @@ import Testing
 
   deinit { ImgdTestSupport.TemporaryDirectory.remove(root) }
 
-  /// The first bytes of a file that is opened in each of the two ways, or the error.
+  /// The first bytes of a file opened with and without `openat2`, or the error.
   private func front(_ below: String) -> [Result<[UInt8], Code>] {
     let opened = result { try directory.open(below, for: .reading).front(10) }
     return [opened, result { try directory.openBySteps(below, for: .reading).front(10) }]
@@ -30,7 +30,7 @@ import Testing
 
   private struct Code: Error, Equatable { let number: CInt }
 
-  @Test func opensWhatLiesBelow() throws {
+  @Test func `a directory opens files below it`() throws {
     try directory.make("a", permissions: 0o750)
     try directory.directory("a").make("bc", permissions: 0o750)
     for path in ["f", "a/f", "a/bc/f"] {
@@ -41,7 +41,7 @@ import Testing
     #expect(try directory.openBySteps("a/bc", for: .listing).status("bc").kind == .directory)
   }
 
-  @Test func followsNoLinkEitherWay() throws {
+  @Test func `a directory follows no link, with or without openat2`() throws {
     try directory.make("a", permissions: 0o750)
     try write("text", to: root + "/a/f")
     _ = symlink("a", root + "/b")
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func agreesOnWhatIsWrong() throws {
+  @Test func `a directory fails equally with and without openat2`() throws {
     try write("text", to: root + "/f")
     let long = String(repeating: "x", count: 256)
     #expect(front("missing") == [.failure(Code(number: ENOENT)), .failure(Code(number: ENOENT))])
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func leavesNoDescriptorOnTheWay() async {
+  @Test func `a directory leaves no descriptor open on the way`() async {
     await #expect(processExitsWith: .success) {
       let root = try ImgdTestSupport.TemporaryDirectory.make()
       defer { ImgdTestSupport.TemporaryDirectory.remove(root) }
@@ -87,14 +87,14 @@ import Testing
     }
   }
 
-  @Test func listsEveryName() throws {
+  @Test func `a directory lists every name`() throws {
     #expect(try directory.names() == [])
     let names = (0..<500).map { "file-\($0)" }
     for name in names { try write("", to: root + "/" + name) }
     for _ in 0..<2 { #expect(try Set(directory.names()) == Set(names)) }
   }
 
-  @Test func setsAsideUnderTheFirstFreeName() throws {
+  @Test func `a directory sets a file aside under the first free name`() throws {
     for text in ["one", "two"] {
       try write(text, to: root + "/f")
       try directory.setAside("f")

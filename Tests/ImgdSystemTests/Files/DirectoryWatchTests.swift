@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite("A watch on directories") struct DirectoryWatchTests {
+@Suite struct DirectoryWatchTests {
   let directory: String
   let watch: DirectoryWatch
 
@@ -16,7 +16,8 @@ import Testing
 
   private func names(_ events: [DirectoryWatch.Event]) -> [String?] { events.map(\.name) }
 
-  @Test("tells what was removed, moved or changed, and nothing else") func changes() throws {
+  @Test func `a directory watch reports files removed, moved or changed, and nothing else`() throws
+  {
     defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
     let number = try watch.add(directory)
     #expect(watch.events().isEmpty)
@@ -38,7 +39,7 @@ import Testing
     #expect(watch.events().isEmpty)
   }
 
-  @Test("tells that the directory itself was moved or removed") func itself() throws {
+  @Test func `a directory watch reports that the directory itself was moved or removed`() throws {
     _ = try watch.add(directory)
     let elsewhere = directory + "-moved"
     rename(directory, elsewhere)
@@ -47,11 +48,11 @@ import Testing
     #expect(names(watch.events()).contains(nil))
   }
 
-  @Test("tells that it has lost count") func overflow() throws {
+  @Test func `a directory watch reports lost events`() throws {
     defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
     _ = try watch.add(directory)
     let path = directory + "/file"
-    // Alternately, so that no two events are the same one.
+    // Alternately, because the kernel merges equal events.
     for number in 0..<40_000 { chmod(path, number.isMultiple(of: 2) ? 0o600 : 0o640) }
     try write("other", to: directory + "/other")
     for number in 0..<40_000 {
@@ -60,7 +61,7 @@ import Testing
     #expect(watch.events().contains { $0.directory == nil })
   }
 
-  @Test("follows no link, and needs a directory") func onlyDirectories() throws {
+  @Test func `a directory watch follows no link, and needs a directory`() throws {
     defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
     symlink(directory, directory + "/link")
     #expect(throws: SystemFailure.self) { try watch.add(directory + "/link") }

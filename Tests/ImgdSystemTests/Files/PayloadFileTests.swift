@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, Payload.heapLimit, Payload.heapLimit + 1, 3 << 20])
-  func goesToAFileAndComesBack(count: Int) throws {
+  func `a payload is written to a file and read back`(count: Int) throws {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
     for payload in [Payload(bytes), try Payload(bytes).shareable()] {
       let file = file()
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatRefusesIsAFailure() throws {
+  @Test func `a file that cannot be written is a failure`() throws {
     let payload = Payload([UInt8](repeating: 1, count: 20_000))
     let full = FileDescriptor(owning: open("/dev/full", O_WRONLY | O_CLOEXEC))
     let failure = #expect(throws: SystemFailure.self) { try payload.copy(to: full) }
@@ -44,7 +44,7 @@ import Testing
     #expect(throws: SystemFailure.self) { _ = try Payload.read(writeOnly, count: 5) }
   }
 
-  @Test func isReadToTheHeapWhenThereAreNoDescriptors() async {
+  @Test func `a payload is read to the heap when there are no descriptors`() async {
     await #expect(processExitsWith: .success) {
       let bytes = [UInt8](repeating: 7, count: 50_000)
       let root = try ImgdTestSupport.TemporaryDirectory.make()

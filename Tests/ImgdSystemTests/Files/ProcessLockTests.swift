@@ -4,8 +4,8 @@ import Testing
 
 @testable import ImgdSystem
 
-/// Locks, when somebody else has a copy of their descriptor: a program does for a moment, while it is
-/// being started.
+/// Locks whose descriptor another process has a copy of, as a program has for a moment while it is
+/// started.
 @Suite final class ProcessLockTests {
   private let root: String
 
@@ -15,7 +15,7 @@ import Testing
 
   deinit { ImgdTestSupport.TemporaryDirectory.remove(root) }
 
-  /// A copy of the descriptor by which this process has a file open; the caller closes it.
+  /// A copy of this process's descriptor of a file; the caller closes it.
   private func copy(of name: String) throws -> CInt {
     var wanted = stat()
     #expect(lstat(root + "/" + name, &wanted) == 0)
@@ -39,14 +39,14 @@ import Testing
     }
   }
 
-  /// Holds the lock for no longer than this takes.
+  /// Takes the lock and releases it at once.
   private func holdAndCopy(in directory: borrowing Directory) throws -> CInt {
     switch try ProcessLock.take("lock", in: directory) {
     case .held(let lock):
       let number = try copy(of: "lock")
       _ = consume lock
       return number
-    default: throw TestFailure("nobody else has the lock")
+    default: throw TestFailure("the lock is not taken")
     }
   }
 

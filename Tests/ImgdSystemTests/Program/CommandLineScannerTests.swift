@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func valuesComeInTheNextArgumentOrBehindAnEqualsSign() throws {
+  @Test func `values are in the next argument or after an equals sign`() throws {
     let expected: [CommandLineScanner.Item] = [.option("output", value: "a=b")]
     #expect(try scan(["--output", "a=b"]) == expected)
     #expect(try scan(["--output=a=b"]) == expected)
@@ -37,7 +37,7 @@ import Testing
     #expect(try scan(["--output", "--quiet"]) == [.option("output", value: "--quiet")])
   }
 
-  @Test func lettersMayBeBundled() throws {
+  @Test func `letters may be bundled`() throws {
     #expect(
       try scan(["-qo", "x", "-qqoy"]) == [
         .option("quiet", value: nil), .option("output", value: "x"),
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test func operandsStandAnywhere() throws {
+  @Test func `operands may be anywhere`() throws {
     #expect(
       try scan(["a", "-q", "-", "--", "-q", "--", "b"]) == [
         .operand("a"), .option("quiet", value: nil), .operand("-"), .operand("-q"),
@@ -55,13 +55,13 @@ import Testing
     #expect(try scan([]) == [])
   }
 
-  @Test func aUniqueBeginningIsEnough() throws {
+  @Test func `a unique beginning suffices`() throws {
     #expect(try scan(["--qui"]) == [.option("quiet", value: nil)])
     #expect(try scan(["--sof", "--soc", "x"]).count == 2)
     #expect(complaint(["--so"]) == "--so could mean --socket or --soft")
   }
 
-  @Test func theRestIsLeftToWhoAsksForIt() throws {
+  @Test func `the remaining arguments are available`() throws {
     var scanner = CommandLineScanner(["-q", "fetch", "-x", "--", "y"], options: Self.options)
     _ = try scanner.next()
     #expect(try scanner.next() == .operand("fetch"))
@@ -70,14 +70,14 @@ import Testing
 
   @Test(arguments: [
     (["--outptu", "x"], "unknown option --outptu: did you mean --output?"),
-    (["--nonsense"], "unknown option --nonsense: --help lists what there is"),
-    (["--=x"], "unknown option --: --help lists what there is"),
-    (["-x"], "unknown option -x: --help lists what there is"),
+    (["--nonsense"], "unknown option --nonsense: --help lists the options"),
+    (["--=x"], "unknown option --: --help lists the options"),
+    (["-x"], "unknown option -x: --help lists the options"),
     (["--quiet=yes"], "--quiet takes no value, but 'yes' was given"),
     (["--output"], "--output needs a value"),
     (["-qo"], "-o needs a value"),
   ])
-  func mistakesAreNamed(arguments: [String], sentence: String) {
+  func `mistakes are named`(arguments: [String], sentence: String) {
     #expect(complaint(arguments) == sentence)
   }
 }

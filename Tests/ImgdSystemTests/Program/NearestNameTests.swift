@@ -9,20 +9,20 @@ import Testing
     ("Capcity", "Capacity"), ("capacity", "Capacity"), ("Capactiy", "Capacity"),
     ("Prefered", "Preferred"), ("MaxEntries", "MaxEntry"), ("maxentry", "MaxEntry"),
   ])
-  func slipsAreRecognised(word: String, meant: String) {
+  func `typing mistakes are recognised`(word: String, meant: String) {
     #expect(nearestName(to: word, among: names) == meant)
   }
 
   @Test(arguments: ["", "Colour", "x", "Entry", String(repeating: "Capacity", count: 1000)])
-  func strangersAreNot(word: String) {
+  func `other words are not recognised`(word: String) {
     #expect(nearestName(to: word, among: names) == nil)
   }
 
-  @Test func nothingIsNearWhereThereIsNothing() {
+  @Test func `no name is near in an empty list`() {
     #expect(nearestName(to: "Capacity", among: []) == nil)
   }
 
-  @Test func swappedNeighboursAreOneSlip() {
+  @Test func `swapped neighbours are one mistake`() {
     #expect(nearestName(to: "egt", among: ["set", "get"]) == "get")
   }
 }

@@ -7,7 +7,7 @@ import Testing
     ("0", 0), ("1", 1), ("100", 100), ("1K", 1024), ("64K", 65_536), ("100M", 104_857_600),
     ("1G", 1 << 30), ("2T", 2 << 40), ("007", 7), ("9223372036854775807", Int.max),
   ])
-  func sizesAreBinaryMultiples(text: String, bytes: Int) {
+  func `sizes are binary multiples`(text: String, bytes: Int) {
     #expect(SizeText.bytes(text) == bytes)
   }
 
@@ -15,7 +15,7 @@ import Testing
     "", "K", "M", "lots", "1 K", " 1", "1 ", "-1", "+1", "1.5G", "100m", "100MB", "0x10", "1e3",
     "9223372036854775808", "99999999999999999999", "9223372036854775807K", "8388608T", "1KK", "٣",
   ])
-  func whatIsNoSizeIsRefused(text: String) {
+  func `a text that is no size is refused`(text: String) {
     #expect(SizeText.bytes(text) == nil)
   }
 
@@ -23,7 +23,7 @@ import Testing
     (0, "0"), (1, "1"), (1023, "1023"), (1024, "1K"), (1025, "1025"), (1536, "1536"),
     (3 << 20, "3M"), (1 << 30, "1G"), (5 << 40, "5T"), (Int.max, "9223372036854775807"),
   ])
-  func sizesArePrintedExactly(bytes: Int, text: String) {
+  func `sizes are printed exactly`(bytes: Int, text: String) {
     #expect(SizeText.text(bytes) == text)
     #expect(SizeText.bytes(text) == bytes)
   }
@@ -36,7 +36,7 @@ import Testing
     ("1day 2hours 3minutes 4seconds", .seconds(93_784)), ("1d 30", .seconds(86_430)),
     ("9223372036854775807us", .microseconds(Int.max)),
   ])
-  func durationsAddUpTheirParts(text: String, duration: Duration) {
+  func `durations add up their parts`(text: String, duration: Duration) {
     #expect(DurationText.duration(text) == duration)
   }
 
@@ -45,7 +45,7 @@ import Testing
     "9223372036854775808us", "9223372036854775807s", "9223372036854775807us 1us",
     "99999999999999999999999h",
   ])
-  func whatIsNoDurationIsRefused(text: String) {
+  func `a text that is no duration is refused`(text: String) {
     #expect(DurationText.duration(text) == nil)
   }
 
@@ -54,13 +54,13 @@ import Testing
     (.seconds(90), "1min 30s"),
     (.milliseconds(1500), "1s 500ms"), (.seconds(604_830), "7d 30s"), (.microseconds(7), "7us"),
   ])
-  func durationsArePrintedExactly(duration: Duration, text: String) {
+  func `durations are printed exactly`(duration: Duration, text: String) {
     #expect(DurationText.text(duration) == text)
     #expect(DurationText.duration(text) == duration)
   }
 
   @Test(arguments: ["1h30min 500ms", "123456789012345T", "7d 30s"])
-  func everyBeginningIsReadOrRefused(text: String) {
+  func `every beginning of a duration is read or refused`(text: String) {
     for length in 0...text.utf8.count {
       let beginning = String(decoding: text.utf8.prefix(length), as: UTF8.self)
       if let bytes = SizeText.bytes(beginning) { #expect(bytes >= 0) }

@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// Two connected ends: a stream socket under test, and a bare descriptor in the hand of the test.
+/// A connected pair: a stream socket under test, and a plain descriptor for the test.
 final class SocketPair {
   let near: StreamSocket
   private(set) var far: CInt
@@ -28,7 +28,7 @@ final class SocketPair {
     _ = Glibc.write(far, bytes, bytes.count)
   }
 
-  /// What the far end can read now, at most `limit` bytes.
+  /// The bytes that the far end can read now, at most `limit`.
   func drain(_ limit: Int = 1 << 20) -> [UInt8] {
     var room = [UInt8](repeating: 0, count: limit)
     let count = recv(far, &room, limit, CInt(MSG_DONTWAIT))
@@ -37,7 +37,7 @@ final class SocketPair {
 
   func closeFar() {
     guard far >= 0 else { return }
-    // A process that is just being started may hold a copy, and closing alone would say nothing.
+    // A process that is just being started may have a copy, so closing alone would not end it.
     shutdown(far, CInt(SHUT_RDWR))
     close(far)
     far = -1

@@ -1,11 +1,11 @@
 internal import CTestLinux
 import Glibc
 
-/// Programs that a test starts and ends by their number.
+/// Starts programs and waits for their end.
 package enum ChildProcess {
-  /// Starts a program; its output and errors go to the file, or nowhere. A channel is its input, and
-  /// its output but for errors; the descriptors are its numbers from three on. It gets no others: it
-  /// would keep open what another test wants to see closed.
+  /// Starts a program; its output and errors go to the file `output`. A channel becomes its standard
+  /// input and output; `descriptors` become its descriptors from three on. It inherits no others, which
+  /// it would keep open while another test waits for them to be closed.
   package static func spawn(
     _ path: String, _ arguments: [String], output: String = "/dev/null", channel: CInt? = nil,
     environment: [String]? = nil, descriptors: [CInt] = []
@@ -20,7 +20,7 @@ package enum ChildProcess {
       posix_spawn_file_actions_adddup2(&actions, channel, 0)
       posix_spawn_file_actions_adddup2(&actions, channel, 1)
     }
-    // Copies far above, so that none of them lies where another shall go.
+    // Copies with high numbers, so that none overwrites another.
     let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
     defer { for copy in copies { close(copy) } }
     for (index, copy) in copies.enumerated() {
@@ -41,7 +41,7 @@ package enum ChildProcess {
     return pid
   }
 
-  /// The threads that run tests block signals, and a program would inherit that.
+  /// The test threads block signals, which a program would inherit.
   private static func unblockingSignals() -> posix_spawnattr_t {
     var attributes = posix_spawnattr_t()
     var none = sigset_t()
@@ -52,7 +52,7 @@ package enum ChildProcess {
     return attributes
   }
 
-  /// Starts a program, waits for its end, and answers its exit code and what it wrote.
+  /// Runs a program to its end; returns its exit code and its output.
   package static func run(
     _ path: String, _ arguments: [String], environment: [String]? = nil
   ) throws -> (code: CInt, output: String) {
@@ -87,11 +87,11 @@ package enum ChildProcess {
   }
 }
 
-/// Where this build's programs lie: beside the bundle that runs the tests.
+/// The programs of this build, in the directory of the test bundle.
 package enum BuiltProduct {
   package static func path(of name: String) -> String {
     let program = link("/proc/self/exe")
-    // The runner may be the toolchain's own: then the bundle is among its arguments.
+    // With the toolchain's own runner the bundle is among its arguments.
     let candidates = [program] + CommandLine.arguments
     for candidate in candidates {
       guard let slash = candidate.lastIndex(of: "/") else { continue }

@@ -1,10 +1,10 @@
-// A conversation with a daemon, written as it looks on the wire.
+// A conversation with a daemon, written as on the wire.
 //
-// What follows `> ` is sent as it is, with a newline; requests that stand directly under each other
-// go out in one write. What follows `< ` is what must come, in that order, before the next request
-// is sent: an object must have the keys that are shown, and may have others; an array must have as
-// many elements, each as shown; "…" stands for any value. An event that comes where another line is
-// shown is passed over. Lines that begin with `#` and lines without anything are for the reader.
+// A line after `> ` is sent with a newline; consecutive requests are sent in one write. A line after
+// `< ` is expected, in that order, before the next request is sent: an object must have the keys that
+// are shown, and may have others; an array must have as many elements, each as shown; "…" matches any
+// value. Events are skipped where another line is expected. Lines that begin with `#` and empty lines
+// are comments.
 
 import ImgdWire
 
@@ -34,8 +34,8 @@ package struct Conversation: Sendable {
 }
 
 extension TestClient {
-  /// Holds the conversation; `ORIGIN` in it is the base URL of the test's origin. Answers what was
-  /// heard, line for line as shown.
+  /// Plays the conversation; `ORIGIN` in it is the base URL of the test's origin. Returns the received
+  /// line for each expected one.
   @discardableResult
   package func play(_ text: String, origin: String = "") throws -> [JSONValue] {
     var heard: [JSONValue] = []
@@ -58,7 +58,7 @@ extension TestClient {
     }
   }
 
-  /// Receives lines until one is as shown, passing over events.
+  /// Receives lines until one matches, skipping events.
   private func hear(_ shown: String) throws -> JSONValue {
     guard let wanted = try? JSONValue(parsing: shown) else {
       throw TestFailure("the example is not JSON: \(shown)")
@@ -80,7 +80,7 @@ extension String {
 }
 
 extension JSONValue {
-  /// Where this is not as shown; nil when it is.
+  /// The first difference to the expected value; nil when it matches.
   package func difference(from shown: JSONValue, at place: String = "the line") -> String? {
     switch (self, shown) {
     case (_, .string("…")): return nil

@@ -1,20 +1,20 @@
 import Glibc
 import ImgdWire
 
-/// A daemon of the test's own: the built `imgd` with a socket and a cache in a directory of its own.
+/// A running `imgd` of this build, with socket and cache in a temporary directory.
 ///
-/// It can end and start again: what it had on disk is there.
+/// It can be stopped and started again with the same cache.
 package final class DaemonProcess: @unchecked Sendable {
-  // Unchecked: what changes (`pid`) is touched by the test that owns it alone.
+  // Unchecked: only the test that owns it uses `pid`, the only variable.
   package let directory: String
   package let socket: String
-  /// Where it keeps pictures, if no setting says otherwise.
+  /// The cache directory, unless a setting names another.
   package let cacheDirectory: String
-  /// Zero while none runs.
+  /// Zero while it is not running.
   package private(set) var pid: pid_t = 0
   private let arguments: [String]
 
-  /// Starts it and waits until it answers. A cache directory that is named is the test's to remove.
+  /// Starts it and waits until it answers. The caller removes a cache directory that it passes.
   package init(
     settings: [String] = [], configuration: String? = nil, cacheDirectory: String? = nil
   ) throws {
@@ -24,7 +24,7 @@ package final class DaemonProcess: @unchecked Sendable {
     let file = configuration == nil ? "/dev/null" : directory + "/imgd.conf"
     arguments =
       ["--socket", socket, "--cache-directory", self.cacheDirectory, "--config", file]
-      // What happens to the memory of the machine that runs the tests is not for them to feel.
+      // The memory pressure of the machine must not affect the tests.
       + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] }
     if let configuration { try write(configuration, to: file) }
     try start()
@@ -35,9 +35,9 @@ package final class DaemonProcess: @unchecked Sendable {
     TemporaryDirectory.remove(directory)
   }
 
-  // MARK: Ending and starting again
+  // MARK: Stopping and starting
 
-  /// Starts the daemon that has ended, as it was started before, and waits until it answers.
+  /// Starts the stopped daemon again and waits until it answers.
   package func start() throws {
     precondition(pid == 0, "the daemon runs: end it first")
     pid = try ChildProcess.spawn(
@@ -45,21 +45,21 @@ package final class DaemonProcess: @unchecked Sendable {
     try waitUntilItAnswers()
   }
 
-  /// Ends it in good order; its exit code.
+  /// Stops it with SIGTERM; returns its exit code.
   @discardableResult
   package func stop() -> CInt {
     signal(SIGTERM)
     return waitForEnd()
   }
 
-  /// Ends it as a crash would.
+  /// Stops it with SIGKILL, like a crash.
   package func kill() {
     guard pid > 0 else { return }
     signal(SIGKILL)
     _ = waitForEnd()
   }
 
-  /// Ends it in good order, and starts it again.
+  /// Stops it with SIGTERM and starts it again.
   package func restart() throws {
     let code = stop()
     guard code == 0 else { throw TestFailure("imgd ended with \(code); it says: \(log)") }
@@ -71,18 +71,18 @@ package final class DaemonProcess: @unchecked Sendable {
   }
 
   package func signal(_ number: CInt) {
-    // Zero would be this process and all its kin.
+    // Zero would signal this process and its whole group.
     precondition(pid > 0, "the daemon has ended")
     Glibc.kill(pid, number)
   }
 
-  /// Waits until it has ended by itself; its exit code, or minus the signal.
+  /// Waits until it has ended by itself; returns its exit code, or minus the signal.
   package func waitForEnd() -> CInt {
     defer { pid = 0 }
     return ChildProcess.wait(pid)
   }
 
-  /// What it has written so far.
+  /// Its output so far.
   package var log: String { read(directory + "/log") ?? "" }
 
   /// Replaces the configuration file that it was started with.
@@ -93,12 +93,12 @@ package final class DaemonProcess: @unchecked Sendable {
   private func waitUntilItAnswers() throws {
     for _ in 0..<12_000 {
       if let client = try? TestClient(socket: socket) {
-        // Ready it is before its index is read; what a test counts should not change by itself.
+        // It answers before its index is loaded; a test's counters should not change by themselves.
         let disk = (try? client.ask(#"{"cmd":"stats"}"#))?["disk"]
         if let disk, disk["loading"] == nil { return }
       }
       guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 5)  // the daemon offers nothing to wait on before it listens
+      poll(nil, 0, 5)  // there is nothing to wait for before the daemon listens
     }
     throw TestFailure("imgd does not answer; it says: \(log)")
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A datagram socket of the test's own, in the place of the service manager or of the journal.
+/// A datagram socket that stands in for the service manager or the journal.
 package final class DatagramPeer: @unchecked Sendable {
   // Unchecked: used by one thread at a time.
   package struct Message {
@@ -8,14 +8,14 @@ package final class DatagramPeer: @unchecked Sendable {
     package let descriptors: [CInt]
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
-    /// One assignment a line.
+    /// The lines, one assignment each.
     package var lines: [String] { text.split(separator: "\n").map(String.init) }
   }
 
   package let number: CInt
   private var held: [CInt] = []
 
-  /// Listens at a path, or at a name with an @ before it.
+  /// Listens at a path, or at an abstract name with a leading @.
   package init(_ name: String) throws {
     number = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard UnixName.withAddress(of: name, { bind(number, $0, $1) }) == 0 else {
@@ -28,7 +28,7 @@ package final class DatagramPeer: @unchecked Sendable {
     close(number)
   }
 
-  /// Closes the descriptors that have come.
+  /// Closes the received descriptors.
   package func letGo() {
     for descriptor in held { close(descriptor) }
     held = []
@@ -41,7 +41,7 @@ package final class DatagramPeer: @unchecked Sendable {
     return take()
   }
 
-  /// The next datagram that has a line, whatever comes before it; nil when none comes in time.
+  /// The next datagram with a given line, skipping others; nil when none comes in time.
   package func receive(with line: String) -> Message? {
     while let message = receive() {
       if message.lines.contains(line) { return message }
@@ -49,7 +49,7 @@ package final class DatagramPeer: @unchecked Sendable {
     return nil
   }
 
-  /// What has come and was not received yet.
+  /// The datagrams that have arrived and were not received yet.
   package func drain() -> [Message] {
     var messages: [Message] = []
     while let message = receive(within: 0) { messages.append(message) }
@@ -57,35 +57,17 @@ package final class DatagramPeer: @unchecked Sendable {
   }
 
   private func take() -> Message? {
-    var bytes = [UInt8](repeating: 0, count: 1 << 18)
-    var control = [UInt64](repeating: 0, count: 256)
-    let (count, controlled) = bytes.withUnsafeMutableBytes { room in
-      control.withUnsafeMutableBytes { passengers in
-        var piece = iovec(iov_base: room.baseAddress, iov_len: room.count)
-        return withUnsafeMutablePointer(to: &piece) { pieces in
-          var message = msghdr()
-          message.msg_iov = pieces
-          message.msg_iovlen = 1
-          message.msg_control = passengers.baseAddress
-          message.msg_controllen = passengers.count
-          let count = recvmsg(number, &message, CInt(MSG_CMSG_CLOEXEC))
-          return (count, Int(message.msg_controllen))
-        }
-      }
-    }
-    guard count >= 0 else { return nil }
-    let total = controlled > 16 ? (Int(control[0]) - 16) / 4 : 0
-    let descriptors = control.withUnsafeBytes { passengers in
-      (0..<total).map { passengers.loadUnaligned(fromByteOffset: 16 + 4 * $0, as: CInt.self) }
+    guard let (bytes, descriptors) = receiveMessage(from: number, limit: 1 << 18) else {
+      return nil
     }
     held += descriptors
-    return Message(bytes: Array(bytes.prefix(count)), descriptors: descriptors)
+    return Message(bytes: bytes, descriptors: descriptors)
   }
 }
 
-/// Names of Unix sockets as the kernel takes them.
+/// Names of Unix sockets in the kernel's form.
 package enum UnixName {
-  /// A name with an @ before it is in no file system.
+  /// A name with a leading @ is abstract, not in the file system.
   package static func withAddress(
     of name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
   ) -> CInt {
@@ -93,7 +75,7 @@ package enum UnixName {
     address.sun_family = sa_family_t(AF_UNIX)
     var bytes = Array(name.utf8)
     if bytes.first == UInt8(ascii: "@") { bytes[0] = 0 } else { bytes.append(0) }
-    // A path that fills all the room has no end of its own.
+    // A path of the maximum length has no terminating zero.
     bytes = Array(bytes.prefix(MemoryLayout.size(ofValue: address.sun_path)))
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     return withUnsafePointer(to: &address) { pointer in

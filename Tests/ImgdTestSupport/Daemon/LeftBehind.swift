@@ -1,7 +1,7 @@
 import Glibc
 
-/// What would outlive the tests: what several of them share is never let go by its last user. It is
-/// ended and removed when the process that runs the tests ends.
+/// Programs and directories that several tests share and none of them frees. They are ended and removed
+/// when the test process exits.
 enum LeftBehind {
   private struct Things {
     var programs: Set<pid_t> = []

@@ -1,11 +1,11 @@
 import ImgdWire
 
-/// What a test of the daemon plays on: a daemon of its own, an origin of its own, and a client.
+/// The fixture of a test of the daemon: a daemon, an origin, and a client.
 package final class Stage: DaemonStage, @unchecked Sendable {
-  // Unchecked: what changes (`client`) is touched by the test that owns it alone.
+  // Unchecked: only the test that owns it uses `client`, the only variable.
   package let origin: OriginServer
   package let daemon: DaemonProcess
-  /// The client that speaks when no other is named.
+  /// The default client.
   package private(set) var client: TestClient
 
   package init(_ settings: String..., configuration: String? = nil) throws {
@@ -16,8 +16,7 @@ package final class Stage: DaemonStage, @unchecked Sendable {
 
   deinit { origin.stop() }
 
-  /// Another daemon in the place of the one that runs, or of the one that has ended, and a client
-  /// that speaks to it.
+  /// Restarts the daemon, or starts it if it has ended, and connects a new client.
   package func restart() throws {
     if daemon.pid == 0 { try daemon.start() } else { try daemon.restart() }
     client = try daemon.connect()

@@ -1,7 +1,16 @@
 import Glibc
 
-/// A directory for one test.
-package enum TemporaryDirectory {
+/// A directory for one test, removed with this object.
+package final class TemporaryDirectory: Sendable {
+  package let path: String
+
+  package init() {
+    do { path = try Self.make() } catch { preconditionFailure("\(error)") }
+  }
+
+  deinit { Self.remove(path) }
+
+  /// Makes a directory that the caller removes.
   package static func make() throws -> String {
     var template = Array("/tmp/imgd-test-XXXXXX".utf8CString)
     guard let path = mkdtemp(&template) else { throw TestFailure("mkdtemp: errno \(errno)") }
@@ -20,7 +29,7 @@ package enum TemporaryDirectory {
     LeftBehind.forget(path)
   }
 
-  /// What lies in a directory, in no order; nothing when it cannot be read.
+  /// The names in a directory, in no order; none when it cannot be read.
   package static func names(in path: String) -> [String] {
     guard let directory = opendir(path) else { return [] }
     defer { closedir(directory) }

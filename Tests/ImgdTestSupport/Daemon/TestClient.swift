@@ -2,7 +2,7 @@ import Glibc
 import ImgdSystem
 import ImgdWire
 
-/// One connection to a daemon, as a script would hold it: lines out, lines in.
+/// One connection to a daemon, used like a script would: send lines, receive lines.
 package final class TestClient: @unchecked Sendable {
   // Unchecked: used by one test at a time.
   private let socket: ClientSocket
@@ -40,7 +40,7 @@ package final class TestClient: @unchecked Sendable {
     try sendRaw(Array((lines.joined(separator: "\n") + "\n").utf8))
   }
 
-  /// Sends bytes as they are; what the daemon answers meanwhile is kept.
+  /// Sends bytes as they are; answers that arrive meanwhile are kept.
   package func sendRaw(_ bytes: [UInt8]) throws {
     var outbox = Outbox()
     outbox.bytes = bytes
@@ -48,7 +48,7 @@ package final class TestClient: @unchecked Sendable {
       guard socket.send(&outbox) else { throw TestFailure("the daemon closed the connection") }
       guard outbox.unsent > 0 else { return }
       guard try wait(forRoom: true, until: .current + patience) else {
-        throw TestFailure("the daemon takes nothing")
+        throw TestFailure("the daemon reads nothing")
       }
       _ = try take()
     }
@@ -69,7 +69,7 @@ package final class TestClient: @unchecked Sendable {
     return value
   }
 
-  /// As many lines as wanted.
+  /// The next `count` lines, as JSON.
   package func receive(_ count: Int) throws -> [JSONValue] {
     try (0..<count).map { _ in try receive() }
   }
@@ -77,7 +77,7 @@ package final class TestClient: @unchecked Sendable {
   /// The next line's bytes, without its newline and the white space before it.
   package func receiveLine() throws -> [UInt8] {
     var start = 0
-    // White space that keeps coming must not keep a test waiting.
+    // An endless stream of white space must not hold up a test.
     let deadline = Instant.current + patience
     while true {
       if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -92,7 +92,7 @@ package final class TestClient: @unchecked Sendable {
     }
   }
 
-  /// The bytes that are here or come next, white space and all; empty at the end.
+  /// The next bytes, including white space; empty at the end.
   package func receiveRaw() throws -> [UInt8] {
     if buffer.isEmpty { _ = try readMore() }
     defer { buffer = [] }
@@ -106,12 +106,12 @@ package final class TestClient: @unchecked Sendable {
     return !buffer.contains(UInt8(ascii: "\n"))
   }
 
-  /// A descriptor that came with a line, oldest first.
+  /// The oldest received descriptor.
   package func takeDescriptor() -> CInt? {
     received.isEmpty ? nil : received.removeFirst()
   }
 
-  /// Says "no more requests".
+  /// Closes the sending side.
   package func halfClose() {
     socket.endSending()
   }
@@ -138,7 +138,7 @@ package final class TestClient: @unchecked Sendable {
     return try socket.wait(forRoom: forRoom, until: turn == nil ? deadline : .current)
   }
 
-  /// What has arrived; false at the end, nil when nothing is there.
+  /// Reads once: true for bytes, false at the end, nil when there is nothing.
   private func take() throws -> Bool? {
     switch try socket.receive() {
     case .bytes(let bytes, let descriptor):

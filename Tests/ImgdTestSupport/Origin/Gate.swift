@@ -1,4 +1,4 @@
-/// A place in an answer at which the origin waits until the test lets it go on.
+/// A point in an answer at which the origin waits until the test opens the gate.
 package final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -10,7 +10,7 @@ package final class Gate: Sendable {
 
   package init() {}
 
-  /// Lets through whoever waits, and whoever comes.
+  /// Opens the gate for present and later answers.
   package func open() {
     let waiting = state.with { state in
       defer { state.waiting = [] }
@@ -20,10 +20,10 @@ package final class Gate: Sendable {
     for goOn in waiting { goOn() }
   }
 
-  /// How many have come to the gate.
+  /// How often the gate was reached.
   package var arrivals: Int { state.with { $0.arrivals } }
 
-  /// Waits until the origin stands at the gate for the `count`th time; false when it does not come.
+  /// Waits until the origin reaches the gate for the `count`th time; false if it does not.
   @discardableResult
   package func waitUntilReached(_ count: Int = 1) -> Bool {
     state.wait { $0.arrivals >= count ? true : nil } ?? false

@@ -1,4 +1,4 @@
-/// Packs without packing: stored blocks in a gzip frame, which every decoder takes.
+/// A gzip encoding without compression: stored blocks, which every decoder accepts.
 package enum Gzip {
   package static func stored(_ bytes: [UInt8]) -> [UInt8] {
     var packed: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]
@@ -11,22 +11,30 @@ package enum Gzip {
       packed += number(~UInt32(block.count), bytes: 2)
       packed += block
     } while !rest.isEmpty
-    return packed + number(checksum(bytes), bytes: 4) + number(UInt32(bytes.count), bytes: 4)
+    return packed + number(Checksum.crc32(bytes), bytes: 4) + number(UInt32(bytes.count), bytes: 4)
   }
 
   private static func number(_ value: UInt32, bytes: Int) -> [UInt8] {
     (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
   }
+}
 
-  private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(0xffff_ffff as UInt32) { sum, byte in
-      table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] ^ sum >> 8
+/// The checksums of zlib, for PNG and gzip.
+enum Checksum {
+  static func adler32(_ bytes: [UInt8]) -> UInt32 {
+    var sums: (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      sums.0 = (sums.0 + UInt32(byte)) % 65_521
+      sums.1 = (sums.1 + sums.0) % 65_521
     }
+    return sums.1 << 16 | sums.0
   }
 
-  private static let table: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in
-      value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1
-    }
+  static func crc32(_ bytes: [UInt8]) -> UInt32 {
+    ~bytes.reduce(~0) { $0 >> 8 ^ crcTable[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
+  }
+
+  private static let crcTable: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
   }
 }

@@ -1,15 +1,15 @@
-/// What an origin does when it is asked.
+/// The steps by which an origin answers a request.
 package struct OriginAnswer: Sendable {
   package enum Step: Sendable {
     case send([UInt8])
     case wait(Gate)
-    /// Sends the bytes again and again, until nobody listens.
+    /// Sends the bytes again and again until the client closes.
     case repeating([UInt8])
-    /// Closes the connection in good order.
+    /// Closes the connection normally.
     case close
-    /// Breaks the connection off, so that the client sees a reset.
+    /// Resets the connection.
     case reset
-    /// Says nothing until the client goes.
+    /// Sends nothing until the client closes.
     case silence
     /// Fails as a transfer does; for origins without a connection.
     case fail(any Error)
@@ -26,7 +26,7 @@ package struct OriginAnswer: Sendable {
   }
 }
 
-// MARK: In good order
+// MARK: Correct answers
 
 extension OriginAnswer {
   package static func picture(
@@ -53,7 +53,7 @@ extension OriginAnswer {
     body(bytes, status: status, headers: [("Location", location)])
   }
 
-  /// 304 to who has this tag already, else the body.
+  /// 304 for a request with this tag, else the body.
   package static func conditional(
     _ bytes: [UInt8], tag: String, headers: [(String, String)] = []
   ) -> OriginAnswer {
@@ -67,8 +67,8 @@ extension OriginAnswer {
     }
   }
 
-  /// Knows ranges: the rest to who has the first bytes of what has this tag, else everything. With
-  /// `most` it closes after so many bytes of the body.
+  /// Supports ranges: the requested range if `If-Range` has this tag, else the whole body. With `most`
+  /// it closes after so many bytes of the body.
   package static func ranged(
     _ bytes: [UInt8], tag: String, most: Int = .max, headers: [(String, String)] = []
   ) -> OriginAnswer {
@@ -103,33 +103,33 @@ extension OriginAnswer {
     return OriginAnswer(.send(start + chunks.flatMap(chunk) + Array("0\r\n\r\n".utf8)))
   }
 
-  /// A body without a length, which ends where the connection ends.
+  /// A body without a length, which ends with the connection.
   package static func untilClosed(
     _ bytes: [UInt8], headers: [(String, String)] = []
   ) -> OriginAnswer {
     OriginAnswer(.send(head(200, headers, length: nil) + bytes), .close)
   }
 
-  /// Packed, and labelled as such.
+  /// A gzip body, labelled as such.
   package static func gzip(_ bytes: [UInt8], headers: [(String, String)] = []) -> OriginAnswer {
     body(Gzip.stored(bytes), headers: [("Content-Encoding", "gzip")] + headers)
   }
 
-  /// Packed, without a length.
+  /// A chunked gzip body.
   package static func chunkedGzip(_ bytes: [UInt8]) -> OriginAnswer {
     chunked([Gzip.stored(bytes)], headers: [("Content-Encoding", "gzip")])
   }
 }
 
-// MARK: Slowly
+// MARK: Slow answers
 
 extension OriginAnswer {
-  /// Waits at the gate before it says anything.
+  /// Waits at the gate before the answer.
   package static func held(at gate: Gate, then answer: OriginAnswer) -> OriginAnswer {
     OriginAnswer { request in [.wait(gate)] + answer.steps(request) }
   }
 
-  /// Sends the head and the first bytes of the body, and the rest behind the gate.
+  /// Sends the head and the first bytes of the body, and the rest after the gate is opened.
   package static func body(
     _ bytes: [UInt8], heldAfter count: Int, at gate: Gate, headers: [(String, String)] = []
   ) -> OriginAnswer {
@@ -138,7 +138,7 @@ extension OriginAnswer {
       .send(Array(bytes.dropFirst(count))))
   }
 
-  /// Takes the request and never answers.
+  /// Reads the request and never answers.
   package static var silence: OriginAnswer { OriginAnswer(.silence) }
 
   /// Sends the head and the first bytes of the body, and then nothing, without closing.
@@ -149,7 +149,7 @@ extension OriginAnswer {
   }
 }
 
-// MARK: In disorder
+// MARK: Faulty answers
 
 extension OriginAnswer {
   /// Closes in the middle of the body.
@@ -170,7 +170,7 @@ extension OriginAnswer {
       .send(head(status, [], length: length)), .repeating([UInt8](repeating: 0x2e, count: 65_536)))
   }
 
-  /// Redirects, and goes on talking.
+  /// Redirects, with an endless body.
   package static func endlessRedirect(to location: String) -> OriginAnswer {
     OriginAnswer(
       .send(head(302, [("Location", location)], length: nil)),
@@ -185,15 +185,15 @@ extension OriginAnswer {
     return OriginAnswer(.send(start + chunks.flatMap(chunk)), .close)
   }
 
-  /// Sends the body as it is and calls it encoded.
+  /// Sends the body unencoded, but labelled as encoded.
   package static func labelled(_ bytes: [UInt8], as coding: String) -> OriginAnswer {
     body(bytes, headers: [("Content-Encoding", coding)])
   }
 
-  /// Closes without a word.
+  /// Closes without an answer.
   package static var closed: OriginAnswer { OriginAnswer(.close) }
 
-  /// Resets the connection without a word.
+  /// Resets the connection without an answer.
   package static var reset: OriginAnswer { OriginAnswer(.reset) }
 
   /// What only a planned transfer can do: fails in a way that the test names.

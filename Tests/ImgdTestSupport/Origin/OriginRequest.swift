@@ -1,11 +1,11 @@
-/// What the origin was asked.
+/// One request to the origin.
 package struct OriginRequest: Sendable {
   package let method: String
   package let path: String
   package let headers: [(name: String, value: String)]
-  /// The head as it came.
+  /// The head as received.
   package let text: String
-  /// Which connection it came on, counted from 1.
+  /// The number of its connection, counted from 1.
   package let connection: Int
 
   package init?(_ text: String, connection: Int) {
@@ -28,7 +28,7 @@ package struct OriginRequest: Sendable {
     headers.first { $0.name == name }?.value
   }
 
-  /// Where the rest begins that is asked for: 600 of `Range: bytes=600-`.
+  /// The start of a requested range: 600 for `Range: bytes=600-`.
   var rangeStart: Int? {
     guard let range = header("range"), range.hasPrefix("bytes="), range.hasSuffix("-") else {
       return nil

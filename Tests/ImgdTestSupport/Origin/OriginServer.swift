@@ -1,15 +1,15 @@
-// An HTTP origin that does what the test wants it to do.
+// An HTTP origin that answers as the test has planned.
 //
-// It listens on a port of the loopback that the system picks, with a thread for each connection and
-// blocking calls, so that what an answer says is what happens, in that order. What is not planned
-// is a 404. A path with several answers gives them in turn, and the last one from then on. Nothing
-// in it waits for time: an answer that has to be slow waits at a `Gate`.
+// It listens on a free loopback port, with a thread for each connection and blocking calls, so that
+// the steps of an answer happen in their order. A path without a plan is a 404. A path with several
+// answers gives them in turn, and the last one from then on. Nothing waits by the clock: a slow answer
+// waits at a `Gate`.
 
 import Glibc
 
 package final class OriginServer: Sendable {
   package let port: Int
-  private let desk: OriginDesk
+  private let connectionTable: OriginConnections
   private let isIPv6: Bool
 
   /// Listens on 127.0.0.1, or on ::1.
@@ -17,63 +17,63 @@ package final class OriginServer: Sendable {
     isIPv6 = ipv6
     let listener = try OriginSocket.listen(ipv6: ipv6)
     port = OriginSocket.port(of: listener)
-    desk = OriginDesk()
-    let desk = self.desk
+    connectionTable = OriginConnections()
+    let connectionTable = self.connectionTable
     detachThread {
-      while let connection = OriginSocket.accept(listener) { desk.serve(connection) }
+      while let connection = OriginSocket.accept(listener) { connectionTable.serve(connection) }
       close(listener)
     }
-    desk.listener.with { $0 = listener }
+    connectionTable.listener.with { $0 = listener }
   }
 
   deinit { stop() }
 
-  /// Ends all connections and hears no more.
+  /// Closes all connections and accepts no more.
   package func stop() {
-    desk.stop()
+    connectionTable.stop()
   }
 
-  /// The whole URL of a path, under the address that is listened on or another name for it.
+  /// The whole URL of a path, with the listening address or another host name.
   package func url(_ path: String, host: String? = nil) -> String {
     "http://\(host ?? (isIPv6 ? "[::1]" : "127.0.0.1")):\(port)\(path)"
   }
 
   // MARK: Plans
 
-  /// What the path answers: each of the answers once, and the last one for ever.
+  /// Sets the answers of a path: each is given once, the last one for ever.
   package func plan(_ path: String, _ answers: OriginAnswer...) {
-    desk.state.with { $0.plans[path] = answers }
+    connectionTable.state.with { $0.plans[path] = answers }
   }
 
-  // MARK: What happened
+  // MARK: Requests and connections
 
-  /// All requests, in the order in which they came.
-  package var requests: [OriginRequest] { desk.state.with { $0.requests } }
+  /// All requests, in order of arrival.
+  package var requests: [OriginRequest] { connectionTable.state.with { $0.requests } }
 
   package func requests(_ path: String) -> [OriginRequest] {
     requests.filter { $0.path == path }
   }
 
-  /// How often a path was asked for.
+  /// The number of requests for a path.
   package func count(_ path: String) -> Int {
-    desk.state.with { $0.counts[path, default: 0] }
+    connectionTable.state.with { $0.counts[path, default: 0] }
   }
 
-  /// How many connections have been made.
-  package var connections: Int { desk.state.with { $0.accepted } }
+  /// The number of connections so far.
+  package var connections: Int { connectionTable.state.with { $0.accepted } }
 
-  /// How many connections are open now.
-  package var openConnections: Int { desk.state.with { $0.open.count } }
+  /// The number of open connections.
+  package var openConnections: Int { connectionTable.state.with { $0.open.count } }
 
-  /// Waits until a path has been asked for so often; false when it is not.
+  /// Waits for the `count`th request for a path; false if it does not come.
   @discardableResult
   package func waitForRequests(_ path: String, _ count: Int = 1) -> Bool {
-    desk.state.wait { $0.counts[path, default: 0] >= count ? true : nil } ?? false
+    connectionTable.state.wait { $0.counts[path, default: 0] >= count ? true : nil } ?? false
   }
 
-  /// Waits until at most so many connections are open; false when they stay.
+  /// Waits until at most `most` connections are open; false if more stay open.
   @discardableResult
   package func waitForOpenConnections(_ most: Int) -> Bool {
-    desk.state.wait { $0.open.count <= most ? true : nil } ?? false
+    connectionTable.state.wait { $0.open.count <= most ? true : nil } ?? false
   }
 }

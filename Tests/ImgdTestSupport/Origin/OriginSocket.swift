@@ -1,6 +1,6 @@
 import Glibc
 
-/// The few socket calls of the origin, all blocking.
+/// The socket calls of the origin, all blocking.
 enum OriginSocket {
   static func listen(ipv6: Bool) throws -> CInt {
     let listener = try bound(ipv6: ipv6)
@@ -10,12 +10,10 @@ enum OriginSocket {
     return listener
   }
 
-  /// A socket with a port of its own, on which nobody listens yet.
-  static func bound(ipv6: Bool = false, isShared: Bool = false) throws -> CInt {
+  /// A socket that is bound to a free port and does not listen yet.
+  static func bound(ipv6: Bool = false) throws -> CInt {
     let number = socket(
       ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var on: CInt = isShared ? 1 : 0
-    setsockopt(number, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<CInt>.size))
     guard (ipv6 ? bindIPv6(number) : bindIPv4(number)) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
@@ -58,7 +56,7 @@ enum OriginSocket {
     }
   }
 
-  /// The port stands at the same place in both kinds of address.
+  /// The port is at the same offset in both kinds of address.
   static func port(of listener: CInt) -> Int {
     var address = sockaddr_in6()
     var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -72,7 +70,7 @@ enum OriginSocket {
   static func accept(_ listener: CInt) -> CInt? {
     var connection = Glibc.accept(listener, nil, nil)
     while connection < 0 {
-      // Whatever else is in the way passes: descriptors, say, of which other tests may have many.
+      // Any other error is temporary: other tests may use many descriptors, for example.
       guard errno != EINVAL, errno != EBADF else { return nil }
       poll(nil, 0, 5)
       connection = Glibc.accept(listener, nil, nil)
@@ -83,7 +81,7 @@ enum OriginSocket {
     return connection
   }
 
-  /// False when nobody listens any more.
+  /// False when the connection is broken.
   static func send(_ bytes: [UInt8], to connection: CInt) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -101,14 +99,14 @@ enum OriginSocket {
     while recv(connection, &byte, 1, 0) > 0 {}
   }
 
-  /// Makes the coming close a reset.
+  /// Makes the following close a reset.
   static func breakOff(_ connection: CInt) {
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(connection, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
   }
 }
 
-/// Starts a thread that nobody waits for.
+/// Starts a detached thread.
 func detachThread(_ body: @escaping @Sendable () -> Void) {
   final class Start: Sendable {
     let body: @Sendable () -> Void
@@ -127,6 +125,6 @@ func detachThread(_ body: @escaping @Sendable () -> Void) {
       Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
       return nil
     }, start)
-  precondition(code == 0, "a test has room for its threads")
+  precondition(code == 0, "a test can start its threads")
   pthread_attr_destroy(&attributes)
 }

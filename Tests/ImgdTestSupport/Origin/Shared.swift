@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value that the threads of a test share, and wait on.
+/// A value that the threads of a test share and wait for.
 package final class Shared<Value>: @unchecked Sendable {
   // Unchecked, because every access holds the lock.
   private var value: Value
@@ -10,7 +10,7 @@ package final class Shared<Value>: @unchecked Sendable {
   package init(_ value: Value) {
     self.value = value
     pthread_mutex_init(mutex, nil)
-    // Not by the wall clock, which may be set while a test waits.
+    // Not the wall clock, which may be set while a test waits.
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -25,7 +25,7 @@ package final class Shared<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Reads or changes the value; whoever waits looks again.
+  /// Reads or changes the value, and wakes the waiting threads.
   @discardableResult
   package func with<R>(_ body: (inout Value) -> R) -> R {
     pthread_mutex_lock(mutex)
@@ -36,9 +36,9 @@ package final class Shared<Value>: @unchecked Sendable {
     return body(&value)
   }
 
-  /// Waits until `take` finds what it wants; nil when that has not come after `seconds`.
+  /// Waits until `take` returns a value; nil after `seconds`.
   ///
-  /// As long as a busy machine may take: what never comes is worth the wait.
+  /// The limit only ends a test that has failed; it allows for a busy machine.
   package func wait<R>(seconds: Int = 60, for take: (inout Value) -> R?) -> R? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)

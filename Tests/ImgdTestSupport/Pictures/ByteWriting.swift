@@ -46,7 +46,7 @@ struct LowBitWriter {
   }
 }
 
-/// Packs bits from the high end of each byte, with the zero that JPEG puts behind each 0xFF.
+/// Packs bits from the high end of each byte, with the zero that JPEG inserts after each 0xFF.
 struct HighBitWriter {
   private var bytes: [UInt8] = []
   private var pending = 0
@@ -60,7 +60,7 @@ struct HighBitWriter {
     }
   }
 
-  /// All bytes, the last one filled with ones.
+  /// All bytes, the last one padded with ones.
   consuming func finish() -> [UInt8] {
     while count > 0 { write(1, bits: 1) }
     return bytes

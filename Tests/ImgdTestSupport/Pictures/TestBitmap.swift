@@ -1,6 +1,6 @@
 extension TestPicture {
-  /// A bitmap of coloured noise with any of the headers, by its length; top-down ones say so with
-  /// a negative height. The padding follows the pixels.
+  /// A bitmap of coloured noise with any of the headers, chosen by its length; a top-down one has a
+  /// negative height. The padding follows the pixels.
   package static func bmp(
     width: Int, height: Int, headerSize: Int = 40, topDown: Bool = false, seed: UInt64 = 0,
     padding: Int = 0

@@ -1,15 +1,15 @@
 extension TestPicture {
-  /// What the properties do to the picture of a HEIF item.
+  /// A property that changes the picture of a HEIF item.
   package enum Property: Sendable, Equatable {
-    /// Quarters against the clock.
+    /// Anticlockwise quarter turns.
     case rotate(Int)
-    /// 0 exchanges top and bottom, 1 left and right.
+    /// 0 flips vertically, 1 horizontally.
     case mirror(Int)
-    /// The sides that are to be cut out of the middle.
+    /// The size of the visible part in the middle.
     case crop(Int, Int)
   }
 
-  /// The structure of an AVIF with one item, and a track where there are frames.
+  /// The structure of an AVIF with one item, and a track if there are frames.
   package static func avif(
     width: Int, height: Int, changes: [Property] = [], frames: Int = 0, brand: String? = nil
   ) -> [UInt8] {
@@ -18,7 +18,7 @@ extension TestPicture {
       width: width, height: height, changes: changes, frames: frames)
   }
 
-  /// The structure of a HEIC with one item, and a track where there are frames.
+  /// The structure of a HEIC with one item, and a track if there are frames.
   package static func heic(
     width: Int, height: Int, changes: [Property] = [], frames: Int = 0, brand: String? = nil
   ) -> [UInt8] {
@@ -78,7 +78,7 @@ extension TestPicture {
     fullBox("infe", version: 2, [0, number, 0, 0] + Array(codec.utf8) + [0])
   }
 
-  /// A track of alpha in front of the one of pictures.
+  /// A track of alpha before the one of pictures.
   private static func movie(frames: Int, width: Int, height: Int) -> [UInt8] {
     box(
       "moov",

@@ -1,8 +1,8 @@
 extension TestPicture {
   /// A grey JPEG of one colour that any decoder shows.
   ///
-  /// The seed chooses the grey and the contents of the padding, which lies in comments between the
-  /// headers and is 0 or at least 4 bytes.
+  /// The seed selects the grey and the content of the padding, which is in comments between the
+  /// headers, 0 or at least 4 bytes.
   package static func jpeg(
     width: Int, height: Int, progressive: Bool = false, orientation: Int? = nil,
     bigEndianExif: Bool = true, seed: UInt64 = 0, padding: Int = 0
@@ -24,7 +24,7 @@ extension TestPicture {
     return jpeg + [0xFF, 0xD9]
   }
 
-  /// A marker with its length in front of what it holds.
+  /// A marker with its length and content.
   package static func jpegSegment(_ marker: UInt8, _ payload: [UInt8]) -> [UInt8] {
     var segment: [UInt8] = [0xFF, marker]
     segment.appendBig16(payload.count + 2)
@@ -39,7 +39,7 @@ extension TestPicture {
     return jpegSegment(marker, frame + [1, 1, 0x11, 0])
   }
 
-  /// As many comments as it takes, none of which leaves a rest too small for another.
+  /// As many comments as necessary, none of which leaves a rest too small for another.
   private static func comments(_ padding: Int, seed: UInt64) -> [UInt8] {
     var noise = Noise(seed: seed)
     var comments: [UInt8] = []
@@ -51,7 +51,7 @@ extension TestPicture {
     return comments
   }
 
-  /// The first block says the grey, every other one that nothing changes.
+  /// The first block sets the grey, every other one changes nothing.
   private static func scan(width: Int, height: Int, progressive: Bool, grey: Int) -> [UInt8] {
     var bits = HighBitWriter()
     let level = grey - 128

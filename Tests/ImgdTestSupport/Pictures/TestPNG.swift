@@ -1,8 +1,8 @@
 extension TestPicture {
   /// A PNG of grey noise that any decoder shows; with frames it is an animated one.
   ///
-  /// The seed chooses the noise and the contents of the padding, which is a private chunk in front
-  /// of the pixels and is 0 or at least 12 bytes.
+  /// The seed selects the noise and the content of the padding, a private chunk before the pixels of 0
+  /// or at least 12 bytes.
   package static func png(
     width: Int, height: Int, orientation: Int? = nil, frames: Int = 1, seed: UInt64 = 0,
     padding: Int = 0
@@ -14,14 +14,14 @@ extension TestPicture {
     if padding > 0 { png += pngChunk("paDd", noise.bytes(padding - 12)) }
     for frame in 0..<frames {
       let pixels = zlib(scanlines(width: width, height: height, &noise))
-      // Control and data chunks of an animation share one count.
+      // Control and data chunks of an animation share one sequence number.
       if frames > 1 { png += frameControl(max(frame * 2 - 1, 0), width: width, height: height) }
       png += frame == 0 ? pngChunk("IDAT", pixels) : pngChunk("fdAT", big32(frame * 2) + pixels)
     }
     return png + pngChunk("IEND", [])
   }
 
-  /// A PNG of so many frames, shown one after another.
+  /// An animated PNG.
   package static func apng(frames: Int, width: Int = 4, height: Int = 3) -> [UInt8] {
     png(width: width, height: height, frames: frames)
   }
@@ -36,20 +36,20 @@ extension TestPicture {
   /// A chunk with length and checksum.
   package static func pngChunk(_ name: String, _ payload: [UInt8]) -> [UInt8] {
     let named = Array(name.utf8) + payload
-    return big32(payload.count) + named + big32(Int(crc32(named)))
+    return big32(payload.count) + named + big32(Int(Checksum.crc32(named)))
   }
 
   private static func animationControl(_ frames: Int) -> [UInt8] {
     pngChunk("acTL", big32(frames) + big32(0))
   }
 
-  /// All of the canvas for a tenth of a second.
+  /// A frame of the whole canvas for a tenth of a second.
   private static func frameControl(_ sequence: Int, width: Int, height: Int) -> [UInt8] {
     let size = big32(sequence) + big32(width) + big32(height) + big32(0) + big32(0)
     return pngChunk("fcTL", size + [0, 1, 0, 10, 0, 0])
   }
 
-  /// Rows, each with a zero in front that says it is not filtered.
+  /// Rows, each with a leading zero for no filter.
   private static func scanlines(width: Int, height: Int, _ noise: inout Noise) -> [UInt8] {
     var rows: [UInt8] = []
     for _ in 0..<height { rows += [0] + noise.bytes(width) }
@@ -66,24 +66,7 @@ extension TestPicture {
       stream.appendLittle16(~block.count)
       stream += block
     }
-    return stream + big32(Int(adler32(bytes)))
-  }
-
-  private static func adler32(_ bytes: [UInt8]) -> UInt32 {
-    var sums: (UInt32, UInt32) = (1, 0)
-    for byte in bytes {
-      sums.0 = (sums.0 + UInt32(byte)) % 65_521
-      sums.1 = (sums.1 + sums.0) % 65_521
-    }
-    return sums.1 << 16 | sums.0
-  }
-
-  private static func crc32(_ bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(~0) { $0 >> 8 ^ crcTable[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
-  }
-
-  private static let crcTable: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
+    return stream + big32(Int(Checksum.adler32(bytes)))
   }
 
   static func big32(_ number: Int) -> [UInt8] {

@@ -1,10 +1,10 @@
-// Pictures made on the spot, so that tests need no files: what they say about themselves is what
-// the test asked for. JPEG, PNG, GIF, BMP, TIFF, ICO and lossless WebP are real pictures that any
-// decoder shows; AVIF, HEIC, JPEG XL, JPEG 2000 and lossy WebP are the structure without pixels.
+// Generated pictures, so that tests need no files and know all properties. JPEG, PNG, GIF, BMP, TIFF,
+// ICO and lossless WebP are real pictures that any decoder shows; AVIF, HEIC, JPEG XL, JPEG 2000 and
+// lossy WebP are only the structure without pixels.
 
-/// Makes pictures of a wanted format, size and number of bytes.
+/// Makes pictures of a given format, size and number of bytes.
 package enum TestPicture {
-  /// A JPEG of exactly so many bytes; another seed gives other bytes.
+  /// A JPEG of exactly `bytes` bytes; another seed gives other content.
   package static func jpeg(bytes: Int, seed: UInt64 = 0) -> [UInt8] {
     let bare = jpeg(width: 16, height: 16, seed: seed).count
     return jpeg(
@@ -27,7 +27,7 @@ package enum TestPicture {
   }
 }
 
-/// Repeatable numbers: the same seed gives the same picture on every machine.
+/// Repeatable noise: the same seed gives the same picture on every machine.
 package struct Noise: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

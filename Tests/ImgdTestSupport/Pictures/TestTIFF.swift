@@ -21,7 +21,7 @@ extension TestPicture {
     return tiff.bytes + noise.bytes(padding)
   }
 
-  /// The small TIFF that carries an orientation in other formats.
+  /// The small TIFF with an orientation that other formats contain.
   package static func exif(orientation: Int, bigEndian: Bool = true) -> [UInt8] {
     var tiff = TIFFWriter(bigEndian: bigEndian, isBig: false)
     tiff.beginDirectory()
@@ -40,7 +40,7 @@ struct TIFFWriter {
   var bytes: [UInt8]
   private let bigEndian: Bool
   private let isBig: Bool
-  /// Where the offset of the next directory is to be written.
+  /// The place for the offset of the next directory.
   private var link: Int
 
   init(bigEndian: Bool, isBig: Bool) {
@@ -54,7 +54,7 @@ struct TIFFWriter {
     append(0, size: isBig ? 8 : 4)
   }
 
-  /// Points the directory before, or the header, to the end of the bytes, which is made even.
+  /// Writes the end of the bytes, made even, as an offset into the previous directory or the header.
   mutating func beginDirectory() {
     if bytes.count % 2 == 1 { bytes.append(0) }
     let place = encoded(bytes.count, size: isBig ? 8 : 4)

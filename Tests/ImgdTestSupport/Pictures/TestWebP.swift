@@ -49,7 +49,7 @@ extension TestPicture {
     return sides
   }
 
-  /// Codes of a single symbol take no bits, so pixels of one colour take none either.
+  /// Codes with a single symbol take no bits, so pixels of one colour take none.
   private static func losslessPixels(width: Int, height: Int, seed: UInt64) -> [UInt8] {
     var bits = LowBitWriter()
     bits.write(0x2F, bits: 8)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Encrypted transfers", .timeLimit(.minutes(5)), .nginxRunning)
+@Suite(.nginxRunning)
 struct EncryptedTests {
   private func bench(_ change: (inout TransferSettings) -> Void = { _ in }) throws -> TransferBench
   {
@@ -16,8 +16,7 @@ struct EncryptedTests {
       })
   }
 
-  @Test("speak HTTP/2 where it is offered")
-  func http2() throws {
+  @Test func `encrypted transfers speak HTTP/2 where it is offered`() throws {
     let nginx = try NginxOrigin.current()
     let result = try bench().fetch(nginx.url(.good, "/a.png"))
     #expect(result.bytes == sample(100_000))
@@ -25,8 +24,7 @@ struct EncryptedTests {
     #expect(result.head.status == 200)
   }
 
-  @Test("use a connection again, for a redirect and for others, also many at once")
-  func keptConnection() throws {
+  @Test func `encrypted transfers reuse a connection, for redirects and for many at once`() throws {
     let nginx = try NginxOrigin.current()
     let bench = try bench()
     let first = try bench.fetch(nginx.url(.good, "/protocol")).text
@@ -40,16 +38,13 @@ struct EncryptedTests {
     }
   }
 
-  @Test("go to the host under each of its names")
-  func names() throws {
+  @Test func `encrypted transfers go to the host under each of its names`() throws {
     let nginx = try NginxOrigin.current()
     #expect(try bench().fetch(nginx.url(.good, "/a.png", host: "localhost")).payload.count > 0)
   }
 
-  @Test(
-    "fail without trust",
-    arguments: [NginxOrigin.Site.otherName, .expired, .selfSigned, .oldProtocol])
-  func trust(site: NginxOrigin.Site) throws {
+  @Test(arguments: [NginxOrigin.Site.otherName, .expired, .selfSigned, .oldProtocol])
+  func `encrypted transfers fail without a trusted certificate`(site: NginxOrigin.Site) throws {
     let nginx = try NginxOrigin.current()
     let failure = try bench { $0.retries = 2 }.failure(nginx.url(site, "/a.png?key=secret"))
     #expect(failure.kind == .tls, "\(failure)")
@@ -58,28 +53,25 @@ struct EncryptedTests {
     #expect(failure.retries == 0)
   }
 
-  @Test("trust nobody but the file of certificates")
-  func otherAuthority() throws {
+  @Test func `encrypted transfers trust only the file of certificates`() throws {
     let nginx = try NginxOrigin.current()
     let system = try TransferBench()
     #expect(try system.failure(nginx.url(.good, "/a.png")).kind == .tls)
     let missing = try bench { $0.caFile = "/nowhere/ca.pem" }
     let failure = try missing.failure(nginx.url(.good, "/a.png"))
     #expect(failure.kind == .tls)
-    // The daemon is at fault here, and not the origin.
+    // The fault is the daemon's, not the origin's.
     #expect(failure.message.contains("cannot read certificates from /nowhere/ca.pem"))
     #expect(!failure.message.contains("127.0.0.1"))
   }
 
-  @Test("are not mistaken for plain ones")
-  func schemes() throws {
+  @Test func `a plain request to an encrypted port fails`() throws {
     let nginx = try NginxOrigin.current()
     let plain = nginx.url(.good, "/a.png").replacing("https://", with: "http://")
     #expect(try bench().failure(plain).status == 400)
   }
 
-  @Test("go on where an earlier one had to stop")
-  func resume() throws {
+  @Test func `encrypted transfers continue a partial body`() throws {
     let nginx = try NginxOrigin.current()
     let bench = try bench()
     let stalling = nginx.url(.good, "/stalling/a.png")
@@ -91,8 +83,7 @@ struct EncryptedTests {
     #expect(result.resumedFrom == failure.received)
   }
 
-  @Test("stop at the limit within HTTP/2 as well, and leave the others alone")
-  func limit() throws {
+  @Test func `encrypted transfers over one connection stop at their own limits`() throws {
     let nginx = try NginxOrigin.current()
     let bench = try bench()
     let serials = (0..<8).map { index in

@@ -1,16 +1,18 @@
 import Glibc
 import ImgdTestSupport
 
-/// A real server with TLS and HTTP/2: one process on loopback ports, each with a certificate.
+/// A real server with TLS and HTTP/2: several loopback ports, each with a certificate.
+///
+/// It inherits its listening sockets as nginx does on an upgrade, so clients can connect at once.
 final class NginxOrigin: Sendable {
-  /// What each port is there for.
+  /// The ports, by the kind of certificate.
   enum Site: String, CaseIterable {
     case good, otherName, expired, selfSigned, oldProtocol
   }
 
   let certificates: TestCertificates
   private let directory: String
-  private let ports: [Site: ReservedPort]
+  private let ports: [Site: PassedListener]
   private let pid: pid_t
 
   init(bodies: [String: [UInt8]]) throws {
@@ -22,18 +24,18 @@ final class NginxOrigin: Sendable {
     try certificates.signByItself("selfSigned", for: "IP:127.0.0.1")
     try certificates.sign("oldProtocol", for: "IP:127.0.0.1")
     for (name, bytes) in bodies { try Self.write(bytes, to: "\(directory)/\(name)") }
-    let sites = try Site.allCases.map { ($0, try ReservedPort()) }
+    let sites = try Site.allCases.map { ($0, try PassedListener()) }
     ports = Dictionary(uniqueKeysWithValues: sites)
     try ImgdTestSupport.write(Self.configuration(directory, ports), to: "\(directory)/nginx.conf")
     pid = try ChildProcess.spawn(
       "/usr/sbin/nginx", ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "stderr"],
-      output: "\(directory)/output")
-    try waitUntilItListens()
+      output: "\(directory)/output",
+      environment: ["NGINX=" + sites.indices.map { "\(3 + $0);" }.joined()],
+      descriptors: sites.map { $0.1.number })
   }
 
   deinit {
-    // A polite signal would not arrive: the thread that started it has them blocked, so it has too.
-    kill(pid, SIGKILL)
+    kill(pid, SIGTERM)
     _ = ChildProcess.wait(pid)
     TemporaryDirectory.remove(directory)
   }
@@ -43,12 +45,12 @@ final class NginxOrigin: Sendable {
   }
 
   private static func configuration(
-    _ directory: String, _ ports: [Site: ReservedPort]
+    _ directory: String, _ ports: [Site: PassedListener]
   ) -> String {
     let servers = ports.map { site, port in
       """
       server {
-        listen 127.0.0.1:\(port.port) ssl http2 reuseport;
+        listen 127.0.0.1:\(port.port) ssl http2;
         ssl_certificate \(site).pem;
         ssl_certificate_key \(site).key;
         ssl_protocols \(site == .oldProtocol ? "TLSv1.1" : "TLSv1.2 TLSv1.3");
@@ -61,7 +63,8 @@ final class NginxOrigin: Sendable {
     }
     return """
       daemon off;
-      master_process off;
+      \(getuid() == 0 ? "user root;" : "")
+      worker_processes 1;
       pid \(directory)/nginx.pid;
       events { worker_connections 512; }
       http {
@@ -80,28 +83,5 @@ final class NginxOrigin: Sendable {
     guard let file = fopen(path, "w") else { throw TestFailure("\(path): errno \(errno)") }
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
-  }
-
-  private func waitUntilItListens() throws {
-    for _ in 0..<12_000 {
-      if ports.values.allSatisfy({ Self.listens($0.port) }) { return }
-      guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 5)  // a server offers nothing to wait on before it listens
-    }
-    throw TestFailure("nginx does not listen: \(read("\(directory)/output") ?? "")")
-  }
-
-  private static func listens(_ port: Int) -> Bool {
-    let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-    defer { close(client) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    address.sin_port = UInt16(port).bigEndian
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(client, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
   }
 }

@@ -1,6 +1,6 @@
 import ImgdTestSupport
 
-/// An authority that nobody trusts but who is told to, and certificates that it signs.
+/// A private certificate authority, and certificates that it signs.
 struct TestCertificates {
   let directory: String
 
@@ -23,7 +23,7 @@ struct TestCertificates {
       "-CAcreateserial", "-out", "\(name).pem", "-days", String(days), "-extfile", "\(name).ext")
   }
 
-  /// Makes `name.pem` and `name.key` that nobody has signed.
+  /// Makes a self-signed `name.pem` and `name.key`.
   func signByItself(_ name: String, for host: String) throws {
     try openssl(
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -37,7 +37,7 @@ struct TestCertificates {
       "\(name).key", "-out", "\(name).csr", "-subj", "/CN=\(name)")
   }
 
-  /// Names of files are given without their directory.
+  /// Runs openssl; file names are relative to the directory.
   private func openssl(_ arguments: String...) throws {
     let isFile = { (word: String) in
       [".pem", ".key", ".csr", ".ext"].contains { word.hasSuffix($0) }

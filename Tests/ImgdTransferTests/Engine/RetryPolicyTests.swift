@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Attempts after a failure")
+@Suite
 struct RetryPolicyTests {
   private func transient(_ kind: TransferFailure.Kind = .connect) -> TransferFailure {
     var failure = TransferFailure(kind, "")
@@ -10,8 +10,7 @@ struct RetryPolicyTests {
     return failure
   }
 
-  @Test("wait twice as long each time, up to a bound")
-  func backoff() {
+  @Test func `attempts after a failure wait twice as long each time, up to a bound`() {
     var policy = RetryPolicy(most: 100)
     let pauses = (0..<9).map { _ in
       policy.pause(after: transient(), rest: .seconds(1_000), jitter: 1)
@@ -21,8 +20,7 @@ struct RetryPolicyTests {
     #expect(policy.made == 9)
   }
 
-  @Test("are spread by half")
-  func jitter() throws {
+  @Test func `the pause between attempts varies by half`() throws {
     for _ in 0..<100 {
       var policy = RetryPolicy(most: 1)
       let drawn = policy.pause(after: transient(), rest: .seconds(1))
@@ -31,30 +29,26 @@ struct RetryPolicyTests {
     }
   }
 
-  @Test("end when there have been enough")
-  func enough() {
+  @Test func `attempts after a failure end at their limit`() {
     var policy = RetryPolicy(most: 2)
     let pauses = (0..<3).map { _ in policy.pause(after: transient(), rest: .seconds(9)) != nil }
     #expect(pauses == [true, true, false])
   }
 
-  @Test("do not follow what would fail again")
-  func final() {
+  @Test func `attempts do not follow a permanent failure`() {
     var policy = RetryPolicy(most: 2)
     let pause = policy.pause(after: TransferFailure(.tls, ""), rest: .seconds(9))
     #expect(pause == nil)
   }
 
-  @Test("do not begin after the deadline")
-  func deadline() {
+  @Test func `attempts after a failure do not begin after the deadline`() {
     var policy = RetryPolicy(most: 2)
     let pause = policy.pause(after: transient(), rest: .milliseconds(100), jitter: 1)
     #expect(pause == nil)
     #expect(policy.made == 0)
   }
 
-  @Test("come when the origin says, if that is before the deadline")
-  func retryAfter() {
+  @Test func `attempts follow Retry-After if it ends before the deadline`() {
     var failure = transient(.httpStatus)
     failure.retryAfter = .seconds(3)
     var policy = RetryPolicy(most: 2)
@@ -64,8 +58,7 @@ struct RetryPolicyTests {
     #expect(early == .seconds(3))
   }
 
-  @Test("fetch a broken body anew once")
-  func truncated() {
+  @Test func `attempts after a failure fetch a broken body from its start once`() {
     var policy = RetryPolicy(most: 5)
     let first = policy.pause(after: transient(.truncated), rest: .seconds(9))
     #expect(first != nil)
@@ -73,8 +66,7 @@ struct RetryPolicyTests {
     #expect(second == nil)
   }
 
-  @Test("go on with a broken body as long as more of it comes")
-  func gaining() {
+  @Test func `attempts continue a broken body as long as it grows`() {
     var policy = RetryPolicy(most: 5)
     let pauses = [true, true, false, true, false].map { gained in
       policy.pause(after: transient(.truncated), rest: .seconds(99), gained: gained) != nil

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("The way along redirects")
+@Suite
 struct RouteTests {
   private func order(_ names: String..., credentials: Set<String> = []) -> TransferOrder {
     TransferOrder(
@@ -10,8 +10,7 @@ struct RouteTests {
       credentialNames: credentials, maxBytes: 1, deadline: .seconds(1))
   }
 
-  @Test("keeps credentials from other origins, also when it leads back")
-  func credentials() throws {
+  @Test func `a route keeps credentials from other origins, even when it leads back`() throws {
     let order = order("Authorization", "Cookie", "X-Key", "Referer", credentials: ["x-key"])
     var route = Route(to: try TransferURL("http://a.org/"))
     try route.follow("/b", from: nil, atMost: 9)
@@ -25,17 +24,14 @@ struct RouteTests {
     #expect(route.headers(of: order) == [HeaderField("Referer", "x")])
   }
 
-  @Test(
-    "counts scheme, host and port as the origin",
-    arguments: [("https://a.org/", 0), ("http://a.org:81/", 0), ("http://A.org:80/", 1)])
-  func origin(location: String, headers: Int) throws {
+  @Test(arguments: [("https://a.org/", 0), ("http://a.org:81/", 0), ("http://A.org:80/", 1)])
+  func `a route counts scheme, host and port as the origin`(location: String, headers: Int) throws {
     var route = Route(to: try TransferURL("http://a.org/"))
     try route.follow(location, from: nil, atMost: 9)
     #expect(route.headers(of: order("Cookie")).count == headers)
   }
 
-  @Test("remembers that it has been in public")
-  func publicness() throws {
+  @Test func `a route records that it has passed a public address`() throws {
     var route = Route(to: try TransferURL("http://a.org/"))
     try route.follow("/1", from: IPAddress("10.0.0.1"), atMost: 9)
     #expect(!route.afterPublic)
@@ -45,8 +41,7 @@ struct RouteTests {
     #expect(route.afterPublic)
   }
 
-  @Test("is no longer than allowed, and names the limit")
-  func length() throws {
+  @Test func `a route is no longer than allowed, and names the limit`() throws {
     var route = Route(to: try TransferURL("http://a.org/"))
     try route.follow("/1", from: nil, atMost: 1)
     #expect { try route.follow("/2", from: nil, atMost: 1) } throws: { error in
@@ -55,8 +50,7 @@ struct RouteTests {
     }
   }
 
-  @Test("behind a proxy, looks at addresses that URLs spell out")
-  func proxied() throws {
+  @Test func `a route behind a proxy checks the addresses in URLs`() throws {
     let rule = AddressRule(mode: .deny)
     #expect(throws: TransferFailure.self) {
       try Route(to: try TransferURL("http://127.0.0.1/")).check(rule)

@@ -4,10 +4,9 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("The engine", .timeLimit(.minutes(5)))
+@Suite
 struct TransferEngineTests {
-  @Test("closes the connection of a transfer that is aborted, and says no more about it")
-  func abort() throws {
+  @Test func `the engine closes the connection of an aborted transfer, without an event`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench()
     origin.plan("/a", .stalls(sample(1_000), after: 10))
@@ -20,8 +19,7 @@ struct TransferEngineTests {
     #expect(bench.events(of: serial).allSatisfy { $0.outcome(of: serial) == nil })
   }
 
-  @Test("does not mind calls for transfers that it does not know")
-  func unknown() throws {
+  @Test func `the engine ignores calls for unknown transfers`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench()
     bench.engine.abort(serial: 77)
@@ -30,8 +28,7 @@ struct TransferEngineTests {
     #expect(try bench.fetch(origin.url("/a")).payload.count == 1)
   }
 
-  @Test("ends what is under way when it stops, and can be stopped twice")
-  func stop() throws {
+  @Test func `the engine aborts all transfers when it stops, and can be stopped twice`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench(.with { $0.retries = 9 })
     let gate = Gate()
@@ -47,8 +44,7 @@ struct TransferEngineTests {
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test("takes over new settings for what begins afterwards")
-  func apply() throws {
+  @Test func `the engine applies new settings to later transfers`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench()
     origin.plan("/echo", .echo)
@@ -56,8 +52,7 @@ struct TransferEngineTests {
     #expect(try bench.fetch(origin.url("/echo")).text.contains("other/1"))
   }
 
-  @Test("does many at once, each with its own")
-  func many() throws {
+  @Test func `the engine runs many transfers at once`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench()
     let counts = (1...200).map { $0 * 19 }
@@ -71,8 +66,7 @@ struct TransferEngineTests {
     }
   }
 
-  @Test("survives transfers that are aborted in every state")
-  func abortStorm() throws {
+  @Test func `the engine survives transfers that are aborted in every state`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench(.with { $0.retries = 3 })
     origin.plan("/ok", .body(sample(40_000)))
@@ -88,8 +82,7 @@ struct TransferEngineTests {
     #expect(try bench.fetch(origin.url("/ok")).payload.count == 40_000)
   }
 
-  @Test("puts a body together from what transfers leave that are aborted anywhere")
-  func resumeStorm() throws {
+  @Test func `the engine assembles a body from transfers that are aborted anywhere`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench(.with { $0.retries = 3 })
     let versions = (0..<3).map { version in sample(40_000).map { $0 &+ UInt8(version) } }

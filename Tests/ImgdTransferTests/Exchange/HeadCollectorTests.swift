@@ -2,11 +2,11 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("A response's head")
+@Suite
 struct HeadCollectorTests {
   private func collect(_ text: String) -> HeadCollector {
     var collector = HeadCollector()
-    // As bytes: to Swift the two bytes of a line end are one character.
+    // As bytes, because the two bytes of a line end are one Swift character.
     for line in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast() {
       let bytes = Array(line) + [0x0a]
       _ = collector.take(bytes.span)
@@ -14,8 +14,7 @@ struct HeadCollectorTests {
     return collector
   }
 
-  @Test("joins repeated fields, lowers names and trims values")
-  func fields() {
+  @Test func `a response's head joins repeated fields, lowers names and trims values`() {
     let head = collect(
       """
       HTTP/1.1 200 OK\r
@@ -38,23 +37,19 @@ struct HeadCollectorTests {
     #expect(head.first("vary") == "Accept")
   }
 
-  @Test("begins anew after an interim response, and ignores trailers")
-  func interim() {
+  @Test func `a response's head starts over after an interim response, and ignores trailers`() {
     let head = collect(
       "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/2 404 \r\nA: b\r\n\r\nTrailer: c\r\n\r\n")
     #expect(head.status == 404)
     #expect(head.head(finalURL: nil).headers == [HeaderField("a", "b")])
   }
 
-  @Test("is not complete after an interim response alone")
-  func interimAlone() {
+  @Test func `a response's head is not complete after only an interim response`() {
     #expect(!collect("HTTP/1.1 100 Continue\r\n\r\n").isComplete)
   }
 
-  @Test(
-    "survives nonsense",
-    arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 2", ":", ": x", "a", "\u{0}"])
-  func nonsense(line: String) {
+  @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 2", ":", ": x", "a", "\u{0}"])
+  func `a response's head survives nonsense`(line: String) {
     var head = HeadCollector()
     let bytes = Array((line + "\r\n").utf8)
     let isEnd = head.take(bytes.span)
@@ -62,8 +57,7 @@ struct HeadCollectorTests {
     #expect(head.head(finalURL: nil).headers.isEmpty)
   }
 
-  @Test("survives being cut at every byte")
-  func cut() {
+  @Test func `a response's head survives being cut at every byte`() {
     let text = Array("HTTP/1.1 200 OK\r\nContent-Length: 12\r\nX: y\r\n\r\n".utf8)
     for end in 0...text.count {
       var head = HeadCollector()
@@ -75,8 +69,7 @@ struct HeadCollectorTests {
     }
   }
 
-  @Test("is bounded in fields and in bytes")
-  func bounds() {
+  @Test func `a response's head is bounded in fields and in bytes`() {
     let many = (0..<1_000).map { "F\($0): v\r\n" }.joined()
     #expect(collect("HTTP/1.1 200 OK\r\n\(many)\r\n").head(finalURL: nil).headers.count == 200)
     let long = (0..<20).map { "F\($0): \(String(repeating: "v", count: 10_000))\r\n" }.joined()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("A fetch", .timeLimit(.minutes(5)))
+@Suite
 struct BodyTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -15,8 +15,8 @@ struct BodyTests {
     bench = try TransferBench()
   }
 
-  @Test("brings the body and the head", arguments: [1, 100, 16_384, 16_385, 300_000])
-  func body(count: Int) throws {
+  @Test(arguments: [1, 100, 16_384, 16_385, 300_000])
+  func `a fetch returns the body and the head`(count: Int) throws {
     origin.plan("/a.png", .picture(sample(count), headers: [("ETag", "\"1\"")]))
     let result = try bench.fetch(origin.url("/a.png"))
     #expect(result.bytes == sample(count))
@@ -28,8 +28,7 @@ struct BodyTests {
     #expect(result.bytesReceived == count)
   }
 
-  @Test("puts chunks together, and ignores trailers' place in the head")
-  func chunked() throws {
+  @Test func `a fetch joins chunks, and leaves trailers out of the head`() throws {
     origin.plan("/a", .chunked([sample(10), sample(70_000), sample(1)]))
     let serial = bench.begin(origin.url("/a"))
     guard case .received(let result) = try bench.outcome(of: serial) else {
@@ -42,14 +41,12 @@ struct BodyTests {
     #expect(expected == nil)
   }
 
-  @Test("takes a body that ends with its connection")
-  func untilClosed() throws {
+  @Test func `a fetch accepts a body that ends with its connection`() throws {
     origin.plan("/a", .untilClosed(sample(1_000)))
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
   }
 
-  @Test("reports the head, progress with the final count, and the end, in this order")
-  func events() throws {
+  @Test func `a fetch reports the head, progress with the final count, and the end`() throws {
     let gate = Gate()
     origin.plan("/a", .body(sample(1_000), heldAfter: 400, at: gate))
     let serial = bench.begin(origin.url("/a"))
@@ -63,8 +60,7 @@ struct BodyTests {
     else { throw TransferFailure(.internal, "\(events)") }
   }
 
-  @Test("reports progress at most ten times a second")
-  func progressRate() throws {
+  @Test func `a fetch reports progress at most ten times a second`() throws {
     origin.plan("/a", .body([UInt8](repeating: 1, count: 8 << 20)))
     let clock = ContinuousClock()
     let start = clock.now
@@ -75,8 +71,7 @@ struct BodyTests {
     #expect(reports >= 1 && reports <= tenths + 1)
   }
 
-  @Test("sends the engine's headers, and the order's in their place")
-  func headers() throws {
+  @Test func `a fetch sends the engine's headers, and the order's in their place`() throws {
     origin.plan("/echo", .echo)
     let plain = try bench.fetch(origin.url("/echo")).text.lowercased()
     #expect(plain.contains("user-agent: imgd\r\n"))
@@ -90,30 +85,26 @@ struct BodyTests {
     #expect(text.contains("x-empty:"))
   }
 
-  @Test("never sends a field that would be two")
-  func injection() throws {
+  @Test func `a fetch never sends a field with a line end`() throws {
     origin.plan("/echo", .echo)
     let fields = [HeaderField("X-A", "1\r\nX-B: 2"), HeaderField("X-C\n", "3")]
     let text = try bench.fetch(origin.url("/echo"), headers: fields).text.lowercased()
     #expect(!text.contains("x-a") && !text.contains("x-b") && !text.contains("x-c"))
   }
 
-  @Test("uses a connection again")
-  func keptConnection() throws {
+  @Test func `a fetch reuses a connection`() throws {
     origin.plan("/a", .body(sample(100)))
     for _ in 0..<20 { _ = try bench.fetch(origin.url("/a")) }
     #expect(origin.connections == 1)
   }
 
-  @Test("asks again by itself when a kept connection has died")
-  func deadConnection() throws {
+  @Test func `a fetch is repeated when a kept connection has died`() throws {
     origin.plan("/a", .untilClosed(sample(9), headers: [("Connection", "keep-alive")]))
     for _ in 0..<5 { #expect(try bench.fetch(origin.url("/a")).bytes == sample(9)) }
   }
 
-  /// In a process of its own: others read their environment meanwhile.
-  @Test("ignores the environment's proxies")
-  func environment() async {
+  /// In its own process, because other tests read the environment meanwhile.
+  @Test func `a fetch ignores the environment's proxies`() async {
     await #expect(processExitsWith: .success) {
       setenv("http_proxy", "http://127.0.0.1:1", 1)
       let origin = try OriginServer()
@@ -122,8 +113,7 @@ struct BodyTests {
     }
   }
 
-  @Test("goes through the proxy that is set, whose own address is exempt")
-  func proxy() throws {
+  @Test func `a fetch uses the proxy, whose own address is exempt from the rule`() throws {
     let proxy = try OriginServer()
     proxy.plan("http://example.invalid/a", .body(sample(7)))
     let bench = try TransferBench(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("A fetch that fails", .timeLimit(.minutes(5)))
+@Suite
 struct FailureTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -15,10 +15,8 @@ struct FailureTests {
     bench = try TransferBench()
   }
 
-  @Test(
-    "says that the status is wrong, and brings the head",
-    arguments: [206, 300, 304, 305, 400, 403, 404, 410, 500, 503])
-  func status(status: Int) throws {
+  @Test(arguments: [206, 300, 304, 305, 400, 403, 404, 410, 500, 503])
+  func `a wrong status is reported with the head`(status: Int) throws {
     origin.plan("/a", .status(status, headers: [("X-Why", "so")], body: Array("sorry".utf8)))
     let failure = try bench.failure(origin.url("/a"))
     #expect(failure.kind == .httpStatus)
@@ -26,8 +24,8 @@ struct FailureTests {
     #expect(failure.head?["x-why"] == "so")
   }
 
-  @Test("keeps the connection after a short error, and closes it after a long one")
-  func errorBodies() throws {
+  @Test func `the connection is kept after a short error body, and closed after a long one`() throws
+  {
     origin.plan("/short", .status(404, body: sample(1_000)))
     origin.plan("/endless", .endless(status: 404))
     for _ in 0..<3 { _ = try bench.failure(origin.url("/short")) }
@@ -36,14 +34,13 @@ struct FailureTests {
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test("a redirect without a destination is a wrong status", arguments: [301, 302, 303, 307, 308])
-  func redirectToNowhere(status: Int) throws {
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `a redirect without a location is a wrong status`(status: Int) throws {
     origin.plan("/a", .status(status))
     #expect(try bench.failure(origin.url("/a")).status == status)
   }
 
-  @Test("takes 304 for an answer only when it has asked")
-  func conditional() throws {
+  @Test func `a 304 is a result only for a conditional request`() throws {
     origin.plan("/a", .conditional(sample(50), tag: "\"t\"", headers: [("X-New", "1")]))
     let known = [HeaderField("If-None-Match", "\"t\"")]
     let result = try bench.fetch(origin.url("/a"), headers: known)
@@ -54,16 +51,15 @@ struct FailureTests {
     #expect(try bench.fetch(origin.url("/a"), headers: other).bytes == sample(50))
   }
 
-  @Test("says that there is nothing", arguments: [200, 203, 204, 205])
-  func empty(status: Int) throws {
+  @Test(arguments: [200, 203, 204, 205])
+  func `an empty body is reported`(status: Int) throws {
     origin.plan("/a", .status(status))
     let failure = try bench.failure(origin.url("/a"))
     #expect(failure.kind == .emptyBody)
     #expect(failure.status == status)
   }
 
-  @Test("says how much of the body came")
-  func cut() throws {
+  @Test func `a truncated body is reported with its received bytes`() throws {
     origin.plan("/cut", .cut(sample(1_000), after: 300))
     let failure = try bench.failure(origin.url("/cut"))
     #expect(failure.kind == .truncated)
@@ -75,22 +71,19 @@ struct FailureTests {
     #expect(try bench.failure(origin.url("/longer")).kind == .truncated)
   }
 
-  @Test("takes no more than was announced")
-  func announcedTooLittle() throws {
+  @Test func `a body longer than announced is cut`() throws {
     origin.plan("/a", .misannounced(sample(100), as: 60))
     #expect(try bench.fetch(origin.url("/a")).bytes == Array(sample(100).prefix(60)))
   }
 
-  @Test("says that nobody answers")
-  func connect() throws {
-    let nobody = try DeafPort()
-    let failure = try bench.failure(nobody.url("/a"))
+  @Test func `a refused connection is reported`() throws {
+    let refusing = try DeafPort()
+    let failure = try bench.failure(refusing.url("/a"))
     #expect(failure.kind == .connect)
     #expect(failure.message.contains("127.0.0.1"))
   }
 
-  @Test("says that the origin broke off before it answered")
-  func brokenOff() throws {
+  @Test func `a connection that ends before the answer is reported`() throws {
     origin.plan("/closed", .closed)
     origin.plan("/reset", .reset)
     origin.plan("/half", .raw("HTTP/1.1 200 OK\r\nContent-"))
@@ -100,29 +93,25 @@ struct FailureTests {
     }
   }
 
-  @Test(
-    "says that the origin does not speak HTTP", arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
-  func otherProtocol(text: String) throws {
+  @Test(arguments: ["hello\r\n", "\r\n", "SSH-2.0-x\r\n"])
+  func `an origin that does not speak HTTP is reported`(text: String) throws {
     origin.plan("/a", .raw(text))
     #expect(try bench.failure(origin.url("/a")).kind == .connect)
   }
 
-  @Test("says that a name has no address")
-  func dns() throws {
+  @Test func `a name without an address is reported`() throws {
     let failure = try bench.failure("http://nowhere.invalid/a?key=secret")
     #expect(failure.kind == .dns)
     #expect(failure.message.contains("nowhere.invalid"))
     #expect(!failure.message.contains("secret"))
   }
 
-  @Test("says that the URL is none")
-  func badURL() throws {
+  @Test func `a malformed URL is reported`() throws {
     #expect(try bench.failure("http://").kind == .badURL)
     #expect(try bench.failure("ftp://example.org/a").kind == .blockedScheme)
   }
 
-  @Test("does not trap on hostile heads")
-  func hostileHeads() throws {
+  @Test func `hostile heads do not trap`() throws {
     let heads = [
       "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", "HTTP/1.1 999 X\r\n\r\n",
@@ -139,14 +128,13 @@ struct FailureTests {
   }
 }
 
-@Suite("Limits", .timeLimit(.minutes(5)))
+@Suite
 struct LimitTests {
   let origin: OriginServer
 
   init() throws { origin = try OriginServer() }
 
-  @Test("stop a body that is announced too long, before it comes")
-  func announced() throws {
+  @Test func `limits stop a body that is announced too long, before it is sent`() throws {
     let bench = try TransferBench()
     origin.plan("/a", .endless(length: 5_000))
     let failure = try bench.failure(origin.url("/a"), maxBytes: 4_999)
@@ -157,8 +145,7 @@ struct LimitTests {
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test("stop a body without end")
-  func endless() throws {
+  @Test func `limits stop a body without end`() throws {
     let bench = try TransferBench()
     origin.plan("/a", .endless())
     let failure = try bench.failure(origin.url("/a"), maxBytes: 100_000)
@@ -167,23 +154,22 @@ struct LimitTests {
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test("are the last byte that is taken", arguments: [1, 1_000, 65_536])
-  func exact(count: Int) throws {
+  @Test(arguments: [1, 1_000, 65_536])
+  func `a body of exactly the limit is accepted`(count: Int) throws {
     let bench = try TransferBench()
     origin.plan("/a", .chunked([sample(count)]))
     #expect(try bench.fetch(origin.url("/a"), maxBytes: count).payload.count == count)
     #expect(try bench.failure(origin.url("/a"), maxBytes: count - 1).kind == .tooLarge)
   }
 
-  @Test("can be raised on the way")
-  func adjust() throws {
+  @Test func `limits can be raised during a transfer`() throws {
     let bench = try TransferBench()
     let gate = Gate()
     origin.plan("/a", .held(at: gate, then: .body(sample(5_000))))
     let serial = bench.begin(origin.url("/a"), maxBytes: 10, deadline: .milliseconds(1_500))
     bench.engine.adjust(serial: serial, maxBytes: 5_000, deadline: .seconds(15))
     #expect(gate.waitUntilReached())
-    // Another transfer tells when the first deadline would have passed.
+    // Another transfer shows when the first deadline has passed.
     origin.plan("/clock", .silence)
     let later = try bench.failure(origin.url("/clock"), deadline: .milliseconds(1_600))
     #expect(later.kind == .timeout(.total))
@@ -193,9 +179,8 @@ struct LimitTests {
     }
   }
 
-  @Test("end a connection that does not come about")
-  func connectTimeout() throws {
-    // A listener with a full backlog takes no more connections, and says nothing.
+  @Test func `limits end an attempt to connect`() throws {
+    // A listener with a full backlog accepts no more connections and does not refuse them.
     let full = try FullListener()
     let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
     let failure = try bench.failure("http://127.0.0.1:\(full.port)/a")
@@ -203,8 +188,7 @@ struct LimitTests {
     withExtendedLifetime(full) {}
   }
 
-  @Test("end an origin that says nothing, before the head and in the body")
-  func idleTimeout() throws {
+  @Test func `limits end a silent origin, before the head and in the body`() throws {
     let bench = try TransferBench(.with { $0.idleTimeout = .seconds(2) })
     origin.plan("/silence", .silence)
     origin.plan("/stall", .stalls(sample(1_000), after: 10))
@@ -215,8 +199,7 @@ struct LimitTests {
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test("end everything together, whatever it is doing")
-  func totalTimeout() throws {
+  @Test func `the deadline ends a transfer`() throws {
     let bench = try TransferBench(.with { $0.retries = 9 })
     origin.plan("/silence", .silence)
     let waited = try bench.failure(origin.url("/silence"), deadline: .milliseconds(150))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Redirects", .timeLimit(.minutes(5)))
+@Suite
 struct RedirectTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -14,8 +14,8 @@ struct RedirectTests {
     bench = try TransferBench()
   }
 
-  @Test("are followed, and where they led is told", arguments: [301, 302, 303, 307, 308])
-  func following(status: Int) throws {
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `redirects are followed, and the final URL is reported`(status: Int) throws {
     origin.plan("/a", .redirect(to: "/b", status: status, body: sample(500)))
     origin.plan("/b", .redirect(to: origin.url("/c?x=1"), status: status))
     origin.plan("/c?x=1", .body(sample(9)))
@@ -25,8 +25,7 @@ struct RedirectTests {
     #expect(origin.connections == 1)
   }
 
-  @Test("end at the limit, which is named")
-  func limit() throws {
+  @Test func `redirects end at the limit, which is named`() throws {
     let bench = try TransferBench(.with { $0.maxRedirects = 3 })
     origin.plan("/loop", .redirect(to: "/loop"))
     let failure = try bench.failure(origin.url("/loop"))
@@ -40,23 +39,19 @@ struct RedirectTests {
     #expect(try bench.fetch(origin.url("/1")).payload.count == 1)
   }
 
-  @Test("may have a body without end, which nobody reads")
-  func endlessBody() throws {
+  @Test func `redirects may have an endless body, which is not read`() throws {
     origin.plan("/a", .endlessRedirect(to: "/b"))
     origin.plan("/b", .body(sample(3)))
     #expect(try bench.fetch(origin.url("/a"), maxBytes: 10).bytes == sample(3))
   }
 
-  @Test(
-    "do not lead to other schemes",
-    arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/"])
-  func schemes(location: String) throws {
+  @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/"])
+  func `redirects do not lead to other schemes`(location: String) throws {
     origin.plan("/a", .redirect(to: location))
     #expect(try bench.failure(origin.url("/a")).kind == .blockedScheme)
   }
 
-  @Test("do not carry a user and a password along")
-  func userinfo() throws {
+  @Test func `redirects drop a user and a password`() throws {
     let port = origin.port
     origin.plan("/a", .redirect(to: "http://user:secret@127.0.0.1:\(port)/echo"))
     origin.plan("/echo", .echo)
@@ -65,8 +60,7 @@ struct RedirectTests {
     #expect(result.head.finalURL == origin.url("/echo"))
   }
 
-  @Test("keep credentials within their origin")
-  func credentials() throws {
+  @Test func `redirects keep credentials within their origin`() throws {
     let other = try OriginServer()
     let fields = ["Authorization", "Cookie", "X-Key", "X-Plain"].map { HeaderField($0, "v") }
     origin.plan("/here", .redirect(to: "/echo"))
@@ -85,14 +79,13 @@ struct RedirectTests {
   }
 }
 
-@Suite("Addresses", .timeLimit(.minutes(5)))
+@Suite
 struct AddressTests {
   private func denying(_ ranges: String..., mode: AddressRule.Mode = .direct) -> TransferSettings {
     .with { $0.addressRule = AddressRule(mode: mode, deny: ranges.compactMap(AddressRange.init)) }
   }
 
-  @Test("are refused before anything is sent, whatever they are called")
-  func refused() throws {
+  @Test func `addresses are refused before anything is sent, in every notation`() throws {
     let origin = try OriginServer()
     let bench = try TransferBench(denying(mode: .deny))
     origin.plan("/a", .body(sample(1)))
@@ -104,16 +97,14 @@ struct AddressTests {
     #expect(origin.connections == 0)
   }
 
-  @Test("that are refused are skipped when the host has others")
-  func skipped() throws {
+  @Test func `addresses that are refused are skipped when the host has others`() throws {
     let origin = try OriginServer()
     origin.plan("/a", .body(sample(4)))
     let bench = try TransferBench(denying("::1/128"))
     #expect(try bench.fetch(origin.url("/a", host: "localhost")).bytes == sample(4))
   }
 
-  @Test("are looked at again when a connection is used again")
-  func keptConnection() throws {
+  @Test func `addresses are checked again when a connection is reused`() throws {
     let origin = try OriginServer()
     origin.plan("/a", .body(sample(4)))
     let bench = try TransferBench()
@@ -127,18 +118,16 @@ struct AddressTests {
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(4))
   }
 
-  @Test("of kept connections are known")
-  func knownAddress() throws {
+  @Test func `addresses of kept connections are known`() throws {
     let origin = try OriginServer()
     origin.plan("/a", .body(sample(4)))
     let bench = try TransferBench()
     for _ in 0..<5 { _ = try bench.fetch(origin.url("/a")) }
-    // An address that curl did not tell would be taken for a refused one, and asked for anew.
+    // Without the address of the kept connection the request would be refused and repeated.
     #expect(origin.connections == 1)
   }
 
-  @Test("may be private after a private one")
-  func privateToPrivate() throws {
+  @Test func `addresses may be private after a private one`() throws {
     let one = try OriginServer()
     let other = try OriginServer(ipv6: true)
     one.plan("/a", .redirect(to: other.url("/b")))
@@ -149,10 +138,8 @@ struct AddressTests {
     #expect(try bench.failure(one.url("/a")).kind == .blockedAddress)
   }
 
-  @Test(
-    "that nobody may ask are refused on the way, too",
-    arguments: ["169.254.169.254", "0.0.0.0", "[fe80::1]", "[::]"])
-  func never(host: String) throws {
+  @Test(arguments: ["169.254.169.254", "0.0.0.0", "[fe80::1]", "[::]"])
+  func `forbidden addresses are refused after a redirect, too`(host: String) throws {
     let origin = try OriginServer()
     origin.plan("/a", .redirect(to: "http://\(host)/latest/meta-data"))
     let bench = try TransferBench(denying(mode: .allow))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("What has come of a body", .timeLimit(.minutes(5)))
+@Suite
 struct ResumeLaterTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -14,8 +14,7 @@ struct ResumeLaterTests {
     bench = try TransferBench()
   }
 
-  @Test("is there for the next transfer, once")
-  func failed() throws {
+  @Test func `a partial body is continued by the next transfer, once`() throws {
     origin.plan("/a", .broken, .whole)
     #expect(try bench.failure(origin.url("/a")).kind == .truncated)
     let serial = bench.begin(origin.url("/a"))
@@ -29,9 +28,8 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
   }
 
-  @Test("survives an abort")
-  func aborted() throws {
-    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
+  @Test func `a partial body survives an abort`() throws {
+    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: BrokenBody.headers), .whole)
     let serial = bench.begin(origin.url("/a"))
     try bench.waitForHead(of: serial)
     bench.engine.abort(serial: serial)
@@ -40,8 +38,7 @@ struct ResumeLaterTests {
     #expect(result.resumedFrom == 600)
   }
 
-  @Test("survives an abort before the origin has answered")
-  func abortedEarly() throws {
+  @Test func `a partial body survives an abort before the origin has answered`() throws {
     origin.plan("/a", .broken, .silence, .whole)
     _ = try bench.failure(origin.url("/a"))
     let serial = bench.begin(origin.url("/a"))
@@ -50,24 +47,21 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
   }
 
-  @Test("survives the end of the time")
-  func timeout() throws {
-    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: Broken.headers), .whole)
+  @Test func `a partial body survives the deadline`() throws {
+    origin.plan("/a", .stalls(sample(1_000), after: 600, headers: BrokenBody.headers), .whole)
     let failure = try bench.failure(origin.url("/a"), deadline: .seconds(3))
     #expect(failure.kind == .timeout(.total))
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 600)
   }
 
-  @Test("adds up over transfers")
-  func addsUp() throws {
-    origin.plan("/a", .ranged(sample(1_000), tag: Broken.tag, most: 250))
+  @Test func `a partial body grows over several transfers`() throws {
+    origin.plan("/a", .ranged(sample(1_000), tag: BrokenBody.tag, most: 250))
     for _ in 0..<3 { _ = try bench.failure(origin.url("/a")) }
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
     #expect(origin.ranges("/a") == [nil, "bytes=250-", "bytes=500-", "bytes=750-"])
   }
 
-  @Test("is for nobody who asks in another way")
-  func credentials() throws {
+  @Test func `a partial body is not used with other credentials`() throws {
     origin.plan("/a", .broken, .whole)
     let mine = [HeaderField("Authorization", "a")]
     _ = try bench.failure(origin.url("/a"), headers: mine)
@@ -78,8 +72,7 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/a"), headers: mine).resumedFrom == 600)
   }
 
-  @Test("is kept from who comes by another way, where credentials were left behind")
-  func leftOrigin() throws {
+  @Test func `a partial body is not used after a redirect that dropped credentials`() throws {
     let other = try OriginServer()
     other.plan("/r", .redirect(to: origin.url("/a")))
     origin.plan("/a", .broken, .whole)
@@ -88,8 +81,7 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(other.url("/r"), headers: fields).resumedFrom == 0)
   }
 
-  @Test("is continued behind a redirect, by the hop that began it alone")
-  func redirect() throws {
+  @Test func `a partial body is continued after a redirect only by the hop that began it`() throws {
     origin.plan("/r", .redirect(to: "/a"), .redirect(to: "/b"), .redirect(to: "/a"))
     origin.plan("/a", .broken, .whole)
     origin.plan("/b", .whole)
@@ -103,12 +95,12 @@ struct ResumeLaterTests {
     #expect(origin.ranges("/b") == [nil])
   }
 
-  @Test("of another hop is announced before it goes on")
-  func otherHop() throws {
+  @Test func `a partial body of another hop is announced before it goes on`() throws {
     let bench = try TransferBench(.with { $0.retries = 1 })
-    origin.plan("/b", .cut(sample(1_000), after: 300, headers: Broken.headers), .closed, .whole)
+    origin.plan("/b", .cut(sample(1_000), after: 300, headers: BrokenBody.headers), .closed, .whole)
     _ = try bench.failure(origin.url("/b"))
-    origin.plan("/a", .cut(sample(900), after: 600, headers: Broken.headers), .redirect(to: "/b"))
+    origin.plan(
+      "/a", .cut(sample(900), after: 600, headers: BrokenBody.headers), .redirect(to: "/b"))
     let serial = bench.begin(origin.url("/a"))
     guard case .received(let result) = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "not received")
@@ -119,9 +111,8 @@ struct ResumeLaterTests {
     #expect(bench.reports(of: serial) == ["300/1000", "1000/1000"])
   }
 
-  @Test("is not kept when it must not be stored")
-  func noStore() throws {
-    let headers = Broken.headers + [("Cache-Control", "no-store")]
+  @Test func `a partial body is not kept when it must not be stored`() throws {
+    let headers = BrokenBody.headers + [("Cache-Control", "no-store")]
     origin.plan("/a", .cut(sample(1_000), after: 600, headers: headers), .whole)
     _ = try bench.failure(origin.url("/a"))
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
@@ -131,8 +122,7 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/b"), headers: order).resumedFrom == 0)
   }
 
-  @Test("is neither left nor taken by a transfer that keeps nothing")
-  func keepsNothing() throws {
+  @Test func `a partial body is neither left nor taken by a transfer that keeps nothing`() throws {
     origin.plan("/a", .broken, .broken, .whole, .whole)
     _ = try bench.outcome(of: bench.begin(origin.url("/a"), keepsPartial: false))
     _ = try bench.failure(origin.url("/a"))
@@ -145,8 +135,9 @@ struct ResumeLaterTests {
     #expect(origin.ranges("/a") == [nil, nil, nil, "bytes=600-"])
   }
 
-  @Test("is continued by the same transfer, even one that keeps nothing")
-  func keepsNothingButRetries() throws {
+  @Test func `a partial body is continued by the same transfer, even one that keeps nothing`()
+    throws
+  {
     let bench = try TransferBench(.with { $0.retries = 1 })
     origin.plan("/a", .broken, .whole)
     guard
@@ -157,15 +148,13 @@ struct ResumeLaterTests {
     #expect(result.resumedFrom == 600 && result.retries == 1)
   }
 
-  @Test("is not kept when it has grown too large")
-  func tooLarge() throws {
-    origin.plan("/a", .chunkedCut([sample(600), sample(600)], headers: Broken.headers), .whole)
+  @Test func `a partial body is not kept when it has grown too large`() throws {
+    origin.plan("/a", .chunkedCut([sample(600), sample(600)], headers: BrokenBody.headers), .whole)
     #expect(try bench.failure(origin.url("/a"), maxBytes: 700).kind == .tooLarge)
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
   }
 
-  @Test("can be let go of")
-  func dropped() throws {
+  @Test func `partial bodies can be dropped`() throws {
     origin.plan("/a", .broken, .whole)
     _ = try bench.failure(origin.url("/a"))
     bench.engine.dropPartials()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Attempts", .timeLimit(.minutes(5)))
+@Suite
 struct RetryTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -14,23 +14,22 @@ struct RetryTests {
     bench = try TransferBench(.with { $0.retries = 2 })
   }
 
-  @Test("follow a status that may pass", arguments: [408, 429, 500, 502, 503, 504])
-  func status(status: Int) throws {
+  @Test(arguments: [408, 429, 500, 502, 503, 504])
+  func `attempts follow a transient status`(status: Int) throws {
     origin.plan("/a", .status(status), .body(sample(8)))
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(8))
     #expect(result.retries == 1)
   }
 
-  @Test("do not follow a status that stays", arguments: [400, 401, 403, 404, 410, 501, 505])
-  func final(status: Int) throws {
+  @Test(arguments: [400, 401, 403, 404, 410, 501, 505])
+  func `attempts do not follow a permanent status`(status: Int) throws {
     origin.plan("/a", .status(status))
     #expect(try bench.failure(origin.url("/a")).retries == 0)
     #expect(origin.count("/a") == 1)
   }
 
-  @Test("end when there have been enough")
-  func enough() throws {
+  @Test func `attempts end at their limit`() throws {
     origin.plan("/a", .status(503))
     let failure = try bench.failure(origin.url("/a"))
     #expect(failure.status == 503)
@@ -38,14 +37,12 @@ struct RetryTests {
     #expect(origin.count("/a") == 3)
   }
 
-  @Test("follow a connection that breaks before the answer")
-  func brokenConnection() throws {
+  @Test func `attempts follow a connection that breaks before the answer`() throws {
     origin.plan("/a", .reset, .closed, .body(sample(8)))
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(8))
   }
 
-  @Test("fetch a broken body from its start, once")
-  func truncated() throws {
+  @Test func `attempts fetch a broken body from its start, once`() throws {
     origin.plan("/a", .cut(sample(1_000), after: 600), .body(sample(1_000)))
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(1_000))
@@ -56,8 +53,7 @@ struct RetryTests {
     #expect(origin.count("/b") == 2)
   }
 
-  @Test("come when the origin wants them, or not at all")
-  func retryAfter() throws {
+  @Test func `attempts follow a short Retry-After but not a long one`() throws {
     origin.plan("/soon", .status(503, headers: [("Retry-After", "0")]), .body(sample(3)))
     #expect(try bench.fetch(origin.url("/soon")).retries == 1)
     origin.plan("/late", .status(429, headers: [("Retry-After", "3600")]))
@@ -68,22 +64,20 @@ struct RetryTests {
     #expect(origin.count("/late") == 1)
   }
 
-  @Test("do not come after an abort")
-  func aborted() throws {
+  @Test func `no attempt follows an abort`() throws {
     origin.plan("/a", .status(503, headers: [("Retry-After", "1")]))
     let serial = bench.begin(origin.url("/a"))
     #expect(origin.waitForRequests("/a"))
     bench.engine.abort(serial: serial)
-    // What follows is served by the same thread after the abort.
+    // The next transfer is run by the same thread after the abort.
     origin.plan("/b", .status(503))
     _ = try bench.failure(origin.url("/b"))
     #expect(bench.events(of: serial).isEmpty)
     #expect(origin.count("/a") == 1)
   }
 
-  @Test("are within the deadline of the whole")
-  func deadline() throws {
-    // The second pause would be longer than the rest: the last answer counts.
+  @Test func `attempts are within the deadline of the whole`() throws {
+    // The second pause would exceed the deadline: the last answer is the result.
     let late = OriginAnswer.status(503, headers: [("Retry-After", "15")])
     origin.plan("/a", .status(503), late)
     let failure = try bench.failure(origin.url("/a"), deadline: .seconds(15))
@@ -92,7 +86,7 @@ struct RetryTests {
   }
 }
 
-@Suite("Encodings", .timeLimit(.minutes(5)))
+@Suite
 struct EncodingTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -102,8 +96,7 @@ struct EncodingTests {
     bench = try TransferBench()
   }
 
-  @Test("that were not asked for are undone all the same")
-  func gzip() throws {
+  @Test func `encodings that were not requested are decoded`() throws {
     origin.plan("/a", .gzip(sample(90_000)))
     let serial = bench.begin(origin.url("/a"))
     guard case .received(let result) = try bench.outcome(of: serial),
@@ -113,8 +106,8 @@ struct EncodingTests {
     #expect(expected == nil)
   }
 
-  @Test("that are only labels are ignored", arguments: ["gzip", "br", "deflate", "x-unheard-of"])
-  func labels(coding: String) throws {
+  @Test(arguments: ["gzip", "br", "deflate", "x-unheard-of"])
+  func `a wrong label of an encoding is ignored`(coding: String) throws {
     let png = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + sample(5_000)
     origin.plan("/a", .labelled(png, as: coding))
     let result = try bench.fetch(origin.url("/a"))
@@ -123,8 +116,7 @@ struct EncodingTests {
     #expect(origin.count("/a") == 2)
   }
 
-  @Test("called identity are none")
-  func identity() throws {
+  @Test func `the encoding identity is none`() throws {
     origin.plan("/a", .labelled(sample(100), as: "identity"))
     let serial = bench.begin(origin.url("/a"))
     _ = try bench.outcome(of: serial)
@@ -134,9 +126,8 @@ struct EncodingTests {
     #expect(origin.count("/a") == 1)
   }
 
-  @Test("cannot smuggle more than the limit")
-  func bomb() throws {
-    // Without a length only the count of what comes out can tell.
+  @Test func `the limit applies to decoded bytes`() throws {
+    // Without a length only the decoded bytes can be counted.
     origin.plan("/a", .chunkedGzip(sample(300_000)))
     #expect(try bench.failure(origin.url("/a"), maxBytes: 100_000).kind == .tooLarge)
   }

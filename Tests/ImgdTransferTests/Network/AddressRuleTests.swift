@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("The address rule")
+@Suite
 struct AddressRuleTests {
   private static let never = [
     "0.0.0.0", "0.1.2.3", "169.254.0.1", "169.254.169.254", "224.0.0.1", "239.255.255.250",
@@ -24,8 +24,8 @@ struct AddressRuleTests {
     "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1",
   ]
 
-  @Test("knows what is never right, in every mode and with every Allow", arguments: never)
-  func neverRight(text: String) throws {
+  @Test(arguments: never)
+  func `the address rule always refuses some addresses`(text: String) throws {
     let address = try #require(IPAddress(text))
     let everything = ["0.0.0.0/0", "::/0"].compactMap(AddressRange.init)
     for mode in [AddressRule.Mode.direct, .deny, .allow] {
@@ -35,8 +35,8 @@ struct AddressRuleTests {
     #expect(!address.isPublic)
   }
 
-  @Test("treats private addresses as the mode says", arguments: local)
-  func privateAddresses(text: String) throws {
+  @Test(arguments: local)
+  func `the address rule treats private addresses by its mode`(text: String) throws {
     let address = try #require(IPAddress(text))
     #expect(AddressRule(mode: .direct).permits(address, afterPublic: false))
     #expect(!AddressRule(mode: .direct).permits(address, afterPublic: true))
@@ -45,8 +45,8 @@ struct AddressRuleTests {
     #expect(!address.isPublic)
   }
 
-  @Test("lets public addresses through", arguments: open)
-  func publicAddresses(text: String) throws {
+  @Test(arguments: open)
+  func `the address rule permits public addresses`(text: String) throws {
     let address = try #require(IPAddress(text))
     for mode in [AddressRule.Mode.direct, .deny, .allow] {
       #expect(AddressRule(mode: mode).permits(address, afterPublic: true))
@@ -54,16 +54,14 @@ struct AddressRuleTests {
     #expect(address.isPublic)
   }
 
-  @Test("opens private networks that Allow lists")
-  func allow() throws {
+  @Test func `the address rule permits private networks in Allow`() throws {
     let rule = AddressRule(mode: .deny, allow: [AddressRange("10.1.0.0/16")].compactMap { $0 })
     #expect(rule.permits(try #require(IPAddress("10.1.2.3")), afterPublic: true))
     #expect(rule.permits(try #require(IPAddress("::ffff:10.1.2.3")), afterPublic: true))
     #expect(!rule.permits(try #require(IPAddress("10.2.0.1")), afterPublic: false))
   }
 
-  @Test("closes what Deny lists, even when Allow lists it too")
-  func deny() throws {
+  @Test func `the address rule refuses networks in Deny, even if they are in Allow`() throws {
     let range = try #require(AddressRange("192.0.2.0/24"))
     let rule = AddressRule(mode: .allow, allow: [range], deny: [range])
     #expect(!rule.permits(try #require(IPAddress("192.0.2.9")), afterPublic: false))
@@ -72,40 +70,35 @@ struct AddressRuleTests {
   }
 }
 
-@Suite("Addresses and networks")
+@Suite
 struct AddressRangeTests {
-  @Test(
-    "are read",
-    arguments: [
-      ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false),
-      ("10.9.9.9/8", "10.0.0.1", true), ("0.0.0.0/0", "203.0.113.1", true),
-      ("0.0.0.0/0", "::1", false), ("::/0", "::1", true), ("::/0", "10.0.0.1", false),
-      ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
-      ("192.0.2.1/32", "192.0.2.1", true), ("192.0.2.0/31", "192.0.2.1", true),
-      ("fc00::/7", "fdff::", true), ("fc00::/7", "fe00::", false),
-      ("2001:db8::/64", "2001:db8::ffff", true), ("2001:db8::/64", "2001:db8:0:1::", false),
-      ("2001:db8::8/125", "2001:db8::f", true), ("2001:db8::8/125", "2001:db8::7", false),
-      ("[2001:db8::1]", "2001:db8::1", true),
-    ])
-  func reading(range: String, address: String, isInside: Bool) throws {
+  @Test(arguments: [
+    ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false),
+    ("10.9.9.9/8", "10.0.0.1", true), ("0.0.0.0/0", "203.0.113.1", true),
+    ("0.0.0.0/0", "::1", false), ("::/0", "::1", true), ("::/0", "10.0.0.1", false),
+    ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
+    ("192.0.2.1/32", "192.0.2.1", true), ("192.0.2.0/31", "192.0.2.1", true),
+    ("fc00::/7", "fdff::", true), ("fc00::/7", "fe00::", false),
+    ("2001:db8::/64", "2001:db8::ffff", true), ("2001:db8::/64", "2001:db8:0:1::", false),
+    ("2001:db8::8/125", "2001:db8::f", true), ("2001:db8::8/125", "2001:db8::7", false),
+    ("[2001:db8::1]", "2001:db8::1", true),
+  ])
+  func `addresses and networks are read`(range: String, address: String, isInside: Bool) throws {
     let range = try #require(AddressRange(range))
     #expect(range.contains(try #require(IPAddress(address))) == isInside)
   }
 
-  @Test(
-    "are refused when they are none",
-    arguments: [
-      "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/8/8",
-      "10.0.0/8", "10.0.0.0.0", "256.0.0.1", "::/129", "::1::", "example.org", "10.0.0.0/8 ",
-      "10.0.0.1\0", "10.0.0.0/99999999999999999999", "[10.0.0.1", "0x7f.0.0.1", "fe80::1%lo",
-    ])
-  func nonsense(text: String) {
+  @Test(arguments: [
+    "", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/8/8",
+    "10.0.0/8", "10.0.0.0.0", "256.0.0.1", "::/129", "::1::", "example.org", "10.0.0.0/8 ",
+    "10.0.0.1\0", "10.0.0.0/99999999999999999999", "[10.0.0.1", "0x7f.0.0.1", "fe80::1%lo",
+  ])
+  func `malformed addresses and networks are refused`(text: String) {
     #expect(AddressRange(text) == nil)
   }
 
-  @Test(
-    "are written as people write them", arguments: ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4"])
-  func writing(text: String) throws {
+  @Test(arguments: ["10.0.0.1", "2001:db8::1", "::ffff:1.2.3.4"])
+  func `addresses are written in their usual notation`(text: String) throws {
     #expect(try #require(IPAddress(text)).description == text)
   }
 }

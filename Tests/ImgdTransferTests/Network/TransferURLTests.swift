@@ -2,67 +2,61 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("URLs to fetch")
+@Suite
 struct TransferURLTests {
-  @Test(
-    "are taken apart",
-    arguments: [
-      ("http://Example.org/a.png", "http://example.org:80", "example.org", false),
-      ("https://example.org/a.png?x=1", "https://example.org:443", "example.org", true),
-      ("http://example.org:8080/", "http://example.org:8080", "example.org", false),
-      ("http://[::1]:81/a", "http://[::1]:81", "[::1]", false),
-      ("http://0x7f000001/a", "http://127.0.0.1:80", "127.0.0.1", false),
-      ("http://2130706433/a", "http://127.0.0.1:80", "127.0.0.1", false),
-    ])
-  func parts(text: String, origin: String, host: String, isEncrypted: Bool) throws {
+  @Test(arguments: [
+    ("http://Example.org/a.png", "http://example.org:80", "example.org", false),
+    ("https://example.org/a.png?x=1", "https://example.org:443", "example.org", true),
+    ("http://example.org:8080/", "http://example.org:8080", "example.org", false),
+    ("http://[::1]:81/a", "http://[::1]:81", "[::1]", false),
+    ("http://0x7f000001/a", "http://127.0.0.1:80", "127.0.0.1", false),
+    ("http://2130706433/a", "http://127.0.0.1:80", "127.0.0.1", false),
+  ])
+  func `a URL is divided into its parts`(
+    text: String, origin: String, host: String, isEncrypted: Bool
+  ) throws {
     let url = try TransferURL(text)
     #expect(url.origin == origin)
     #expect(url.host == host)
     #expect(url.isEncrypted == isEncrypted)
   }
 
-  @Test(
-    "are refused when they are none",
-    arguments: [
-      "", "a.png", "//example.org/a", "http://", "http://user@example.org/",
-      "http://user:secret@example.org/", "http://example.org:99999/", "http://exa mple.org/",
-      "http://example.org/\0", "http://[::1/a", "http://[example.org]/",
-    ])
-  func nonsense(text: String) {
+  @Test(arguments: [
+    "", "a.png", "//example.org/a", "http://", "http://user@example.org/",
+    "http://user:secret@example.org/", "http://example.org:99999/", "http://exa mple.org/",
+    "http://example.org/\0", "http://[::1/a", "http://[example.org]/",
+  ])
+  func `a malformed URL is refused`(text: String) {
     #expect { try TransferURL(text) } throws: { ($0 as? TransferFailure)?.kind == .badURL }
   }
 
-  @Test(
-    "are refused in other schemes",
-    arguments: ["ftp://example.org/a", "file:///etc/passwd", "gopher://example.org/", "data://x/"])
-  func otherSchemes(text: String) {
+  @Test(arguments: [
+    "ftp://example.org/a", "file:///etc/passwd", "gopher://example.org/", "data://x/",
+  ])
+  func `a URL of another scheme is refused`(text: String) {
     #expect { try TransferURL(text) } throws: { ($0 as? TransferFailure)?.kind == .blockedScheme }
   }
 
-  @Test(
-    "are followed",
-    arguments: [
-      ("/b.png", "http://example.org/b.png"), ("c.png", "http://example.org/dir/c.png"),
-      ("../d.png", "http://example.org/d.png"), ("?q=1", "http://example.org/dir/a.png?q=1"),
-      ("//other.org/e", "http://other.org/e"), ("https://other.org/f", "https://other.org/f"),
-      ("http://user:secret@other.org/g", "http://other.org/g"),
-      ("/with space", "http://example.org/with%20space"), ("/h#part", "http://example.org/h"),
-    ])
-  func following(location: String, expected: String) throws {
+  @Test(arguments: [
+    ("/b.png", "http://example.org/b.png"), ("c.png", "http://example.org/dir/c.png"),
+    ("../d.png", "http://example.org/d.png"), ("?q=1", "http://example.org/dir/a.png?q=1"),
+    ("//other.org/e", "http://other.org/e"), ("https://other.org/f", "https://other.org/f"),
+    ("http://user:secret@other.org/g", "http://other.org/g"),
+    ("/with space", "http://example.org/with%20space"), ("/h#part", "http://example.org/h"),
+  ])
+  func `a redirect is resolved against its URL`(location: String, expected: String) throws {
     #expect(try TransferURL("http://example.org/dir/a.png").following(location).text == expected)
   }
 
-  @Test(
-    "are not followed to other schemes", arguments: ["file:///etc/passwd", "ftp://example.org/"])
-  func followingElsewhere(location: String) throws {
+  @Test(arguments: ["file:///etc/passwd", "ftp://example.org/"])
+  func `a redirect to another scheme is refused`(location: String) throws {
     let url = try TransferURL("http://example.org/a.png")
     #expect { try url.following(location) } throws: {
       ($0 as? TransferFailure)?.kind == .blockedScheme
     }
   }
 
-  @Test("keep secrets out of messages")
-  func messages() {
+  @Test func `messages hold no secrets of a URL`() {
     #expect { try TransferURL("http://user:secret@example.org/?key=secret") } throws: {
       ($0 as? TransferFailure)?.message.contains("secret") == false
     }

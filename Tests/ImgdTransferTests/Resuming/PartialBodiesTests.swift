@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("Partial bodies that wait")
+@Suite
 struct PartialBodiesTests {
   private let start = Instant(nanoseconds: 0)
 
@@ -18,8 +18,7 @@ struct PartialBodiesTests {
     return partial
   }
 
-  @Test("are handed out once, for the same key alone")
-  func once() throws {
+  @Test func `kept partial bodies are returned once, for the same key`() throws {
     var bodies = PartialBodies()
     bodies.add(try partial(5), for: key(1), at: start)
     #expect(bodies.take(key(2), at: start) == nil)
@@ -31,8 +30,7 @@ struct PartialBodiesTests {
     #expect(bodies.bytes == 0)
   }
 
-  @Test("make room for the latest under the same key")
-  func replaced() throws {
+  @Test func `the latest partial body replaces another under its key`() throws {
     var bodies = PartialBodies()
     bodies.add(try partial(5), for: key(1), at: start)
     bodies.add(try partial(7), for: key(1), at: start)
@@ -40,8 +38,7 @@ struct PartialBodiesTests {
     #expect(bodies.take(key(1), at: start)?.count == 7)
   }
 
-  @Test("are few: the oldest go")
-  func number() throws {
+  @Test func `kept partial bodies are limited in number: the oldest are removed`() throws {
     var bodies = PartialBodies()
     for number in 0...PartialBodies.most { bodies.add(try partial(1), for: key(number), at: start) }
     #expect(bodies.count == PartialBodies.most)
@@ -49,8 +46,7 @@ struct PartialBodiesTests {
     #expect(bodies.take(key(1), at: start) != nil)
   }
 
-  @Test("are small together, and none is too large by itself")
-  func size() throws {
+  @Test func `kept partial bodies are limited in bytes`() throws {
     var bodies = PartialBodies()
     for number in 0..<4 { bodies.add(try partial(10 << 20), for: key(number), at: start) }
     #expect(bodies.count == 3 && bodies.bytes == 30 << 20)
@@ -62,8 +58,7 @@ struct PartialBodiesTests {
     #expect(bodies.count == 0 && bodies.bytes == 0)
   }
 
-  @Test("do not wait for ever")
-  func age() throws {
+  @Test func `kept partial bodies expire`() throws {
     var bodies = PartialBodies()
     bodies.add(try partial(1), for: key(1), at: start)
     bodies.add(try partial(1), for: key(2), at: start)
@@ -75,8 +70,7 @@ struct PartialBodiesTests {
     #expect(bodies.count == 1)
   }
 
-  @Test("are none that must not be stored")
-  func secret() throws {
+  @Test func `partial bodies that must not be stored are not kept`() throws {
     var bodies = PartialBodies()
     bodies.add(try partial(1, also: "Cache-Control: no-store"), for: key(1), at: start)
     #expect(bodies.count == 0)

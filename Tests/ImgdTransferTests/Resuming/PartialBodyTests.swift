@@ -3,53 +3,49 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite("A partial body")
+@Suite
 struct PartialBodyTests {
   private static let sound = ["ETag: \"1\"", "Accept-Ranges: bytes", "Content-Length: 1000"]
 
-  @Test("is of a 200 alone", arguments: [201, 203, 204, 206, 304, 404, 500])
-  func status(status: Int) {
+  @Test(arguments: [201, 203, 204, 206, 304, 404, 500])
+  func `a partial body comes only from a 200`(status: Int) {
     #expect(PartialBody(of: .collected(200, Self.sound), total: 1_000) != nil)
     #expect(PartialBody(of: .collected(status, Self.sound), total: 1_000) == nil)
   }
 
-  @Test(
-    "is of an origin that knows ranges",
-    arguments: [
-      (["Accept-Ranges: bytes"], true), (["accept-ranges: BYTES"], true),
-      (["Accept-Ranges: lines , bytes"], true),
-      (["Accept-Ranges: a", "Accept-Ranges: bytes"], true),
-      ([], false), (["Accept-Ranges: none"], false), (["Accept-Ranges:"], false),
-      (["Accept-Ranges: kilobytes"], false),
-    ])
-  func ranges(fields: [String], isKept: Bool) {
+  @Test(arguments: [
+    (["Accept-Ranges: bytes"], true), (["accept-ranges: BYTES"], true),
+    (["Accept-Ranges: lines , bytes"], true),
+    (["Accept-Ranges: a", "Accept-Ranges: bytes"], true),
+    ([], false), (["Accept-Ranges: none"], false), (["Accept-Ranges:"], false),
+    (["Accept-Ranges: kilobytes"], false),
+  ])
+  func `a partial body comes from an origin that supports ranges`(fields: [String], isKept: Bool) {
     let head = HeadCollector.collected(200, fields + ["ETag: \"1\""])
     #expect((PartialBody(of: head, total: nil) != nil) == isKept)
   }
 
-  @Test("is of plain bytes with a strong validator")
-  func plain() {
+  @Test func `a partial body has plain bytes and a strong validator`() {
     let packed = Self.sound + ["Content-Encoding: gzip"]
     #expect(PartialBody(of: .collected(200, packed), total: 1_000) == nil)
     let weak = ["ETag: W/\"1\"", "Accept-Ranges: bytes"]
     #expect(PartialBody(of: .collected(200, weak), total: 1_000) == nil)
   }
 
-  @Test(
-    "waits for another transfer unless it must not be stored",
-    arguments: [
-      ([], true), (["Cache-Control: max-age=5"], true), (["Cache-Control: no-cache"], true),
-      (["Cache-Control: no-store"], false), (["Cache-Control: max-age=5, No-Store"], false),
-      (["Cache-Control: a", "Cache-Control: private"], false),
-      (["Cache-Control: private=\"set-cookie\""], false),
-    ])
-  func storing(fields: [String], mayBeStored: Bool) throws {
+  @Test(arguments: [
+    ([], true), (["Cache-Control: max-age=5"], true), (["Cache-Control: no-cache"], true),
+    (["Cache-Control: no-store"], false), (["Cache-Control: max-age=5, No-Store"], false),
+    (["Cache-Control: a", "Cache-Control: private"], false),
+    (["Cache-Control: private=\"set-cookie\""], false),
+  ])
+  func `a partial body is kept for another transfer unless it must not be stored`(
+    fields: [String], mayBeStored: Bool
+  ) throws {
     let partial = try #require(PartialBody(of: .collected(200, Self.sound + fields), total: 1_000))
     #expect(partial.mayBeStored == mayBeStored)
   }
 
   @Test(
-    "takes only what fits behind it",
     arguments: [
       (["Content-Range: bytes 600-999/1000"], 400, true),
       (["Content-Range: bytes 600-999/1000"], nil, true),
@@ -65,7 +61,9 @@ struct PartialBodyTests {
       (["Content-Range: bytes 600-999/1000", "Content-Encoding: gzip"], nil, false),
       ([], 400, false),
     ] as [([String], Int?, Bool)])
-  func fitting(fields: [String], length: Int?, fits: Bool) throws {
+  func `a partial body accepts only the range that continues it`(
+    fields: [String], length: Int?, fits: Bool
+  ) throws {
     let partial = try partial(of: 600, total: 1_000)
     let range = partial.range(addedBy: .collected(206, fields + ["ETag: \"1\""]), length: length)
     #expect((range != nil) == fits)
@@ -73,21 +71,18 @@ struct PartialBodyTests {
     #expect(partial.range(addedBy: other, length: length) == nil)
   }
 
-  @Test("of unknown length learns it from the rest")
-  func learning() throws {
+  @Test func `a partial body of unknown length gets it from the rest`() throws {
     let partial = try partial(of: 600, total: nil)
     let fields = ["ETag: \"1\"", "Content-Range: bytes 600-700/701"]
     #expect(partial.range(addedBy: .collected(206, fields), length: nil)?.total == 701)
   }
 
-  @Test("asks for the rest, of the same version")
-  func headers() throws {
+  @Test func `a partial body requests the rest of the same version`() throws {
     let fields = try partial(of: 600, total: 1_000).headers
     #expect(fields == [HeaderField("Range", "bytes=600-"), HeaderField("If-Range", "\"1\"")])
   }
 
-  @Test("gets a head of what the parts have said")
-  func head() {
+  @Test func `a continued body has a head joined from its parts`() {
     let start = HeadCollector.collected(
       200,
       [

@@ -1,0 +1,90 @@
+/// The byte order of numbers in a file.
+enum ByteOrder {
+  case big, little
+}
+
+/// Numbers read from untrusted bytes: an offset outside gives nil, never a trap.
+///
+/// Numbers of up to 32 bits are returned as `Int`, so adding one to an offset inside the bytes cannot
+/// overflow; a 64-bit number is returned only if it fits, and must be compared before it is added.
+extension Span<UInt8> {
+  func byte(at offset: Int) -> Int? {
+    guard offset >= 0, offset < count else { return nil }
+    return Int(self[offset])
+  }
+
+  func big16(at offset: Int) -> Int? {
+    guard holds(2, at: offset) else { return nil }
+    return Int(self[offset]) << 8 | Int(self[offset + 1])
+  }
+
+  func big32(at offset: Int) -> Int? {
+    guard holds(4, at: offset) else { return nil }
+    return Int(self[offset]) << 24 | Int(self[offset + 1]) << 16
+      | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
+  }
+
+  func big64(at offset: Int) -> Int? {
+    guard holds(8, at: offset), let high = big32(at: offset), let low = big32(at: offset + 4)
+    else { return nil }
+    return high > Int(Int32.max) ? nil : high << 32 | low
+  }
+
+  func little16(at offset: Int) -> Int? {
+    big16(at: offset).map { Int(UInt16($0).byteSwapped) }
+  }
+
+  func little24(at offset: Int) -> Int? {
+    guard holds(3, at: offset) else { return nil }
+    return Int(self[offset]) | Int(self[offset + 1]) << 8 | Int(self[offset + 2]) << 16
+  }
+
+  func little32(at offset: Int) -> Int? {
+    big32(at: offset).map { Int(UInt32($0).byteSwapped) }
+  }
+
+  func little64(at offset: Int) -> Int? {
+    guard holds(8, at: offset), let low = little32(at: offset), let high = little32(at: offset + 4)
+    else { return nil }
+    return high > Int(Int32.max) ? nil : high << 32 | low
+  }
+
+  func read16(at offset: Int, _ order: ByteOrder) -> Int? {
+    order == .big ? big16(at: offset) : little16(at: offset)
+  }
+
+  func read32(at offset: Int, _ order: ByteOrder) -> Int? {
+    order == .big ? big32(at: offset) : little32(at: offset)
+  }
+
+  func read64(at offset: Int, _ order: ByteOrder) -> Int? {
+    order == .big ? big64(at: offset) : little64(at: offset)
+  }
+
+  func fourCC(at offset: Int) -> FourCC? {
+    big32(at: offset).map { FourCC(code: $0) }
+  }
+
+  private func holds(_ size: Int, at offset: Int) -> Bool {
+    offset >= 0 && offset <= count - size
+  }
+}
+
+/// The four-letter name of a chunk, box or brand.
+struct FourCC: Equatable, Sendable {
+  let code: Int
+
+  init(code: Int) {
+    self.code = code
+  }
+
+  init(_ a: Unicode.Scalar, _ b: Unicode.Scalar, _ c: Unicode.Scalar, _ d: Unicode.Scalar) {
+    code = Int(a.value) << 24 | Int(b.value) << 16 | Int(c.value) << 8 | Int(d.value)
+  }
+
+  /// The letters for a message, with dots for unprintable bytes.
+  var text: String {
+    let letters = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
+    return String(decoding: letters.map { (0x20..<0x7F).contains($0) ? $0 : 0x2E }, as: UTF8.self)
+  }
+}

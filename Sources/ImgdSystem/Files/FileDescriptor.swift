@@ -1,0 +1,87 @@
+internal import CLinux
+import Glibc
+
+/// The only owner of one descriptor, which is closed with it.
+package struct FileDescriptor: ~Copyable {
+  package let number: CInt
+
+  package init(owning number: CInt) {
+    self.number = number
+  }
+
+  deinit {
+    Glibc.close(number)
+  }
+
+  /// Gives the descriptor away: the caller closes it from here on.
+  package consuming func release() -> CInt {
+    let number = self.number
+    discard self
+    return number
+  }
+
+  /// The status of this file; `subject` names it in a failure.
+  package func status(_ subject: String) throws(SystemFailure) -> FileStatus {
+    var status = stat()
+    guard unsafe fstat(number, &status) == 0 else { throw SystemFailure("fstat", subject) }
+    return FileStatus(status)
+  }
+
+  // MARK: Reading and writing
+
+  /// Writes all the bytes at the file's offset; `subject` names the file in a failure.
+  func write(all bytes: UnsafeRawBufferPointer, to subject: String) -> SystemFailure? {
+    var rest = unsafe bytes
+    while unsafe !rest.isEmpty {
+      let written = unsafe Glibc.write(number, rest.baseAddress, rest.count)
+      guard written >= 0 || errno == EINTR else { return SystemFailure("write", subject) }
+      if written > 0 { unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...]) }
+    }
+    return nil
+  }
+
+  /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and
+  /// returns how many there were: fewer when `source` ends before.
+  ///
+  /// `copy_file_range` would be no better: it refuses to copy between file systems.
+  func append(
+    from source: borrowing FileDescriptor, at start: Int = 0, count: Int
+  ) throws(SystemFailure) -> Int {
+    var copied = 0
+    while copied < count {
+      let sent = linux_send_file(number, source.number, off_t(start + copied), count - copied)
+      guard sent >= 0 || errno == EINTR else { throw SystemFailure("sendfile") }
+      if sent == 0 { break }
+      copied += max(sent, 0)
+    }
+    return copied
+  }
+
+  /// At most `limit` bytes of the file from `start` on.
+  func front(_ limit: Int, from start: Int = 0) throws(SystemFailure) -> [UInt8] {
+    var failed: SystemFailure?
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
+      while filled < limit {
+        let got = unsafe pread(
+          number, room.baseAddress.map { unsafe $0 + filled }, limit - filled,
+          off_t(start + filled))
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { failed = SystemFailure("read") }
+        if got <= 0 { break }
+        filled += got
+      }
+    }
+    if let failed { throw failed }
+    return bytes
+  }
+
+  /// Whether the file ends at `count` or before.
+  func ends(at count: Int) throws(SystemFailure) -> Bool {
+    var byte: UInt8 = 0
+    while true {
+      let got = unsafe pread(number, &byte, 1, off_t(count))
+      if got >= 0 { return got == 0 }
+      guard errno == EINTR else { throw SystemFailure("read") }
+    }
+  }
+}

@@ -1,0 +1,224 @@
+// One thread's cycle: wait, dispatch, flush.
+//
+// A tick is: wait for events (at most until the next deadline) → read the clock once → call the watch
+// of each ready descriptor → run the timers that are due → run the actions that were deferred to the
+// end of the tick. Sessions flush there, so a client that pipelined fifty requests gets one write
+// with fifty answers.
+//
+// A loop belongs to the thread that made it, and so does everything it calls: neither the loop nor
+// its watches are Sendable, so the compiler does not let them reach another thread. Other threads
+// send messages through a `Mailbox`.
+//
+// The kernel knows a watch by its descriptor and a generation. A batch of events may hold one for a
+// descriptor that an earlier event of the same batch has closed, and whose number is already in use
+// again: its generation no longer matches, and the event is dropped.
+//
+// Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one.
+// Only actions that run at the end of a tick may defer more to the same end.
+
+internal import CLinux
+import Glibc
+
+/// The events that a watch asks for, and those that it is called with.
+package struct Readiness: OptionSet, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  package static let read = Readiness(rawValue: UInt32(LINUX_READ))
+  package static let write = Readiness(rawValue: UInt32(LINUX_WRITE))
+  /// The other side is gone, or the descriptor is in error. Reported without being asked for.
+  package static let hangup = Readiness(rawValue: UInt32(LINUX_HANGUP))
+  /// The other side will send no more. Reported together with `.read`.
+  package static let halfClosed = Readiness(rawValue: UInt32(LINUX_HALF_CLOSED))
+  package static let priority = Readiness(rawValue: UInt32(LINUX_PRIORITY))
+}
+
+/// The part of `Readiness` that can be asked for: `.read`, `.write`, `.priority`.
+package typealias Interest = Readiness
+
+// Safe: the buffer of events is private, allocated once and indexed below its count.
+/// A thread's event loop: watches, timers, and actions deferred to the end of a tick.
+@safe package final class EventLoop {
+  /// The monotonic clock as it stood when this tick's events arrived.
+  package private(set) var now: Instant
+
+  /// The clock as it stands at this very moment: a tick may have gone on for a while.
+  package var moment: Instant { clock.now }
+
+  private let epoll: FileDescriptor
+  private let clock: LoopClock
+  private let ready: UnsafeMutableBufferPointer<linux_ready>
+  private var watches = WatchTable()
+  private var timers = TimerQueue()
+  private let deferred = DeferredQueue()
+  private let upcoming = DeferredQueue()
+  private var isStopped = false
+  private var kept: [AnyObject] = []
+
+  package init(clock: LoopClock = .monotonic) throws(SystemFailure) {
+    let number = linux_epoll_create()
+    guard number >= 0 else { throw SystemFailure("epoll_create1") }
+    epoll = FileDescriptor(owning: number)
+    self.clock = clock
+    now = clock.now
+    unsafe ready = .allocate(capacity: 256)
+  }
+
+  deinit {
+    watches.forEach { $0.disown() }
+    timers.forEach { $0.disown() }
+    unsafe ready.deallocate()
+  }
+
+  // MARK: Watches, timers and deferred actions
+
+  /// Calls `handler` whenever the descriptor is ready, until the watch is cancelled.
+  ///
+  /// The watch does not own the descriptor; cancel it before the descriptor is closed.
+  package func watch(
+    _ descriptor: CInt, for interest: Interest, _ handler: @escaping (Readiness) -> Void
+  ) throws(SystemFailure) -> Watch {
+    let token = watches.nextToken(for: descriptor)
+    guard linux_epoll_add(epoll.number, descriptor, interest.rawValue, token) == 0 else {
+      throw SystemFailure("epoll_ctl add", "descriptor \(descriptor)")
+    }
+    let watch = Watch(
+      descriptor: descriptor, interest: interest, token: token, loop: self, handler: handler)
+    watches.insert(watch)?.disown()
+    return watch
+  }
+
+  /// Runs `action` once, when `delay` has passed since the call, never before.
+  @discardableResult
+  package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> Timer {
+    let timer = Timer(deadline: clock.now + max(delay, .zero), loop: self, action: action)
+    timers.insert(timer)
+    return timer
+  }
+
+  /// Runs `action` at the end of this tick, after all events and timers.
+  package func atTickEnd(_ action: @escaping () -> Void) {
+    deferred.add(action)
+  }
+
+  /// Runs `action` in the next tick, which then does not wait.
+  package func nextTick(_ action: @escaping () -> Void) {
+    upcoming.add(action)
+  }
+
+  // MARK: Running
+
+  /// Runs ticks until `stop` is called.
+  package func run() {
+    while !isStopped { tick(waiting: true) }
+  }
+
+  /// Ends `run` after the tick in which it is called.
+  package func stop() {
+    isStopped = true
+  }
+
+  /// Runs ticks without waiting until nothing is ready, due or deferred.
+  package func settle() {
+    while tick(waiting: false) {}
+  }
+
+  /// Runs one tick; returns whether anything happened.
+  @discardableResult
+  package func tick(waiting: Bool) -> Bool {
+    let count = waitForEvents(atMost: waiting ? patience : 0)
+    now = clock.now
+    let resumed = upcoming.runRound()
+    for index in 0..<count { unsafe dispatch(ready[index]) }
+    let fired = runDueTimers()
+    let ended = runDeferred()
+    return count > 0 || resumed || fired || ended
+  }
+
+  /// How long a tick may sleep, in nanoseconds; negative for no limit.
+  private var patience: Int64 {
+    guard upcoming.isEmpty, deferred.isEmpty else { return 0 }
+    guard let deadline = timers.earliest else { return -1 }
+    return max(deadline.nanoseconds(since: clock.now), 0)
+  }
+
+  /// The one place where the thread sleeps; profiles find it by this name.
+  @inline(never)
+  private func waitForEvents(atMost patience: Int64) -> Int {
+    let count = unsafe linux_epoll_wait(
+      epoll.number, ready.baseAddress, CInt(ready.count), patience)
+    precondition(count >= 0 || errno == EINTR, "epoll_wait fails only when interrupted")
+    return max(Int(count), 0)
+  }
+
+  private func dispatch(_ event: linux_ready) {
+    watches[event.token]?.deliver(Readiness(rawValue: event.events))
+  }
+
+  private func runDueTimers() -> Bool {
+    let newest = timers.newest
+    var fired = false
+    while let timer = timers.removeDue(at: now, upTo: newest) {
+      timer.fire()
+      fired = true
+    }
+    return fired
+  }
+
+  /// Actions that a deferred action defers run in the same tick: a flush may close a session.
+  private func runDeferred() -> Bool {
+    guard deferred.runRound() else { return false }
+    while deferred.runRound() {}
+    return true
+  }
+
+  // MARK: Calls from watches and timers
+
+  func modify(_ watch: Watch) {
+    _ = linux_epoll_modify(
+      epoll.number, watch.descriptor, watch.interest.rawValue, watch.token)
+  }
+
+  /// The kernel removes a closed descriptor from epoll by itself; that is not an error. (A descriptor
+  /// that was closed and watched again does not come here: its old watch is disowned.)
+  func remove(_ watch: Watch) {
+    _ = linux_epoll_remove(epoll.number, watch.descriptor)
+    watches.remove(watch)
+  }
+
+  func remove(_ timer: Timer) {
+    timers.remove(timer)
+  }
+
+  /// Keeps an object that a watch needs alive as long as the loop.
+  func keepAlive(_ object: AnyObject) {
+    kept.append(object)
+  }
+}
+
+/// Actions that are deferred to a later point of a loop's cycle.
+///
+/// Two arrays take turns: an action that a running action adds goes into the other array, so that a
+/// round ends, and no array is modified while it frees the actions that it held.
+private final class DeferredQueue {
+  private var waiting: [() -> Void] = []
+  private var running: [() -> Void] = []
+
+  var isEmpty: Bool { waiting.isEmpty }
+
+  func add(_ action: @escaping () -> Void) {
+    waiting.append(action)
+  }
+
+  /// Runs the waiting actions in order; returns whether there were any.
+  func runRound() -> Bool {
+    guard !waiting.isEmpty else { return false }
+    swap(&waiting, &running)
+    for action in running { action() }
+    running.removeAll(keepingCapacity: true)
+    return true
+  }
+}

@@ -1,0 +1,129 @@
+internal import CLinux
+import Glibc
+
+/// A memfd whose content can no longer change; mapped while its bytes are read.
+final class SealedMemory: Sendable {
+  /// The kernel's memory for a memfd besides its pages: inode, dentry, file (measured).
+  private static let kernelShare = 1_024
+  private static let page = 4_096
+
+  let count: Int
+  private let descriptor: FileDescriptor
+
+  init(_ descriptor: consuming FileDescriptor, count: Int) {
+    self.count = count
+    self.descriptor = descriptor
+  }
+
+  /// Takes over a memfd of another process; nil unless it is sealed.
+  convenience init?(adopting descriptor: consuming FileDescriptor) {
+    guard linux_is_sealed(descriptor.number) == 1,
+      let count = try? descriptor.status("a memfd").size
+    else { return nil }
+    self.init(descriptor, count: count)
+  }
+
+  var number: CInt { descriptor.number }
+
+  var identity: FileStatus.Identity? { try? descriptor.status("a memfd").identity }
+
+  var cost: Int { (count + Self.page - 1) / Self.page * Self.page + Self.kernelShare }
+
+  func reopen() throws(SystemFailure) -> FileDescriptor {
+    let number = linux_reopen_read_only(descriptor.number)
+    guard number >= 0 else { throw SystemFailure("open", "a sealed memfd") }
+    return FileDescriptor(owning: number)
+  }
+
+  /// A copy of some of the bytes; the caller has checked the range.
+  func part(from start: Int, count: Int) throws(SystemFailure) -> Payload {
+    guard count > Payload.heapLimit, var writer = try? MemoryWriter.toKeep() else {
+      return Payload(try descriptor.front(count, from: start))
+    }
+    try writer.append(descriptor, at: start, count: count)
+    return Payload(sealed: try writer.seal())
+  }
+
+  /// Writes all of it at the file's offset.
+  func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
+    let copied = try file.append(from: descriptor, count: count)
+    precondition(copied == count, "a sealed memfd can be read to its end")
+  }
+
+  func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    guard count > 0 else { return try body([UInt8]().span) }
+    // A mapping of a sealed file cannot fault, because the file cannot shrink.
+    guard
+      let start = unsafe mmap(nil, count, PROT_READ, MAP_SHARED, descriptor.number, 0),
+      unsafe start != MAP_FAILED
+    else { return try withCopy(body) }
+    defer { unsafe munmap(start, count) }
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+    return try unsafe body(bytes.bindMemory(to: UInt8.self).span)
+  }
+
+  /// Out of address space or mappings: read instead.
+  private func withCopy<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+    guard let bytes = try? descriptor.front(count), bytes.count == count else {
+      preconditionFailure("a sealed memfd can be read to its end")
+    }
+    return try body(bytes.span)
+  }
+}
+
+/// A memfd that is being filled.
+struct MemoryWriter: ~Copyable {
+  private let descriptor: FileDescriptor
+  private var count = 0
+
+  init() throws(SystemFailure) {
+    let number = unsafe linux_memfd("imgd")
+    guard number >= 0 else { throw SystemFailure("memfd_create") }
+    descriptor = FileDescriptor(owning: number)
+  }
+
+  /// A memfd that is kept for long, and so must not take one of the last descriptors.
+  static func toKeep() throws(SystemFailure) -> MemoryWriter {
+    let writer = try MemoryWriter()
+    guard !OpenFiles.isReserve(writer.descriptor.number) else {
+      throw SystemFailure("memfd_create", errno: EMFILE)
+    }
+    return writer
+  }
+
+  mutating func append(_ bytes: [UInt8]) throws(SystemFailure) {
+    let failure = unsafe bytes.withUnsafeBytes { unsafe descriptor.write(all: $0, to: "a memfd") }
+    if let failure { throw failure }
+    count += bytes.count
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
+    if let failure = unsafe descriptor.write(all: bytes, to: "a memfd") { throw failure }
+    count += bytes.count
+  }
+
+  mutating func append(_ payload: Payload) throws(SystemFailure) {
+    try payload.copy(to: descriptor)
+    count += payload.count
+  }
+
+  /// Adds the first `limit` bytes of a file, or fewer if it is shorter.
+  mutating func append(_ file: borrowing FileDescriptor, limit: Int) throws(SystemFailure) -> Int {
+    let copied = try descriptor.append(from: file, count: limit)
+    count += copied
+    return copied
+  }
+
+  /// Adds `count` bytes of a file from `start` on.
+  mutating func append(
+    _ file: borrowing FileDescriptor, at start: Int, count: Int
+  ) throws(SystemFailure) {
+    self.count += try descriptor.append(from: file, at: start, count: count)
+  }
+
+  consuming func seal() throws(SystemFailure) -> SealedMemory {
+    guard linux_seal(descriptor.number) == 0 else { throw SystemFailure("seal", "a memfd") }
+    let count = self.count
+    return SealedMemory(descriptor, count: count)
+  }
+}

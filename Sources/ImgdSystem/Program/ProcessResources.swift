@@ -1,0 +1,42 @@
+internal import CLinux
+import Glibc
+
+/// The limit of open descriptors.
+package enum OpenFiles {
+  /// Raises the soft limit to the hard one: every client and every large picture takes a descriptor.
+  package static func raiseLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  /// Whether a descriptor that was just opened is one of the last quarter, which is reserved for
+  /// clients, downloads and files: the kernel assigns the lowest free number.
+  static func isReserve(_ number: CInt) -> Bool {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+      return false
+    }
+    return rlim_t(number) >= limit.rlim_cur - limit.rlim_cur / 4
+  }
+}
+
+/// The heap of the process.
+package enum Heap {
+  /// Returns free pages to the kernel.
+  package static func giveBack() {
+    linux_trim_heap()
+  }
+}
+
+/// The kernel's random numbers.
+package enum Randomness {
+  /// Fills every word with random bits.
+  package static func fill(_ words: inout [UInt64]) {
+    let filled = unsafe words.withUnsafeMutableBytes {
+      unsafe linux_random($0.baseAddress, $0.count)
+    }
+    precondition(filled == 0, "getrandom fails only while the kernel starts")
+  }
+}

@@ -1,0 +1,224 @@
+// A socket in the file system that only this process serves.
+//
+// A socket file outlives the process that bound it, and does not show whether any process still
+// listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases with its
+// holder: only the holder may remove a stale socket. A live daemon that does not use the lock is found
+// by connecting to it: a socket that refuses is stale, any other answer leaves it alone. The lock file
+// is never removed: otherwise two processes could lock two files of one name.
+//
+// An inherited socket belongs to the service manager, with its file: it is neither locked nor removed,
+// nor shut down, so that clients that connect meanwhile wait in its queue for the next process.
+
+internal import CLinux
+import Glibc
+
+/// The reason why a path cannot be served.
+package enum ListenProblem: Error, CustomStringConvertible {
+  case taken(path: String)
+  case notASocket(path: String)
+  case pathTooLong(path: String, limit: Int)
+  /// The parent of the socket's directory is missing; only the last directory is created.
+  case noPlace(path: String)
+  /// The inherited descriptor is no listening socket.
+  case notListening(descriptor: CInt)
+  case system(SystemFailure)
+
+  package var description: String {
+    switch self {
+    case .taken(let path): "\(path) is served by another daemon that is running"
+    case .notASocket(let path): "\(path) exists and is not a socket; it is left as it is"
+    case .pathTooLong(let path, let limit):
+      "the socket path \(path) has \(path.utf8.count) bytes; Linux takes at most \(limit)"
+    case .noPlace(let path):
+      "no socket can be made at \(path): create its directories, "
+        + "or give another path with --socket"
+    case .notListening(let descriptor):
+      "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
+        + "the socket unit needs ListenStream= with a path"
+    case .system(let failure): failure.description
+    }
+  }
+}
+
+/// A socket at a path of the file system, bound and listened on under a lock of its own.
+package final class UnixListener {
+  /// `sun_path` holds 108 bytes, one of them the terminating zero.
+  private static let longestPath = 107
+
+  package let path: String
+  private let descriptor: FileDescriptor
+  private let lock: FileDescriptor?
+  /// The socket file, removed when this listener closes; nil when it is inherited.
+  private let identity: FileStatus.Identity?
+  private let isInherited: Bool
+  private var reserve: FileDescriptor?
+
+  /// Creates the directory of `path` if it is missing, binds `path`, readable and writable by owner and
+  /// group, and listens.
+  package init(path: String) throws(ListenProblem) {
+    guard path.utf8.count <= Self.longestPath else {
+      throw .pathTooLong(path: path, limit: Self.longestPath)
+    }
+    self.path = path
+    isInherited = false
+    let lock: FileDescriptor
+    try Self.makeDirectory(of: path)
+    do throws(SystemFailure) {
+      lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
+    } catch { throw .system(error) }
+    guard linux_lock_exclusive(lock.number) == 0 else {
+      throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
+    }
+    self.lock = consume lock
+    try Self.removeStale(path)
+    do throws(SystemFailure) {
+      descriptor = try Self.bind(path)
+      identity = try FileStatus.of(path: path).identity
+      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    } catch { throw .system(error) }
+  }
+
+  /// Takes over a socket that the service manager has bound and listens on.
+  package init(adopting number: CInt) throws(ListenProblem) {
+    guard let path = Self.listeningPath(of: number) else {
+      throw .notListening(descriptor: number)
+    }
+    descriptor = FileDescriptor(owning: number)
+    self.path = path
+    isInherited = true
+    lock = nil
+    identity = nil
+    guard linux_set_nonblocking(number) == 0 else {
+      throw .system(SystemFailure("fcntl", "descriptor \(number)"))
+    }
+    do throws(SystemFailure) {
+      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    } catch { throw .system(error) }
+  }
+
+  /// Closing would not be enough: a program that is just being started has a copy of the descriptor.
+  deinit {
+    switch lock {
+    case .some(let lock): _ = linux_unlock(lock.number)
+    case nil: break
+    }
+  }
+
+  /// Stops listening and removes the socket file, unless another has its name by now. Connections in
+  /// the queue can still be accepted, by this process only; an inherited socket stays with its queue
+  /// for the next process. Answers whether the queue is this process's.
+  @discardableResult
+  package func close() -> Bool {
+    guard !isInherited else { return false }
+    if let identity, identity == (try? FileStatus.of(path: path).identity) { unsafe unlink(path) }
+    _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
+    return true
+  }
+
+  package var number: CInt { descriptor.number }
+
+  // MARK: Accepting
+
+  /// The result of an attempt to accept.
+  package enum Arrival: ~Copyable {
+    case client(StreamSocket)
+    /// Accepted with the reserved descriptor: to be told so and closed.
+    case beyondDescriptors(StreamSocket)
+    case nobody
+    /// Short of memory, or of descriptors even for the reserve: try again later.
+    case exhausted
+  }
+
+  /// Takes the next client out of the queue, without waiting.
+  package func accept() -> Arrival {
+    restoreReserve()
+    while true {
+      let number = linux_accept(descriptor.number)
+      if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
+      switch errno {
+      case ECONNABORTED, EINTR: continue  // this client is gone, others may wait
+      case EAGAIN, EINVAL: return .nobody  // EINVAL after `close`
+      case EMFILE, ENFILE: return acceptWithReserve()
+      default: return .exhausted
+      }
+    }
+  }
+
+  /// Without this a connection that cannot be accepted would stay ready, and the loop would spin.
+  private func acceptWithReserve() -> Arrival {
+    guard reserve.take() != nil else { return .exhausted }
+    let number = linux_accept(descriptor.number)
+    guard number >= 0 else {
+      let isAlone = errno == EAGAIN
+      restoreReserve()
+      return isAlone ? .nobody : .exhausted
+    }
+    return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
+  }
+
+  /// Reserves a descriptor again, after a client beyond the limit was closed; `accept` tries again if
+  /// that was impossible.
+  package func restoreReserve() {
+    guard reserve == nil else { return }
+    reserve = try? Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  private static func listeningPath(of number: CInt) -> String? {
+    var length = -1
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 256) { room, filled in
+      // Fills no more than the buffer's own capacity.
+      length = unsafe linux_listening_path(number, room.baseAddress, room.count)
+      filled = max(length, 0)
+    }
+    return length > 0 ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+
+  // MARK: Binding
+
+  private static func makeDirectory(of path: String) throws(ListenProblem) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else {
+      return
+    }
+    let directory = String(path[..<slash])
+    guard unsafe mkdir(directory, 0o755) != 0, errno != EEXIST else { return }
+    throw errno == ENOENT ? .noPlace(path: path) : .system(SystemFailure("mkdir", directory))
+  }
+
+  private static func open(_ path: String, _ flags: CInt) throws(SystemFailure) -> FileDescriptor {
+    let number = unsafe Glibc.open(path, flags, 0o600)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    return FileDescriptor(owning: number)
+  }
+
+  private static func removeStale(_ path: String) throws(ListenProblem) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+    switch try answer(of: path) {
+    case 0, EAGAIN: throw .taken(path: path)
+    case ECONNREFUSED: unsafe unlink(path)
+    case let code: throw .system(SystemFailure("connect", path, errno: code))
+    }
+  }
+
+  /// The result of connecting to `path`: 0 or the error.
+  private static func answer(of path: String) throws(ListenProblem) -> CInt {
+    let number = linux_unix_socket()
+    guard number >= 0 else { throw .system(SystemFailure("socket")) }
+    let probe = FileDescriptor(owning: number)
+    return unsafe linux_connect_unix(probe.number, path) == 0 ? 0 : errno
+  }
+
+  private static func bind(_ path: String) throws(SystemFailure) -> FileDescriptor {
+    let number = linux_unix_socket()
+    guard number >= 0 else { throw SystemFailure("socket") }
+    let socket = FileDescriptor(owning: number)
+    guard unsafe linux_bind_unix(socket.number, path) == 0 else {
+      throw SystemFailure("bind", path)
+    }
+    // Nobody can connect before `listen`, so it does not matter that bind has applied the umask.
+    guard unsafe chmod(path, 0o660) == 0 else { throw SystemFailure("chmod", path) }
+    guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemFailure("listen", path) }
+    return socket
+  }
+}

@@ -1,0 +1,118 @@
+internal import CCurl
+internal import ImgdSystem
+
+/// Decides from the facts of a finished exchange how it went.
+struct ExchangeReview {
+  let request: ExchangeRequest
+  let addresses: AddressFilter
+  let code: CURLcode
+  /// curl's own description of its error.
+  let complaint: String
+  let stop: Exchange.Stop?
+  let head: HeadCollector
+  /// The bytes of the body so far, those of earlier exchanges included.
+  let received: Int
+  let resumedFrom: Int
+  let expected: Int?
+  let maxBytes: Int
+  /// Whether an earlier body was to be continued and no body has arrived.
+  let isContinuing: Bool
+
+  func verdict(isConditional: Bool) -> ExchangeVerdict {
+    if let stop, let verdict = verdict(on: stop) { return verdict }
+    guard head.isComplete else { return .failed(requestFailure.failure) }
+    guard head.isSuccess else { return verdictOnStatus(isConditional: isConditional) }
+    switch code {
+    // An origin may send less of a range than was requested.
+    case CURLE_OK where resumedFrom > 0 && received < expected ?? 0: return .failed(truncated)
+    case CURLE_OK: return received > 0 && hasContent ? .received : .failed(emptyBody)
+    case CURLE_BAD_CONTENT_ENCODING where request.decodes: return .undecodable
+    case CURLE_OUT_OF_MEMORY: return .failed(TransferFailure(.unavailable, "out of memory"))
+    default: return .failed(truncated)
+    }
+  }
+
+  private var host: String { request.url.host }
+
+  /// 204 and 205 have no content by definition.
+  private var hasContent: Bool { head.status != 204 && head.status != 205 }
+
+  private var requestFailure: RequestFailure {
+    RequestFailure(request: request, addresses: addresses, code: code, complaint: complaint)
+  }
+
+  // MARK: Stopped by imgd
+
+  /// nil when the response counts as complete: only a body that is not used is missing.
+  private func verdict(on stop: Exchange.Stop) -> ExchangeVerdict? {
+    switch stop {
+    case .announcedTooLong(let length): return .failed(tooLarge(announced: length))
+    case .grewTooLong: return .failed(tooLarge(announced: expected))
+    case .skippedEnough: return nil
+    case .doesNotFit: return .notContinued
+    case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections:
+      return .keptConnectionRefused
+    case .refusedAddress: return .failed(requestFailure.blockedAddress)
+    case .noRoom(let failure):
+      return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
+    case .idle: return head.isComplete && !head.isSuccess ? nil : .failed(idle)
+    }
+  }
+
+  private func tooLarge(announced: Int?) -> TransferFailure {
+    let size = announced.map { "has \($0) bytes" } ?? "goes on"
+    var failure = TransferFailure(
+      .tooLarge, "the body from \(host) \(size); \(maxBytes) bytes are allowed")
+    failure.limit = maxBytes
+    failure.expected = announced
+    failure.received = received
+    return failure
+  }
+
+  private var idle: TransferFailure {
+    let limit = request.settings.idleTimeout
+    return unfinished(.timeout(.idle), "\(host) has sent nothing for \(limit)")
+  }
+
+  // MARK: Answered with another status
+
+  private func verdictOnStatus(isConditional: Bool) -> ExchangeVerdict {
+    switch head.status {
+    case 301, 302, 303, 307, 308:
+      guard let location = head.first("location"), !location.isEmpty else { break }
+      return .redirected(to: location)
+    case 304 where isConditional:
+      return .confirmed
+    case 416 where isContinuing:
+      return .notContinued
+    default: break
+    }
+    return .failed(status)
+  }
+
+  private var status: TransferFailure {
+    var failure = TransferFailure(.httpStatus, "\(host) answers with status \(head.status)")
+    failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
+    failure.isTransient = TransferFailure.isTransient(status: head.status)
+    return failure
+  }
+
+  private var emptyBody: TransferFailure {
+    TransferFailure(.emptyBody, "\(host) answers with status \(head.status) and no content")
+  }
+
+  private var truncated: TransferFailure {
+    let promised = expected.map { " of \($0)" } ?? ""
+    var failure = unfinished(
+      .truncated, "the body from \(host) breaks off after \(received)\(promised) bytes")
+    failure.isTransient = true
+    return failure
+  }
+
+  private func unfinished(_ kind: TransferFailure.Kind, _ message: String) -> TransferFailure {
+    var failure = TransferFailure(kind, message)
+    failure.expected = expected
+    failure.received = received
+    return failure
+  }
+}

@@ -1,0 +1,107 @@
+internal import CCurl
+internal import ImgdSystem
+
+/// Sets the options of a curl handle for one exchange.
+struct ExchangeSetup {
+  let easy: EasyHandle
+  let request: ExchangeRequest
+
+  /// Sets every option; curl's callbacks then call `exchange`.
+  func apply(for exchange: Exchange) {
+    let settings = request.settings
+    easy.set(CURLOPT_URL, request.url.text)
+    easy.setHeaders(request.headerLines)
+    easy.set(CURLOPT_NOSIGNAL, 1)
+    // An aborted transfer must not wait for a hanging resolver, which cleans up after itself.
+    easy.set(CURLOPT_QUICK_EXIT, 1)
+    easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(settings.connectTimeout.milliseconds), 1))
+    easy.set(CURLOPT_BUFFERSIZE, 128 * 1024)
+    easy.set(CURLOPT_TCP_NODELAY, 1)
+    easy.set(CURLOPT_FRESH_CONNECT, request.avoidsKeptConnections ? 1 : 0)
+    configureProtocol()
+    configureTrust()
+    configureCallbacks(exchange)
+  }
+
+  /// Redirects are followed by the transfer, which checks each hop.
+  private func configureProtocol() {
+    easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    easy.set(CURLOPT_FOLLOWLOCATION, 0)
+    easy.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    easy.set(CURLOPT_HTTP09_ALLOWED, 0)
+    easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    // Empty means none; unset would mean the proxy of the environment.
+    easy.set(CURLOPT_PROXY, request.settings.proxy ?? "")
+    easy.set(CURLOPT_NOPROXY, "")
+    easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // Asks for unencoded bytes, and decodes a body that is encoded nevertheless.
+    easy.set(CURLOPT_ACCEPT_ENCODING, "identity")
+    easy.set(CURLOPT_HTTP_CONTENT_DECODING, request.decodes ? 1 : 0)
+  }
+
+  /// One file of certificates: a directory of them is read again for every connection, which costs
+  /// twenty times as much.
+  private func configureTrust() {
+    easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+    easy.set(CURLOPT_SSL_VERIFYHOST, 2)
+    easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    easy.set(CURLOPT_CAINFO, request.settings.caFile)
+    easy.set(CURLOPT_CAPATH, nil)
+  }
+
+  private func configureCallbacks(_ exchange: Exchange) {
+    easy.set(CURLOPT_PRIVATE, context: exchange)
+    easy.set(CURLOPT_HEADERDATA, context: exchange)
+    easy.set(CURLOPT_WRITEDATA, context: exchange)
+    easy.set(CURLOPT_OPENSOCKETDATA, context: exchange)
+    easy.set(CURLOPT_PREREQDATA, context: exchange)
+    unsafe curl_easy_on_head(easy.pointer, headLineArrived)
+    unsafe curl_easy_on_body(easy.pointer, bodyPartArrived)
+    unsafe curl_easy_on_open(easy.pointer, socketIsWanted)
+    unsafe curl_easy_on_request(easy.pointer, connectionIsReady)
+  }
+}
+
+// MARK: curl's callbacks
+// Each finds its exchange and calls one method. The pointer is valid because a transfer removes the
+// handle from curl before it frees the exchange.
+
+private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
+  guard let context = unsafe context else { return nil }
+  return unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func headLineArrived(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+  _ context: UnsafeMutableRawPointer?
+) -> Int {
+  let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+  let continues = unsafe exchange(context)?.take(headLine: line.bindMemory(to: UInt8.self).span)
+  return continues == true ? size * count : 0
+}
+
+private func bodyPartArrived(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+  _ context: UnsafeMutableRawPointer?
+) -> Int {
+  let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+  let continues = unsafe exchange(context)?.take(bodyPart: part)
+  return continues == true ? size * count : 0
+}
+
+private func socketIsWanted(
+  _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
+  _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let address = unsafe address else { return CURL_SOCKET_BAD }
+  return unsafe exchange(context)?.openSocket(address) ?? CURL_SOCKET_BAD
+}
+
+private func connectionIsReady(
+  _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?,
+  _ local: UnsafeMutablePointer<CChar>?, _ remotePort: CInt, _ localPort: CInt
+) -> CInt {
+  guard let remote = unsafe remote else { return CURL_PREREQFUNC_ABORT }
+  let continues = unsafe exchange(context)?.requestIsDue(at: String(cString: remote))
+  return continues == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}

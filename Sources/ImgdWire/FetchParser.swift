@@ -1,0 +1,63 @@
+/// Reads the fields of a line as a fetch: the usual ones here, the rare ones where they are present.
+enum FetchParser {
+  @inline(__always)
+  static func fetch(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> FetchRequest {
+    var fetch = FetchRequest(url: try fields.required(try fields.url(in: line), .url, of: .fetch))
+    // Most fetches have nothing but a URL.
+    if fields.present.isSubset(of: .plainFetch) { return fetch }
+    try readOptions(of: &fetch, fields, in: line)
+    return fetch
+  }
+
+  @inline(never)
+  private static func readOptions(
+    of fetch: inout FetchRequest, _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) {
+    fetch.identifier = try fields.identifier(in: line)
+    fetch.cache = try fields.word(.cache, default: fetch.cache, in: line)
+    fetch.delivery = try fields.word(.deliver, default: fetch.delivery, in: line)
+    fetch.store = try fields.word(.store, default: fetch.store, in: line)
+    if fetch.cache == .noStore { fetch.store = .none }
+    fetch.priority = try fields.word(.priority, default: fetch.priority, in: line)
+    fetch.format = try fields.word(.format, default: fetch.format, in: line)
+    fetch.progress = try fields.flag(.progress, default: fetch.progress, in: line)
+    fetch.events = try fields.flag(.events, default: fetch.events, in: line)
+    fetch.wait = try fields.flag(.wait, default: fetch.wait, in: line)
+    fetch.detach = try fields.flag(.detach, default: fetch.detach, in: line)
+    fetch.http = try fields.flag(.http, default: fetch.http, in: line)
+    if !fields.present.isDisjoint(with: .fetchExtras) {
+      fetch.extras = try extras(fields, in: line)
+    }
+  }
+
+  private static func extras(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> FetchExtras {
+    FetchExtras(
+      receipt: try fields.receipt(in: line),
+      slot: try fields.slot(in: line),
+      headers: try HeaderParser.headers(fields, in: line),
+      resize: try ResizeParser.resize(fields, in: line),
+      timeoutMilliseconds: try fields.integer(
+        .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line),
+      maxBytes: try fields.integer(.maxBytes, 1...Int.max, in: line),
+      tags: try tags(fields, in: line),
+      ttl: try fields.integer(.ttl, WireLimits.seconds, in: line))
+  }
+
+  private static func tags(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> [String] {
+    guard fields.present.contains(.tags) else { return [] }
+    let wanted = WantedValue.text(
+      "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes")
+    guard let items = fields.container(.tags)?.array, items.count <= WireLimits.tags else {
+      throw fields.wrong(.tags, wanted, in: line)
+    }
+    let tags = items.compactMap(\.string).filter { 1...WireLimits.tag ~= $0.utf8.count }
+    guard tags.count == items.count else { throw fields.wrong(.tags, wanted, in: line) }
+    return tags
+  }
+}

@@ -1,0 +1,71 @@
+/// Reads the request headers that a client may add: tokens of RFC 9110, and none that would change
+/// how the message is framed, routed or cached without the daemon's knowledge.
+enum HeaderParser {
+  private static let forbidden: Set<String> = [
+    "host", "content-length", "range", "if-range", "connection", "keep-alive", "te", "trailer",
+    "transfer-encoding", "upgrade", "expect", "accept-encoding",
+  ]
+
+  static func headers(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> [RequestHeader] {
+    guard fields.present.contains(.headers) else { return [] }
+    guard let members = fields.container(.headers)?.object, members.count <= WireLimits.headers
+    else {
+      throw fields.wrong(
+        .headers, .text("an object of at most \(WireLimits.headers) strings"), in: line)
+    }
+    var headers: [RequestHeader] = []
+    var names = KeySet()
+    for member in members {
+      guard names.insert(member.name.lowercased()) else {
+        throw refusal(of: member.name, "which is there twice")
+      }
+      headers.append(try header(member))
+    }
+    return headers
+  }
+
+  private static func header(_ member: JSONValue.Member) throws(WireError) -> RequestHeader {
+    guard isToken(member.name) else {
+      throw refusal(of: member.name, "which is no header name")
+    }
+    guard !isForbidden(member.name) else {
+      throw refusal(of: member.name, "which only the daemon sets")
+    }
+    guard let value = member.value.string, isValue(value) else {
+      let sent = Excerpt.of(member.value.encoded())
+      throw refusal(
+        of: member.name, "whose value was \(sent); it takes a string without control characters")
+    }
+    return RequestHeader(name: member.name, value: value)
+  }
+
+  private static func refusal(of name: String, _ reason: String) -> WireError {
+    .field(.headers, "\"headers\" has \"\(Excerpt.of(name))\", \(reason)")
+  }
+
+  /// The daemon frames and routes the message itself; ranges and encodings would change the picture.
+  private static func isForbidden(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return forbidden.contains(name) || name.utf8.starts(with: "proxy-".utf8)
+  }
+
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
+  }
+
+  /// Neither line ends nor other control characters, except tabs.
+  private static func isValue(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+}

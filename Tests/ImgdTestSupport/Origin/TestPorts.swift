@@ -1,0 +1,56 @@
+import Glibc
+
+/// A port that refuses every connection while this object exists. (A port that was just closed could
+/// be reused by another origin at any moment.)
+package final class DeafPort: Sendable {
+  package let port: Int
+  private let socket: CInt
+
+  package init() throws {
+    socket = try OriginSocket.bound()
+    port = OriginSocket.port(of: socket)
+  }
+
+  deinit { close(socket) }
+
+  package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+}
+
+/// A port on which connections neither succeed nor fail: its queue is full and never emptied.
+package final class FullListener: Sendable {
+  package let port: Int
+  private let sockets: [CInt]
+
+  package init() throws {
+    let listener = try OriginSocket.listen(ipv6: false)
+    _ = listen(listener, 0)
+    port = OriginSocket.port(of: listener)
+    // A queue of length zero holds one connection, which must be there first; all others hang.
+    let first = OriginSocket.connectWithoutWaiting(port)
+    var request = pollfd(fd: first, events: Int16(POLLOUT), revents: 0)
+    guard poll(&request, 1, 60_000) == 1 else {
+      throw TestFailure("the first connection was not accepted")
+    }
+    sockets =
+      [listener, first] + (0..<3).map { [port] _ in OriginSocket.connectWithoutWaiting(port) }
+  }
+
+  deinit {
+    for socket in sockets { close(socket) }
+  }
+}
+
+/// A listening port that a test passes to the server that it starts.
+///
+/// Clients can connect at once: the kernel queues them until the server accepts.
+package final class PassedListener: Sendable {
+  package let port: Int
+  package let number: CInt
+
+  package init() throws {
+    number = try OriginSocket.listen(ipv6: false)
+    port = OriginSocket.port(of: number)
+  }
+
+  deinit { close(number) }
+}
