@@ -16,7 +16,9 @@ import Testing
     return try #require(line["path"]?.string, "\(line.text)")
   }
 
-  @Test("is there again at once when somebody has removed it") func removed() throws {
+  @Test func `a file that was handed out is there again at once when somebody has removed it`()
+    throws
+  {
     let first = try path()
     for _ in 0..<50 {
       let before = try path()
@@ -27,7 +29,7 @@ import Testing
     #expect(try stage.stats("disk", "entries") == 1)
   }
 
-  @Test("is written again when somebody has changed it") func changed() throws {
+  @Test func `a file that was handed out is written again when somebody has changed it`() throws {
     let first = try path()
     try write("no picture", to: first)
     let second = try path()
@@ -36,8 +38,10 @@ import Testing
     #expect(try stage.stats("disk", "corrupt") == 1)
   }
 
-  @Test("is written again when its directories have gone", arguments: ["", "/1", "/1/*"])
-  func directories(below: String) throws {
+  @Test(arguments: ["", "/1", "/1/*"])
+  func `a file that was handed out is written again when its directories have gone`(below: String)
+    throws
+  {
     _ = try path()
     for _ in 0..<3 {
       // What the daemon makes at the same time may stay: it is still at it since the last time.

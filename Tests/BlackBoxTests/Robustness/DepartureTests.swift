@@ -5,7 +5,7 @@ import Testing
 
 /// Clients that come and go as they please: afterwards everything is as it was.
 @Suite(.serialized) struct DepartureTests {
-  @Test func clientsVanishInTheMiddleOfEverything() throws {
+  @Test func `clients vanish in the middle of everything`() throws {
     let origin = try OriginServer()
     origin.plan("/hangs.png", .silence)
     origin.plan("/stalls.png", .stalls(TestPicture.png(bytes: 5_000), after: 2_000))
@@ -40,7 +40,7 @@ import Testing
     #expect(try witness.ask(#"{"cmd":"list"}"#).jobCount == 0)
   }
 
-  @Test func aThousandConnectionsLeaveNothing() throws {
+  @Test func `a thousand connections leave nothing`() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)
     for _ in 0..<100 { try RawClient(daemon).vanish() }
@@ -58,7 +58,7 @@ import Testing
     #expect(try witness.count("clients", "accepted") >= 1_101)
   }
 
-  @Test func manyClientsAtOnceLeaveNothing() throws {
+  @Test func `many clients at once leave nothing`() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)
     let files = daemon.openFiles

@@ -11,7 +11,7 @@ import Testing
   private static let megabyte = 1 << 20
   private static let pings = 100_000
 
-  @Test func aHundredThousandPipelinedPingsAreAnswered() throws {
+  @Test func `a hundred thousand pipelined pings are answered`() throws {
     let daemon = try DaemonProcess()
     let client = try RawClient(daemon)
     let before = daemon.residentBytes
@@ -20,7 +20,7 @@ import Testing
     #expect(daemon.residentBytes - before < 8 * Self.megabyte)
   }
 
-  @Test func twentyThousandPipelinedHitsAreAnswered() throws {
+  @Test func `twenty thousand pipelined hits are answered`() throws {
     let origin = try OriginServer()
     origin.plan("/a.png", .picture(TestPicture.png(bytes: 2_000)))
     let daemon = try DaemonProcess()
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"cmd":"ping"}"#, #"{"cmd":"config"}"#, #"{"cmd":"nothing"}"#])
-  func aClientThatNeverReadsIsNotReadFrom(line: String) throws {
+  func `a client that never reads is not read from`(line: String) throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)
     let before = daemon.residentBytes
@@ -72,7 +72,7 @@ import Testing
     #expect(try witness.seesNothingLeft())
   }
 
-  @Test func aClientThatReadsLateGetsEveryAnswer() throws {
+  @Test func `a client that reads late gets every answer`() throws {
     let daemon = try DaemonProcess()
     let client = try RawClient(daemon)
     let line = Array("{\"cmd\":\"config\"}\n".utf8)
@@ -83,7 +83,7 @@ import Testing
     #expect(answers == (sent + line.count - 1) / line.count)
   }
 
-  @Test func aClientThatReadsByteByByteGetsItsAnswers() throws {
+  @Test func `a client that reads byte by byte gets its answers`() throws {
     let daemon = try DaemonProcess()
     let client = try RawClient(daemon)
     for _ in 0..<20 { client.say(#"{"cmd":"config"}"#) }
@@ -91,7 +91,7 @@ import Testing
     #expect(lineCount(client.takeAll(1)) == 20)
   }
 
-  @Test func othersAreAnsweredWhileOneFloods() throws {
+  @Test func `others are answered while one floods`() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)
     let client = try RawClient(daemon)
@@ -105,7 +105,7 @@ import Testing
     #expect(answers > 0)
   }
 
-  @Test func inlineAnswersForWhoNeverReadsStayWithinBounds() throws {
+  @Test func `inline answers for who never reads stay within bounds`() throws {
     let origin = try OriginServer()
     let gate = Gate()
     origin.plan("/big.png", .held(at: gate, then: .picture(TestPicture.png(bytes: 200_000))))
@@ -124,7 +124,7 @@ import Testing
     #expect(lineCount(client.takeAll(1 << 20)) == 150)
   }
 
-  @Test func descriptorsForWhoNeverReadsStayWithinBounds() throws {
+  @Test func `descriptors for who never reads stay within bounds`() throws {
     let origin = try OriginServer()
     let gate = Gate()
     origin.plan("/a.png", .held(at: gate, then: .picture(TestPicture.png(bytes: 2_000))))
@@ -145,7 +145,7 @@ import Testing
     #expect(!String(decoding: text, as: UTF8.self).contains(#""ok":false"#))
   }
 
-  @Test func aLineOfTenMegabytesIsRefusedOnceAndSkipped() throws {
+  @Test func `a line of ten megabytes is refused once and skipped`() throws {
     let daemon = try DaemonProcess()
     let client = try daemon.connect()
     let part = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)

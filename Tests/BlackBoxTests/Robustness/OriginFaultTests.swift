@@ -9,7 +9,7 @@ import Testing
     let name: String
     let code: String
     /// Short for those who hang; an origin of a busy machine may take its time.
-    var idleTimeout: String { name.hasPrefix("hangs") ? "4s" : "60s" }
+    var idleTimeout: String { name.hasPrefix("hangs") ? "1s" : "60s" }
     var extra = ""
     let answer: @Sendable (OriginServer) -> OriginAnswer
     var testDescription: String { name }
@@ -92,7 +92,7 @@ import Testing
   ]
 
   @Test(arguments: faults)
-  func aFaultIsToldAndNothingIsKept(_ fault: Fault) throws {
+  func `a fault is told and nothing is kept`(_ fault: Fault) throws {
     let origin = try OriginServer()
     origin.plan("/fine.png", .picture(Self.picture))
     let daemon = try DaemonProcess(
@@ -104,12 +104,9 @@ import Testing
     let files = daemon.openFiles
 
     let client = try daemon.connect()
-    try client.send(#"{"cmd":"fetch","id":1,"url":"\#(origin.url("/fault"))"\#(fault.extra)}"#)
-    let began = ContinuousClock.now
-    #expect(try witness.ask(hit)["source"]?.string == "memory")
-    // Less than those who hang are given.
-    #expect(ContinuousClock.now - began < .milliseconds(3_500))
-
+    try client.send(
+      #"{"cmd":"fetch","id":1,"url":"\#(origin.url("/fault"))"\#(fault.extra)}"#, hit)
+    #expect(try client.receive()["source"]?.string == "memory", "nothing is held up by it")
     let answer = try client.receive()
     #expect(answer["ok"]?.bool == false)
     #expect(answer.failureCode == fault.code, "\(answer.failureMessage)")
@@ -121,7 +118,7 @@ import Testing
   }
 
   /// What runs beside an origin must hold nothing of it, or its end would not be seen.
-  @Test func anOriginsEndIsSeenWhateverHasBeenStartedMeanwhile() throws {
+  @Test func `an origin's end is seen whatever has been started meanwhile`() throws {
     let gate = Gate()
     let origin = try OriginServer()
     origin.plan("/a.png", .held(at: gate, then: .closed))
@@ -135,7 +132,7 @@ import Testing
     neighbour.kill()
   }
 
-  @Test func anOriginThatRefusesIsToldAtOnce() throws {
+  @Test func `an origin that refuses is told at once`() throws {
     let nobody = try DeafPort()
     let daemon = try DaemonProcess(settings: Self.settings)
     let answer = try daemon.connect().ask(
@@ -144,7 +141,7 @@ import Testing
     #expect(answer["error"]?["retryable"]?.bool == true)
   }
 
-  @Test func anOriginThatAcceptsNothingTimesOut() throws {
+  @Test func `an origin that accepts nothing times out`() throws {
     let listener = try FullListener()
     let daemon = try DaemonProcess(
       settings: Self.settings + ["Downloads.ConnectTimeout=200ms"])
@@ -153,7 +150,7 @@ import Testing
     #expect(answer.failureCode == "timeout", "\(answer.failureMessage)")
   }
 
-  @Test func aLongerBodyThanAnnouncedIsCutThere() throws {
+  @Test func `a longer body than announced is cut there`() throws {
     let origin = try OriginServer()
     origin.plan("/a.png", .misannounced(Self.picture + [1, 2, 3], as: Self.picture.count))
     let daemon = try DaemonProcess(settings: Self.settings)
@@ -162,7 +159,7 @@ import Testing
     #expect(answer["bytes"]?.integer == Int64(Self.picture.count))
   }
 
-  @Test func addressesThatAreNeverAskedAreBlockedAtOnce() throws {
+  @Test func `addresses that are never asked are blocked at once`() throws {
     let daemon = try DaemonProcess(settings: Self.settings)
     let client = try daemon.connect()
     for host in [
@@ -174,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func anEndlessBodyDoesNotFillTheMemory() throws {
+  @Test func `an endless body does not fill the memory`() throws {
     let origin = try OriginServer()
     origin.plan("/endless", .endless())
     let daemon = try DaemonProcess(settings: ["Downloads.Retries=0"])

@@ -8,7 +8,7 @@ import Testing
   private static let clients = 200
   private static let rounds = 30
 
-  @Test func everyCommandGetsItsOneLine() throws {
+  @Test func `every command gets its one line`() throws {
     let origin = try OriginServer()
     plan(origin)
     let daemon = try DaemonProcess(settings: [

@@ -112,6 +112,17 @@ import Testing
     #expect(stage.files.isEmpty)
   }
 
+  @Test func `a lease is kept by the next process too`() throws {
+    let stage = try CoreStage("Disk.Lease=9s")
+    stage.origin.plan("/a", .picture(png()))
+    let lent = try stage.path(of: "/a")
+    try stage.purge(#""url":"ORIGIN/a""#)
+    try stage.restart()
+    #expect(readBytes(lent) == png())
+    stage.pass(.seconds(20))
+    #expect(stage.files.isEmpty)
+  }
+
   @Test func `a new picture has a new path, and the old one stays for its lease`() throws {
     let stage = try CoreStage("Disk.Lease=6s")
     stage.origin.plan("/a", .picture(png(1_000)), .picture(jpeg(2_000)))

@@ -83,8 +83,8 @@ private final class Pair {
 
 @Suite("The scheduler does what its rules say")
 struct DownloadSchedulerModelTests {
-  @Test("through random sequences, a hundred thousand steps in all", arguments: 1...5)
-  func randomSequences(seed: Int) {
+  @Test(arguments: 1...5)
+  func `through random sequences, a hundred thousand steps in all`(seed: Int) {
     var random = FixedGenerator(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)
     let pair = Pair(settings(&random))
     var serial: UInt64 = 0
@@ -124,8 +124,8 @@ struct DownloadSchedulerModelTests {
       order: Bool.random(using: &random) ? .fifo : .lifo, ageBound: .seconds(10))
   }
 
-  @Test("through all orders of six steps with three downloads", arguments: Order.allCases)
-  func exhaustiveSequences(order: Order) {
+  @Test(arguments: Order.allCases)
+  func `through all orders of six steps with three downloads`(order: Order) {
     let settings = DownloadScheduler.Settings(maxActive: 2, maxPerHost: 1, order: order)
     let other = DownloadScheduler.Settings(
       maxActive: 1, maxPerHost: 2, order: order == .fifo ? .lifo : .fifo)

@@ -35,16 +35,14 @@ extension DownloadScheduler {
 
 @Suite("The scheduler picks what starts next")
 struct DownloadSchedulerTests {
-  @Test("first in, first out")
-  func fifo() {
+  @Test func `first in, first out`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3, 4)
     #expect(scheduler.runAll() == [1, 2, 3, 4])
     #expect((scheduler.activeCount, scheduler.queuedCount, scheduler.peakActive) == (0, 0, 1))
   }
 
-  @Test("last in, first out: of fourteen the first runs, then the last to the second")
-  func lifo() {
+  @Test func `last in, first out: of fourteen the first runs, then the last to the second`() {
     let scheduler = scheduler(.lifo)
     scheduler.add(1)
     #expect(scheduler.startable(at: at(0)) == [1])
@@ -54,8 +52,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == Array((2...14 as ClosedRange<UInt64>).reversed()))
   }
 
-  @Test("never more than may run at once, and a place is free at once")
-  func maxActive() {
+  @Test func `never more than may run at once, and a place is free at once`() {
     let scheduler = scheduler(active: 4)
     scheduler.add(1, 2, 3, 4, 5, 6)
     #expect(scheduler.startable(at: at(0)) == [1, 2, 3, 4])
@@ -71,8 +68,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.activeCount == 4)
   }
 
-  @Test("a host at its limit holds up nobody else")
-  func maxPerHost() {
+  @Test func `a host at its limit holds up nobody else`() {
     let scheduler = scheduler(active: 4, perHost: 2)
     scheduler.add(1, 2, 3, 4, host: "busy")
     scheduler.add(5, host: "other")
@@ -84,8 +80,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.state(of: 4) == .queued)
   }
 
-  @Test("high before normal before low")
-  func priorities() {
+  @Test func `high before normal before low`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, priority: .low)
     scheduler.add(3, 4)
@@ -93,8 +88,8 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [5, 6, 3, 4, 1, 2])
   }
 
-  @Test("raised it goes behind those before it, lowered ahead of them", arguments: Order.allCases)
-  func changedPriorities(order: Order) {
+  @Test(arguments: Order.allCases)
+  func `raised it goes behind those before it, lowered ahead of them`(order: Order) {
     let scheduler = scheduler(order)
     scheduler.add(1, 2, priority: .high)
     scheduler.add(3, 4)
@@ -103,8 +98,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [2, 3, 1, 4])
   }
 
-  @Test("raised and lowered again it stands ahead, and who comes later is not upset")
-  func changedTwice() {
+  @Test func `raised and lowered again it stands ahead, and who comes later is not upset`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3)
     scheduler.setPriority(2, .high)
@@ -113,8 +107,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [2, 1, 3, 4])
   }
 
-  @Test("where there is more than one place, one is kept from low")
-  func placeKeptFromLow() {
+  @Test func `where there is more than one place, one is kept from low`() {
     let scheduler = scheduler(active: 3)
     scheduler.add(1, 2, 3, priority: .low)
     #expect(scheduler.startable(at: at(0)) == [1, 2])
@@ -126,15 +119,14 @@ struct DownloadSchedulerTests {
     #expect(scheduler.startable(at: at(100)) == [3])
   }
 
-  @Test("the only place is for all")
-  func onlyPlace() {
+  @Test func `the only place is for all`() {
     let scheduler = scheduler(active: 1)
     scheduler.add(1, priority: .low)
     #expect(scheduler.startable(at: at(0)) == [1])
   }
 
-  @Test("what has waited past the age bound goes before the younger", arguments: Order.allCases)
-  func ageBound(order: Order) {
+  @Test(arguments: Order.allCases)
+  func `what has waited past the age bound goes before the younger`(order: Order) {
     let scheduler = scheduler(order)
     scheduler.add(1, priority: .low, at: at(0))
     scheduler.add(2, at: at(1))
@@ -149,8 +141,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll(at: at(12)) == [2])
   }
 
-  @Test("under a steady stream of high ones, a low one starts when it is old enough")
-  func nothingStarves() {
+  @Test func `under a steady stream of high ones, a low one starts when it is old enough`() {
     let scheduler = scheduler(.lifo)
     scheduler.add(1, priority: .low, at: at(0))
     for second in 0...20 as ClosedRange<Int64> {
@@ -162,8 +153,7 @@ struct DownloadSchedulerTests {
     Issue.record("it never started")
   }
 
-  @Test("more places are filled at once, and with fewer what runs goes on")
-  func changedLimits() {
+  @Test func `more places are filled at once, and with fewer what runs goes on`() {
     let scheduler = scheduler(active: 1, perHost: 1)
     scheduler.add(1, 2, 3, 4, 5)
     #expect(scheduler.startable(at: at(0)) == [1])
@@ -181,8 +171,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.startable(at: at(0)) == [4])
   }
 
-  @Test("another order holds for what waits already")
-  func changedOrder() {
+  @Test func `another order holds for what waits already`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3)
     scheduler.apply(.init(maxActive: 1, order: .lifo))
@@ -192,8 +181,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [1, 2])
   }
 
-  @Test("a hundred thousand that wait for one busy host are not looked at again and again")
-  func saturatedHost() {
+  @Test func `a hundred thousand that wait for one busy host are not looked at again and again`() {
     let scheduler = scheduler(active: 8, perHost: 2)
     for serial in 1...100_000 as ClosedRange<UInt64> {
       scheduler.add(serial, host: "busy", priority: Priority.allCases[Int(serial % 3)])
@@ -213,8 +201,7 @@ struct DownloadSchedulerTests {
     #expect((scheduler.queuedCount, scheduler.activeCount) == (98_998, 2))
   }
 
-  @Test("enqueueing, changing and cancelling for ever makes nothing grow")
-  func noGrowth() {
+  @Test func `enqueueing, changing and cancelling for ever makes nothing grow`() {
     let scheduler = scheduler(active: 1)
     scheduler.add(1, 2)
     _ = scheduler.startable(at: at(0))

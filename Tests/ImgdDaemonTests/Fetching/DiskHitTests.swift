@@ -2,7 +2,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("What only the disk has") struct DiskHitTests {
+/// What only the disk has.
+@Suite struct DiskHitTests {
   private func stageWithPicture() throws -> CoreStage {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
@@ -15,7 +16,7 @@ import Testing
     return stage
   }
 
-  @Test("comes from disk once, and from memory from then on") func promoted() throws {
+  @Test func `what only the disk has comes from disk once, and from memory from then on`() throws {
     let stage = try stageWithPicture()
     for _ in 0..<50 {
       try stage.play(
@@ -32,8 +33,8 @@ import Testing
     #expect(try stage.stats("disk", "misses") == 1)
   }
 
-  @Test("is answered the same whichever way it takes", arguments: ["path", "none", "inline"])
-  func sameAnswer(delivery: String) throws {
+  @Test(arguments: ["path", "none", "inline"])
+  func `it is answered the same whichever way it takes`(delivery: String) throws {
     let stage = try stageWithPicture()
     let request = #"{"cmd":"fetch","url":"ORIGIN/a.png","deliver":"\#(delivery)""#
     let short = try stage.play("> \(request)}\n< " + #"{"ok":true,"source":"disk"}"#)[0]
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("stays on disk for who wants nothing in memory") func notPromoted() throws {
+  @Test func `it stays on disk for a client that wants nothing in memory`() throws {
     let stage = try stageWithPicture()
     for _ in 0..<3 {
       try stage.play(

@@ -14,7 +14,8 @@ final class CoreStage: DaemonStage {
   private(set) var client: TestClient
   /// Nil between two lives: the directory must be free for the second one.
   private var current: CoreLife?
-  private let home: String
+  /// A directory of the test's own, with the cache in it.
+  let home: String
   private var settings: [String]
 
   convenience init(_ settings: String...) throws { try self.init(settings) }

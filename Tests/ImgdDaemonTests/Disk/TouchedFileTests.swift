@@ -1,0 +1,81 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@Suite("A file that somebody touches") struct TouchedFileTests {
+  private func storedPicture() throws -> (stage: CoreStage, path: String) {
+    let stage = try CoreStage("Disk.Lease=0s")
+    stage.origin.plan("/a", .picture(png()), .picture(png(seed: 1)))
+    return (stage, try stage.path(of: "/a"))
+  }
+
+  private func expectRecovery(_ stage: CoreStage, _ path: String, _ damage: FileDamage) throws {
+    let line = try stage.fetch("/a")
+    #expect(line["source"] == .string("network"))
+    let fresh = try #require(line["path"]?.string)
+    #expect(fresh != path && readBytes(fresh) == png(seed: 1))
+    #expect(try stage.count("corrupt") == (damage.isCorrupt ? 1 : 0))
+    #expect(try stage.count("entries") == 1)
+    #expect(stage.origin.count("/a") == 2)
+  }
+
+  @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
+  func `is a miss when it is wanted from disk`(damage: FileDamage) throws {
+    let (stage, path) = try storedPicture()
+    try stage.emptyMemory()
+    try damage.damage(path)
+    try expectRecovery(stage, path, damage)
+  }
+
+  @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
+  func `is never handed out from memory`(damage: FileDamage) throws {
+    let (stage, path) = try storedPicture()
+    try damage.damage(path)
+    let line = try stage.fetch("/a")
+    #expect(line["source"] == .string("memory"))
+    let fresh = try #require(line["path"]?.string)
+    #expect(fresh != path && readBytes(fresh) == png())
+    #expect(stage.origin.count("/a") == 1)
+  }
+
+  @Test func `what a link leads to is left alone, and so is what is in a directory`() throws {
+    let (stage, path) = try storedPicture()
+    let theirs = stage.home + "/theirs"
+    try write("theirs", to: theirs)
+    unlink(path)
+    symlink(theirs, path)
+    try stage.emptyMemory()
+    let second = try stage.path(of: "/a")
+    unlink(second)
+    mkdir(second, 0o755)
+    try write("theirs", to: second + "/theirs")
+    try stage.emptyMemory()
+    _ = try stage.path(of: "/a")
+    #expect(read(theirs) == "theirs")
+    stage.pass(.seconds(60))
+    #expect(stage.files.contains { $0.hasSuffix("/theirs") })
+    #expect(CacheFiles.below(stage.cache).contains { read($0) == "theirs" })
+  }
+
+  @Test(arguments: ["shelf", "rack"])
+  func `a shelf that is replaced by a link is not followed`(which: String) throws {
+    let (stage, path) = try storedPicture()
+    let shelf = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    let rack = String(shelf[..<(shelf.lastIndex(of: "/") ?? shelf.endIndex)])
+    let victim = which == "shelf" ? shelf : rack
+    rename(victim, stage.home + "/elsewhere")
+    symlink(stage.home + "/elsewhere", victim)
+    let before = CacheFiles.below(stage.home + "/elsewhere")
+    try stage.emptyMemory()
+    let line = try stage.fetch("/a")
+    #expect(line["source"] == .string("network"))
+    let fresh = try #require(line["path"]?.string)
+    #expect(fresh != path && readBytes(fresh) == png(seed: 1))
+    #expect(CacheFiles.kind(of: victim) == S_IFDIR)
+    try stage.purge()
+    stage.pass(.seconds(60))
+    #expect(!CacheFiles.exists(fresh))
+    #expect(CacheFiles.below(stage.home + "/elsewhere") == before)
+  }
+}
