@@ -1,16 +1,16 @@
-/// Finds a control group's directory by what the kernel says about membership and mounts.
+/// Finds a control group's directory from the kernel's lists of memberships and mounts.
 enum CgroupPath {
   /// The process's own group of version 2: the line of `/proc/self/cgroup` that begins with `0::`.
   static func own(in membership: String) -> String? {
     for line in membership.split(separator: "\n") where line.hasPrefix("0::/") {
       let path = String(line.dropFirst(3))
-      // A group outside of the name space that is looked from has no directory in it.
+      // A group outside of this process's cgroup namespace has no directory in it.
       return path.split(separator: "/").contains("..") ? nil : path
     }
     return nil
   }
 
-  /// Where a group is found below a mount of version 2, which may show a part of the tree only.
+  /// A group's directory below a mount of version 2, which may show only a part of the tree.
   static func directory(of path: String, in mounts: String) -> String? {
     for line in mounts.split(separator: "\n") {
       guard let mount = Mount(line), let rest = mount.rest(of: path) else { continue }
@@ -35,7 +35,7 @@ enum CgroupPath {
       point = unescaped(fields[4])
     }
 
-    /// What of a group's path lies below the mount; nil when the group is not in it.
+    /// The part of a group's path that lies below the mount; nil when the group is not in it.
     func rest(of path: String) -> String? {
       if root == "/" { return path == "/" ? "" : path }
       guard path.hasPrefix(root) else { return nil }

@@ -1,17 +1,17 @@
 import Glibc
 
-/// A trigger of the kernel's, which fires while tasks wait for memory.
+/// A PSI trigger of the kernel, which fires while tasks wait for memory.
 ///
-/// Such a file is written once and never read: as something to read it is always ready.
+/// Such a file is written once and never read: for reading it is always ready.
 final class StallTrigger {
-  /// Some task has waited for 200 ms out of 2 s, the shortest window that everybody may ask for.
-  /// The zero belongs to it: whatever stands last is overwritten by the kernel.
+  /// Some task has waited for 200 ms out of 2 s, the shortest window without privileges.
+  /// The zero is part of it: the kernel overwrites the last byte.
   static let usual = Array("some 200000 2000000\0".utf8)
 
-  private let watch: RestingWatch
+  private let watch: BackoffWatch
 
   init(
-    _ trigger: [UInt8], on path: String, loop: EventLoop, ear: PressureEar
+    _ trigger: [UInt8], on path: String, loop: EventLoop, callbacks: PressureCallbacks
   ) throws(PressureProblem) {
     let access = trigger.isEmpty ? O_RDONLY : O_RDWR
     let number = unsafe open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -19,14 +19,14 @@ final class StallTrigger {
     let file = FileDescriptor(owning: number)
     try Self.refuseOrdinary(file, path, loop)
     try Self.set(trigger, on: file, path)
-    watch = try RestingWatch(file, for: .priority, on: loop) { events in
-      guard events.contains(.hangup) else { return ear.pressure() }
-      ear.ended("\(path) fires no more")
+    watch = try BackoffWatch(file, for: .priority, on: loop) { events in
+      guard events.contains(.hangup) else { return callbacks.pressure() }
+      callbacks.ended("\(path) no longer fires")
       return nil
     }
   }
 
-  /// What the kernel cannot watch is somebody's file, and is not to be written into.
+  /// A file that the kernel cannot poll is an ordinary one, and must not be written to.
   private static func refuseOrdinary(
     _ file: borrowing FileDescriptor, _ path: String, _ loop: EventLoop
   ) throws(PressureProblem) {
@@ -35,7 +35,7 @@ final class StallTrigger {
     } catch { throw error.errno == EPERM ? .ordinaryFile(path) : .system(error) }
   }
 
-  /// In one piece: the kernel takes a trigger as it comes, and only one for each opened file.
+  /// In one write: the kernel accepts one trigger for each open file.
   private static func set(
     _ trigger: [UInt8], on file: borrowing FileDescriptor, _ path: String
   ) throws(PressureProblem) {

@@ -11,14 +11,14 @@ import Testing
     bench = try ReliefBench()
   }
 
-  @Test("comes at once, and to everybody") func once() {
+  @Test("comes at once, with an event") func once() {
     bench.relief.answer("cgroup")
-    #expect(bench.deeds == [.released, .held(.half), .told("cgroup")])
+    #expect(bench.steps == [.released, .held(.half), .reported("cgroup")])
     bench.pass(.seconds(30))
-    #expect(bench.deeds.count == 3)
+    #expect(bench.steps.count == 3)
   }
 
-  @Test("comes once in two seconds, however often it is asked for") func floor() {
+  @Test("comes once in two seconds, however often pressure is reported") func floor() {
     bench.relief.answer("system")
     for _ in 0..<100 { bench.relief.answer("system") }
     #expect(bench.releases == 1)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("comes no sooner for news just before the two seconds are over") func justBefore() {
+  @Test("comes no sooner for a report just before the two seconds are over") func justBefore() {
     bench.relief.answer("system")
     bench.pass(.milliseconds(1_990))
     bench.relief.answer("system")
@@ -52,19 +52,19 @@ import Testing
     #expect(bench.releases == 3)
   }
 
-  @Test("comes no more often by hand, and is no sign then that pressure goes on") func byHand() {
+  @Test("comes no more often on demand, which does not count as a report") func byHand() {
     for round in 1...5 {
       for _ in 0..<100 { bench.relief.relieve("signal") }
       #expect(bench.releases == 2 * round - 1)
       bench.pass(.seconds(2))
       #expect(bench.releases == 2 * round)
-      #expect(bench.deeds.last == .told("signal"))
+      #expect(bench.steps.last == .reported("signal"))
       bench.pass(.seconds(2))
     }
     #expect(bench.relief.level == .warning && bench.shares == [.half])
   }
 
-  @Test("settles by hand what others have told meanwhile") func byHandAfter() {
+  @Test("on demand also answers the reports until then") func byHandAfter() {
     bench.relief.answer("system")
     bench.relief.relieve("signal")
     bench.relief.answer("system")
@@ -72,7 +72,7 @@ import Testing
     #expect(bench.releases == 2)
   }
 
-  @Test("holds the memory tier to a half for a minute") func half() {
+  @Test("limits the memory tier to a half for a minute") func half() {
     bench.relief.answer("system")
     #expect(bench.shares == [.half])
     bench.pass(.milliseconds(59_999))
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.shares.count == 2)
   }
 
-  @Test("holds it for a minute from the last time on") func longer() {
+  @Test("limits it for a minute from the last report on") func longer() {
     for _ in 0..<2 {
       bench.relief.answer("system")
       bench.pass(.seconds(50))
@@ -93,7 +93,7 @@ import Testing
     #expect(bench.shares == [.half, .whole])
   }
 
-  @Test("goes further while pressure goes on, and comes back in steps") func critical() {
+  @Test("limits it further while pressure goes on, and grows it back in steps") func critical() {
     for round in 1...5 {
       bench.relief.answer("cgroup")
       #expect((bench.relief.level == .critical) == (round >= 3))
@@ -107,7 +107,7 @@ import Testing
     #expect(bench.shares == [.half, .quarter, .half, .whole])
   }
 
-  @Test("does not start over while it comes back") func relapse() {
+  @Test("does not start over while it grows back") func relapse() {
     for _ in 1...3 {
       bench.relief.answer("cgroup")
       bench.pass(.seconds(2))
@@ -129,25 +129,30 @@ import Testing
     let seen = bench.seen
     #expect(seen.lines.count == 2)
     #expect(seen.lines.first?.contains("(cgroup)") == true)
-    #expect(seen.lines.first?.contains("a half of its capacity") == true)
-    #expect(seen.lines.last?.contains("a quarter of its capacity") == true)
+    #expect(seen.lines.first?.hasSuffix("may now use a half of its capacity") == true)
+    #expect(seen.lines.last?.hasSuffix("may now use a quarter of its capacity") == true)
 
     seen.held.count(3_000)
     seen.held.count(500)
     bench.pass(.seconds(2))
     bench.relief.relieve("signal")
     #expect(seen.lines.count == 3)
-    #expect(seen.lines.last?.contains("(signal): gave back 3500 bytes of 2 pictures") == true)
+    #expect(seen.lines.last?.contains("(signal): freed 3500 bytes (2 pictures);") == true)
+    seen.held = .none
+    seen.held.count(700)
+    bench.pass(.seconds(2))
+    bench.relief.relieve("signal")
+    #expect(seen.lines.last?.contains("(signal): freed 700 bytes (1 picture);") == true)
   }
 
   @Test("ends with its owner") func ends() throws {
-    let deeds = Deeds()
-    var relief: PressureRelief? = bench.makeRelief(deeds)
+    let steps = ReliefRecord()
+    var relief: PressureRelief? = bench.makeRelief(steps)
     relief?.answer("system")
     relief?.answer("system")
     relief = nil
     bench.pass(.seconds(120))
-    #expect(deeds.all == [.released, .held(.half), .told("system")] && relief == nil)
+    #expect(steps.all == [.released, .held(.half), .reported("system")] && relief == nil)
   }
 
   @Test("does not flush, refill and flush: a steady load fits into what is left")
@@ -163,51 +168,51 @@ import Testing
   }
 }
 
-/// What a relief did, in order.
-final class Deeds {
-  enum Deed: Equatable {
+/// The steps of a relief, in order.
+final class ReliefRecord {
+  enum Step: Equatable {
     case held(MemoryShare)
     case released
-    case told(String)
+    case reported(String)
   }
 
-  var all: [Deed] = []
+  var all: [Step] = []
   var lines: [String] = []
-  /// What there is to give back.
+  /// What there is to free.
   var held = Removal.none
 }
 
-/// A relief whose effects are written down, and a clock that the test moves.
+/// A relief whose effects are recorded, and a clock that the test advances.
 final class ReliefBench {
   let clock = LoopClock.manual()
   let loop: EventLoop
   let relief: PressureRelief
-  let seen = Deeds()
+  let seen = ReliefRecord()
 
   init() throws {
     loop = try EventLoop(clock: clock)
     relief = Self.makeRelief(seen, on: loop)
   }
 
-  func makeRelief(_ deeds: Deeds) -> PressureRelief { Self.makeRelief(deeds, on: loop) }
+  func makeRelief(_ steps: ReliefRecord) -> PressureRelief { Self.makeRelief(steps, on: loop) }
 
-  private static func makeRelief(_ deeds: Deeds, on loop: EventLoop) -> PressureRelief {
+  private static func makeRelief(_ steps: ReliefRecord, on loop: EventLoop) -> PressureRelief {
     PressureRelief(
       loop: loop,
       effects: PressureRelief.Effects(
         release: {
-          deeds.all.append(.released)
-          return deeds.held
+          steps.all.append(.released)
+          return steps.held
         },
-        hold: { deeds.all.append(.held($0)) },
-        tell: { source, _ in deeds.all.append(.told(source)) }),
-      log: { line, _ in deeds.lines.append(line) })
+        hold: { steps.all.append(.held($0)) },
+        tell: { source, _ in steps.all.append(.reported(source)) }),
+      log: { line, _ in steps.lines.append(line) })
   }
 
-  var deeds: [Deeds.Deed] { seen.all }
-  var releases: Int { deeds.count { $0 == .released } }
+  var steps: [ReliefRecord.Step] { seen.all }
+  var releases: Int { steps.count { $0 == .released } }
   var shares: [MemoryShare] {
-    deeds.compactMap { if case .held(let share) = $0 { share } else { nil } }
+    steps.compactMap { if case .held(let share) = $0 { share } else { nil } }
   }
 
   func pass(_ time: Duration) {

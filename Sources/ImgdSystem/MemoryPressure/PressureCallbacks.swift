@@ -1,8 +1,8 @@
-/// Whom a source of memory pressure tells.
-struct PressureEar {
-  /// Memory is short. Answers for how long the source is to be silent.
+/// What a source of memory pressure calls.
+struct PressureCallbacks {
+  /// Memory is short. Answers for how long the source is to be left alone.
   let pressure: () -> Duration
-  /// Nothing more will come, and why; the source may be gone when this returns.
+  /// The source has ended, for this reason; it may be deallocated when this returns.
   let ended: (String) -> Void
 }
 
@@ -29,8 +29,8 @@ enum PressureProblem: Error, CustomStringConvertible {
     case .relativePath(let path): "\"\(path)\" is not an absolute path"
     case .notBase64(let text): "\"\(text)\" is not Base64"
     case .unknownKind(let path): "\(path) is no regular file, FIFO or socket"
-    case .ordinaryFile(let path): "\(path) is an ordinary file, which tells of nothing"
-    case .cutShort(let path): "\(path) did not take the whole of what had to be written"
+    case .ordinaryFile(let path): "\(path) is an ordinary file, which sends no notification"
+    case .cutShort(let path): "\(path) accepted only a part of what had to be written"
     case .noCgroup: "the process is in no cgroup of version 2 that is mounted"
     case .noLimit(let directory): "\(directory) has neither memory.high nor memory.max set"
     case .unreadable(let paths): "no stalls can be read in \(paths.joined(separator: ", "))"

@@ -1,33 +1,34 @@
 import Glibc
 
-/// A control group's counts of having reached its own limits, which grow where memory is short.
+/// Watches the counters in `memory.events`: how often a control group has reached its own limits.
 final class LimitWatch {
   private let path: String
-  private let ear: PressureEar
+  private let callbacks: PressureCallbacks
   private var count: Int
-  private var watch: RestingWatch?
+  private var watch: BackoffWatch?
 
-  /// A group without limits never reaches them, and is refused.
-  init(of directory: String, loop: EventLoop, ear: PressureEar) throws(PressureProblem) {
+  /// A group without limits never reaches any, and is refused.
+  init(of directory: String, loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem)
+  {
     path = directory + "/memory.events"
-    self.ear = ear
+    self.callbacks = callbacks
     let notes = try Self.changes(of: path)
     guard let count = Self.count(in: path) else { throw .unreadable([path]) }
     guard Self.hasLimit(directory) else { throw .noLimit(directory) }
     self.count = count
     let number = notes.number
-    watch = try RestingWatch(notes, for: .read, on: loop) { [unowned self] _ in look(number) }
+    watch = try BackoffWatch(notes, for: .read, on: loop) { [unowned self] _ in look(number) }
   }
 
   private func look(_ notes: CInt) -> Duration? {
     var room = [UInt8](repeating: 0, count: 4096)
     _ = unsafe read(notes, &room, room.count)
     guard let now = Self.count(in: path) else {
-      ear.ended("\(path) can be read no longer")
+      callbacks.ended("\(path) can no longer be read")
       return nil
     }
     defer { count = now }
-    return now > count ? ear.pressure() : PressureWatch.breath
+    return now > count ? callbacks.pressure() : PressureMonitor.pause
   }
 
   private static func changes(of path: String) throws(PressureProblem) -> FileDescriptor {
@@ -41,7 +42,7 @@ final class LimitWatch {
     return notes
   }
 
-  /// How often the group was held back at one of its limits: the sum of `high` and `max`.
+  /// How often the kernel has throttled the group at one of its limits: the sum of `high` and `max`.
   static func count(in path: String) -> Int? {
     guard let text = SmallFile.text(path) else { return nil }
     let counts = text.split(separator: "\n").compactMap { line in

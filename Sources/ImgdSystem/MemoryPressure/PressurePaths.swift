@@ -1,17 +1,17 @@
 import Glibc
 
-/// Where the kernel tells about memory and control groups.
-package struct PressurePlaces: Sendable {
-  /// Which groups the process is in.
+/// The kernel's files about memory and control groups.
+package struct PressurePaths: Sendable {
+  /// The groups that the process is in.
   package var membership = "/proc/self/cgroup"
-  /// What is mounted where, as the process sees it.
+  /// The mounts, as the process sees them.
   package var mounts = "/proc/self/mountinfo"
   /// The stalls of the whole machine.
   package var stalls = "/proc/pressure/memory"
 
   package init() {}
 
-  package static let system = PressurePlaces()
+  package static let system = PressurePaths()
 
   /// The directory of the process's own control group of version 2; nil when there is none.
   var ownCgroup: String? {
@@ -22,9 +22,9 @@ package struct PressurePlaces: Sendable {
   }
 }
 
-/// Files of a few lines that the kernel writes as they are read.
+/// Reads files of a few lines that the kernel generates.
 enum SmallFile {
-  /// More than any of them has; what lies behind is not read.
+  /// More bytes than any of them has; the rest is not read.
   private static let limit = 1 << 20
 
   /// The whole text; nil when it cannot be read.

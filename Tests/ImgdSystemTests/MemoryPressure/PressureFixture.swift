@@ -3,25 +3,25 @@ import ImgdTestSupport
 
 @testable import ImgdSystem
 
-/// A control group of the test's own making: a directory, and what says that the process is in it.
-final class PressurePlant {
+/// A directory that stands for a control group, and files that say that the process is in it.
+final class PressureFixture {
   let directory: String
   let clock = LoopClock.manual(at: Instant(nanoseconds: 1_000_000_000_000))
   let loop: EventLoop
-  var places = PressurePlaces()
-  /// How often pressure was told.
-  private(set) var told = 0
+  var paths = PressurePaths()
+  /// How often pressure was reported.
+  private(set) var reports = 0
   private(set) var changes: [String] = []
 
   init() throws {
     directory = try ImgdTestSupport.TemporaryDirectory.make()
     loop = try EventLoop(clock: clock)
     mkdir(directory + "/imgd.service", 0o700)
-    places.membership = directory + "/membership"
-    places.mounts = directory + "/mounts"
-    places.stalls = directory + "/stalls"
-    try write("4:memory:/elsewhere\n0::/imgd.service\n", to: places.membership)
-    try write("31 23 0:28 / \(directory) rw,relatime - cgroup2 cgroup2 rw\n", to: places.mounts)
+    paths.membership = directory + "/membership"
+    paths.mounts = directory + "/mounts"
+    paths.stalls = directory + "/stalls"
+    try write("4:memory:/elsewhere\n0::/imgd.service\n", to: paths.membership)
+    try write("31 23 0:28 / \(directory) rw,relatime - cgroup2 cgroup2 rw\n", to: paths.mounts)
   }
 
   deinit {
@@ -30,44 +30,44 @@ final class PressurePlant {
 
   var cgroup: String { directory + "/imgd.service" }
 
-  /// What tasks have waited for memory, as the kernel writes it.
+  /// A file of stalls as the kernel writes it.
   static func stalls(_ total: Int, recent: String = "0.00") -> String {
     let figures = "avg10=\(recent) avg60=0.00 avg300=0.00 total=\(total)"
     return "some \(figures)\nfull \(figures)\n"
   }
 
-  func watch(_ path: String? = nil, write: String? = nil) -> PressureWatch {
-    let watch = PressureWatch(
-      PressureRequest(watch: path, write: write), places: places, loop: loop
-    ) { [unowned self] in told += 1 }
+  func watch(_ path: String? = nil, write: String? = nil) -> PressureMonitor {
+    let watch = PressureMonitor(
+      PressureRequest(watch: path, write: write), paths: paths, loop: loop
+    ) { [unowned self] in reports += 1 }
     watch.onChange = { [unowned self] in changes.append($0) }
     return watch
   }
 
-  /// Lets time go by in steps that no rest is shorter than, and all that is due happen.
+  /// Advances the clock in steps no longer than the shortest pause, and turns the loop.
   func pass(_ time: Duration) {
-    let step = min(time, PressureWatch.breath)
+    let step = min(time, PressureMonitor.pause)
     for _ in 0..<max(time.milliseconds / step.milliseconds, 1) {
       clock.advance(by: step)
       loop.settle()
     }
   }
 
-  /// Turns the loop as a busy daemon would, without time going by; answers how often it was woken.
+  /// Turns the loop while the clock stands; answers how often it was woken.
   func wakeUps(in turns: Int) -> Int {
     (0..<turns).count { _ in loop.tick(waiting: false) }
   }
 }
 
-/// The test's end of a FIFO or a socket.
-final class TellingPeer {
+/// The test's end of a FIFO or a socket, which reports pressure.
+final class ReportingPeer {
   private var number: CInt
 
   init(_ number: CInt) {
     self.number = number
   }
 
-  /// Opens a FIFO that somebody reads; -1 in it when nobody does.
+  /// Opens a FIFO that another descriptor reads; not connected when there is none.
   convenience init(writingTo fifo: String) {
     self.init(open(fifo, O_WRONLY | O_NONBLOCK))
   }
@@ -77,7 +77,7 @@ final class TellingPeer {
   var isConnected: Bool { number >= 0 }
 
   @discardableResult
-  func tell(_ count: Int = 1) -> Int {
+  func report(_ count: Int = 1) -> Int {
     let bytes = [UInt8](repeating: UInt8(ascii: "!"), count: count)
     return Glibc.write(number, bytes, count)
   }
@@ -98,7 +98,7 @@ final class TellingPeer {
 }
 
 /// A server of the test's on a Unix socket.
-final class TellingServer {
+final class ReportingServer {
   private let listener: CInt
 
   init(_ path: String) throws {
@@ -120,8 +120,8 @@ final class TellingServer {
   }
 
   /// The connection that waits; nil when there is none.
-  func accept() -> TellingPeer? {
+  func accept() -> ReportingPeer? {
     let number = Glibc.accept(listener, nil, nil)
-    return number < 0 ? nil : TellingPeer(number)
+    return number < 0 ? nil : ReportingPeer(number)
   }
 }

@@ -1,22 +1,22 @@
-/// The stalls read again and again, where nothing tells by itself.
+/// Polls the stalls where the kernel sends no notification.
 final class StallSampling {
   static let interval = Duration.seconds(2)
-  /// As much as a trigger asks for, in microseconds of an interval.
+  /// The same share of an interval as for a trigger, in microseconds.
   static let threshold = 200_000
 
   private let path: String
   private let loop: EventLoop
-  private let ear: PressureEar
+  private let callbacks: PressureCallbacks
   private var total: Int
   private var timer: Timer?
 
   /// Reads the first of the files that can be read.
-  init(of paths: [String], loop: EventLoop, ear: PressureEar) throws(PressureProblem) {
+  init(of paths: [String], loop: EventLoop, callbacks: PressureCallbacks) throws(PressureProblem) {
     let readable = paths.lazy.compactMap { path in Stalls(readFrom: path).map { (path, $0) } }
     guard let (path, stalls) = readable.first else { throw .unreadable(paths) }
     self.path = path
     self.loop = loop
-    self.ear = ear
+    self.callbacks = callbacks
     total = stalls.total
     wait(Self.interval)
   }
@@ -31,10 +31,10 @@ final class StallSampling {
 
   private func look() {
     guard let now = Stalls(readFrom: path)?.total else {
-      return ear.ended("\(path) can be read no longer")
+      return callbacks.ended("\(path) can no longer be read")
     }
     let growth = now - total
     total = now
-    wait(growth > Self.threshold ? max(ear.pressure(), Self.interval) : Self.interval)
+    wait(growth > Self.threshold ? max(callbacks.pressure(), Self.interval) : Self.interval)
   }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite("What is read about memory pressure") struct PressureTextTests {
+@Suite("Texts about memory pressure") struct PressureTextTests {
   @Test(
     "Base64 as the service manager writes it",
     arguments: [
@@ -12,18 +12,18 @@ import Testing
       ("c29tZSAxNTAwMDAgMTAwMDAwMAA=", "some 150000 1000000\0"),
     ])
   func base64(_ text: String, _ meant: String) {
-    #expect(Base64.bytes(text) == Array(meant.utf8))
+    #expect(Base64Decoder.bytes(text) == Array(meant.utf8))
   }
 
   @Test("Base64 with every byte there is") func everyByte() throws {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     for byte in UInt8.min...UInt8.max {
       let text = "\(letters[Int(byte >> 2)])\(letters[Int(byte & 3) << 4])=="
-      #expect(Base64.bytes(text) == [byte])
+      #expect(Base64Decoder.bytes(text) == [byte])
     }
     let whole = "AAECAwQFBgcICQoLDA0ODw=="
-    #expect(Base64.bytes(whole) == Array(0...15))
-    #expect(Base64.bytes("+/+/") == [0xfb, 0xff, 0xbf])
+    #expect(Base64Decoder.bytes(whole) == Array(0...15))
+    #expect(Base64Decoder.bytes("+/+/") == [0xfb, 0xff, 0xbf])
   }
 
   @Test(
@@ -33,7 +33,7 @@ import Testing
       "Zm_v", "Zh==", "Zm9=", "Zm8=Zm8=", "ZZ\u{e9}", "%%%%",
     ])
   func noBase64(_ text: String) {
-    #expect(Base64.bytes(text) == nil)
+    #expect(Base64Decoder.bytes(text) == nil)
   }
 
   @Test("stalls as the kernel writes them") func stalls() throws {
@@ -47,7 +47,7 @@ import Testing
     for (recent, isPressure) in [
       ("0.00", false), ("0.99", false), ("1.00", true), ("100.00", true),
     ] {
-      let text = PressurePlant.stalls(7, recent: recent)
+      let text = PressureFixture.stalls(7, recent: recent)
       #expect(Stalls(text)?.isPressure == isPressure)
     }
     // A number that is cut short is a smaller one, and what is missing entirely is missed.
@@ -117,16 +117,16 @@ import Testing
     #expect(CgroupPath.directory(of: "/", in: "1 2 0:3 / /c rw - cgroup2 n rw") == "/c")
   }
 
-  @Test("a storm is more than thirty within a minute") func storms() {
-    var guarded = StormGuard()
+  @Test("more than thirty reports within a minute are a flood") func floods() {
+    var steady = EventRateLimit()
     var now = Instant(nanoseconds: 0)
     for _ in 0..<100 {
-      let isStorm = guarded.isStorm(at: now)
-      #expect(!isStorm)
+      let isFlood = steady.isExceeded(at: now)
+      #expect(!isFlood)
       now = now + .seconds(2)
     }
-    var fast = StormGuard()
-    let verdicts = (0..<32).map { fast.isStorm(at: Instant(nanoseconds: $0)) }
-    #expect(verdicts.firstIndex(of: true) == StormGuard.limit)
+    var fast = EventRateLimit()
+    let verdicts = (0..<32).map { fast.isExceeded(at: Instant(nanoseconds: $0)) }
+    #expect(verdicts.firstIndex(of: true) == EventRateLimit.limit)
   }
 }

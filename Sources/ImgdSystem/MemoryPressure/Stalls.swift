@@ -1,8 +1,8 @@
-/// How much tasks have waited for memory, as the kernel accounts for it.
+/// How long tasks have waited for memory, from the kernel's pressure stall information (PSI).
 struct Stalls: Equatable {
   /// In the last ten seconds, as hundredths of a per cent.
   let recent: Int
-  /// Since the machine started, in microseconds.
+  /// In microseconds since the machine started.
   let total: Int
 
   /// Whether some task has waited for more than one hundredth of the last ten seconds.

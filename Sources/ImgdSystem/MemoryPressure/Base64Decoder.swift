@@ -1,5 +1,5 @@
 /// Base64 of RFC 4648, padded, as the service manager writes bytes into a variable.
-enum Base64 {
+enum Base64Decoder {
   /// The bytes that a text stands for; nil when it is not exactly what an encoder writes.
   static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
