@@ -3,8 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// The watchdog lives on work that is done: a hang of any part ends it, and no load does.
-@Suite(.machine) struct WatchdogTests {
+/// systemd's watchdog restarts a service of which any thread hangs, and no load makes it do so.
+@Suite(.machine) struct HangTests {
   private static let quick = """
     [Service]
     WatchdogSec=2
@@ -12,12 +12,12 @@ import Testing
 
     """
 
-  /// The control loop is the one that would complain.
+  /// The control loop writes the log entry, so that its own hang has none.
   @Test(arguments: [
     ("imgd", nil), ("imgd-transfer", "the transfer loop"), ("imgd-disk", "the disk's writer"),
     ("imgd-reader", "the disk's reader"),
   ])
-  func `a thread that hangs is a service that is killed and started again`(
+  func `a service with a thread that hangs is killed and started again`(
     thread: String, blamed: String?
   ) throws {
     let stage = try ServiceStage(unit: Self.quick)
@@ -29,14 +29,14 @@ import Testing
       try stage.machine.property("NRestarts") == "1"
     }
     hold.letGo()
-    // Nobody has to wait until it is ready: the socket is there.
+    // No wait until it is ready: the socket is there.
     #expect(try stage.fetch("/a")["source"] == .string("disk"))
     #expect(stage.origin.count("/a") == 1)
     try stage.machine.waitForJournal("Failed with result 'watchdog'")
     if let blamed { try stage.machine.waitForJournal("no answer from \(blamed) for half of") }
   }
 
-  @Test func `a client that came while it hung is answered by the next one`() throws {
+  @Test func `a client that connects during a hang is answered by the next process`() throws {
     let stage = try ServiceStage(unit: Self.quick)
     try stage.machine.perform("systemctl start imgd.socket imgd.service")
     let hold = try ThreadHold("imgd", of: try stage.machine.process())
@@ -70,7 +70,7 @@ import Testing
     #expect(try stage.stats("downloads", "queued") > 4_900)
   }
 
-  /// When systemd was last told that all is well, in microseconds.
+  /// When systemd got the last sign of life, in microseconds.
   private func ping(_ stage: ServiceStage) throws -> Int {
     Int(try stage.machine.property("WatchdogTimestampMonotonic")) ?? 0
   }

@@ -3,8 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// A configuration that is read again.
-@Suite(.machine) struct ReloadTests {
+/// A reload of the configuration by systemctl.
+@Suite(.machine) struct ServiceReloadTests {
   private let stage: ServiceStage
   private var machine: Machine { stage.machine }
 
