@@ -42,7 +42,7 @@ final class Daemon {
 
   init(
     _ wanted: Configuration, reloadingFrom source: ConfigurationSource,
-    in environment: ServiceEnvironment
+    in environment: SystemdEnvironment
   ) throws(StartProblem) {
     let inheritance = Inheritance(environment.inherited)
     let listener = try Self.listen(at: wanted.control.socket, inheritance)
@@ -62,12 +62,13 @@ final class Daemon {
       listener.close()  // or its file would stay behind
       throw error
     }
-    let manager = ServiceManager(socket: environment.notifySocket)
-    // What is in the manager's store would come again with every start.
-    for name in inheritance.unknown { manager.forget(named: name) }
     watchdogPeriod = environment.watchdogPeriod
     do throws(SystemFailure) {
       loop = try EventLoop()
+      try Log.writeAside(from: loop)
+      let manager = try SystemdMessenger(hasManager: environment.hasManager, home: loop)
+      // What stays in the manager's store would be passed again at every start.
+      for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
       let parts = try Self.build(configuration, disk: disk, on: loop)
       engine = parts.engine
@@ -75,7 +76,7 @@ final class Daemon {
       hub = parts.hub
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [pipeline] in pipeline.statusText }
-      service = Service(manager, status: status, loop: loop)
+      service = Service(manager, status: status)
       handover = MemoryHandover(
         manager, of: pipeline.memory, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
@@ -191,6 +192,7 @@ final class Daemon {
     engine.stop()
     disk.stop()
     handover.leaveForGood()
+    service.finish()
   }
 
   private func serve() throws(SystemFailure) {

@@ -3,8 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// The memory tier from one process to the next, by way of systemd's descriptor store.
-@Suite(.machine) struct HandoverTests {
+/// The memory tier from one process to the next, through systemd's descriptor store.
+@Suite(.machine) struct DescriptorStoreTests {
   private let stage: ServiceStage
   private var machine: Machine { stage.machine }
 
@@ -26,7 +26,13 @@ import Testing
     get throws { Int(try machine.property("NFileDescriptorStore")) ?? -1 }
   }
 
-  @Test func `after a restart the next hit is one in memory, and nothing stays with systemd`()
+  /// Reloads, and waits until the snapshot is stored: clients get their answer before.
+  private func reload(toKeep count: Int) throws {
+    try machine.perform("systemctl reload imgd.service")
+    try machine.waitUntil("\(count) are kept") { try kept == count }
+  }
+
+  @Test func `after a restart the next hit is one in memory, and the store is empty`()
     throws
   {
     #expect(try fetchBoth() == ["network", "network"])
@@ -46,7 +52,7 @@ import Testing
     #expect(complaints.isEmpty, "\(complaints)")
   }
 
-  @Test func `what has come over is delivered in every form`() throws {
+  @Test func `pictures taken over are delivered in every form`() throws {
     _ = try fetchBoth()
     try machine.perform("systemctl restart imgd.service")
     let client = try stage.connect()
@@ -65,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `a service that was stopped begins with nothing in memory`() throws {
+  @Test func `a stopped service begins with nothing in memory`() throws {
     _ = try fetchBoth()
     try machine.perform("systemctl stop imgd.service")
     try machine.perform("systemctl start imgd.service")
@@ -76,7 +82,7 @@ import Testing
     #expect(complaints.isEmpty, "\(complaints)")
   }
 
-  @Test func `a crash brings nothing over of what came over before`() throws {
+  @Test func `after a crash nothing is taken over that was taken over before`() throws {
     _ = try fetchBoth()
     try machine.perform("systemctl restart imgd.service")
     #expect(try fetchBoth() == ["memory", "memory"])
@@ -87,10 +93,9 @@ import Testing
     #expect(try fetchBoth() == ["disk", "disk"])
   }
 
-  @Test func `a crash brings nothing over, not even what a reload has left`() throws {
+  @Test func `after a crash nothing is taken over, not even a snapshot of a reload`() throws {
     _ = try fetchBoth()
-    try machine.perform("systemctl reload imgd.service")
-    #expect(try kept == 2)
+    try reload(toKeep: 2)
     kill(try machine.process(), SIGKILL)
     try machine.waitUntil("it was started again") { try machine.property("NRestarts") == "1" }
     try machine.waitUntil(is: "active")
@@ -103,7 +108,7 @@ import Testing
     #expect(try fetchBoth() == ["memory", "memory"])
   }
 
-  @Test func `a hang brings nothing over`() throws {
+  @Test func `after a hang nothing is taken over`() throws {
     try machine.extend(with: "[Service]\nWatchdogSec=2\nRestartSec=100ms\n")
     try machine.perform("systemctl restart imgd.service")
     _ = try fetchBoth()
@@ -115,7 +120,7 @@ import Testing
     #expect(try fetchBoth() == ["disk", "disk"])
   }
 
-  @Test func `what was purged does not come back`() throws {
+  @Test func `purged pictures do not come back`() throws {
     stage.origin.plan("/marked", .picture(Self.large))
     _ = try fetchBoth()
     try stage.fetch("/marked")
@@ -134,18 +139,16 @@ import Testing
     #expect(stage.origin.count("/marked") == 2)
   }
 
-  @Test func `memory that is wanted elsewhere is not kept with systemd`() throws {
+  @Test func `under memory pressure the store is emptied`() throws {
     _ = try fetchBoth()
-    try machine.perform("systemctl reload imgd.service")
-    #expect(try kept == 2)
+    try reload(toKeep: 2)
     kill(try machine.process(), SIGUSR1)
     try machine.waitUntil("nothing is kept") { try kept == 0 }
   }
 
-  @Test func `what is purged is not kept with systemd until the next stop`() throws {
+  @Test func `a purge empties the store at once`() throws {
     _ = try fetchBoth()
-    try machine.perform("systemctl reload imgd.service")
-    #expect(try kept == 2)
+    try reload(toKeep: 2)
     try stage.play(
       #"""
       > {"cmd":"purge","tier":"memory"}
@@ -162,13 +165,12 @@ import Testing
     }
   }
 
-  @Test func `there are never more than the unit allows`() throws {
+  @Test func `there are never more descriptors than the unit allows`() throws {
     let settings = "[Service]\nFileDescriptorStoreMax=8\nEnvironment=IMGD_FDSTORE=8\n"
     try machine.extend(with: settings)
     try machine.perform("systemctl restart imgd.service")
     try fetchLargePictures(20)
-    try machine.perform("systemctl reload imgd.service")
-    #expect(try kept == 8)
+    try reload(toKeep: 8)
     try machine.perform("systemctl restart imgd.service")
     #expect(try stage.stats("memory", "entries") == 7)
     #expect(try stage.fetch("/19")["source"] == .string("memory"))
@@ -177,7 +179,7 @@ import Testing
     #expect(complaints.isEmpty, "\(complaints)")
   }
 
-  @Test func `systemd may keep fewer than it was said to`() throws {
+  @Test func `systemd may keep fewer descriptors than it announced`() throws {
     try machine.extend(with: "[Service]\nFileDescriptorStoreMax=3\n")
     try machine.perform("systemctl restart imgd.service")
     try fetchLargePictures(5)
@@ -189,7 +191,7 @@ import Testing
     #expect(sources.sorted() == ["disk", "disk", "disk", "memory", "memory"])
   }
 
-  @Test func `without a service manager there is nothing of it`() throws {
+  @Test func `without a service manager nothing is taken over`() throws {
     try machine.perform("systemctl stop imgd.socket imgd.service")
     let said = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(said) }
@@ -205,7 +207,7 @@ import Testing
     #expect(read(said + "/output")?.contains("memory tier") == false)
   }
 
-  @Test func `without a store nothing is sent to it`() throws {
+  @Test func `without a store nothing is sent`() throws {
     try machine.extend(
       with: "[Service]\nFileDescriptorStoreMax=0\nUnsetEnvironment=IMGD_FDSTORE\n")
     try machine.perform("systemctl restart imgd.service")
@@ -218,9 +220,9 @@ import Testing
   }
 }
 
-/// From 254 on systemd says itself how many it keeps.
-@Suite(.machine, .newerSystemd) struct NewerHandoverTests {
-  @Test func `systemd's own word on how many it keeps is taken`() throws {
+/// From 254 on systemd announces its limit itself.
+@Suite(.machine, .newerSystemd) struct NewerDescriptorStoreTests {
+  @Test func `systemd's own limit is used`() throws {
     let stage = try ServiceStage(
       unit: "[Service]\nFileDescriptorStoreMax=3\nUnsetEnvironment=IMGD_FDSTORE\n",
       packages: NewerSystemd.packages)

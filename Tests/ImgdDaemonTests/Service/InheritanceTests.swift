@@ -4,12 +4,12 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite("What is inherited from the service manager") struct InheritanceTests {
+@Suite("Descriptors inherited from the service manager") struct InheritanceTests {
   private func inherited(_ name: String) -> InheritedDescriptor {
     InheritedDescriptor(number: open("/dev/null", O_RDONLY | O_CLOEXEC), name: name)
   }
 
-  @Test("has one owner each, and what nobody knows is closed and its names are told")
+  @Test("have one owner each, and unknown ones are closed and their names reported")
   func owners() {
     let socket = inherited("control")
     let left = [inherited("imgd-hot"), inherited("imgd-index"), inherited("imgd-hot")]

@@ -1,6 +1,7 @@
+import ImgdSystem
 import Testing
 
-@testable import ImgdSystem
+@testable import ImgdDaemon
 
 @Suite struct WatchdogTests {
   let clock = LoopClock.manual()
@@ -15,7 +16,7 @@ import Testing
     loop.settle()
   }
 
-  /// What a watchdog asks and says, in the hand of a test.
+  /// What a watchdog has asked and reported.
   private final class Record {
     var questions: [[() -> Void]]
     var pings = 0
@@ -31,30 +32,30 @@ import Testing
 
   private func watch(
     _ names: [String] = ["a", "b"], every period: Duration = .seconds(20)
-  ) -> (dog: Watchdog, record: Record) {
+  ) -> (watchdog: Watchdog, record: Record) {
     let record = Record(stages: names.count)
     let stages = names.enumerated().map { index, name in
       Watchdog.Stage(name: name) { record.questions[index].append($0) }
     }
-    let dog = Watchdog(period: period, loop: loop, stages: stages) { record.pings += 1 }
-    dog.onDelay = { record.delays.append($0) }
-    return (dog, record)
+    let watchdog = Watchdog(period: period, loop: loop, stages: stages) { record.pings += 1 }
+    watchdog.onDelay = { record.delays.append($0) }
+    return (watchdog, record)
   }
 
-  @Test func `a sign is given when all have answered, and not before`() {
-    let (dog, record) = watch(["a", "b", "c"])
+  @Test func `a sign of life is given when all stages have answered, and not before`() {
+    let (watchdog, record) = watch(["a", "b", "c"])
     for answered in 0..<3 {
       #expect(record.pings == 0)
-      #expect(dog.late == Array(["a", "b", "c"][answered...]))
+      #expect(watchdog.late == Array(["a", "b", "c"][answered...]))
       record.questions[answered][0]()
     }
     #expect(record.pings == 1)
-    #expect(dog.late.isEmpty)
+    #expect(watchdog.late.isEmpty)
   }
 
   @Test(arguments: [Duration.milliseconds(500), .seconds(20), .seconds(3_600)])
-  func `four signs are given in a period`(period: Duration) {
-    let (dog, record) = watch(every: period)
+  func `four signs of life are given in a period`(period: Duration) {
+    let (watchdog, record) = watch(every: period)
     record.answerAll()
     for quarter in 2...9 {
       advance(by: period / 4 - .nanoseconds(1))
@@ -65,14 +66,14 @@ import Testing
       record.answerAll()
       #expect(record.pings == quarter)
     }
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
   @Test(arguments: [Duration.nanoseconds(1), .microseconds(1), .milliseconds(39)])
-  func `a period that is too short to be meant is no reason to do nothing else`(
+  func `a period that is too short does not keep the daemon busy`(
     period: Duration
   ) {
-    let (dog, record) = watch(every: period)
+    let (watchdog, record) = watch(every: period)
     advance(by: .milliseconds(19))
     #expect(record.delays.isEmpty)
     record.answerAll()
@@ -80,11 +81,11 @@ import Testing
     #expect(record.questions.map(\.count) == [1, 1])
     advance(by: .milliseconds(1))
     #expect(record.questions.map(\.count) == [2, 2])
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `who has not answered is not asked again`() {
-    let (dog, record) = watch()
+  @Test func `a stage that has not answered is not asked again`() {
+    let (watchdog, record) = watch()
     record.questions[0][0]()
     for _ in 0..<100 { advance(by: .seconds(20)) }
     #expect(record.questions.map(\.count) == [1, 1])
@@ -93,11 +94,11 @@ import Testing
     #expect(record.pings == 1)
     advance(by: .seconds(5))
     #expect(record.questions.map(\.count) == [2, 2])
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
   @Test func `an answer counts once, and for its own round`() {
-    let (dog, record) = watch()
+    let (watchdog, record) = watch()
     for _ in 0..<5 { record.questions[0][0]() }
     #expect(record.pings == 0)
     record.answerAll()
@@ -107,7 +108,7 @@ import Testing
     // The answers to the first questions, once more.
     for asked in record.questions { asked[0]() }
     #expect(record.pings == 1)
-    #expect(dog.late == ["a", "b"])
+    #expect(watchdog.late == ["a", "b"])
     record.answerAll()
     #expect(record.pings == 2)
     advance(by: .seconds(4))
@@ -117,17 +118,17 @@ import Testing
   @Test func `stages may answer at once`() {
     var pings = 0
     let stages = ["a", "b"].map { Watchdog.Stage(name: $0) { $0() } }
-    let dog = Watchdog(period: .milliseconds(500), loop: loop, stages: stages) { pings += 1 }
+    let watchdog = Watchdog(period: .milliseconds(500), loop: loop, stages: stages) { pings += 1 }
     #expect(pings == 1)
     for _ in 0..<8 { advance(by: .milliseconds(125)) }
     #expect(pings == 9)
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `after its end it asks nobody and gives no sign`() {
-    let (dog, record) = watch()
+  @Test func `after its end it asks no stage and gives no sign of life`() {
+    let (watchdog, record) = watch()
     record.questions[0][0]()
-    dog.stop()
+    watchdog.stop()
     record.questions[1][0]()
     advance(by: .seconds(100))
     #expect(record.pings == 0)
@@ -135,23 +136,23 @@ import Testing
     #expect(record.questions.map(\.count) == [1, 1])
   }
 
-  @Test func `when it stops between two rounds no other begins`() {
-    let (dog, record) = watch()
+  @Test func `when it stops between two rounds no other round begins`() {
+    let (watchdog, record) = watch()
     record.answerAll()
-    dog.stop()
-    dog.stop()
+    watchdog.stop()
+    watchdog.stop()
     advance(by: .seconds(100))
     #expect(record.questions.map(\.count) == [1, 1])
     #expect(record.pings == 1)
   }
 
-  @Test func `the sign itself may end it`() {
+  @Test func `the sign of life itself may stop it`() {
     let record = Record(stages: 1)
-    var dog: Watchdog?
+    var watchdog: Watchdog?
     let stage = Watchdog.Stage(name: "a") { record.questions[0].append($0) }
-    dog = Watchdog(period: .seconds(20), loop: loop, stages: [stage]) {
+    watchdog = Watchdog(period: .seconds(20), loop: loop, stages: [stage]) {
       record.pings += 1
-      dog?.stop()
+      watchdog?.stop()
     }
     record.answerAll()
     advance(by: .seconds(100))
@@ -160,15 +161,15 @@ import Testing
     #expect(record.pings == 1)
   }
 
-  @Test func `a question may end it, and nobody is asked after that`() {
+  @Test func `a question may stop it, and no stage is asked after that`() {
     let record = Record(stages: 1)
-    var dog: Watchdog?
+    var watchdog: Watchdog?
     let ending = Watchdog.Stage(name: "ending") { answered in
-      dog?.stop()
+      watchdog?.stop()
       answered()
     }
     let other = Watchdog.Stage(name: "other") { record.questions[0].append($0) }
-    dog = Watchdog(period: .seconds(20), loop: loop, stages: [ending, other]) {
+    watchdog = Watchdog(period: .seconds(20), loop: loop, stages: [ending, other]) {
       record.pings += 1
     }
     // The first round was asked before there was anything to end.
@@ -178,36 +179,36 @@ import Testing
     advance(by: .seconds(100))
     #expect(record.questions.map(\.count) == [1])
     #expect(record.pings == 1)
-    #expect(dog?.late == [])
+    #expect(watchdog?.late == [])
   }
 
-  @Test func `without stages there is nothing to earn a sign with`() async {
+  @Test func `it needs at least one stage`() async {
     await #expect(processExitsWith: .failure) {
       _ = Watchdog(period: .seconds(1), loop: try EventLoop(), stages: []) {}
     }
   }
 
   @Test func `nothing wakes the loop between two rounds`() {
-    let (dog, record) = watch()
+    let (watchdog, record) = watch()
     record.answerAll()
     clock.advance(by: .seconds(5) - .nanoseconds(1))
     #expect(!loop.tick(waiting: false))
     clock.advance(by: .nanoseconds(1))
     #expect(loop.tick(waiting: false))
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `when it has gone late answers are nothing`() {
-    var (dog, record): (Watchdog?, Record) = watch()
-    withExtendedLifetime(dog) {}
-    dog = nil
+  @Test func `late answers after its end have no effect`() {
+    var (watchdog, record): (Watchdog?, Record) = watch()
+    withExtendedLifetime(watchdog) {}
+    watchdog = nil
     record.answerAll()
     advance(by: .seconds(100))
     #expect(record.pings == 0 && record.delays.isEmpty)
   }
 
-  @Test func `who is late is told once a round`() {
-    let (dog, record) = watch(["a", "b", "c"])
+  @Test func `late stages are reported once a round`() {
+    let (watchdog, record) = watch(["a", "b", "c"])
     record.questions[1][0]()
     advance(by: .seconds(10) - .nanoseconds(1))
     #expect(record.delays.isEmpty)
@@ -220,11 +221,11 @@ import Testing
     record.questions[0][1]()
     advance(by: .seconds(10))
     #expect(record.delays == [["a", "c"], ["b", "c"]])
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `who answers in time is never told`() {
-    let (dog, record) = watch()
+  @Test func `stages that answer in time are never reported`() {
+    let (watchdog, record) = watch()
     for _ in 0..<20 {
       advance(by: .seconds(9))
       record.answerAll()
@@ -232,6 +233,6 @@ import Testing
     }
     #expect(record.delays.isEmpty)
     #expect(record.pings == 20)
-    withExtendedLifetime(dog) {}
+    withExtendedLifetime(watchdog) {}
   }
 }

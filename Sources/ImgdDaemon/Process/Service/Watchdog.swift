@@ -1,25 +1,27 @@
-/// Signs of life that are earned: one is given when every stage has answered since the last.
+import ImgdSystem
+
+/// Gives a sign of life each time that every stage has answered since the last one.
 ///
 /// The stages are asked four times in the period that the manager allows, so that a slow answer or a
-/// lost sign does not end the service. While an answer is missing nobody is asked again: a stage that
-/// hangs finds one question when it goes on, and not a heap of them.
-package final class Watchdog {
-  /// One part of the program without which it would not be alive.
-  package struct Stage {
+/// lost sign does not end the service. While an answer is missing no stage is asked again: one that
+/// hangs finds a single question when it goes on.
+final class Watchdog {
+  /// A part of the program that clients depend on.
+  struct Stage {
     let name: String
     let ask: (_ answered: @escaping () -> Void) -> Void
 
     /// `ask` must call `answered` on the loop, in its own time.
-    package init(name: String, ask: @escaping (_ answered: @escaping () -> Void) -> Void) {
+    init(name: String, ask: @escaping (_ answered: @escaping () -> Void) -> Void) {
       self.name = name
       self.ask = ask
     }
   }
 
-  /// Told which stages have not answered for half of the period, once until all have answered.
-  package var onDelay: ([String]) -> Void = { _ in }
+  /// Called with the stages that have not answered for half of the period, once until all have.
+  var onDelay: ([String]) -> Void = { _ in }
 
-  /// Nobody can mean less, and to ask that often would be all that the program does.
+  /// A shorter one is a mistake, and asking that often would keep the program busy.
   private static let shortestPeriod = Duration.milliseconds(40)
 
   private let pause: Duration
@@ -34,10 +36,10 @@ package final class Watchdog {
   private var delay: Timer?
 
   /// Begins with a question at once; `ping` is called on the loop.
-  package init(
+  init(
     period: Duration, loop: EventLoop, stages: [Stage], ping: @escaping () -> Void
   ) {
-    precondition(!stages.isEmpty, "a sign of life is earned by at least one stage")
+    precondition(!stages.isEmpty, "a sign of life needs at least one stage to answer")
     let period = max(period, Self.shortestPeriod)
     pause = period / 4
     patience = period / 2
@@ -51,8 +53,8 @@ package final class Watchdog {
     stop()
   }
 
-  /// Asks no more, and gives no sign any more.
-  package func stop() {
+  /// Asks no stage and gives no sign any more.
+  func stop() {
     isStopped = true
     missing = []
     next?.cancel()
@@ -60,7 +62,7 @@ package final class Watchdog {
   }
 
   /// The stages whose answers are missing.
-  package var late: [String] { missing.sorted().map { stages[$0].name } }
+  var late: [String] { missing.sorted().map { stages[$0].name } }
 
   private func ask() {
     round += 1
@@ -71,7 +73,7 @@ package final class Watchdog {
     }
   }
 
-  /// An answer to an earlier question says nothing of now.
+  /// An answer to an earlier question does not count for this round.
   private func answer(of index: Int, in asked: Int) {
     guard asked == round, missing.remove(index) != nil, missing.isEmpty else { return }
     delay?.cancel()
