@@ -42,6 +42,8 @@ let package = Package(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
@@ -64,7 +66,9 @@ let package = Package(
     // Policy and composition.
     .target(
       name: "ImgdDaemon",
-      dependencies: ["ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture"],
+      dependencies: [
+        "CSystemd", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+      ],
       swiftSettings: strict),
 
     // The other end of the socket.
@@ -119,8 +123,8 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
-        "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdClient", "ImgdWire",
-        "ImgdSystem", "ImgdTestSupport",
+        "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdClient",
+        "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(

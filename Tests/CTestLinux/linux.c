@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,12 @@ int test_enter_network_of(int pid) {
   int result = setns(namespace, CLONE_NEWNET);
   close(namespace);
   return result;
+}
+
+int test_cover_directory(const char *path) {
+  if (unshare(CLONE_NEWNS) != 0) return -1;
+  if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return -1;
+  return mount("none", path, "tmpfs", 0, NULL);
 }
 
 int test_hold_thread(int tid) {

@@ -12,14 +12,14 @@ import Testing
     }
   }
 
-  @Test func `so many may be said, and no more`() {
+  @Test func `so many entries are admitted, and no more`() {
     var limit = LogLimit()
     fill(&limit, .purge)
     #expect(limit.admit(.purge, at: start) == .refused)
     #expect(limit.admit(.purge, at: start + .seconds(29)) == .refused)
   }
 
-  @Test func `after a while the next one says how many were left out, once`() {
+  @Test func `after the span the next one tells how many were left out, once`() {
     var limit = LogLimit()
     fill(&limit, .purge)
     for _ in 0..<7 { #expect(limit.admit(.purge, at: start) == .refused) }
@@ -31,21 +31,21 @@ import Testing
     #expect(limit.admit(.purge, at: later) == .refused)
   }
 
-  @Test func `who says little is never cut off`() {
+  @Test func `a few entries are never refused`() {
     var limit = LogLimit()
     for second in 0..<1_000 {
       #expect(limit.admit(.disk, at: start + .seconds(2 * second)) == .admitted(leftOut: 0))
     }
   }
 
-  @Test func `one subject takes nothing from another`() {
+  @Test func `each subject has a limit of its own`() {
     var limit = LogLimit()
     fill(&limit, .purge)
     #expect(limit.admit(.purge, at: start) == .refused)
     #expect(limit.admit(.disk, at: start) == .admitted(leftOut: 0))
   }
 
-  @Test func `a start says all that is wrong`() {
+  @Test func `a start logs all that is wrong`() {
     var limit = LogLimit()
     for _ in 0..<1_000 { #expect(limit.admit(.start, at: start) == .admitted(leftOut: 0)) }
   }

@@ -199,4 +199,25 @@ import Testing
     loop.settle()
     #expect(worker.pending == 0)
   }
+
+  @Test func stoppingWithinATimeWaitsForJobsThatEnd() throws {
+    let done = Locked(0)
+    let shop = try Workshop(name: "shop", home: loop) { Counter() }
+    for _ in 0..<100 { shop.submit({ _ in done.withLock { $0 += 1 } }) }
+    #expect(shop.stop(within: .seconds(60)))
+    #expect(done.withLock { $0 } == 100)
+  }
+
+  @Test func stoppingWithinATimeLeavesAJobThatDoesNotEnd() throws {
+    let gate = Locked(false)
+    let isGone = Locked(false)
+    let shop = try Workshop(name: "shop", home: loop) {
+      Counter(onEnd: { isGone.broadcast { $0 = true } })
+    }
+    shop.submit { _ in _ = gate.wait { $0 ? true : nil } }
+    #expect(!shop.stop(within: .milliseconds(1)))
+    #expect(!shop.stop(within: .zero))
+    gate.broadcast { $0 = true }
+    _ = isGone.wait { $0 ? true : nil }
+  }
 }

@@ -32,7 +32,7 @@ import Testing
     #expect(try !machine.journal().isEmpty)
   }
 
-  @Test func `a thread that is held stands still until it is let go`() throws {
+  @Test func `a thread that is held stands still until it is released`() throws {
     let machine = try Machine()
     try machine.installImgd()
     try machine.perform("systemctl start imgd")

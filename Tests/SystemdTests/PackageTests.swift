@@ -83,7 +83,7 @@ import Testing
   }
 
   private func install(version: String) throws {
-    // Who makes the package is not root, and need not be the owner of the tree either. It is for this
+    // The user that makes the package is neither root nor the owner of the tree. It is for this
     // test alone: how small it is does not matter.
     try machine.perform(
       """

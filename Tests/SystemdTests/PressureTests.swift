@@ -4,13 +4,13 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// Memory pressure as the service hears of it, and what it does then.
+/// How memory pressure reaches the service, and what it frees then.
 @Suite(.machine) struct PressureTests {
-  /// A FIFO or a socket where the unit may reach it.
-  private static let told = "/run/told"
-  private static let asked = """
+  /// The path of a FIFO or a socket that the unit may open.
+  private static let channel = "/run/pressure"
+  private static let extended = """
     [Service]
-    Environment=MEMORY_PRESSURE_WATCH=\(told)
+    Environment=MEMORY_PRESSURE_WATCH=\(channel)
     Environment=MEMORY_PRESSURE_WRITE=c29tZSAyMDAwMDAgMjAwMDAwMAA=
 
     """
@@ -73,14 +73,14 @@ import Testing
 
   // MARK: Without pressure
 
-  @Test func `the group of the unit is what is listened to`() throws {
+  @Test func `the source is the group of the unit`() throws {
     let stage = try ServiceStage()
     try stage.start()
     #expect(try source(stage) == "cgroup")
     try expectQuiet(stage)
   }
 
-  @Test func `where the group is out of reach it is the whole machine, and stats say why`()
+  @Test func `where the group is out of reach the source is the whole machine, and stats say why`()
     throws
   {
     let stage = try ServiceStage(unit: "[Service]\nExecStartPre=\nReadWritePaths=\n")
@@ -100,7 +100,7 @@ import Testing
     #expect(try source(stage) == "cgroup")
   }
 
-  @Test func `a signal does the same by hand`() throws {
+  @Test func `a signal frees memory on demand`() throws {
     let stage = try ServiceStage(configuration: Self.roomy)
     try stage.start()
     let client = try subscribe(stage)
@@ -113,15 +113,16 @@ import Testing
     #expect(try reliefs(stage).map { $0["IMGD_SOURCE"] } == ["signal"])
   }
 
-  @Test func `what systemd names and cannot be used is passed over, and the journal says so once`()
+  @Test
+  func `a file that systemd names and cannot be used is skipped, and the journal says so once`()
     throws
   {
-    let stage = try ServiceStage(unit: Self.asked)
+    let stage = try ServiceStage(unit: Self.extended)
     try stage.start()
     #expect(try source(stage) == "cgroup")
     let lines = try stage.machine.journal("IMGD_EVENT=pressure").map(\.message)
     #expect(lines.count == 1, "\(lines)")
-    #expect(lines.first?.contains("service-manager: stat \(Self.told): No such file") == true)
+    #expect(lines.first?.contains("service-manager: stat \(Self.channel): No such file") == true)
   }
 
   @Test func `a flood of signals is one relief in two seconds`() throws {
@@ -129,24 +130,24 @@ import Testing
     try stage.start()
     let process = try stage.machine.process()
     let begun = Instant.current
-    // Signals that nobody has taken are one signal: the others must come after the first relief.
+    // Pending signals merge into one: the others must come after the first relief.
     kill(process, SIGUSR1)
     try stage.machine.waitUntil("the first is answered") {
       try stage.stats("pressure", "events") == 1
     }
     for _ in 0..<2_000 { kill(process, SIGUSR1) }
-    try stage.machine.waitUntil("what was put off is done") {
+    try stage.machine.waitUntil("the second relief is done") {
       try stage.stats("pressure", "events") == 2
     }
     #expect(Instant.current - begun >= .seconds(2))
     try expectAlive(stage, as: process)
   }
 
-  // MARK: Told by others
+  // MARK: Reported by other processes
 
   @Test func `a FIFO empties the memory tier, and its writers may come and go`() throws {
-    let stage = try ServiceStage(unit: Self.asked, configuration: Self.roomy)
-    try stage.machine.perform("mkfifo --mode=644 \(Self.told)")
+    let stage = try ServiceStage(unit: Self.extended, configuration: Self.roomy)
+    try stage.machine.perform("mkfifo --mode=644 \(Self.channel)")
     try stage.start()
     #expect(try source(stage) == "service-manager")
     let process = try stage.machine.process()
@@ -154,7 +155,7 @@ import Testing
     let resident = try stage.stats("process", "rss_bytes")
     let client = try subscribe(stage)
 
-    try stage.machine.perform("printf x >\(Self.told)")
+    try stage.machine.perform("printf x >\(Self.channel)")
     let event = try client.receive()
     #expect(event["source"] == .string("service-manager"))
     #expect(event["removed_entries"]?.integer == Int64(Self.count))
@@ -165,22 +166,22 @@ import Testing
     #expect(try reliefs(stage).count == 1)
 
     try expectQuiet(stage)
-    try stage.machine.perform("printf x >\(Self.told)")
+    try stage.machine.perform("printf x >\(Self.channel)")
     #expect(try client.receive()["removed_entries"]?.integer == 0)
     #expect(try stage.stats("pressure", "events") == 2)
     #expect(try source(stage) == "service-manager")
     try expectAlive(stage, as: process)
   }
 
-  @Test func `a socket is heard until its other side closes, and then the group is`() throws {
-    let stage = try ServiceStage(unit: Self.asked, configuration: Self.roomy)
-    let path = stage.machine.path(Self.told)
+  @Test func `a socket is the source until its other side closes, and then the group is`() throws {
+    let stage = try ServiceStage(unit: Self.extended, configuration: Self.roomy)
+    let path = stage.machine.path(Self.channel)
     let listener = try UnixListener(path: path)
     chmod(path, 0o666)
     try stage.start()
     #expect(try source(stage) == "service-manager")
     let process = try stage.machine.process()
-    guard case .client(let peer) = listener.accept() else { throw TestFailure("nobody connects") }
+    guard case .client(let peer) = listener.accept() else { throw TestFailure("no connection") }
     #expect(text(from: peer) == "some 200000 2000000\0")
     let client = try subscribe(stage)
 
@@ -252,7 +253,7 @@ import Testing
 
 /// Programs in a unit's group that read more than they may keep, and wait for memory all the time.
 ///
-/// What they read comes from a disk, and what they may hold is a limit of their own: nobody is
+/// What they read comes from a disk, and what they may hold is a limit of their own: nothing is
 /// killed, and the machine outside has enough.
 private final class Shortage {
   private let machine: Machine
@@ -275,7 +276,7 @@ private final class Shortage {
     self.machine = machine
     // Each machine's own: there may be two at a time.
     file = Project.path(".build/shortage-\(machine.number)")
-    // What is in memory already would be nobody's to wait for.
+    // No task waits for pages that are in memory already.
     try machine.perform(
       """
       set -e

@@ -62,15 +62,8 @@ int linux_link_unnamed(int fd, int directory, const char *name);
 int linux_rename_new(int directory, const char *name, const char *new_name); // never replaces
 ssize_t linux_send_file(int target, int source, off_t offset, size_t count);
 
-// Datagrams to a name in the file system or, with an @ before it, out of it; with descriptors. Never
-// waits.
-enum { LINUX_MOST_DESCRIPTORS = 253 }; // the kernel takes no more beside one datagram
-int linux_datagram_socket(void);
-ssize_t linux_send_to(int socket, const char *name, const void *bytes, size_t count, const int *fds,
-                      size_t fd_count);
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);
-int linux_pipe(int *reading, int *writing);
 
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);

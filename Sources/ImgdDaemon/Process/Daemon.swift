@@ -39,7 +39,7 @@ final class Daemon {
 
   init(
     _ wanted: Configuration, reloadingFrom source: ConfigurationSource,
-    in environment: ServiceEnvironment
+    in environment: SystemdEnvironment
   ) throws(StartProblem) {
     let inheritance = Inheritance(environment.inherited)
     let listener = try Self.listen(at: wanted.control.socket, inheritance)
@@ -59,12 +59,13 @@ final class Daemon {
       listener.close()  // or its file would stay behind
       throw error
     }
-    let manager = ServiceManager(socket: environment.notifySocket)
-    // What is in the manager's store would come again with every start.
-    for name in inheritance.unknown { manager.forget(named: name) }
     watchdogPeriod = environment.watchdogPeriod
     do throws(SystemFailure) {
       loop = try EventLoop()
+      try Log.writeAside(from: loop)
+      let manager = try SystemdMessenger(hasManager: environment.hasManager, home: loop)
+      // What stays in the manager's store would be passed again at every start.
+      for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       let disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
@@ -73,7 +74,7 @@ final class Daemon {
       core = Core(
         configuration, transfers: engine, disk: disk, loop: loop,
         in: links.surroundings(reloader, status))
-      service = Service(manager, status: status, loop: loop)
+      service = Service(manager, status: status)
       handover = MemoryHandover(
         manager, of: core.memory, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
@@ -180,6 +181,7 @@ final class Daemon {
     engine.stop()
     core.disk.stop()
     handover.leaveForGood()
+    service.finish()
   }
 
   private func serve() throws(SystemFailure) {

@@ -1,13 +1,13 @@
 import Glibc
 import ImgdSystem
 
-/// What people who look after the machine should know; silent while all is well, however busy.
+/// What administrators should know; nothing in normal operation, however busy.
 ///
-/// Levels say who must act: an error the operator, a warning the operator if it goes on, a notice
+/// Levels say who must act: an error the operator, a warning the operator if it persists, a notice
 /// nobody (the state has changed). In the journal an entry has fields of its own, so that it is
 /// found by what it is about; on standard error it is a line.
 /// URLs appear without query and fragment: a signed URL is a secret.
-/// The control loop's thread logs, and nobody else; tests have a loop on each of their threads.
+/// The control loop's thread logs, and no other; tests have a loop on each of their threads.
 enum Log {
   /// What an entry is about, in its field IMGD_EVENT.
   enum Subject: String {
@@ -27,12 +27,25 @@ enum Log {
   }
 
   /// The journal, when standard error leads there. Set once, before the first thread.
-  nonisolated(unsafe) private static var journal: JournalSocket?
+  nonisolated(unsafe) private static var journal: SystemdJournal?
+  /// Writes to the journal once there is a loop that must not wait for it.
+  nonisolated(unsafe) private static var writer: JournalWriter?
   private static let limit = Locked(LogLimit())
 
   /// Sends entries to the journal from here on; to be called before anything starts a thread.
-  static func open(_ journal: JournalSocket?) {
+  static func open(_ journal: SystemdJournal?) {
     unsafe self.journal = journal
+  }
+
+  /// Leaves waiting for the journal to another thread from here on.
+  static func writeAside(from loop: EventLoop) throws(SystemFailure) {
+    guard let journal = unsafe journal else { return }
+    unsafe writer = try JournalWriter(journal, home: loop)
+  }
+
+  /// Waits for entries that are not written yet, but no longer than the limit. For the end.
+  static func finish(within limit: Duration) {
+    unsafe writer.take()?.finish(within: limit)
   }
 
   static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
@@ -58,26 +71,51 @@ enum Log {
     case .refused: return
     case .admitted(leftOut: 0): break
     case .admitted(let count):
-      leave(
-        .warning, subject, "left out \(count) entries like the last ones: there were too many", [])
+      write(
+        LogEntry(
+          .warning, subject,
+          "entries like the last ones left out because there were too many: \(count)", []))
     }
     // What a client, a file or an origin has written may be part of it.
-    leave(priority, subject, printable(message), fields)
+    write(LogEntry(priority, subject, printable(message), fields))
   }
 
-  private static func leave(
-    _ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]
+  private static func write(_ entry: LogEntry) {
+    if let writer = unsafe writer {
+      writer.write(entry)
+    } else {
+      entry.write(to: unsafe journal)
+    }
+  }
+}
+
+/// One entry of the log, on its way to the journal or to standard error.
+struct LogEntry: Sendable {
+  let priority: JournalPriority
+  let message: String
+  let fields: [(name: String, value: String)]
+
+  init(priority: JournalPriority, message: String, fields: [(name: String, value: String)]) {
+    self.priority = priority
+    self.message = message
+    self.fields = fields
+  }
+
+  init(
+    _ priority: JournalPriority, _ subject: Log.Subject, _ message: String, _ fields: [Log.Field]
   ) {
-    let entry = [
-      ("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", "imgd"),
-      ("IMGD_EVENT", subject.rawValue),
-    ]
-    let more = fields.map { ("\($0.name)", $0.value) }
-    if let journal = unsafe journal, journal.send(entry + more) { return }
-    writeLine(priority, message)
+    self.init(
+      priority: priority, message: message,
+      fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
   }
 
-  private static func writeLine(_ priority: JournalPriority, _ message: String) {
+  /// Writes it as fields to the journal, or as a line to standard error where there is no journal
+  /// or it refuses the entry.
+  func write(to journal: SystemdJournal?) {
+    let standard = [
+      ("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", "imgd"),
+    ]
+    if let journal, journal.send(standard + fields) { return }
     let level = priority == .notice ? "" : "\(priority): "
     let line = Array("imgd: \(level)\(message)\n".utf8)
     // Nothing can be done about a log that takes nothing.

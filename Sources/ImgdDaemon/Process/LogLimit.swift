@@ -1,27 +1,27 @@
 import ImgdSystem
 
-/// How much may be said of one subject in a while: what somebody does in a loop must not push
-/// everything else out of the journal.
+/// Limits the entries about one subject in a span of time: a client's loop must not push everything
+/// else out of the journal.
 struct LogLimit {
-  /// So many entries of a subject, in so long.
+  /// The most entries of a subject in a span.
   static let most = 100
   static let span = Duration.seconds(30)
 
   enum Answer: Equatable {
-    /// May be said; so many of this subject were not since the last one that was.
+    /// To be logged; so many of this subject were refused since the last one that was logged.
     case admitted(leftOut: Int)
     case refused
   }
 
   private struct Count {
     let since: Instant
-    var said = 0
+    var logged = 0
     var leftOut = 0
   }
 
   private var counts: [Log.Subject: Count] = [:]
 
-  /// Decides about one more entry. A start says all that is wrong, and there is one start.
+  /// Decides about one more entry. A start logs all that is wrong, and there is one start.
   mutating func admit(_ subject: Log.Subject, at now: Instant) -> Answer {
     guard subject != .start else { return .admitted(leftOut: 0) }
     var count = counts[subject] ?? Count(since: now)
@@ -30,8 +30,8 @@ struct LogLimit {
       leftOut = count.leftOut
       count = Count(since: now)
     }
-    let isAdmitted = count.said < Self.most
-    if isAdmitted { count.said += 1 } else { count.leftOut += 1 }
+    let isAdmitted = count.logged < Self.most
+    if isAdmitted { count.logged += 1 } else { count.leftOut += 1 }
     counts[subject] = count
     return isAdmitted ? .admitted(leftOut: leftOut) : .refused
   }

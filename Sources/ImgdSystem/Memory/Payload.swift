@@ -92,7 +92,7 @@ extension Payload {
   }
 
   /// The descriptor of the memfd, to be sent to another process; nil for bytes on the heap.
-  var descriptor: CInt? { memory?.number }
+  package var descriptor: CInt? { memory?.number }
 }
 
 // MARK: Files

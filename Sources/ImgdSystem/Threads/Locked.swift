@@ -17,7 +17,12 @@ import Glibc
     unsafe mutex = .allocate(capacity: 1)
     unsafe changed = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
-    unsafe pthread_cond_init(changed, nil)
+    // Timed waits end by the clock that `Instant` reads.
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(changed, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -53,6 +58,20 @@ import Glibc
     while true {
       if let found = take(&value) { return found }
       unsafe pthread_cond_wait(changed, mutex)
+    }
+  }
+  /// Sleeps until `take` finds in the value what it wants, or until the deadline; nil then.
+  func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
+    var time = timespec(
+      tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
+      tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let found = take(&value) { return found }
+      guard unsafe pthread_cond_timedwait(changed, mutex, &time) != ETIMEDOUT else {
+        return take(&value)
+      }
     }
   }
 }

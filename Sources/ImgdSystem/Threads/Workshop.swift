@@ -9,6 +9,7 @@ package final class Workshop<Tool> {
   private let queue: Locked<JobQueue<Job>>
   private let continuations: Continuations
   private let thread: Thread
+  private let hasEnded = Locked(false)
   private var isStopped = false
 
   /// Starts the thread; `make` runs there, before any job.
@@ -18,9 +19,11 @@ package final class Workshop<Tool> {
     let queue = Locked(JobQueue<Job>())
     self.queue = queue
     continuations = try Continuations(on: loop)
+    let hasEnded = self.hasEnded
     thread = try Thread(name: name) {
       let tool = make()
       while let job = queue.wait(for: { $0.next() }) { job(tool) }
+      hasEnded.broadcast { $0 = true }
     }
   }
 
@@ -64,12 +67,23 @@ package final class Workshop<Tool> {
 
   /// Waits until all jobs are done, and ends the thread; outcomes still on their way are dropped.
   package func stop() {
-    isStopped = true
     close()
     thread.join()
   }
 
+  /// The same, for jobs that may block for ever: waits no longer than the limit, and answers whether
+  /// all jobs are done. A thread that is still busy then is left to itself.
+  package func stop(within limit: Duration) -> Bool {
+    close()
+    guard hasEnded.wait(until: .current + limit, for: { $0 ? true : nil }) != nil else {
+      return false
+    }
+    thread.join()
+    return true
+  }
+
   private func close() {
+    isStopped = true
     queue.broadcast { $0.isClosed = true }
     continuations.drop()
   }

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// How a daemon ends that has something to do.
+/// How a daemon ends that has work left.
 @Suite struct DrainTests {
   private let origin: OriginServer
   private let gate = Gate()
@@ -27,7 +27,7 @@ import Testing
     return client
   }
 
-  @Test func `what runs at the end comes to its end`() throws {
+  @Test func `a download that runs is finished`() throws {
     defer { origin.stop() }
     let client = try waiting("a")
     daemon.signal(SIGTERM)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"cmd":"purge","host":"a.b"}"#, #"{"cmd":"entries","tier":"disk"}"#])
-  func `what the disk is asked for at the end is answered`(line: String) throws {
+  func `commands for the disk are answered`(line: String) throws {
     defer { origin.stop() }
     let client = try daemon.connect()
     let count = 500
@@ -90,7 +90,10 @@ import Testing
     #expect(!said.contains { $0.hasPrefix("RELOADING=") || $0.hasPrefix("READY=") })
   }
 
-  @Test func `a reload that waits for its turn does not begin any more, and is told so`() throws {
+  @Test
+  func `a reload that waits for its turn does not begin any more, and its client gets an error`()
+    throws
+  {
     defer { origin.stop() }
     let holding = try waiting("a")
     let parts = daemon.directory + "/imgd.conf.d"
@@ -115,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `a second signal ends it at once, with a line for everybody`(second: CInt) throws {
+  func `a second signal ends it at once, with a line for each client`(second: CInt) throws {
     defer { origin.stop() }
     defer { gate.open() }
     let clients = [try waiting("a"), try waiting("b"), try waiting("c")]

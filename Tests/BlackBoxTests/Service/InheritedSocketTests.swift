@@ -13,9 +13,9 @@ import Testing
     listener = try UnixName.listening(at: daemon.socket)
   }
 
-  private var control: ManagedDaemon.Heirloom { .init(number: listener, name: "control") }
+  private var control: ManagedDaemon.PassedDescriptor { .init(number: listener, name: "control") }
 
-  @Test func `it is served, and said to be what is served`() throws {
+  @Test func `it is served, and is the socket in the configuration`() throws {
     defer { close(listener) }
     try daemon.startReady(inheriting: [control])
     let client = try daemon.connect()
@@ -26,7 +26,7 @@ import Testing
     #expect(daemon.log == "")
   }
 
-  @Test func `its path is not the configuration's to say`() throws {
+  @Test func `the configuration does not decide its path`() throws {
     defer { close(listener) }
     try daemon.startReady(["Control.Socket=/nowhere/at/all"], inheriting: [control])
     let client = try daemon.connect()
@@ -38,7 +38,7 @@ import Testing
     #expect(daemon.log.contains(daemon.socket))
   }
 
-  @Test func `who came before the start and between two daemons is answered`() throws {
+  @Test func `clients that connect before the start and between two daemons are answered`() throws {
     defer { close(listener) }
     for _ in 0..<3 {
       let early = try daemon.connect()
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: ["Memory.Capacity=much", "Disk.Directory=/dev/null"])
-  func `who waits for one that cannot start is told why`(mistake: String) throws {
+  func `clients that wait for a daemon that cannot start get the reason`(mistake: String) throws {
     defer { close(listener) }
     let clients = try (0..<3).map { _ in try daemon.connect() }
     for client in clients.dropLast() { try client.send(#"{"cmd":"ping","id":"early"}"#) }
@@ -73,7 +73,7 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `who comes while one daemon drains is answered by the next`() throws {
+  @Test func `a client that connects while one daemon drains is answered by the next`() throws {
     defer { close(listener) }
     let origin = try OriginServer()
     defer { origin.stop() }
@@ -85,7 +85,7 @@ import Testing
     gate.waitUntilReached()
     daemon.signal(SIGTERM)
     #expect(daemon.manager.receive(with: "STOPPING=1") != nil)
-    // It tells before it stops listening; what it says next comes after.
+    // Both messages are posted in the turn of the loop in which it stops listening.
     #expect(daemon.manager.receive()?.text.hasPrefix("EXTEND_TIMEOUT_USEC=") == true)
     try first.send(#"{"cmd":"ping","id":"turned"}"#)
     while try first.receive()["id"]?.string != "turned" {}
@@ -99,7 +99,7 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `one without a name is taken for it`() throws {
+  @Test func `a descriptor without a name is taken for it`() throws {
     defer { close(listener) }
     try daemon.startReady(inheriting: [.init(number: listener, name: "")])
     #expect(try daemon.connect().ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
@@ -107,19 +107,19 @@ import Testing
     #expect(daemon.log == "")
   }
 
-  @Test func `what others have named stands in one line`() throws {
+  @Test func `a name with control characters is logged in one line`() throws {
     defer { close(listener) }
-    let stranger = ManagedDaemon.Heirloom(number: listener, name: "a\nimgd \u{1B}[31mb")
+    let stranger = ManagedDaemon.PassedDescriptor(number: listener, name: "a\nimgd \u{1B}[31mb")
     try daemon.startReady(inheriting: [stranger, control])
     #expect(daemon.stop() == 0)
     #expect(daemon.log.split(separator: "\n").count == 1)
     #expect(daemon.log.contains("under 'a?imgd ?[31mb'"))
   }
 
-  @Test func `descriptors that it does not know are closed with a word`() throws {
+  @Test func `unknown descriptors are closed, and a warning is logged`() throws {
     defer { close(listener) }
     let other = try DatagramPeer(daemon.directory + "/other")
-    let strangers: [ManagedDaemon.Heirloom] = [
+    let strangers: [ManagedDaemon.PassedDescriptor] = [
       .init(number: other.number, name: "stranger"), control,
       .init(number: listener, name: "control"), .init(number: other.number, name: ""),
     ]
@@ -133,7 +133,7 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `what is no listening stream socket is a mistake of the configuration`() throws {
+  @Test func `a descriptor that is no listening stream socket is a configuration error`() throws {
     defer { close(listener) }
     let other = try DatagramPeer(daemon.directory + "/other")
     try daemon.start(inheriting: [.init(number: other.number, name: "control")])

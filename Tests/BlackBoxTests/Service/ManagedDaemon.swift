@@ -2,19 +2,19 @@ import Glibc
 import ImgdTestSupport
 import ImgdWire
 
-/// A directory with a socket of the test's own in the place of the service manager, and the daemons
-/// that the test starts there as the manager would.
+/// A directory with a socket of the test in the place of the service manager, and the daemons that
+/// the test starts there as the manager would.
 final class ManagedDaemon: @unchecked Sendable {
   // Unchecked: used by one test at a time.
   let directory: String
   let manager: DatagramPeer
-  /// What the test listens on, where it is the one who makes the control socket.
+  /// The path of the control socket, also where the test itself makes the socket.
   let socket: String
   /// Zero while none runs.
   private(set) var pid: pid_t = 0
 
-  /// One descriptor to be handed over, under its name.
-  struct Heirloom {
+  /// A descriptor to be passed, under its name.
+  struct PassedDescriptor {
     let number: CInt
     let name: String
   }
@@ -38,17 +38,17 @@ final class ManagedDaemon: @unchecked Sendable {
     try write(text, to: directory + "/imgd.conf")
   }
 
-  /// Starts the daemon and says nothing of whether it answers.
+  /// Starts the daemon without waiting until it answers.
   ///
-  /// The shell in between knows the number that the daemon will have. `program` is one that becomes
-  /// the daemon with the arguments that it is given.
+  /// The shell in between knows the daemon's process id in advance. `program` is a command that
+  /// executes the daemon with the arguments that it gets.
   func start(
-    _ settings: [String] = [], variables: [String] = [], inheriting heirlooms: [Heirloom] = [],
+    _ settings: [String] = [], variables: [String] = [], inheriting passed: [PassedDescriptor] = [],
     withManager: Bool = true, through program: String = ""
   ) throws {
     let announced = [
-      "LISTEN_FDS=\(heirlooms.count)",
-      "LISTEN_FDNAMES=" + heirlooms.map(\.name).joined(separator: ":"),
+      "LISTEN_FDS=\(passed.count)",
+      "LISTEN_FDNAMES=" + passed.map(\.name).joined(separator: ":"),
     ]
     pid = try ChildProcess.spawn(
       "/bin/sh",
@@ -58,42 +58,26 @@ final class ManagedDaemon: @unchecked Sendable {
       ]
         + ["--socket", socket, "--cache-directory", directory + "/cache"]
         + ["--config", directory + "/imgd.conf"]
-        // As for every daemon of a test: the memory of the machine is not for it to feel.
+        // As for every daemon of a test: the machine's memory pressure must not affect it.
         + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] },
       output: directory + "/log",
       environment: ["PATH=/usr/bin:/bin"] + variables
         + (withManager ? ["NOTIFY_SOCKET=\(directory)/notify"] : [])
-        + (heirlooms.isEmpty ? [] : announced),
-      descriptors: heirlooms.map(\.number))
+        + (passed.isEmpty ? [] : announced),
+      descriptors: passed.map(\.number))
   }
 
-  /// Starts the daemon and waits until it has told that it is ready.
+  /// Starts the daemon and waits until it has notified that it is ready.
   func startReady(
-    _ settings: [String] = [], variables: [String] = [], inheriting heirlooms: [Heirloom] = []
+    _ settings: [String] = [], variables: [String] = [], inheriting passed: [PassedDescriptor] = []
   ) throws {
-    try start(settings, variables: variables, inheriting: heirlooms)
+    try start(settings, variables: variables, inheriting: passed)
     guard manager.receive(with: "READY=1") != nil else {
       throw TestFailure("imgd does not get ready; it says: \(log)")
     }
   }
 
-  /// Fills the manager's queue, as one that has no time for it would let it be.
-  func keepManagerBusy() throws {
-    let name = directory + "/notify"
-    // A sender has a limit of its own: the queue is full when a fresh one cannot send anything.
-    while true {
-      let number = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      defer { close(number) }
-      guard UnixName.withAddress(of: name, { Glibc.connect(number, $0, $1) }) == 0 else {
-        throw TestFailure("\(name): \(String(cString: strerror(errno)))")
-      }
-      var sent = 0
-      while send(number, "busy", 4, CInt(MSG_DONTWAIT)) == 4 { sent += 1 }
-      if sent == 0 { return }
-    }
-  }
-
-  /// Whether it answers in the end, which says that its loop turns.
+  /// Whether it answers in the end, which shows that its loop turns.
   func answersPing() -> Bool {
     for _ in 0..<12_000 {
       let answer = try? connect().ask(#"{"cmd":"ping"}"#)

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What the daemon tells the service manager, and when.
+/// Which notifications the daemon sends to the service manager, and when.
 @Suite struct NotificationTests {
   @Test func `it is ready when it answers, and not before`() throws {
     let daemon = try ManagedDaemon()
@@ -43,18 +43,38 @@ import Testing
         == ["STATUS=\(daemon.socket) is served by another daemon that is running"])
   }
 
-  @Test func `a manager too busy to hear that it is ready is told again`() throws {
+  @Test func `a manager that is busy gets READY=1 when it reads again`() throws {
     let daemon = try ManagedDaemon()
-    try daemon.keepManagerBusy()
+    try daemon.manager.fillQueue()
     try daemon.start()
-    // It answers when it has given up telling, for now.
     #expect(daemon.answersPing())
     #expect(daemon.manager.receive(with: "READY=1") != nil)
 
-    try daemon.keepManagerBusy()
+    try daemon.manager.fillQueue()
     #expect(try daemon.connect().ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
     #expect(daemon.manager.receive(with: "READY=1") != nil)
     #expect(daemon.stop() == 0)
+  }
+
+  @Test func `a manager that reads nothing holds up neither clients nor the stop`() throws {
+    let daemon = try ManagedDaemon()
+    let origin = try OriginServer()
+    defer { origin.stop() }
+    origin.plan("/a", .picture(TestPicture.png(width: 3, height: 2)))
+    try daemon.manager.fillQueue()
+    try daemon.start(variables: ["WATCHDOG_USEC=40000", "IMGD_FDSTORE=8"])
+    #expect(daemon.answersPing())
+    let client = try daemon.connect()
+    let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/a"))"}"#
+    #expect(try client.ask(fetch)["source"]?.string == "network")
+    for _ in 0..<50 {
+      #expect(try client.ask(fetch)["source"]?.string == "memory")
+      #expect(try client.ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
+    }
+    #expect(try client.ask(#"{"cmd":"purge","tier":"memory"}"#)["ok"]?.bool == true)
+    #expect(try client.ask(fetch)["source"]?.string == "disk")
+    #expect(daemon.stop() == 0)
+    #expect(daemon.manager.drain().allSatisfy { $0.text == "busy" })
   }
 
   @Test func `a reload has a beginning with its time and an end`() throws {
@@ -73,7 +93,7 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `a reload of a bad file ends as well, and the status tells`() throws {
+  @Test func `a reload of a bad file ends as well, and the status says why`() throws {
     let daemon = try ManagedDaemon()
     try daemon.startReady()
     try daemon.configure("[Downloads]\nRetries=often\n")
@@ -88,7 +108,7 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `a reload that a client asks for is told as well`() throws {
+  @Test func `a reload that a client asks for is notified as well`() throws {
     let daemon = try ManagedDaemon()
     try daemon.startReady()
     #expect(try daemon.connect().ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
@@ -96,12 +116,12 @@ import Testing
     #expect(daemon.manager.receive()?.lines.first == "READY=1")
   }
 
-  /// A program that has the daemon find a signal waiting when it begins.
+  /// A command that leaves a signal pending for the daemon.
   private func signalled(_ name: String) -> String {
     "env --block-signal=\(name) sh -c 'kill -\(name) $$; exec \"$0\" \"$@\"'"
   }
 
-  @Test func `who is told to stop before it serves is never ready`() throws {
+  @Test func `a daemon that is stopped before it serves is never ready`() throws {
     let daemon = try ManagedDaemon()
     try daemon.start(through: signalled("TERM"))
     #expect(daemon.waitForEnd() == 0)
@@ -112,7 +132,7 @@ import Testing
     #expect(daemon.log == "")
   }
 
-  @Test func `who is told to reload before it serves is ready first`() throws {
+  @Test func `a daemon that is to reload before it serves is ready first`() throws {
     let daemon = try ManagedDaemon()
     try daemon.start(through: signalled("HUP"))
     let said = (0..<3).map { _ in daemon.manager.receive()?.lines.first }
@@ -147,7 +167,7 @@ import Testing
     #expect(!daemon.manager.drain().contains { $0.lines.contains("READY=1") })
   }
 
-  @Test func `it says that it stops before anything else`() throws {
+  @Test func `STOPPING=1 is the first message of a stop`() throws {
     let daemon = try ManagedDaemon()
     try daemon.startReady()
     #expect(daemon.stop() == 0)
@@ -159,7 +179,7 @@ import Testing
     #expect(!said.joined().contains("READY=1"))
   }
 
-  @Test func `what goes on is told now and then, however much that is`() throws {
+  @Test func `the status is sent now and then, however much goes on`() throws {
     let daemon = try ManagedDaemon()
     let origin = try OriginServer()
     defer { origin.stop() }

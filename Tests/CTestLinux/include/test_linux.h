@@ -6,6 +6,10 @@
 // Moves the calling thread into the network namespace of a process.
 int test_enter_network_of(int pid);
 
+// Gives the calling thread, and those it starts from now on, mounts of their own, with an empty
+// directory over an existing one.
+int test_cover_directory(const char *path);
+
 // Stops one thread of another process; it goes on when the calling thread releases it or ends.
 int test_hold_thread(int tid);
 int test_release_thread(int tid);

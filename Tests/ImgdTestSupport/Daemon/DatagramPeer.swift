@@ -13,10 +13,12 @@ package final class DatagramPeer: @unchecked Sendable {
   }
 
   package let number: CInt
+  private let name: String
   private var held: [CInt] = []
 
   /// Listens at a path, or at an abstract name with a leading @.
   package init(_ name: String) throws {
+    self.name = name
     number = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard UnixName.withAddress(of: name, { bind(number, $0, $1) }) == 0 else {
       throw TestFailure("\(name): \(String(cString: strerror(errno)))")
@@ -26,6 +28,21 @@ package final class DatagramPeer: @unchecked Sendable {
   deinit {
     letGo()
     close(number)
+  }
+
+  /// Fills the queue, as a manager or a journal does that is too busy to read.
+  package func fillQueue() throws {
+    // A sender has a limit of its own: the queue is full when a new one cannot send anything.
+    while true {
+      let sender = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      defer { close(sender) }
+      guard UnixName.withAddress(of: name, { connect(sender, $0, $1) }) == 0 else {
+        throw TestFailure("\(name): \(String(cString: strerror(errno)))")
+      }
+      var sent = 0
+      while send(sender, "busy", 4, CInt(MSG_DONTWAIT)) == 4 { sent += 1 }
+      if sent == 0 { return }
+    }
   }
 
   /// Closes the received descriptors.

@@ -5,7 +5,7 @@ import ImgdTestSupport
 
 /// Stops one thread of a process, as a call that never returns would, and lets it go on again.
 ///
-/// Only the thread that holds may let go; so there is one for that alone.
+/// Only the thread that holds it may release it; so there is one for that alone.
 final class ThreadHold: Sendable {
   private enum State {
     case starting

@@ -2,7 +2,7 @@ import Glibc
 import ImgdTestSupport
 import ImgdWire
 
-/// A user of the machine with a service manager of their own, and imgd installed for everybody.
+/// A user of the machine with a service manager of their own, and imgd installed for all users.
 final class UserStage: Sendable {
   let stage: ServiceStage
   let name: String
@@ -14,7 +14,7 @@ final class UserStage: Sendable {
   var origin: OriginServer { stage.origin }
   var socket: String { runtime + "/imgd/imgd.sock" }
 
-  /// Starts the user's manager, and none of imgd's units. A user who is not there yet is made.
+  /// Starts the user's manager, and none of imgd's units. A missing user is made.
   init(_ name: String) throws {
     stage = try ServiceStage()
     self.name = name

@@ -40,13 +40,13 @@ import Testing
     #expect(try stage.stats("memory", "capacity") == 10 << 20)
   }
 
-  @Test func `systemd says where to hear of memory pressure`() throws {
+  @Test func `systemd names the source of memory pressure`() throws {
     try stage.start()
     let stats = try stage.connect().ask(#"{"cmd":"stats"}"#)
     #expect(stats["pressure"]?["source"]?.string == "service-manager")
   }
 
-  @Test func `systemd has nothing to say about the units`() throws {
+  @Test func `systemd-analyze has no complaint about the units`() throws {
     #expect(try machine.perform("systemd-analyze verify imgd.service imgd.socket") == "")
   }
 }

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// A service that is started by who needs it, over a socket that is there whatever becomes of it.
+/// A service that its first client starts, through a socket that outlives it.
 @Suite(.machine) struct SocketActivationTests {
   private let stage: ServiceStage
   private var machine: Machine { stage.machine }
@@ -33,7 +33,7 @@ import Testing
     #expect(try JSONValue(parsing: said)["ok"] == .bool(true))
   }
 
-  @Test func `all who connect while it starts are answered`() throws {
+  @Test func `all clients that connect while it starts are answered`() throws {
     let clients = try (0..<200).map { number in
       let client = try stage.connect()
       try client.send(#"{"cmd":"ping","id":\#(number)}"#)
@@ -47,7 +47,9 @@ import Testing
     #expect(try machine.property("NRestarts") == "0")
   }
 
-  @Test func `who wakes one that cannot start is told why, and the socket stays`() throws {
+  @Test func `a client of a service that cannot start gets the reason, and the socket stays`()
+    throws
+  {
     try stage.configure("[Memory]\nCapacity=much\n")
     let (status, said) = try machine.run("imgctl ping")
     #expect(status != 0 && said.contains("/etc/imgd/imgd.conf:2"), "\(said)")
@@ -72,7 +74,7 @@ import Testing
     #expect(try self.inode() == inode)
   }
 
-  @Test func `who connects after it was killed is answered by the next one`() throws {
+  @Test func `a client that connects after a kill is answered by the next process`() throws {
     try machine.perform("imgctl ping")
     let inode = try self.inode()
     let first = try machine.process()
@@ -83,14 +85,14 @@ import Testing
     #expect(try self.inode() == inode)
   }
 
-  @Test func `who connects after it was stopped starts it again`() throws {
+  @Test func `a client that connects after a stop starts it again`() throws {
     try machine.perform("imgctl ping; systemctl stop imgd.service")
     #expect(try machine.state() == "inactive")
     #expect(try stage.connect().ask(#"{"cmd":"ping"}"#)["ok"] == .bool(true))
     #expect(try machine.state() == "active")
   }
 
-  @Test func `who connects during a restart is answered by the next one`() throws {
+  @Test func `a client that connects during a restart is answered by the next process`() throws {
     stage.origin.plan("/slow", .silence)
     try machine.perform("imgctl ping")
     let holdsItUp = try stage.connect()

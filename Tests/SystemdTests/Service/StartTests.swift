@@ -6,7 +6,7 @@ import Testing
 @Suite(.machine) struct StartTests {
   @Test func `start returns when imgd answers`() throws {
     let stage = try ServiceStage()
-    // The socket is there before; that it is ready, and what goes on, it says in one breath.
+    // The socket is there before; readiness and status come in one message.
     let status = try stage.machine.perform(
       "systemctl start imgd.service; systemctl show --property=StatusText --value imgd.service")
     #expect(status.contains("pictures in memory"), "\(status)")
@@ -15,7 +15,7 @@ import Testing
     #expect(try stage.machine.property("NRestarts") == "0")
   }
 
-  @Test func `the status says what goes on, and names no URL`() throws {
+  @Test func `the status tells what goes on, and names no URL`() throws {
     let stage = try ServiceStage()
     stage.origin.plan("/private/picture.png", .silence)
     try stage.start()
@@ -74,7 +74,7 @@ import Testing
     #expect(try stage.machine.run("systemctl start imgd.service").status != 0)
     try stage.machine.waitUntil(is: "failed")
     #expect(try stage.machine.property("NRestarts") == "0")
-    // Who comes now is not left to wait.
+    // A client that connects now does not wait.
     #expect(try stage.machine.run("imgctl ping", within: 20).status == 3)
 
     try stage.machine.perform("mkdir /srv/nowhere")

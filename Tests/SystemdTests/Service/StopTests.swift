@@ -14,7 +14,9 @@ import Testing
     try machine.perform("systemctl start imgd.socket imgd.service")
   }
 
-  @Test func `what ends in time is delivered, and the rest is told after ten seconds`() throws {
+  @Test func `downloads that end in time are delivered, and the others refused after ten seconds`()
+    throws
+  {
     let gate = Gate()
     stage.origin.plan("/held", .held(at: gate, then: .picture(png())))
     stage.origin.plan("/hangs", .silence)
@@ -66,7 +68,7 @@ import Testing
 
   /// After the second signal, or else after ten seconds.
   @Test(arguments: [1, 2])
-  func `nobody is left without a line who waits for a disk that does not answer`(
+  func `clients that wait for a disk that does not answer get a last line`(
     signals: Int
   ) throws {
     let client = try stage.connect()

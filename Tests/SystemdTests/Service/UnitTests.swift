@@ -3,7 +3,7 @@ import Testing
 
 /// The units as systemd sees them.
 @Suite(.machine) struct UnitTests {
-  @Test func `systemd has nothing to say about the units`() throws {
+  @Test func `systemd-analyze has no complaint about the units`() throws {
     let stage = try ServiceStage()
     let said = try stage.machine.perform("systemd-analyze verify imgd.service imgd.socket")
     #expect(said == "")

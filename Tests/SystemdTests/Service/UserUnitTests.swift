@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: users)
-  func `it gives way to pressure, and says so in the journal`(name: String) throws {
+  func `it frees memory under pressure, and logs that`(name: String) throws {
     let user = try makeStage(name)
     _ = try user.fetch("/a")
     // The group of a user's unit belongs to the user, so the best source is open to it.

@@ -24,7 +24,7 @@ extension DiskTier.Limits {
 }
 
 extension PressureRequest {
-  init(_ memory: Configuration.Memory, _ environment: ServiceEnvironment) {
+  init(_ memory: Configuration.Memory, _ environment: SystemdEnvironment) {
     self.init(
       isWanted: memory.pressure == .auto, watch: environment.pressureWatch,
       write: environment.pressureWrite)

@@ -1,17 +1,18 @@
 import ImgdSystem
 import ImgdWire
 
-/// A start that fails, and would fail again: something has to be mended first.
+/// A start that fails and would fail again until somebody corrects the configuration.
 ///
 /// Clients may wait in a socket that the service manager has opened. For them it would start the
-/// daemon again and again, until it gives up the socket as well. So they are told, and let go.
+/// daemon again and again, until it gives up the socket as well. So they get an error and are
+/// disconnected.
 enum FailedStart {
-  /// No more than can wait in a socket; else who comes again at once would be told for ever.
+  /// No more than can wait in a socket; else clients that reconnect at once would keep it busy.
   private static let most = 4_096
 
-  /// Tells the manager and all who wait in its socket why there is no daemon.
-  static func tell(_ reason: String, in environment: ServiceEnvironment) {
-    ServiceManager(socket: environment.notifySocket).failing(status: reason)
+  /// Sends the reason to the manager and to all clients that wait in its socket.
+  static func report(_ reason: String, in environment: SystemdEnvironment) {
+    SystemdNotifier().send(.status(reason))
     guard let control = Inheritance.control(in: environment.inherited),
       let listener = try? UnixListener(adopting: control.number)
     else { return }

@@ -1,15 +1,15 @@
 import Glibc
 import ImgdSystem
 
-/// What the service manager has handed over at the start, by name; each descriptor has one owner.
+/// The descriptors that the service manager has passed, by name; each has one owner.
 struct Inheritance {
   /// The name that a socket unit gives with FileDescriptorName=.
   static let socketName = "control"
 
   let socket: CInt?
-  /// What the daemon before this one has left of its memory tier.
+  /// What the previous daemon has left of its memory tier.
   private(set) var left: [InheritedDescriptor] = []
-  /// The names of what nobody here knows.
+  /// The names that imgd does not use.
   private(set) var unknown: Set<String> = []
 
   init(_ descriptors: [InheritedDescriptor]) {
@@ -20,22 +20,22 @@ struct Inheritance {
       switch descriptor.name {
       case MemoryHandover.indexName, MemoryHandover.bodiesName: left.append(descriptor)
       default:
-        // It would stay open for good.
+        // Nobody else would ever close it.
         Glibc.close(descriptor.number)
         unknown.insert(descriptor.name)
         closed += 1
       }
     }
-    if closed > 0 { complain(of: closed) }
+    if closed > 0 { warn(ofClosed: closed) }
   }
 
-  /// Who starts services by hand may have no names to give.
+  /// Programs other than systemd that pass sockets may give them no name.
   static func control(in descriptors: [InheritedDescriptor]) -> InheritedDescriptor? {
     descriptors.first { $0.name == socketName }
       ?? descriptors.first { $0.name == InheritedDescriptor.noName }
   }
 
-  private func complain(of count: Int) {
+  private func warn(ofClosed count: Int) {
     let names = unknown.sorted().prefix(3).map { "'\($0)'" }.joined(separator: ", ")
     Log.warning(
       .start,

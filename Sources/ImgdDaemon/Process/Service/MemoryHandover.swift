@@ -2,99 +2,113 @@ import ImgdCache
 import ImgdPicture
 import ImgdSystem
 
-/// Leaves the hottest pictures with the service manager when the daemon stops, and takes over what
-/// the one before it has left.
+/// Leaves the hottest pictures with the service manager when the daemon stops, and takes over those
+/// that the previous daemon has left.
 ///
 /// The manager keeps descriptors through a restart, and after a crash too. What a daemon leaves that
-/// then crashes is not taken over: it may be what made it crash.
+/// crashes later is not taken over: it may be the reason for the crash.
+///
+/// The store is changed on the service thread, one change at a time.
 final class MemoryHandover {
   static let indexName = "imgd-index"
   static let bodiesName = "imgd-hot"
-  /// How long the manager may take to hear of it, at the end.
-  private static let patience = Duration.seconds(2)
-  /// When a manager that was too busy is told again to forget something.
-  private static let pauseForManager = Duration.seconds(1)
+  /// How long the manager may take to process the last change.
+  private static let timeToProcess = Duration.seconds(2)
+  /// After this a removal that nobody received is tried again.
+  private static let retryPause = Duration.seconds(1)
 
-  private let manager: ServiceManager
+  private let manager: SystemdMessenger
   private let memory: MemoryTier
   private let loop: EventLoop
   private let mostDescriptors: Int
-  /// Whether the manager may have something of ours.
-  private var hasLeft = false
-  private var forgetting: Timer?
+  /// Whether the manager may hold descriptors of ours.
+  private var mayBeStored: Bool
+  /// Whether a change is under way.
+  private var isChanging = false
+  /// Whether the store is to be emptied after the change that is under way.
+  private var isRemovalDue = false
+  private var retry: Timer?
   private var indices: [Payload]
   private var bodies: [Payload]
 
-  /// `mostDescriptors` is what the manager is ready to keep. What the daemon before has left is taken
-  /// out of the manager's hands at once: a start that fails shall not find it a second time.
+  /// `mostDescriptors` is what the manager is ready to keep. What the previous daemon has left is
+  /// removed from the manager's store at once: a start that fails shall not find it a second time.
   init(
-    _ manager: ServiceManager, of memory: MemoryTier, mostDescriptors: Int,
+    _ manager: SystemdMessenger, of memory: MemoryTier, mostDescriptors: Int,
     inheriting inherited: [InheritedDescriptor], loop: EventLoop
   ) {
     indices = Self.payloads(inherited, named: Self.indexName)
     bodies = Self.payloads(inherited, named: Self.bodiesName)
-    hasLeft = !inherited.isEmpty
+    mayBeStored = !inherited.isEmpty
     self.manager = manager
     self.memory = memory
-    self.mostDescriptors = manager.isPresent ? mostDescriptors : 0
+    self.mostDescriptors = manager.hasManager ? mostDescriptors : 0
     self.loop = loop
-    if !takeBack(within: ServiceManager.patience) { forgetLater() }
+    forget()
   }
 
-  /// Leaves a snapshot, which counts only if a clean stop follows. Clients are served meanwhile, so
-  /// a manager that is busy is left alone.
+  // MARK: Leaving
+
+  /// Leaves a snapshot, which counts only if a clean stop follows. It is left out while an earlier
+  /// change waits for the manager.
   func leaveSnapshot() {
-    leave(isClean: false, within: .zero)
+    guard !isChanging, let change = replacement(isClean: false) else { return }
+    begin(change)
   }
 
-  /// Leaves all that is to be taken over; nothing may happen in the memory tier after it.
+  /// Leaves all that is to be taken over; the memory tier must not change after it.
   func leaveForGood() {
-    forgetting?.cancel()
-    leave(isClean: true, within: ServiceManager.timeToKeep)
-    if hasLeft { _ = manager.waitUntilHeard(atMost: Self.patience) }
+    retry?.cancel()
+    let change = replacement(isClean: true)
+    guard change != nil || mayBeStored || isChanging else { return }
+    manager.perform { notifier in
+      _ = change?.perform(with: notifier)
+      return notifier.waitUntilProcessed(atMost: Self.timeToProcess)
+    }
   }
 
-  private func leave(isClean: Bool, within time: Duration) {
-    guard mostDescriptors > 0 else { return }
-    // Beside what is there already it would be one of two, of which nobody knows which counts.
-    guard takeBack(within: min(time, ServiceManager.patience)) else { return forgetLater() }
-    let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
-    guard
-      let handover = try? memory.handover(
-        within: limits, isClean: isClean, release: Version.string, at: loop.now,
-        wall: WallClock.seconds)
-    else { return }
-    hasLeft = true
-    // The index first: what comes beyond the manager's limit is lost, and may be.
-    guard manager.keep([handover.index], named: Self.indexName, within: time),
-      manager.keep(handover.bodies, named: Self.bodiesName, within: time)
-    else { return forget() }
-  }
-
-  /// Takes back what has been left, when it is no longer to be taken over, or its memory is wanted.
+  /// Removes what has been left, when it is no longer to be taken over, or its memory is needed.
   func forget() {
-    if !takeBack(within: .zero) { forgetLater() }
+    retry?.cancel()
+    guard mayBeStored || isChanging, manager.hasManager else { return }
+    guard !isChanging else { return isRemovalDue = true }
+    begin(StoreChange(removesFirst: true, replacement: nil))
   }
 
-  /// Answers whether the manager has nothing of ours any more.
-  private func takeBack(within time: Duration) -> Bool {
-    guard hasLeft, manager.isPresent else { return true }
-    hasLeft =
-      !(manager.forget(named: Self.indexName, within: time)
-      && manager.forget(named: Self.bodiesName, within: time))
-    return !hasLeft
+  private func replacement(isClean: Bool) -> StoreChange? {
+    guard mostDescriptors > 0 else { return nil }
+    let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
+    let handover = try? memory.handover(
+      within: limits, isClean: isClean, release: Version.string, at: loop.now,
+      wall: WallClock.seconds)
+    let replacement = handover.map { StoreChange.Content(index: $0.index, bodies: $0.bodies) }
+    let removesFirst = mayBeStored || isChanging
+    guard removesFirst || replacement != nil else { return nil }
+    return StoreChange(removesFirst: removesFirst, replacement: replacement)
   }
 
-  /// It waits for nobody: clients are served meanwhile.
-  private func forgetLater() {
-    forgetting?.cancel()
-    forgetting = loop.schedule(after: Self.pauseForManager) { [unowned self] in forget() }
+  private func begin(_ change: StoreChange) {
+    isChanging = true
+    manager.perform(change.perform) { [weak self] in self?.end($0) }
   }
 
-  /// Takes over what the daemon before has left.
+  private func end(_ outcome: StoreChange.Outcome) {
+    isChanging = false
+    mayBeStored = outcome != .empty
+    if isRemovalDue {
+      isRemovalDue = false
+      forget()
+    } else if outcome == .failed {
+      retry = loop.schedule(after: Self.retryPause) { [unowned self] in forget() }
+    }
+  }
+
+  // MARK: Taking over
+
+  /// Takes over what the previous daemon has left.
   func takeOver() {
     defer { (indices, bodies) = ([], []) }
-    // Of several nobody knows which is the last.
+    // Of several indices it is unknown which is the latest.
     guard indices.count == 1, let index = indices.first else { return }
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
@@ -105,10 +119,46 @@ final class MemoryHandover {
     }
   }
 
-  /// What is not sealed is let go of.
+  /// Memfds that are not sealed are closed.
   private static func payloads(_ inherited: [InheritedDescriptor], named name: String) -> [Payload]
   {
     inherited.filter { $0.name == name }
       .compactMap { Payload.adopt(FileDescriptor(owning: $0.number)) }
+  }
+}
+
+/// One change of what the manager keeps: out with the old, in with the new.
+private struct StoreChange: Sendable {
+  struct Content: Sendable {
+    let index: Payload
+    let bodies: [Payload]
+  }
+
+  enum Outcome: Sendable {
+    case stored
+    case empty
+    /// The manager may hold something that is not to be taken over.
+    case failed
+  }
+
+  let removesFirst: Bool
+  let replacement: Content?
+
+  func perform(with notifier: SystemdNotifier) -> Outcome {
+    // Beside an old index a new one would be one of two, and neither would count.
+    if removesFirst, !remove(with: notifier) { return .failed }
+    guard let replacement else { return .empty }
+    // The index first: descriptors beyond the manager's limit are lost, and bodies may be.
+    if notifier.store([replacement.index], named: MemoryHandover.indexName),
+      notifier.store(replacement.bodies, named: MemoryHandover.bodiesName)
+    {
+      return .stored
+    }
+    return remove(with: notifier) ? .empty : .failed
+  }
+
+  private func remove(with notifier: SystemdNotifier) -> Bool {
+    let names = [MemoryHandover.indexName, MemoryHandover.bodiesName]
+    return names.allSatisfy { notifier.remove(named: $0) }
   }
 }

@@ -2,63 +2,60 @@ import ImgdCache
 import ImgdSystem
 import ImgdTransfer
 
-/// What the daemon tells the service manager; nothing where there is none.
+/// Notifies the service manager about the daemon's life; does nothing where there is none.
 ///
-/// What is told must be true: ready is who answers, alive is whose threads have all answered, and a
-/// reload is over when the new configuration is in force, or refused.
+/// Notifications must be true: the daemon is ready when it answers clients, alive when all of its
+/// threads have answered, and a reload is over when the new configuration is in force or refused.
 final class Service {
   /// Longer than the drain and the closing of the index take, each from the moment it begins.
   private static let timeToDrain = Duration.seconds(20)
   private static let timeToClose = Duration.seconds(30)
 
-  /// When a manager that was too busy to hear that the service is ready is told again: it would
-  /// end, in time, what it thinks has never got there.
-  private static let pauseForManager = Duration.seconds(1)
+  /// How long a manager that reads nothing may hold up the end of the process.
+  private static let timeToFinish = Duration.seconds(5)
 
-  let manager: ServiceManager
+  private let manager: SystemdMessenger
   private let status: StatusLine
-  private let loop: EventLoop
   private var watchdog: Watchdog?
-  private var readyAgain: Timer?
 
-  init(_ manager: ServiceManager, status: StatusLine, loop: EventLoop) {
+  init(_ manager: SystemdMessenger, status: StatusLine) {
     self.manager = manager
     self.status = status
-    self.loop = loop
   }
 
   /// The socket listens and the cache answers.
   func isReady() {
-    tellReady(status.text())
-  }
-
-  private func tellReady(_ text: String) {
-    guard !manager.ready(status: text) else { return }
-    readyAgain = loop.schedule(after: Self.pauseForManager) { [unowned self] in tellReady(text) }
+    manager.post(.ready(status: status.text()))
   }
 
   func beginsReload() {
-    readyAgain?.cancel()
-    manager.reloading()
+    manager.post(.reloading(since: .current))
   }
 
   /// The service is as ready as before, also when the new configuration was refused.
   func endsReload(refused reason: String?) {
-    // The stop is the last word: a reload that ends after it is not told.
+    // After STOPPING=1 the service is not ready again.
     guard !status.isClosed else { return }
-    tellReady(reason.map { "still with the old configuration: \($0)" } ?? status.text())
+    let text = reason.map { "still with the old configuration: \($0)" } ?? status.text()
+    manager.post(.ready(status: text))
   }
 
   func beginsStop() {
     status.close()
-    readyAgain?.cancel()
-    manager.stopping(status: "finishing what runs")
-    manager.extendTimeout(by: Self.timeToDrain)
+    manager.post(.stopping(status: "finishing what runs"))
+    manager.post(.extendTimeout(Self.timeToDrain))
   }
 
+  /// The loop has stopped, and the threads are about to end.
   func closes() {
-    manager.status("closing the cache")
-    manager.extendTimeout(by: Self.timeToClose)
+    manager.post(.status("closing the cache"))
+    manager.post(.extendTimeout(Self.timeToClose))
+    manager.flush()
+  }
+
+  /// Waits until the manager has got everything, for a while.
+  func finish() {
+    manager.finish(within: Self.timeToFinish)
   }
 
   /// Pings the service manager as long as every thread that clients depend on answers.
@@ -75,7 +72,7 @@ final class Service {
         Watchdog.Stage(name: "the disk's reader") { disk.askReaderForLife(then: $0) },
       ]
     ) { [manager] in
-      manager.isAlive()
+      manager.post(.alive)
     }
     watchdog.onDelay = { late in
       Log.error(.watchdog, "no answer from \(late.joined(separator: ", ")) for half of \(period)")
@@ -84,7 +81,7 @@ final class Service {
   }
 }
 
-/// The transfer loop's answers on their way home.
+/// Brings the transfer loop's answers to the control loop.
 private final class EngineAnswers {
   private let engine: TransferEngine
   private let home: Mailbox<Bool>

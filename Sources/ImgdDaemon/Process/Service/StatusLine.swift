@@ -1,44 +1,44 @@
 import ImgdSystem
 
-/// The line that says what is going on, as the service manager shows it to everybody.
+/// The status line that `systemctl status` shows to everybody.
 ///
-/// It names no URL, and is told at most every five seconds and only after something has happened: a
-/// daemon that nobody asks wakes nobody.
+/// It names no URL, and is sent at most every five seconds and only after a command: an idle daemon
+/// does not wake up.
 final class StatusLine {
-  private static let pace = Duration.seconds(5)
+  private static let interval = Duration.seconds(5)
 
-  /// What there is to say at this moment.
+  /// The line as it should be at this moment.
   let text: () -> String
-  private let manager: ServiceManager
+  private let manager: SystemdMessenger
   private let loop: EventLoop
-  private var isComing = false
-  private var told = ""
+  private var isScheduled = false
+  private var last = ""
   private(set) var isClosed = false
 
-  init(_ manager: ServiceManager, on loop: EventLoop, _ text: @escaping () -> String) {
+  init(_ manager: SystemdMessenger, on loop: EventLoop, _ text: @escaping () -> String) {
     self.manager = manager
     self.loop = loop
     self.text = text
   }
 
-  /// Something has happened: the line may have changed, and will be looked at in a while.
+  /// A command has come: the line may have changed, and is compared after the interval.
   func noteActivity() {
-    guard !isComing, manager.isPresent else { return }
-    isComing = true
-    loop.schedule(after: Self.pace) { [weak self] in self?.tell() }
+    guard !isScheduled, manager.hasManager else { return }
+    isScheduled = true
+    loop.schedule(after: Self.interval) { [weak self] in self?.update() }
   }
 
-  /// Says nothing any more: what there is to say is that the daemon stops.
+  /// Sends nothing any more: the last status is that the daemon stops.
   func close() {
     isClosed = true
   }
 
-  private func tell() {
-    isComing = false
+  private func update() {
+    isScheduled = false
     guard !isClosed else { return }
     let text = text()
-    guard text != told else { return }
-    told = text
-    manager.status(text)
+    guard text != last else { return }
+    last = text
+    manager.post(.status(text))
   }
 }

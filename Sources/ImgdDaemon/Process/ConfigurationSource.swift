@@ -1,0 +1,45 @@
+import Glibc
+import ImgdSystem
+
+/// Where the configuration comes from, the first time and at each reload.
+struct ConfigurationSource: Sendable {
+  let options: CommandLineOptions
+  let environment: [String: String]
+  /// The socket in use, if the configuration does not decide that.
+  private var socket: String?
+
+  init(options: CommandLineOptions, environment: [String: String]) {
+    self.options = options
+    self.environment = environment
+  }
+
+  func load() throws(ConfigurationProblems) -> Configuration {
+    try ConfigurationLoader.load(options, environment: environment)
+  }
+
+  /// The same source for a daemon whose socket is already open.
+  func served(at socket: String) -> ConfigurationSource {
+    var source = self
+    source.socket = socket
+    return source
+  }
+
+  /// Warns that a socket that the configuration names is not made.
+  func warnOfUnusedSocket(in wanted: Configuration) {
+    let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket
+    guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else {
+      return
+    }
+    Log.warning(
+      .configuration,
+      "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket), and where "
+        + "that is ListenStream= says (systemctl edit imgd.socket)")
+  }
+
+  /// The configuration with what it cannot decide as it is in fact.
+  func adapted(_ configuration: Configuration) -> Configuration {
+    var configuration = configuration
+    if let socket { configuration.control.socket = socket }
+    return configuration
+  }
+}

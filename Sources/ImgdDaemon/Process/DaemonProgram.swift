@@ -1,0 +1,95 @@
+import Glibc
+import ImgdSystem
+
+/// The daemon as a process: arguments in, exit code out.
+package enum DaemonProgram {
+  /// How long a journal that reads nothing may hold up the end of the process.
+  private static let timeToLog = Duration.seconds(1)
+
+  /// Does what the arguments ask for and answers the exit code, one of sysexits.
+  package static func run(arguments: [String]) -> CInt {
+    defer { Log.finish(within: timeToLog) }
+    do {
+      let options = try CommandLineOptions.parse(arguments)
+      return perform(options)
+    } catch {
+      return fail(error.description + "\nimgd --help lists the options", EX_USAGE)
+    }
+  }
+
+  private static func perform(_ options: CommandLineOptions) -> CInt {
+    // Before anything starts a thread, and before anything is logged.
+    let environment = SystemdEnvironment.take()
+    Log.open(SystemdJournal(stream: environment.journalStream))
+    switch options.action {
+    case .help: return say(CommandLineOptions.help)
+    case .version: return say("imgd \(Version.string)\n")
+    case .run, .checkConfiguration, .printConfiguration: break
+    }
+    if let problem = environment.inheritanceProblem { Log.warning(.start, problem) }
+    // They wait until it serves, instead of ending it. A signal to stop ends it at once.
+    SignalWatch.block([SIGHUP, SIGUSR1])
+    do {
+      let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
+      let configuration = try source.load()
+      switch options.action {
+      case .checkConfiguration: return say("the configuration is good\n")
+      case .printConfiguration: return say(configuration.printed())
+      default: return serve(configuration, reloadingFrom: source, in: environment)
+      }
+    } catch {
+      if options.action == .run {
+        FailedStart.report(error.lines.joined(separator: "; "), in: environment)
+      }
+      return fail(error.description, EX_CONFIG)
+    }
+  }
+
+  private static func serve(
+    _ configuration: Configuration, reloadingFrom source: ConfigurationSource,
+    in environment: SystemdEnvironment
+  ) -> CInt {
+    // Before anything starts a thread, so that every thread inherits it.
+    SignalWatch.block(Daemon.signals)
+    signal(SIGPIPE, SIG_IGN)
+    OpenFiles.raiseLimit()
+    do throws(StartProblem) {
+      try Daemon(configuration, reloadingFrom: source, in: environment).run()
+      return EX_OK
+    } catch {
+      SystemdNotifier().send(.status(error.description))
+      return fail(error.description, error.exitCode)
+    }
+  }
+
+  private static func say(_ text: String) -> CInt {
+    var output = StandardStream(STDOUT_FILENO)
+    print(text, terminator: "", to: &output)
+    return EX_OK
+  }
+
+  private static func fail(_ text: String, _ code: CInt) -> CInt {
+    for line in text.split(separator: "\n") { Log.error(.start, String(line)) }
+    return code
+  }
+}
+
+/// Text on its way to a descriptor of the process.
+struct StandardStream: TextOutputStream {
+  private let descriptor: CInt
+
+  init(_ descriptor: CInt) {
+    self.descriptor = descriptor
+  }
+
+  mutating func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let written = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      guard written > 0 else { return }
+      rest = rest.dropFirst(written)
+    }
+  }
+}

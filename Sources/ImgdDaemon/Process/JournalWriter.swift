@@ -1,0 +1,42 @@
+import ImgdSystem
+
+/// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy.
+///
+/// It is not the service thread: a journal that reads nothing must not hold up signs of life.
+/// A limited number of entries waits; the loss of others is logged when the journal reads again.
+final class JournalWriter {
+  /// How many entries may wait.
+  static let limit = 256
+
+  private let thread: Workshop<SystemdJournal>
+  private var lost = 0
+
+  init(_ journal: SystemdJournal, home loop: EventLoop) throws(SystemFailure) {
+    thread = try Workshop(name: "imgd-journal", home: loop) { journal }
+  }
+
+  /// Writes an entry as soon as the journal takes it; one more than may wait is lost.
+  func write(_ entry: LogEntry) {
+    guard thread.pending < Self.limit else {
+      lost += 1
+      return
+    }
+    thread.submit({ entry.write(to: $0) }, then: { [weak self] in self?.reportLoss() })
+  }
+
+  /// Takes nothing more, and waits until all is written, but no longer than the limit.
+  func finish(within limit: Duration) {
+    reportLoss()
+    _ = thread.stop(within: limit)
+  }
+
+  private func reportLoss() {
+    guard lost > 0 else { return }
+    let entry = LogEntry(
+      priority: .warning,
+      message: "entries left out because the journal did not take them in time: \(lost)", fields: []
+    )
+    lost = 0
+    thread.submit { entry.write(to: $0) }
+  }
+}

@@ -1,0 +1,161 @@
+// What is done when memory is short: everything that can be fetched again is freed.
+//
+// At most once in two seconds: the sources report again and again while the shortage lasts, and what
+// was just emptied has nothing to free. Reports within that time are answered once, at its end, as
+// they may be about another shortage.
+//
+// A cache that fills up again at once would be emptied again at once. So it is limited to half its
+// capacity until a minute has passed without pressure, and to a quarter from the third report in a
+// row on; it grows back in the same steps.
+
+import ImgdCache
+import ImgdSystem
+
+/// Frees memory under pressure, with a limit on how often and how much.
+final class PressureRelief {
+  /// What it does to the rest of the daemon.
+  struct Effects {
+    /// Empties the memory tier and everything else that can be fetched again; answers what the tier
+    /// held.
+    let release: () -> Removal
+    /// Limits the memory tier to a share of its capacity from now on.
+    let hold: (MemoryShare) -> Void
+    /// Counts it, and sends an event to clients that have subscribed.
+    let tell: (_ source: String, _ removed: Removal) -> Void
+  }
+
+  /// The kernel reports one degree of pressure only; the second is that it goes on.
+  enum Level {
+    case warning
+    case critical
+  }
+
+  static let floor = Duration.seconds(2)
+  static let calm = Duration.seconds(60)
+  /// From so many reports in a row on the pressure is critical.
+  static let streakLimit = 3
+
+  private(set) var share = MemoryShare.whole
+
+  private let loop: EventLoop
+  private let effects: Effects
+  private let log: (String, [Log.Field]) -> Void
+  private var last: Instant?
+  private var streak = 0
+  private var postponed: Timer?
+  private var growth: Timer?
+
+  init(
+    loop: EventLoop, effects: Effects,
+    log: @escaping (String, [Log.Field]) -> Void = { Log.notice(.pressure, $0, $1) }
+  ) {
+    self.loop = loop
+    self.effects = effects
+    self.log = log
+  }
+
+  deinit {
+    postponed?.cancel()
+    growth?.cancel()
+  }
+
+  var level: Level { streak < Self.streakLimit ? .warning : .critical }
+
+  /// Memory is short, according to `source`.
+  func answer(_ source: String) {
+    soon { [unowned self] in
+      streak += 1
+      relieveNow(source)
+    }
+  }
+
+  /// The same on demand, which does not count as a report.
+  func relieve(_ source: String) {
+    soon { [unowned self] in relieveNow(source) }
+  }
+
+  /// At once, or when the two seconds are over; once for all reports until then.
+  private func soon(_ relieve: @escaping () -> Void) {
+    guard let wait = timeLeft else { return relieve() }
+    guard postponed == nil else { return }
+    postponed = loop.schedule(after: wait, relieve)
+  }
+
+  private func relieveNow(_ source: String) {
+    postponed?.cancel()
+    postponed = nil
+    last = loop.now
+    // First, or what a smaller share evicts would be missing in the count.
+    let removed = effects.release()
+    let isLess = hold()
+    effects.tell(source, removed)
+    if removed.entries > 0 || isLess { report(source, removed) }
+  }
+
+  /// The rest of the two seconds; nil when they are over.
+  private var timeLeft: Duration? {
+    guard let last, case let left = last + Self.floor - loop.now, left > .zero else { return nil }
+    return left
+  }
+
+  // MARK: The share
+
+  /// Limits the tier to what the level allows; answers whether that is less than before.
+  private func hold() -> Bool {
+    growth?.cancel()
+    growth = loop.schedule(after: Self.calm) { [unowned self] in grow() }
+    let allowed: MemoryShare = level == .critical ? .quarter : .half
+    guard allowed.rawValue > share.rawValue else { return false }
+    share = allowed
+    effects.hold(share)
+    return true
+  }
+
+  private func grow() {
+    streak = 0
+    share = share.grown
+    effects.hold(share)
+    guard share != .whole else { return }
+    growth = loop.schedule(after: Self.calm) { [unowned self] in grow() }
+  }
+
+  private func report(_ source: String, _ removed: Removal) {
+    let pictures = removed.entries == 1 ? "1 picture" : "\(removed.entries) pictures"
+    log(
+      "memory pressure (\(source)): freed \(removed.bytes) bytes (\(pictures)); the memory tier may "
+        + "now use \(share.words) of its capacity",
+      [.source(source), .entries(removed.entries), .bytes(removed.bytes)])
+  }
+}
+
+/// How much of its capacity the memory tier may use.
+enum MemoryShare: Int {
+  case whole = 1
+  case half = 2
+  case quarter = 4
+
+  /// The next larger share, for a time without pressure.
+  var grown: MemoryShare {
+    self == .quarter ? .half : .whole
+  }
+
+  /// This share of an amount.
+  func of(_ bytes: Int) -> Int { bytes / rawValue }
+
+  /// The share as a sentence names it.
+  var words: String {
+    switch self {
+    case .whole: "all"
+    case .half: "a half"
+    case .quarter: "a quarter"
+    }
+  }
+}
+
+extension MemoryTier.Limits {
+  /// The limits of a tier that may use only a share of its capacity.
+  func held(to share: MemoryShare) -> MemoryTier.Limits {
+    MemoryTier.Limits(
+      capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry)
+  }
+}

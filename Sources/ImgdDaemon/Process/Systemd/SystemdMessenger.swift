@@ -1,0 +1,61 @@
+import ImgdSystem
+
+/// Posts notifications to the service thread, `imgd-service`, which alone waits for the manager.
+///
+/// At most one batch of messages is under way and the rest wait in a backlog of a few, however long
+/// the manager reads nothing. Without a manager there is no thread, and nothing is posted.
+final class SystemdMessenger {
+  private let thread: Workshop<SystemdNotifier>?
+  private var backlog = MessageBacklog()
+  private var isSending = false
+
+  init(hasManager: Bool, home loop: EventLoop) throws(SystemFailure) {
+    guard hasManager else {
+      thread = nil
+      return
+    }
+    thread = try Workshop(name: "imgd-service", home: loop) { SystemdNotifier() }
+  }
+
+  var hasManager: Bool { thread != nil }
+
+  /// Sends a message as soon as the manager takes it.
+  func post(_ message: SystemdMessage) {
+    guard hasManager else { return }
+    backlog.add(message)
+    if !isSending { sendBacklog() }
+  }
+
+  /// Runs `job` on the service thread, after what was posted to it, and then `then` on the loop.
+  func perform<Outcome: Sendable>(
+    _ job: @escaping @Sendable (SystemdNotifier) -> Outcome,
+    then: @escaping (Outcome) -> Void = { _ in }
+  ) {
+    thread?.submit(job, then: then)
+  }
+
+  /// Hands the backlog over at once. For the end: outcomes come home no longer when the loop stands.
+  func flush() {
+    sendBacklog()
+  }
+
+  /// Takes nothing more, and waits until all is sent, but no longer than the limit: a manager that
+  /// reads nothing does not keep the process from ending. Answers whether all was sent.
+  @discardableResult
+  func finish(within limit: Duration) -> Bool {
+    flush()
+    return thread?.stop(within: limit) ?? true
+  }
+
+  private func sendBacklog() {
+    let messages = backlog.removeAll()
+    guard !messages.isEmpty else { return }
+    isSending = true
+    thread?.submit { notifier in
+      for message in messages { notifier.send(message) }
+    } then: { [weak self] in
+      self?.isSending = false
+      self?.sendBacklog()
+    }
+  }
+}

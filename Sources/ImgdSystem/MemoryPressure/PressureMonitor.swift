@@ -1,0 +1,167 @@
+// How the daemon learns that memory is short: of five sources the first one that works is used.
+//
+//   service-manager   the file that `$MEMORY_PRESSURE_WATCH` names: one of the kernel, a FIFO, a socket
+//   cgroup            a trigger on the stalls of the process's own control group
+//   system            the same for the whole machine
+//   cgroup-events     the group's counts of having reached its own limits
+//   sampling          the stalls as a number that is read every two seconds
+//
+// The file of a source may be missing, forbidden, or unknown to an older kernel, and only trying
+// shows that. The reasons why sources were skipped are kept as a note for `stats`. A source may also
+// end while it is in use (a peer closes its socket); then the next one is opened.
+//
+// No source may keep the processor busy, whatever the kernel or a peer does: after each time that a
+// descriptor was ready the watch pauses (`BackoffWatch`), and a source that keeps reporting a
+// shortage that cannot be measured is ignored for a minute (`EventRateLimit`).
+
+/// Reports memory pressure from the best source that the system offers.
+package final class PressureMonitor {
+  /// The sources, best first; the texts are those in `stats`.
+  package enum Source: String, Sendable {
+    case off
+    case serviceManager = "service-manager"
+    case cgroup
+    case system
+    case cgroupEvents = "cgroup-events"
+    case sampling
+    case none
+  }
+
+  /// The pause after each report of a source.
+  static let pause = Duration.milliseconds(200)
+  /// The pause after more reports than can be true.
+  static let floodPause = Duration.seconds(60)
+
+  package private(set) var source = Source.none
+  /// Called with a sentence for the log when a source has ended or is ignored.
+  package var onChange: (String) -> Void = { _ in }
+
+  private let request: PressureRequest
+  private let paths: PressurePaths
+  private let loop: EventLoop
+  private let onPressure: () -> Void
+  private let cgroup: String?
+  private var candidates: ArraySlice<Source>
+  private var sensor: AnyObject?
+  private var skipped: [String] = []
+  private var rate = EventRateLimit()
+  private var hasReportedFlood = false
+
+  /// Opens the best source that works; there may be none.
+  package init(
+    _ request: PressureRequest, paths: PressurePaths = .system, loop: EventLoop,
+    onPressure: @escaping () -> Void
+  ) {
+    self.request = request
+    self.paths = paths
+    self.loop = loop
+    self.onPressure = onPressure
+    cgroup = paths.ownCgroup
+    candidates = request.candidates[...]
+    openNext()
+  }
+
+  /// Why better sources than the present one are not used; nil when there are none.
+  package var note: String? {
+    skipped.isEmpty ? nil : skipped.joined(separator: "; ")
+  }
+
+  // MARK: Sources
+
+  /// Opens the first of the remaining sources that works.
+  private func openNext() {
+    sensor = nil
+    source = request.isOff ? .off : .none
+    while sensor == nil, let candidate = candidates.popFirst() {
+      do throws(PressureProblem) {
+        sensor = try open(candidate)
+        source = candidate
+      } catch {
+        skipped.append("\(candidate.rawValue): \(error)")
+      }
+    }
+  }
+
+  private func open(_ source: Source) throws(PressureProblem) -> AnyObject? {
+    switch source {
+    case .serviceManager: try request.open(on: loop, callbacks: callbacks)
+    case .cgroup: try trigger(on: ownCgroup() + "/memory.pressure")
+    case .system: try trigger(on: paths.stalls)
+    case .cgroupEvents: try LimitWatch(of: ownCgroup(), loop: loop, callbacks: callbacks)
+    case .sampling: try StallSampling(of: stallFiles, loop: loop, callbacks: callbacks)
+    case .off, .none: nil
+    }
+  }
+
+  private func trigger(on path: String) throws(PressureProblem) -> StallTrigger {
+    try StallTrigger(StallTrigger.usual, on: path, loop: loop, callbacks: callbacks)
+  }
+
+  private func ownCgroup() throws(PressureProblem) -> String {
+    guard let cgroup else { throw .noCgroup }
+    return cgroup
+  }
+
+  /// The files with stalls, the nearest first.
+  private var stallFiles: [String] {
+    (cgroup.map { [$0 + "/memory.pressure"] } ?? []) + [paths.stalls]
+  }
+
+  // MARK: Reports
+
+  private var callbacks: PressureCallbacks {
+    PressureCallbacks(
+      pressure: { [unowned self] in report() },
+      ended: { [unowned self] reason in replace(because: reason) })
+  }
+
+  /// Passes a report on, and answers how long the source is to pause.
+  private func report() -> Duration {
+    guard rate.isExceeded(at: loop.now), !isShort else {
+      onPressure()
+      return Self.pause
+    }
+    rate = EventRateLimit()
+    logFlood()
+    return Self.floodPause
+  }
+
+  /// Whether the measured stalls confirm that tasks have waited for memory lately.
+  private var isShort: Bool {
+    stallFiles.lazy.compactMap(Stalls.init(readFrom:)).first?.isPressure ?? false
+  }
+
+  private func logFlood() {
+    guard !hasReportedFlood else { return }
+    hasReportedFlood = true
+    onChange(
+      "\(source.rawValue) reports memory pressure more than \(EventRateLimit.limit) times a minute, "
+        + "and no task waits for memory: it is ignored for \(Self.floodPause), now and whenever it "
+        + "does so again")
+  }
+
+  private func replace(because reason: String) {
+    let lost = source
+    skipped.append("\(lost.rawValue): \(reason)")
+    openNext()
+    onChange(
+      "memory pressure is no longer reported by \(lost.rawValue) (\(reason)); "
+        + "the source is now \(source.rawValue)")
+  }
+}
+
+/// Tells a flood of reports from real ones: a trigger with a window of two seconds fires thirty times
+/// a minute at most, and some kernels have been seen to fire without end.
+struct EventRateLimit {
+  static let limit = 30
+  static let period = Duration.seconds(60)
+
+  private var moments = Fifo<Instant>()
+
+  /// Counts one more event; answers whether that is more than the limit within the period.
+  mutating func isExceeded(at now: Instant) -> Bool {
+    moments.append(now)
+    guard moments.count > Self.limit, let oldest = moments.popFirst() else { return false }
+    return now - oldest < Self.period
+  }
+}

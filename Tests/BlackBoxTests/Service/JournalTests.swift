@@ -1,0 +1,63 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// A daemon whose standard error leads to the journal. Its path is fixed, so that only root can take
+/// its place.
+@Suite(.enabled(if: geteuid() == 0, "only root may cover /run")) struct JournalTests {
+  private let daemon: ManagedDaemon
+  private let journal: DatagramPeer
+
+  init() throws {
+    daemon = try ManagedDaemon()
+    mkdir(daemon.directory + "/journal", 0o755)
+    journal = try DatagramPeer(daemon.directory + "/journal/socket")
+  }
+
+  /// Starts the daemon where the test's socket is the journal's.
+  private func start() throws {
+    try write("", to: daemon.directory + "/log")
+    var log = stat()
+    #expect(stat(daemon.directory + "/log", &log) == 0)
+    let place = "/run/systemd/journal"
+    try daemon.start(
+      variables: ["JOURNAL_STREAM=\(log.st_dev):\(log.st_ino)", "WATCHDOG_USEC=40000"],
+      through: """
+        unshare --mount sh -c 'mount -t tmpfs none /run && mkdir -p \(place) && \
+          mount --bind \(daemon.directory)/journal \(place) && exec "$0" "$@"'
+        """)
+    #expect(daemon.manager.receive(with: "READY=1") != nil, "\(daemon.log)")
+    try daemon.configure("[Downloads]\nRetries=often\n")
+  }
+
+  /// Has the daemon log something.
+  private func reload(_ client: TestClient) throws {
+    #expect(try client.ask(#"{"cmd":"reload"}"#)["error"]?["code"]?.string == "bad_request")
+  }
+
+  @Test func `entries have fields of their own`() throws {
+    try start()
+    try reload(try daemon.connect())
+    let entry = try #require(journal.receive())
+    for line in ["PRIORITY=3", "SYSLOG_IDENTIFIER=imgd", "IMGD_EVENT=configuration"] {
+      #expect(entry.lines.contains(line), "\(entry.text)")
+    }
+    #expect(entry.lines.contains { $0.hasPrefix("MESSAGE=the configuration is not reloaded: ") })
+    #expect(daemon.stop() == 0)
+    #expect(daemon.log == "")
+  }
+
+  @Test func `a journal that reads nothing holds up neither clients, signs of life nor the stop`()
+    throws
+  {
+    try start()
+    try journal.fillQueue()
+    let client = try daemon.connect()
+    for _ in 0..<50 { try reload(client) }
+    _ = daemon.manager.drain()
+    for _ in 0..<5 { _ = try #require(daemon.manager.receive(with: "WATCHDOG=1")) }
+    #expect(daemon.stop() == 0)
+    #expect(journal.drain().allSatisfy { $0.text == "busy" })
+  }
+}
