@@ -127,7 +127,7 @@ extension Commands {
     }
   }
 
-  private func describe(_ entry: DiskListing, in line: inout JSONWriter) {
+  private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
     guard let format = PictureFormat(rawValue: entry.facts.format) else { return }
     line.field("format", format.name)
     line.field("type", format.mediaType)

@@ -14,9 +14,10 @@ extension FetchPipeline {
     guard request.isPlain, !isDraining, !request.http,
       request.delivery == .path || request.delivery == .none,
       !memory.holds(request.url, identifier: request.identifier),
-      let hit = disk.readyHit(
-        for: request.url, identifier: request.identifier, lends: request.delivery == .path)
+      CanonicalURL.isCanonical(request.url), let url = try? CanonicalURL.parse(request.url)
     else { return false }
+    let key = CacheKey(url: url, identifier: request.identifier)
+    guard let hit = disk.readyHit(key, lends: request.delivery == .path) else { return false }
     let receipt = receipts.next()
     let elapsed = Instant.current.nanoseconds - loop.now.nanoseconds
     memory.noteMiss()
@@ -36,15 +37,13 @@ extension FetchPipeline {
       ReplyEncoder.end(into: &line)
     }
     hub.job(receipt, url: request.url, .done)
-    promote(request, bytes: hit.bytes)
+    promote(request, key, bytes: hit.bytes)
     return true
   }
 
-  private func promote(_ request: FetchRequest, bytes: Int) {
-    guard request.keepsInMemory, bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred,
-      let url = try? CanonicalURL.parse(request.url)
+  private func promote(_ request: FetchRequest, _ key: CacheKey, bytes: Int) {
+    guard request.keepsInMemory, bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred
     else { return }
-    let key = CacheKey(url: url, identifier: request.identifier)
     let purges = memoryPurges
     _ = disk.fetch(key, countsAsUse: false) { [unowned self] image in
       guard let image, memory.peek(key) == nil, purges == memoryPurges else { return }
