@@ -1,4 +1,4 @@
-// What is done with a stored answer, by what the request wants of the cache: a pure function of both.
+// The use of a stored answer, by the wish of the request: a pure function of both.
 //
 //                    nothing   fresh          stale within          stale
 //                    stored                   stale-while-revalidate
@@ -21,23 +21,23 @@
 // The two policies that prefer what is stored show it at any age and whatever its origin wants of
 // caches. That is what their users ask for, and they are told that the picture is stale.
 
-/// What a request wants of the cache.
+/// The wish that a request has of the cache.
 package enum CachePolicy: Sendable, CaseIterable {
-  /// What HTTP says.
+  /// As HTTP says.
   case useProtocol
   /// Nothing from the cache; the answer is stored.
   case reload
   /// Nothing without its origin's consent.
   case revalidate
-  /// What is stored, however old, else the network.
+  /// A stored answer, however old, else the network.
   case returnElseLoad
-  /// What is stored, however old, else nothing.
+  /// A stored answer, however old, else nothing.
   case returnDontLoad
   /// As if there were no cache.
   case noStore
 }
 
-/// What is known of a stored answer at one moment.
+/// The state of a stored answer at one moment.
 package struct StoredState: Sendable, Equatable {
   /// Whether it is within its lifetime.
   package var isFresh: Bool
@@ -49,7 +49,7 @@ package struct StoredState: Sendable, Equatable {
   package var isMarkedStale: Bool
   package var isImmutable: Bool
   package var staleWhileRevalidate: Duration
-  /// What the origin grants; nil: it says nothing.
+  /// The time that the origin grants; nil: it says nothing.
   package var staleIfError: Duration?
 
   package init(
@@ -83,7 +83,7 @@ package struct StoredState: Sendable, Equatable {
   fileprivate var isPromisedUnchanged: Bool { isUsable && isImmutable }
 }
 
-/// What becomes of a request, as far as the cache has a say.
+/// The next step for a request, as far as the cache has a say.
 package enum CacheDecision: Sendable, Equatable {
   /// Show what is stored.
   case use

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// The first 128 bits of a SHA-256: nobody finds two texts with the same ones.
+/// The first 128 bits of a SHA-256: two texts with the same ones cannot be found.
 struct Digest128 {
   let high: UInt64
   let low: UInt64

@@ -59,7 +59,7 @@ package struct PurgeFilter: Sendable, Equatable {
 }
 
 extension CachedImage {
-  /// Keeps an image that is in somebody's hands from being stored again, if a filter matches it.
+  /// Keeps an image that is held elsewhere from being stored again, if a filter matches it.
   package func purge(_ filter: PurgeFilter, at now: Instant) {
     if filter.matches(self, at: now) { isPurged = true }
   }

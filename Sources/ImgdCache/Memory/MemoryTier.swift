@@ -285,7 +285,7 @@ package final class MemoryTier {
     var inheritance = try HandoverInheritance(index, bodies, release: release)
     var found: [CachedImage] = []
     var room = limits.capacity
-    // What would have to go again is not even looked at.
+    // A picture that would have to go again is not even looked at.
     while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
       guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
       room -= image.cost

@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-/// What tells whether a picture's bytes are still the ones that were stored.
+/// A checksum of a picture's bytes, which tells whether they are still the ones that were stored.
 package struct BodyChecksum: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64

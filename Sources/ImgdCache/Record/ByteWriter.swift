@@ -21,7 +21,7 @@ struct ByteWriter {
     bytes += text.utf8
   }
 
-  /// What is missing differs from what is empty.
+  /// A missing text differs from an empty one.
   mutating func put(_ text: String?) {
     put(UInt8(text == nil ? 0 : 1))
     if let text { put(text) }

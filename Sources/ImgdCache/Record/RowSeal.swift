@@ -27,7 +27,7 @@ struct RowSeal {
     take(text.utf8.span)
   }
 
-  /// What is missing differs from what is empty.
+  /// A missing text differs from an empty one.
   mutating func take(_ text: String?) {
     take(text == nil ? 0 : 1)
     if let text { take(text) }

@@ -122,7 +122,7 @@ final class DiskLoads {
       { (reader) throws(DiskTrouble) in try reader.entry(of: digest) },
       orElse: { [unowned self] in tell(waiter, nil) },
       then: { [unowned self] entry in
-        // What the file said may be what is being purged.
+        // The entry may be one that is being purged.
         guard !gate.isClosed else {
           return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
         }
@@ -165,9 +165,9 @@ final class DiskLoads {
     let again = { [unowned self] in
       for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
     }
-    // What was read may be what is being purged.
+    // The picture may be one that is being purged.
     guard !gate.isClosed else { return gate.wait(again) }
-    // Or what has gone meanwhile, and some of the waiters have come for what is there now.
+    // Or it has gone meanwhile, and some of the waiters have come for the one that is there now.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     for waiter in waiters { tell(waiter, image) }

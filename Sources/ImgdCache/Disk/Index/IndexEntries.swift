@@ -31,7 +31,7 @@ package final class IndexEntries {
   }
 
   /// Takes over what a confirmation has changed: the answer, its freshness, times, flags and tags.
-  /// What names and describes the file stays; false when the entry is gone.
+  /// The name and the facts of the file stay; false when the entry is gone.
   package func renew(_ row: IndexRow) throws(IndexProblem) -> Bool {
     try transactions.expectWriting()
     guard let old = try self.row(number: row.number) else { return false }

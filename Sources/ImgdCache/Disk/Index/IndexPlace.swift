@@ -38,8 +38,8 @@ enum IndexPlace {
 
   private static let rights: mode_t = 0o600
 
-  /// Moves an index that is of no use out of the way, in place of an older one; nobody may have it
-  /// open.
+  /// Moves an index that is of no use out of the way, in place of an older one. No connection
+  /// may have it open.
   ///
   /// The file itself goes first: a log without its file is thrown away when a new one begins.
   static func setAside(path: String) throws(IndexProblem) {

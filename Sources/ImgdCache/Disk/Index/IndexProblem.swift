@@ -28,7 +28,7 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What a result code of SQLite asks for.
+  /// The problem that a result code of SQLite means.
   init(code: Int32, systemErrno: Int32, reason: String) {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy

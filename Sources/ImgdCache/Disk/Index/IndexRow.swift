@@ -1,6 +1,6 @@
 /// One entry as its rows in the index file.
 package struct IndexRow: Sendable, Equatable {
-  /// What names the file besides the digest; given by the index, never twice.
+  /// Names the file together with the digest; given by the index, never twice.
   package var number: UInt32 = 0
   package var record: StoredRecord
   /// In lower case, as it stands in the URL; an address of IPv6 in brackets.

@@ -1,4 +1,4 @@
-// What is done when the disk does not do what it should: the tier goes on with what is left of it, and
+// The answer to a disk that does not do what it should: the tier goes on with what is left of it, and
 // tries again by itself, at longer and longer intervals, until it is whole.
 
 import ImgdSystem

@@ -29,7 +29,7 @@ final class DiskPurges {
     stores.drop { filter.matches(key: $0.key, tags: $0.tags) }
     if health.state != .off {
       reports.purge()
-      // What has been stored by then is found by the search.
+      // Pictures that have been stored by then are found by the search.
       stores.sendAll()
     }
     removals.remove(matching: filter, isSoft: isSoft, then: then)

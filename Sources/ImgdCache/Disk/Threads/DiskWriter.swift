@@ -8,7 +8,7 @@
 import Glibc
 internal import ImgdSystem
 
-/// What there is after the directory and its index were opened.
+/// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {
   let directory: DiskDirectory
   /// The last owner of the index closed it in order.
@@ -112,7 +112,7 @@ final class DiskWriter {
   }
 
   private func close() {
-    // What cannot be closed in order is repaired when it is opened again.
+    // An index that cannot be closed in order is repaired when it is opened again.
     opened?.close(clean: false)
     opened = nil
   }

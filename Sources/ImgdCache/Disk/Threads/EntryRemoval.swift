@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Until when files stay that others have been promised.
+/// The ends of the leases on files that are about to go.
 struct LeaseEnds: Sendable {
   /// By the numbers of entries.
   var ends: [UInt32: Int64] = [:]

@@ -36,7 +36,7 @@ final class DiskFiles {
 
   func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
 
-  /// What an image keeps of its entry.
+  /// The part of an entry that its image keeps.
   func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
     path(of: entry).map {
       StoredFile(

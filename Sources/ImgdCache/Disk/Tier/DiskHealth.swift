@@ -1,4 +1,4 @@
-/// What the tier can do at this moment.
+/// The abilities of the tier at this moment, and the trouble that limits them.
 final class DiskHealth {
   private(set) var state = DiskTier.State.off
   /// Nothing can be written for want of room.

@@ -18,7 +18,7 @@ package import ImgdSystem
 
 /// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
-  /// What the tier can do now, as `stats` says it.
+  /// The abilities of the tier at this moment, as `stats` says them.
   package enum State: String, Sendable {
     case ok
     case readOnly = "read-only"

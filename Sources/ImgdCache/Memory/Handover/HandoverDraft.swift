@@ -42,7 +42,7 @@ struct HandoverDraft: ~Copyable {
         isStale: image.isStale, body: body))
   }
 
-  /// What there is to leave; nil when that is nothing.
+  /// The handover; nil when it is empty.
   consuming func finish(release: String) throws(SystemFailure) -> Handover? {
     guard !entries.isEmpty else { return nil }
     let sealed = try pack.seal()

@@ -71,7 +71,7 @@ import Testing
     try expectGone(stage)
   }
 
-  @Test func nobodyIsAnsweredBeforeAPurgeThatWasLeftIsCarriedOut() throws {
+  @Test func questionsWaitForAPurgeThatWasLeft() throws {
     let stage = try filled(.limits(lease: .zero))
     stage.tier.purge(Self.tagged, soft: false) { _ in }
     try stage.crash(turning: false)
