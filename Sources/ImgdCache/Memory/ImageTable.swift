@@ -6,7 +6,7 @@ internal import ImgdSystem
 /// the places by last use; a log orders them by insertion, for reading page by page. A look-up
 /// compares the parts of a key where they are, so that a hit makes no key and no allocation, and
 /// costs the same among a thousand images as among a million.
-struct ImageTable {
+final class ImageTable {
   private(set) var usage = 0
   private(set) var count = 0
   /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
@@ -82,9 +82,9 @@ struct ImageTable {
 
   /// Makes the image at a place the most recently used.
   @inline(__always)
-  mutating func touch(_ place: Int) { list.touch(place) }
+  func touch(_ place: Int) { list.touch(place) }
 
-  mutating func insert(_ image: CachedImage) {
+  func insert(_ image: CachedImage) {
     let tags = tags(
       of: image.key.url.text, identifier: image.key.identifier, scope: image.key.scope)
     let place = list.nextPlace
@@ -98,7 +98,7 @@ struct ImageTable {
     count += 1
   }
 
-  mutating func replace(at place: Int, by image: CachedImage) {
+  func replace(at place: Int, by image: CachedImage) {
     let old = list[place]
     usage -= old.cost
     if let image = old.image { takeBack(image) }
@@ -110,14 +110,14 @@ struct ImageTable {
   }
 
   /// Counts an image's cost anew.
-  mutating func recount(_ place: Int) {
+  func recount(_ place: Int) {
     let cost = list.image(at: place).cost
     usage += cost - list[place].cost
     list.setCost(cost, at: place)
   }
 
   /// Counts the bytes of an image as lent.
-  mutating func lend(_ image: CachedImage) {
+  func lend(_ image: CachedImage) {
     guard image.place != nil, !image.isLent else { return }
     image.isLent = true
     lentBytes += image.payload.count
@@ -128,7 +128,7 @@ struct ImageTable {
   /// Takes the image at a place out of everything but the log, where it leaves a gap; answers what it
   /// was charged.
   @discardableResult
-  mutating func take(_ place: Int) -> (image: CachedImage, cost: Int) {
+  func take(_ place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
     usage -= entry.cost
     takeBack(image)
@@ -140,9 +140,9 @@ struct ImageTable {
   }
 
   /// Takes the image out that was not used for longest; answers what it was charged.
-  mutating func takeLeastRecent() -> Int? { list.leastRecent.map { take($0).cost } }
+  func takeLeastRecent() -> Int? { list.leastRecent.map { take($0).cost } }
 
-  mutating func removeAll() -> Removal {
+  func removeAll() -> Removal {
     var removal = Removal()
     for place in list.places {
       guard let image = list[place].image else { continue }
@@ -156,12 +156,12 @@ struct ImageTable {
   }
 
   /// Forgets gaps in the log, when they are most of it.
-  mutating func sweepLog() {
+  func sweepLog() {
     log.sweep(live: count) { [list] in list.isLive($0) }
   }
 
   /// An image that was lent is no longer the tier's to count.
-  private mutating func takeBack(_ image: CachedImage) {
+  private func takeBack(_ image: CachedImage) {
     if image.isLent { lentBytes -= image.payload.count }
     image.isLent = false
   }

@@ -48,7 +48,7 @@ package final class MemoryTier {
 
   package private(set) var limits: Limits
   package private(set) var counts = Counts()
-  private(set) var images = ImageTable()
+  let images = ImageTable()
 
   package init(limits: Limits) {
     self.limits = limits

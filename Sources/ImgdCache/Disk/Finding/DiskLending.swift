@@ -11,15 +11,29 @@ package enum PathRefusal: Sendable, CaseIterable {
 }
 
 /// Hands out the paths of images.
-struct DiskLending {
-  let index: DiskIndex
-  let files: DiskFiles
-  let stores: DiskStores
-  let verified: VerifiedFiles
-  let losses: DiskLosses
-  let leases: FileLeases
-  let uses: UseLog
-  let health: DiskHealth
+final class DiskLending {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let verified: VerifiedFiles
+  private let losses: DiskLosses
+  private let leases: FileLeases
+  private let uses: UseLog
+  private let health: DiskHealth
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ verified: VerifiedFiles,
+    _ losses: DiskLosses, _ leases: FileLeases, _ uses: UseLog, _ health: DiskHealth
+  ) {
+    self.index = index
+    self.files = files
+    self.stores = stores
+    self.verified = verified
+    self.losses = losses
+    self.leases = leases
+    self.uses = uses
+    self.health = health
+  }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
   func lend(_ image: CachedImage, mayStore: Bool) -> DiskTier.Lending {

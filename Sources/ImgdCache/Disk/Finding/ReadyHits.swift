@@ -1,18 +1,36 @@
 internal import ImgdSystem
 
 /// Answers plain requests without reading anything, from what the index in memory knows.
-struct ReadyHits {
-  let index: DiskIndex
-  let files: DiskFiles
-  let stores: DiskStores
-  let loads: DiskLoads
-  let verified: VerifiedFiles
-  let leases: FileLeases
-  let uses: UseLog
-  let gate: DiskGate
-  let health: DiskHealth
-  let rules: DiskRules
-  let reports: DiskReports
+final class ReadyHits {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let loads: DiskLoads
+  private let verified: VerifiedFiles
+  private let leases: FileLeases
+  private let uses: UseLog
+  private let gate: DiskGate
+  private let health: DiskHealth
+  private let rules: DiskRules
+  private let reports: DiskReports
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ loads: DiskLoads,
+    _ verified: VerifiedFiles, _ leases: FileLeases, _ uses: UseLog, _ gate: DiskGate,
+    _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports
+  ) {
+    self.index = index
+    self.files = files
+    self.stores = stores
+    self.loads = loads
+    self.verified = verified
+    self.leases = leases
+    self.uses = uses
+    self.gate = gate
+    self.health = health
+    self.rules = rules
+    self.reports = reports
+  }
 
   /// The entry of a key, if it is fresh, nothing of an answer depends on the rest of its record, and
   /// its file is seen to be there.

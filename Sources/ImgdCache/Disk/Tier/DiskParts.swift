@@ -4,7 +4,7 @@ internal import ImgdSystem
 ///
 /// Each part has its own state and one verb, and knows only parts that stand above it here. Trouble
 /// goes the other way, as an event (`DiskThreads.onTrouble`).
-struct DiskParts {
+final class DiskParts {
   let reports: DiskReports
   let rules: DiskRules
   let health: DiskHealth
@@ -53,12 +53,9 @@ struct DiskParts {
       index, files, stores, renewals, removals, losses, uses, threads, gate, health, rules,
       reports, loop: loop)
     purges = DiskPurges(index, stores, removals, gate, health, reports)
-    lending = DiskLending(
-      index: index, files: files, stores: stores, verified: verified, losses: losses,
-      leases: leases, uses: uses, health: health)
+    lending = DiskLending(index, files, stores, verified, losses, leases, uses, health)
     hits = ReadyHits(
-      index: index, files: files, stores: stores, loads: loads, verified: verified,
-      leases: leases, uses: uses, gate: gate, health: health, rules: rules, reports: reports)
+      index, files, stores, loads, verified, leases, uses, gate, health, rules, reports)
     listings = DiskListings(index, files, threads, gate, health, rules)
     pages = PageRelease(threads, stores)
     check = DirectoryCheck(index, threads)
