@@ -49,7 +49,7 @@ final class DiskListings {
   func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (DiskTier.Page) -> Void
   ) {
-    if health.isOpening {
+    if mustWait {
       return gate.wait { [unowned self] in
         page(after: cursor, limit: limit, prefix: prefix, then: then)
       }
@@ -62,6 +62,10 @@ final class DiskListings {
         try reader.page(after: start, limit: limit, prefix: prefix)
       }, orElse: { then(DiskTier.Page()) },
       then: { [unowned self] part in
+        // Some of the rows may be of entries that are being purged.
+        guard !mustWait else {
+          return page(after: cursor, limit: limit, prefix: prefix, then: then)
+        }
         let rows = (part?.rows ?? []).filter { isCurrent($0) }
         then(
           DiskTier.Page(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
@@ -70,14 +74,20 @@ final class DiskListings {
 
   /// The details of one entry.
   func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
-    if health.isOpening {
+    if mustWait {
       return gate.wait { [unowned self] in look(for: key, then: then) }
     }
     guard health.state != .off, let digest = key.digest else { return then(nil) }
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
-      then: { [unowned self] row in then(row.flatMap { isCurrent($0) ? details(of: $0) : nil }) })
+      then: { [unowned self] row in
+        guard !mustWait else { return look(for: key, then: then) }
+        then(row.flatMap { isCurrent($0) ? details(of: $0) : nil })
+      })
   }
+
+  /// Entries are being purged, or the index is being opened.
+  private var mustWait: Bool { gate.isClosed || health.isOpening }
 
   /// Whether a row of the index file is of an entry that would be found.
   private func isCurrent(_ row: IndexRow) -> Bool {

@@ -84,9 +84,26 @@ import Testing
         return
       }
     }
-    #expect(answers.isEmpty)
+    var (seen, listed): ([Bool], [String]) = ([], [])
+    stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
+    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    #expect(answers.isEmpty && seen.isEmpty && listed.isEmpty)
     stage.turn()
     #expect(answers == [false, false, true, true])
+    #expect(seen == [false] && listed == Self.kept)
+  }
+
+  @Test func aPurgeThatComesBeforeTheListingIsReadHoldsForIt() throws {
+    let stage = try filled()
+    let mayRead = Shared(false)
+    stage.parts.threads.ask({ _ in _ = mayRead.wait { $0 ? true : nil } }, then: {})
+    var (seen, listed): ([Bool], [String]) = ([], [])
+    stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
+    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    mayRead.with { $0 = true }
+    stage.turn()
+    #expect(seen == [false] && listed == Self.kept)
   }
 
   @Test func aSoftPurgeOutlivesAKill() throws {
