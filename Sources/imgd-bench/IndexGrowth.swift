@@ -12,14 +12,14 @@ enum IndexGrowth {
     do {
       let directory = try DiskDirectory.open(path)
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      guard let template = try index.page(after: 0, limit: 1, examined: 1).rows.first else {
+      guard let template = try index.entries.page(after: 0, limit: 1, examined: 1).rows.first else {
         throw BenchFailure.unavailable("there is no entry to copy in \(path)")
       }
       var known = try index.countEntries()
       while known < count {
         let part = known..<min(known + atOnce, count)
         let files = try index.add(part.map { template.copy($0) })
-        if withFiles { try directory.fill(files, bytes: template.record.bytes) }
+        if withFiles { try directory.pictures.fill(files, bytes: template.record.bytes) }
         known = part.upperBound
       }
       try index.close(clean: true)
@@ -36,7 +36,7 @@ enum IndexGrowth {
       let index = try IndexFile(path: path + "/1/index.db", access: .readOnly)
       var end = now()
       repeat {
-        while try index.hasDoomed() { usleep(500) }
+        while try index.hasUnlinks() { usleep(500) }
         end = now()
         // Removal is done in parts: between two of them there is nothing to remove either.
       } while try index.countEntries() > left
@@ -52,10 +52,9 @@ extension IndexRow {
   fileprivate func copy(_ number: Int) -> IndexRow {
     let spread = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
     var copy = self
-    copy.url = "\(url)?copy=\(number)"
-    copy.record.digestHigh = spread
-    copy.record.digestLow = spread ^ UInt64(number)
-    copy.record.lastAccess -= Int64(spread >> 46)
+    copy.record.url = "\(record.url)?copy=\(number)"
+    copy.record.digest = KeyDigest(high: spread, low: spread ^ UInt64(number))
+    copy.lastAccess -= Int64(spread >> 46)
     return copy
   }
 }
@@ -63,10 +62,10 @@ extension IndexRow {
 extension IndexFile {
   fileprivate func countEntries() throws(IndexProblem) -> Int {
     var count = 0
-    var part = try records(after: 0, limit: 10_000)
+    var part = try entries.entries(after: 0, limit: 10_000)
     while let last = part.last {
       count += part.count
-      part = try records(after: last.number, limit: 10_000)
+      part = try entries.entries(after: last.number, limit: 10_000)
     }
     return count
   }
@@ -75,9 +74,8 @@ extension IndexFile {
     try write { () throws(IndexProblem) in
       var files: [PictureFile] = []
       for row in rows {
-        let number = try insert(row, retiring: 0).number
-        let digest = KeyDigest(high: row.record.digestHigh, low: row.record.digestLow)
-        if let file = PictureFile(digest: digest, number: number, suffix: row.suffix) {
+        let number = try entries.insert(row, retiring: 0).number
+        if let file = PictureFile(digest: row.record.digest, number: number, suffix: row.suffix) {
           files.append(file)
         }
       }
@@ -85,10 +83,10 @@ extension IndexFile {
     }
   }
 
-  fileprivate func hasDoomed() throws(IndexProblem) -> Bool { try !doomed().isEmpty }
+  fileprivate func hasUnlinks() throws(IndexProblem) -> Bool { try !unlinks.due().isEmpty }
 }
 
-extension DiskDirectory {
+extension PictureDirectory {
   fileprivate func fill(_ files: [PictureFile], bytes: Int) throws(SystemFailure) {
     let payload = Payload(PNGFile.make(bytes: bytes, seed: 0))
     for file in files { try link(try prepare(payload), as: file) }

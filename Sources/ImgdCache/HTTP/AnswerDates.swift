@@ -36,7 +36,7 @@ struct AnswerDates {
 
   /// The lifetime that the origin has named, if it has (RFC 9111, 4.2.1).
   ///
-  /// What is one user's is not shared: there s-maxage counts only as better than a guess.
+  /// An answer for one user is not shared: there s-maxage counts only as better than a guess.
   func explicitLifetime(_ control: CacheControl, isScoped: Bool) -> Duration? {
     let shared = control.sharedMaxAge.map { Duration.seconds($0) }
     let own = control.maxAge.map { Duration.seconds($0) } ?? lifetimeFromExpires

@@ -1,4 +1,4 @@
-/// What an answer's Cache-Control fields say, as far as a cache that many share has to know.
+/// The Cache-Control fields of an answer, as far as a cache that many share has to know them.
 ///
 /// Unknown directives count as not written. A number that is none counts as 0, so that what cannot
 /// be understood is stale (RFC 9111, 4.2.1); a directive that comes twice counts with its smaller
@@ -82,5 +82,26 @@ struct CacheControl: Equatable {
     guard !digits.isEmpty, digits.allSatisfy({ decimalValue($0) != nil }) else { return nil }
     guard !isNegative else { return 0 }
     return digits.reduce(0) { min($0 * 10 + Int64(decimalValue($1) ?? 0), longest) }
+  }
+
+  // MARK: Meaning
+
+  /// The final statuses of RFC 9110 whose rules for caching are followed here; not 206, whose rules
+  /// are about parts, and not 304, which is no answer of its own.
+  private static let understood: Set<Int> = Set(200...205).union(300...303)
+    .union([305, 307, 308, 421, 422, 426]).union(400...417).union(500...505)
+
+  /// Whether an answer with this status must not be stored.
+  ///
+  /// An origin sends `must-understand, no-store` to caches that know the status and to those that
+  /// do not: a cache that knows it ignores the second (RFC 9111, 5.2.2.3).
+  func forbidsStoring(_ status: Int, isScoped: Bool) -> Bool {
+    if isPrivate && !isScoped { return true }
+    return mustUnderstand ? !Self.understood.contains(status) : noStore
+  }
+
+  /// Whether a stale answer must never be shown unconfirmed (RFC 9111, 5.2.2.2, 5.2.2.8, 5.2.2.10).
+  func forbidsStale(isScoped: Bool) -> Bool {
+    mustRevalidate || (!isScoped && (proxyRevalidate || sharedMaxAge != nil))
   }
 }

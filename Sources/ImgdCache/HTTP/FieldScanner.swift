@@ -71,14 +71,14 @@ struct FieldScanner {
     return nil
   }
 
-  /// What stands up to the next comma, without the blanks around it.
+  /// The text up to the next comma, without the blanks around it.
   mutating func takeArgument() -> String {
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
     return text(from: start)
   }
 
-  /// What stands up to the next comma that is not in quotes, quotes and all, without the blanks
+  /// The text up to the next comma that is not in quotes, quotes and all, without the blanks
   /// around it.
   mutating func takeMember() -> String {
     skipBlanks()

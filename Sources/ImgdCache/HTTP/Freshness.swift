@@ -3,19 +3,19 @@
 //
 // The judgement is made once, when the answer has arrived, and leaves two durations: how old the
 // answer was at that moment, and how much longer it is fresh. From then on only the monotonic clock
-// counts, so that nobody who sets the wall clock makes an entry younger or an age negative.
+// counts, so that a wall clock that is set makes no entry younger and no age negative.
 //
 // An answer to a request that carried credentials is stored under a key of its own, one user's
 // (`CacheKey.scope`). What is stored there is a private cache: `private` may be kept in it, the
-// rules for Authorization (3.5) are met since nobody shares it, and the directives that speak to
+// rules for Authorization (3.5) are met since it is not shared, and the directives that speak to
 // shared caches alone, s-maxage and proxy-revalidate, do not bind it.
 //
 // How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
-// shown, to whom and when, is for `CachePolicy` to decide.
+// shown, to whom and when, is for the core to decide.
 
 internal import ImgdSystem
 
-/// What to assume where an origin says nothing.
+/// The assumptions where an origin says nothing.
 package struct FreshnessRules: Sendable, Equatable {
   /// The longest time that a guess from Last-Modified grants.
   static let longestGuess: Int64 = 7 * 86_400

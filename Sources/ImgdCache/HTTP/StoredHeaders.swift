@@ -1,3 +1,6 @@
+/// Header fields of an HTTP message in their order, names in lower case.
+package typealias HeaderList = [(name: String, value: String)]
+
 /// Header fields in one piece of memory, for keeping.
 ///
 /// A list of them costs an allocation for every value; a hundred thousand entries with a dozen
@@ -68,17 +71,17 @@ package struct StoredHeaders: Sendable {
 // MARK: What is kept of a message
 
 extension StoredHeaders {
-  /// What speaks of one connection alone, or to one proxy (RFC 9111, 3.1), and means nothing to
-  /// whom the answer is shown later.
+  /// Fields about one connection alone, or for one proxy (RFC 9111, 3.1), which mean nothing to
+  /// later readers of the answer.
   private static let hopByHop: Set = [
     "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
-  /// What tells of the bytes as they are stored; a confirmation brings no bytes.
+  /// Fields about the bytes as they are stored; a confirmation brings no bytes.
   private static let aboutTheBytes: Set = [
     "content-encoding", "content-length", "content-range", "content-type",
   ]
-  /// What tells of one message, and not of the next.
+  /// Fields about one message, and not about the next.
   private static let aboutTheMessage: Set = ["age", "date"]
 
   /// The fields of a message that belong to the answer itself.
@@ -100,7 +103,7 @@ extension StoredHeaders {
   /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): what came with the
   /// confirmation replaces the old, but for what tells of the bytes.
   ///
-  /// What does not speak of this answer changes nothing.
+  /// A confirmation of another answer changes nothing.
   package func confirmed(with fresh: HeaderList) -> HeaderList {
     guard areConfirmed(by: fresh) else { return list }
     let replacing = Self.storable(fresh).filter { !Self.aboutTheBytes.contains($0.name) }

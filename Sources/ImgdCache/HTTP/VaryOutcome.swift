@@ -1,4 +1,4 @@
-/// What a request said in the headers on which its answer depends (RFC 9111, 4.1).
+/// The headers of a request on which its answer depends (RFC 9111, 4.1).
 ///
 /// Only what a client has asked for counts. Headers that the daemon adds by itself are the same in
 /// every request, so that their absence in what clients send matches; credentials are part of the

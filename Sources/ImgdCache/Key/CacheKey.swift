@@ -1,17 +1,29 @@
-/// What an image is stored under: a URL, and what makes another image of the same URL.
+/// The name that an image is stored under: a URL, and what makes another image of the same URL.
 ///
 /// The parts are never run together: (`…/a`, `bc`) is not (`…/ab`, `c`).
 package struct CacheKey: Hashable, Sendable {
   package let url: CanonicalURL
   /// The additional identifier; the empty one is the same as none.
   package let identifier: String?
-  /// Whose credentials the image was fetched with; nil for what everybody may see.
+  /// The user and the credentials that the image was fetched with; nil for a public one.
   package let scope: CredentialScope?
+  /// The name of its files; nil with credentials, as nothing of theirs is ever written.
+  package let digest: KeyDigest?
 
   package init(url: CanonicalURL, identifier: String? = nil, scope: CredentialScope? = nil) {
+    let identifier = identifier == "" ? nil : identifier
+    self.url = url
+    self.identifier = identifier
+    self.scope = scope
+    digest = scope == nil ? KeyDigest(url: url.text, identifier: identifier) : nil
+  }
+
+  /// A public key whose digest has been computed before and kept with it.
+  init(url: CanonicalURL, identifier: String?, knownDigest: KeyDigest) {
     self.url = url
     self.identifier = identifier == "" ? nil : identifier
-    self.scope = scope
+    scope = nil
+    digest = knownDigest
   }
 
   // Bytes decide: an identifier in another Unicode spelling is another identifier.
@@ -27,7 +39,7 @@ package struct CacheKey: Hashable, Sendable {
     hasher.combine(scope)
   }
 
-  /// Compares with the parts of a key that nobody has put together; `identifier` is not empty.
+  /// Compares with the parts of a key that have not been put together; `identifier` is not empty.
   func matches(_ url: String, identifier: String?, scope: CredentialScope?) -> Bool {
     guard sameBytes(self.url.text, url), self.scope == scope else { return false }
     switch (self.identifier, identifier) {

@@ -1,4 +1,4 @@
-// What identifies a URL.
+// The identity of a URL.
 //
 // Two texts that any server must treat alike are one URL here: the scheme and the host in lower
 // case, no default port, no fragment, a path that is never empty and has no dot segments. All else
@@ -9,6 +9,14 @@
 // bytes, without allocating; it may say no to a text that is canonical after all, never yes to one
 // that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
 // here and what is connected to there cannot differ.
+
+/// Why a text is no URL that can be fetched.
+package enum URLProblem: Error, Sendable, Equatable {
+  /// A sentence that names what is wrong and what would be right.
+  case bad(reason: String)
+  /// A well-formed URL whose scheme is neither http nor https.
+  case blockedScheme(scheme: String)
+}
 
 /// A URL in the one form that stands for all its spellings.
 package struct CanonicalURL: Hashable, Sendable {

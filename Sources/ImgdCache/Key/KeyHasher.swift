@@ -1,7 +1,7 @@
 /// A seeded hash of 64 bits over the parts of a key.
 ///
 /// It takes sixteen bytes a step by folding a product of 128 bits. The seed is random in every
-/// process, so that nobody can prepare URLs that fall on one place. Every part brings its length:
+/// process, so that URLs that fall on one place cannot be prepared. Every part brings its length:
 /// parts that run together differently are hashed differently.
 struct KeyHasher {
   typealias Seed = (UInt64, UInt64)

@@ -2,8 +2,8 @@ internal import CCurl
 
 /// Reads a URL that is not in canonical form at first sight.
 ///
-/// What libcurl lets pass and a cache key must not have is refused here first, on the bytes as they
-/// were written: user names, other schemes, slashes too many, anything invisible.
+/// Texts that libcurl lets pass and that must not be in a cache key are refused here first, on the
+/// bytes as they were written: user names, other schemes, slashes too many, anything invisible.
 struct URLReading {
   private let text: String
   private let bytes: [UInt8]

@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-/// What is known of a picture without decoding it; the cache only keeps it.
+/// The facts of a picture that are known without decoding it; the cache only keeps them.
 package struct ImageFacts: Sendable, Equatable {
   /// A number whose meaning the daemon knows.
   package let format: UInt8
@@ -47,13 +47,13 @@ package struct StoredResponse: Sendable {
 /// An image and all that its tier and its readers have to know of it.
 ///
 /// It belongs to the control loop. What can change later is changed through `MemoryTier`, which
-/// keeps account of the bytes; an image that has left the tier stays whole for whoever holds it.
+/// keeps account of the bytes; an image that has left the tier stays whole for its holders.
 package final class CachedImage {
   package let key: CacheKey
   package let facts: ImageFacts
   package let response: StoredResponse
   package let freshness: Freshness
-  /// What the request said in the headers on which the answer depends.
+  /// The headers of the request on which the answer depends.
   package let vary: VaryOutcome
   package let tags: [String]
   /// The number of the transfer that made it; a later one never gives way to an earlier.
@@ -93,7 +93,7 @@ package final class CachedImage {
   private let bornAt: Int64
   private let initialAge: Int64
 
-  /// `isTimeDoubtful` says that nobody knows when it was stored: then it has no lifetime left.
+  /// `isTimeDoubtful` says that it is unknown when it was stored: then it has no lifetime left.
   package init(
     key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
     freshness: Freshness, vary: VaryOutcome = .none, tags: [String] = [], serial: UInt64,
@@ -153,7 +153,7 @@ package final class CachedImage {
 
   // MARK: HTTP
 
-  /// What a policy has to know of it at this moment.
+  /// Its state for a policy to decide on, at this moment.
   package func state(at now: Instant) -> StoredState {
     StoredState(
       isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
@@ -172,7 +172,7 @@ package final class CachedImage {
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
-  /// What an entry holds besides what is counted byte by byte (measured).
+  /// The bytes of an entry that are not counted one by one (measured).
   static let bookkeeping = 512
 }
 

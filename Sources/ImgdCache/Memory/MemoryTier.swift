@@ -5,18 +5,13 @@
 // image. An image costs the bytes that it really holds, and the sum of all costs is kept, never
 // counted again; whatever changes a cost goes through here.
 //
-// Three structures share one numbering of places. A table finds the place of a key; a list orders
-// the places by last use; a log orders them by insertion, for reading page by page. A look-up
-// compares the parts of a key where they are, so that a hit makes no key and no allocation, and
-// costs the same among a thousand images as among a million.
-//
 // A tier belongs to one thread, the control loop's. What happens is told by return values: there is
-// nobody to call back.
+// nothing to call back.
 
 package import ImgdSystem
 
 /// The images in memory, found by key, the least recently used the first to go.
-package final class MemoryTier: ImageRequestCache {
+package final class MemoryTier {
   /// How much a tier may hold, in bytes.
   package struct Limits: Sendable, Equatable {
     package let capacity: Int
@@ -32,34 +27,40 @@ package final class MemoryTier: ImageRequestCache {
     }
   }
 
-  /// What has happened since the start.
+  /// The events since the start.
   package struct Counts: Sendable, Equatable {
-    package internal(set) var hits = 0
-    package internal(set) var misses = 0
-    package internal(set) var insertions = 0
-    package internal(set) var replacements = 0
-    package internal(set) var evictions = 0
-    package internal(set) var evictedBytes = 0
+    package fileprivate(set) var hits = 0
+    package fileprivate(set) var misses = 0
+    package fileprivate(set) var insertions = 0
+    package fileprivate(set) var replacements = 0
+    package fileprivate(set) var evictions = 0
+    package fileprivate(set) var evictedBytes = 0
     /// Purges by filter and removals of everything, not the entries that they took.
-    package internal(set) var purges = 0
+    package fileprivate(set) var purges = 0
+  }
+
+  /// Some of a tier's images in the order of their insertion.
+  package struct Page {
+    package fileprivate(set) var images: [CachedImage] = []
+    /// Where to go on; nil when there is nothing more.
+    package fileprivate(set) var next: UInt64?
   }
 
   package private(set) var limits: Limits
-  package private(set) var usage = 0
-  package private(set) var count = 0
-  /// Bytes of images of which a descriptor has been handed out: as long as somebody holds it, they
-  /// stay in memory whatever goes from here.
-  package private(set) var lentBytes = 0
-  package internal(set) var counts = Counts()
-
-  var list = RecencyList()
-  private(set) var log = InsertionLog()
-  private var table = PlaceTable()
-  private let seed = KeyHasher.randomSeed()
+  package private(set) var counts = Counts()
+  let images = ImageTable()
 
   package init(limits: Limits) {
     self.limits = limits
   }
+
+  package var usage: Int { images.usage }
+
+  package var count: Int { images.count }
+
+  /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
+  /// memory whatever goes from here.
+  package var lentBytes: Int { images.lentBytes }
 
   /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) -> Removal {
@@ -71,31 +72,35 @@ package final class MemoryTier: ImageRequestCache {
 
   /// The image under a key, fresh or not; counts as a use, or as a miss.
   package func image(for key: CacheKey, at now: Instant) -> CachedImage? {
-    guard let place = place(of: key) else {
+    guard let place = images.place(of: key) else {
       counts.misses += 1
       return nil
     }
     return use(place, at: now)
   }
 
-  /// The image that answers a plain request at once; see `ImageRequestCache`.
+  /// The image for a request that names a canonical URL and an identifier and nothing else, if it
+  /// can be shown at once, because it is fresh.
+  ///
+  /// Counts as a use when there is one. A caller that gets nil goes on with the key, and is counted
+  /// there.
   package func readyImage(
     for url: String, identifier: String?, at now: Instant
   ) -> CachedImage? {
-    guard let place = place(of: url, identifier: identifier, scope: nil) else { return nil }
-    let image = list.image(at: place)
+    guard let place = images.place(of: url, identifier: identifier, scope: nil) else { return nil }
+    let image = images.image(at: place)
     guard image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     return use(place, at: now)
   }
 
   /// The image under a key, without counting as a use.
   package func peek(_ key: CacheKey) -> CachedImage? {
-    place(of: key).map { list.image(at: $0) }
+    images.place(of: key).map { images.image(at: $0) }
   }
 
-  /// Whether there is an image of everybody's under a URL, fresh or not; counts as nothing.
+  /// Whether there is a public image under a URL, fresh or not; counts as nothing.
   package func holds(_ url: String, identifier: String?) -> Bool {
-    place(of: url, identifier: identifier, scope: nil) != nil
+    images.place(of: url, identifier: identifier, scope: nil) != nil
   }
 
   /// Counts the use of an image that was found by looking.
@@ -110,37 +115,36 @@ package final class MemoryTier: ImageRequestCache {
   }
 
   private func use(_ place: Int, at now: Instant) -> CachedImage {
-    list.touch(place)
+    images.touch(place)
     counts.hits += 1
-    let image = list.image(at: place)
+    let image = images.image(at: place)
     image.lastAccess = now
     image.hits += 1
     return image
   }
 
-  private func place(of key: CacheKey) -> Int? {
-    place(of: key.url.text, identifier: key.identifier, scope: key.scope)
-  }
+  /// The most entries that one page looks at: a prefix that hardly any image has must not hold up
+  /// the loop.
+  static let mostExamined = 10_000
 
-  private func place(of url: String, identifier: String?, scope: CredentialScope?) -> Int? {
-    let identifier = identifier == "" ? nil : identifier
-    let tags = tags(of: url, identifier: identifier, scope: scope)
-    return table.place(tags.key) { place in
-      list.image(at: place).key.matches(url, identifier: identifier, scope: scope)
+  /// Reads on after a cursor, without counting as a use; nil begins at the beginning.
+  ///
+  /// A cursor is the number of an insertion: it stays good whatever is added and removed meanwhile,
+  /// and no image that is there all the time comes twice or not at all. With a prefix a page may be
+  /// short, even empty, and still have a next one.
+  package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil) -> Page {
+    var page = Page()
+    let insertions = images.insertions(after: cursor ?? 0, most: Self.mostExamined)
+    for insertion in insertions.part {
+      guard page.images.count < limit else { return page }
+      page.next = insertion.number
+      guard let image = images.image(of: insertion),
+        prefix.map({ image.key.url.text.utf8.starts(with: $0.utf8) }) ?? true
+      else { continue }
+      page.images.append(image)
     }
-  }
-
-  /// The tags of the URL alone and of the whole key.
-  func tags(
-    of url: String, identifier: String? = nil, scope: CredentialScope? = nil
-  ) -> (url: UInt32, key: UInt32) {
-    var hasher = KeyHasher(seed)
-    hasher.take(url)
-    let urlTag = PlaceTable.tag(hasher.finish())
-    guard identifier != nil || scope != nil else { return (urlTag, urlTag) }
-    if let identifier { hasher.take(identifier) }
-    scope?.hash(into: &hasher)
-    return (urlTag, PlaceTable.tag(hasher.finish()))
+    if insertions.isLast { page.next = nil }
+    return page
   }
 
   // MARK: Storing
@@ -158,50 +162,26 @@ package final class MemoryTier: ImageRequestCache {
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     image.lastAccess = now
-    if let place = place(of: image.key) {
-      guard image.serial >= list.image(at: place).serial else { return .refused(.olderThanStored) }
-      replace(at: place, by: image)
+    if let place = images.place(of: image.key) {
+      guard image.serial >= images.image(at: place).serial else {
+        return .refused(.olderThanStored)
+      }
+      images.replace(at: place, by: image)
+      counts.replacements += 1
     } else {
-      insert(image)
+      images.insert(image)
+      counts.insertions += 1
     }
     return .stored(evicted: makeRoom())
   }
 
-  private func insert(_ image: CachedImage) {
-    let tags = tags(
-      of: image.key.url.text, identifier: image.key.identifier, scope: image.key.scope)
-    let place = list.nextPlace
-    let entry = RecencyList.Entry(
-      image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
-      cost: image.cost)
-    list.insert(entry)
-    table.insert(tags.key, place)
-    image.place = place
-    usage += entry.cost
-    count += 1
-    counts.insertions += 1
-  }
-
-  private func replace(at place: Int, by image: CachedImage) {
-    let old = list[place]
-    usage -= old.cost
-    if let image = old.image { takeBack(image) }
-    old.image?.place = nil
-    list.replaceImage(at: place, by: image, cost: image.cost)
-    list.touch(place)
-    image.place = place
-    usage += image.cost
-    counts.replacements += 1
-  }
-
   private func makeRoom() -> Removal {
     var removal = Removal()
-    guard usage > limits.capacity else { return removal }
-    while usage > limits.preferred, let place = list.leastRecent {
-      removal.count(list[place].cost)
-      take(place)
+    guard images.usage > limits.capacity else { return removal }
+    while images.usage > limits.preferred, let cost = images.takeLeastRecent() {
+      removal.count(cost)
     }
-    sweepLog()
+    images.sweepLog()
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
     return removal
@@ -211,17 +191,14 @@ package final class MemoryTier: ImageRequestCache {
 
   /// Moves an image's bytes into a memfd, when they are not in one, and counts them as lent.
   ///
-  /// When descriptors are short they stay where they are: who asks gets a memfd of its own.
+  /// When descriptors are short they stay where they are: each client gets a memfd of its own.
   package func makeLendable(_ image: CachedImage) -> Removal {
     var evicted = Removal.none
     if !image.payload.isShareable, let shared = try? image.payload.shareable(toKeep: true) {
       image.payload = shared
       evicted = recount(image)
     }
-    if image.place != nil, !image.isLent {
-      image.isLent = true
-      lentBytes += image.payload.count
-    }
+    images.lend(image)
     return evicted
   }
 
@@ -233,8 +210,7 @@ package final class MemoryTier: ImageRequestCache {
 
   private func recount(_ image: CachedImage) -> Removal {
     guard let place = image.place else { return .none }
-    usage += image.cost - list[place].cost
-    list.setCost(image.cost, at: place)
+    images.recount(place)
     return makeRoom()
   }
 
@@ -242,49 +218,91 @@ package final class MemoryTier: ImageRequestCache {
 
   /// Takes an image out; nil when there was none.
   package func remove(_ key: CacheKey) -> CachedImage? {
-    guard let place = place(of: key) else { return nil }
-    defer { sweepLog() }
-    return take(place)
+    guard let place = images.place(of: key) else { return nil }
+    defer { images.sweepLog() }
+    return images.take(place).image
   }
 
   /// Takes everything out, whatever its age.
   package func removeAll() -> Removal {
-    var removal = Removal()
-    for place in list.places {
-      guard let image = list[place].image else { continue }
-      removal.count(list[place].cost)
-      image.place = nil
-    }
-    list = RecencyList()
-    table = PlaceTable()
-    usage = 0
-    lentBytes = 0
-    count = 0
-    sweepLog()
+    let removal = images.removeAll()
+    images.sweepLog()
     counts.purges += 1
     return removal
   }
 
-  /// Takes the image at a place out of everything but the log, where it leaves a gap.
-  @discardableResult
-  func take(_ place: Int) -> CachedImage {
-    let image = list.image(at: place)
-    usage -= list[place].cost
-    takeBack(image)
-    count -= 1
-    table.remove(list[place].tag, place)
-    list.remove(place)
-    image.place = nil
-    return image
+  /// Removes every image that matches, or marks it stale, in one pass.
+  ///
+  /// An image may be on its way to another tier: only when it goes `fromAllTiers` it is not kept
+  /// there either.
+  package func purge(
+    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true, at now: Instant
+  ) -> Removal {
+    if filter.matchesAll, !soft {
+      if fromAllTiers { images.forEach(of: nil) { _, image, _ in image.isPurged = true } }
+      return removeAll()
+    }
+    var removal = Removal()
+    var taken: [Int] = []
+    images.forEach(of: filter.url) { place, image, cost in
+      guard filter.matches(image, at: now) else { return }
+      removal.count(cost)
+      if soft { return image.markStale() }
+      if fromAllTiers { image.isPurged = true }
+      taken.append(place)
+    }
+    for place in taken { images.take(place) }
+    images.sweepLog()
+    counts.purges += 1
+    return removal
   }
 
-  /// What was lent is no longer the tier's to count.
-  private func takeBack(_ image: CachedImage) {
-    if image.isLent { lentBytes -= image.payload.count }
-    image.isLent = false
+  // MARK: The next process
+
+  /// Gathers what the next process shall have; nil when there is nothing.
+  ///
+  /// Only what is gathered as `isClean` will be taken over: it is the last thing that a process
+  /// does with its tier. Nothing is copied for a snapshot, so that it holds no small ones.
+  package func handover(
+    within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64
+  ) throws(SystemFailure) -> Handover? {
+    var draft = HandoverDraft(limits: limits, isClean: isClean)
+    for place in images.newestFirst {
+      try draft.add(images.image(at: place), at: now, wall: wall)
+    }
+    return try draft.finish(release: release)
   }
 
-  func sweepLog() {
-    log.sweep(live: count) { list.isLive($0) }
+  /// Takes in what an earlier process has left; answers how many pictures and bytes these are.
+  ///
+  /// A picture whose bytes are not there is passed over, and so is one that the caller does not know.
+  /// That the bytes are the ones that are described needs no look at them: they are in the memfd that
+  /// is named, which was sealed before it was.
+  package func takeOver(
+    index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
+    isKnown: (ImageFacts) -> Bool = { _ in true }
+  ) throws(HandoverProblem) -> Removal {
+    var inheritance = try HandoverInheritance(index, bodies, release: release)
+    var found: [CachedImage] = []
+    var room = limits.capacity
+    // A picture that would have to go again is not even looked at.
+    while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
+      guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
+      room -= image.cost
+      found.append(image)
+    }
+    return takeOver(found, at: now)
+  }
+
+  /// The one that was used last comes last, and so is the most recent one again.
+  private func takeOver(_ images: [CachedImage], at now: Instant) -> Removal {
+    var taken = Removal()
+    for image in images.reversed() {
+      let used = image.lastAccess
+      guard add(image, at: now).isStored else { continue }
+      image.lastAccess = used
+      taken.count(image.payload.count)
+    }
+    return taken
   }
 }

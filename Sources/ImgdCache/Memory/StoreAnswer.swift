@@ -6,7 +6,7 @@ package enum StoreRefusal: Sendable, Equatable {
   case tooLarge
   /// It has no size: whatever it is, it cannot be shown.
   case notAPicture
-  /// What is stored was made by a later transfer.
+  /// The stored image was made by a later transfer.
   case olderThanStored
   /// It depends on what the key does not hold.
   case varies
@@ -14,7 +14,7 @@ package enum StoreRefusal: Sendable, Equatable {
   case purged
 }
 
-/// What a tier did with an image that it was given.
+/// The outcome of giving a tier an image.
 package enum StoreAnswer: Sendable, Equatable {
   /// Kept, and what had to go for it.
   case stored(evicted: Removal)

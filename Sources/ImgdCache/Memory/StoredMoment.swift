@@ -4,7 +4,7 @@ package import ImgdSystem
 ///
 /// Only the wall clock reaches over a restart, and people set it. Where it ran on, what is stored
 /// may have been stored before this clock began. Where it went back, a time of storing lies in the
-/// future, and nobody knows how long ago that was: it counts as now, so that no age is negative,
+/// future, and it is unknown how long ago that was: it counts as now, so that no age is negative,
 /// and as doubtful, so that nothing is shown as fresh for its sake.
 package struct StoredMoment: Sendable, Equatable {
   /// How far wall clocks are out of step without anybody having set them.

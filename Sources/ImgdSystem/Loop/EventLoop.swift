@@ -45,6 +45,8 @@ package typealias Interest = Readiness
   /// The monotonic clock as it stood when this tick's events arrived.
   package private(set) var now: Instant
 
+  /// The number of the tick; no two are in the same one, whatever the clock says.
+  package private(set) var tickCount: UInt64 = 0
   /// The clock as it stands at this very moment: a tick may have gone on for a while.
   package var moment: Instant { clock.now }
 
@@ -131,6 +133,7 @@ package typealias Interest = Readiness
   package func tick(waiting: Bool) -> Bool {
     let count = waitForEvents(atMost: waiting ? patience : 0)
     now = clock.now
+    tickCount += 1
     let resumed = upcoming.runRound()
     for index in 0..<count { unsafe dispatch(ready[index]) }
     let fired = runDueTimers()

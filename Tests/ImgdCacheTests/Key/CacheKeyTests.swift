@@ -1,5 +1,6 @@
-import ImgdCache
 import Testing
+
+@testable import ImgdCache
 
 @Suite("A key keeps its parts apart")
 struct CacheKeyTests {
@@ -60,5 +61,19 @@ struct CacheKeyTests {
     let one = CredentialScope(uid: 1, credentials: [("authorization", "a"), ("cookie", "b")])
     let two = CredentialScope(uid: 1, credentials: [("cookie", "b"), ("authorization", "a")])
     #expect(one == two)
+  }
+
+  @Test("carries the digest that names its files, unless it has credentials")
+  func digest() throws {
+    let url = "https://example.org/a"
+    #expect(try key(url).digest == KeyDigest(url: url, identifier: nil))
+    #expect(try key(url, "x").digest == KeyDigest(url: url, identifier: "x"))
+    #expect(try key(url, "").digest == key(url).digest)
+    let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
+    #expect(try key(url, nil, scope).digest == nil)
+    let known = CacheKey(
+      url: try key(url).url, identifier: "", knownDigest: KeyDigest(high: 1, low: 2))
+    #expect(known.digest == KeyDigest(high: 1, low: 2))
+    #expect(try known == key(url))
   }
 }

@@ -87,11 +87,11 @@ struct CachedImageTests {
   func doubtful() {
     let state = stored(judgement(), moment: at(7), isDoubtful: true).state(at: at(7))
     #expect(!state.isFresh)
-    #expect(CachePolicy.useProtocol.decision(on: state) == .confirm(mayFallBack: false))
+    #expect(!state.mayBeShownMeanwhile && !state.mayStandIn(for: state.staleIfError))
     let longest = Freshness(
       status: 200, headers: [("cache-control", "stale-if-error=9999999999")], receivedAt: 0)
     let granted = stored(longest, moment: at(7), isDoubtful: true).state(at: at(7))
-    #expect(CachePolicy.useProtocol.decision(on: granted) == .confirm(mayFallBack: false))
+    #expect(!granted.isUsable && !granted.mayStandIn(for: granted.staleIfError))
   }
 
   @Test("tells its state, of which marking changes one part")

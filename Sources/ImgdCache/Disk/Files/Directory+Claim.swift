@@ -26,14 +26,4 @@ extension Directory {
     }
     return nil
   }
-
-  /// Opens one of the shelves, if it is there and a directory.
-  func shelf(_ number: Int) throws(SystemFailure) -> Directory? {
-    do {
-      return try directory(Shelf.path(number))
-    } catch {
-      guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw error }
-      return nil
-    }
-  }
 }

@@ -3,8 +3,8 @@ internal import ImgdSystem
 
 /// The steps of opening a directory for the disk tier.
 ///
-/// Nothing that somebody has set up is put right behind their back: what cannot be trusted is
-/// refused, with what would be right.
+/// Nothing that an operator has set up is changed behind their back: a directory that cannot be
+/// trusted is refused, with what would be right.
 enum DirectoryOpening {
   /// Opens the directory itself.
   static func base(_ path: String) throws(DirectoryProblem) -> Directory {

@@ -1,21 +1,20 @@
 // The directory that the disk tier lives in.
 //
-// What lies in it is handed out as a picture, so nobody else may be able to put anything there: the
+// The files in it are handed out as pictures, so no other user may be able to put anything there: the
 // directory must be ours and closed to the writing of others, and it is opened once and held. All
-// that happens below goes through that descriptor, following no link. What stands where something
-// of ours belongs, and is not ours, is renamed to NAME.aside-1 and looked at no further; only the
+// that happens below goes through that descriptor, following no link. A thing that stands in the place
+// of something of ours, and is not ours, is renamed to NAME.aside-1 and looked at no further; only the
 // right to write into the directory itself could have put it there.
 //
 //     DIRECTORY/lock            the right to use it, with the holder's process id
 //     DIRECTORY/1/              this layout; another version's directory is left as it is
 //     DIRECTORY/1/index.db      the index file
-//     DIRECTORY/1/a/bc/abc….jpg the pictures, on 16 × 256 shelves
+//     DIRECTORY/1/a/bc/abc….jpg the pictures, in 16 × 256 subdirectories
 //
 // Nothing is synced: after a power loss a picture may be missing, and its length and checksum tell
 // when it is not whole.
 
-package import ImgdSystem
-import Glibc
+internal import ImgdSystem
 
 /// The directory of the disk tier, checked, held open and locked.
 package final class DiskDirectory: Sendable {
@@ -28,18 +27,18 @@ package final class DiskDirectory: Sendable {
 
   /// The directory as it was named, without slashes at its end.
   package let path: String
-  let base: Directory
-  let shelves: Directory
+  package let pictures: PictureDirectory
+  private let base: Directory
   private let lock: ProcessLock
   private let identities: [FileStatus.Identity]
 
   private init(
-    base: consuming Directory, shelves: consuming Directory, lock: consuming ProcessLock,
+    base: consuming Directory, pictures: PictureDirectory, lock: consuming ProcessLock,
     identities: [FileStatus.Identity]
   ) {
     path = base.path
     self.base = base
-    self.shelves = shelves
+    self.pictures = pictures
     self.lock = lock
     self.identities = identities
   }
@@ -50,22 +49,15 @@ package final class DiskDirectory: Sendable {
   package static func open(_ path: String) throws(DirectoryProblem) -> DiskDirectory {
     let base = try DirectoryOpening.base(path)
     let lock = try DirectoryOpening.lock(in: base)
-    let shelves = try DirectoryOpening.layout(in: base)
+    let pictures = PictureDirectory(try DirectoryOpening.layout(in: base))
     do {
-      let identities = [try base.status().identity, try shelves.status().identity]
-      return DiskDirectory(base: base, shelves: shelves, lock: lock, identities: identities)
+      let identities = [try base.status().identity, try pictures.identity()]
+      return DiskDirectory(base: base, pictures: pictures, lock: lock, identities: identities)
     } catch { throw .unavailable(error) }
   }
 
-  private var layoutPath: String { path + "/" + Self.layout }
-
-  /// Where the shelves are.
-  var shelvesPath: String { layoutPath }
-
-  func path(ofShelf shelf: Int) -> String { layoutPath + "/" + Shelf.path(shelf) }
-
-  /// The directory that holds a shelf.
-  func path(ofRack shelf: Int) -> String { layoutPath + "/" + Shelf.rack(shelf) }
+  /// Where the subdirectories are.
+  var layoutPath: String { path + "/" + Self.layout }
 
   /// Where the index file belongs.
   package var indexPath: String { layoutPath + "/index.db" }
@@ -77,10 +69,5 @@ package final class DiskDirectory: Sendable {
   /// moved away.
   package func isInPlace() -> Bool {
     [path, layoutPath].map { try? FileStatus.of(path: $0).identity } == identities
-  }
-
-  /// The bytes that may still be written to the file system, and all it has.
-  package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) {
-    try shelves.space()
   }
 }

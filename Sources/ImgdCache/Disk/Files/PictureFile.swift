@@ -1,11 +1,11 @@
-/// One version of a picture, as a file: whose it is, which version, and what the bytes are.
+/// One version of a picture, as a file: the digest of its key, its number, and the kind of its bytes.
 ///
-/// The next version has another number, so what a name stands for never changes.
+/// The next version has another number, so the meaning of a name never changes.
 package struct PictureFile: Hashable, Sendable {
   package let digest: KeyDigest
   /// The entry's number, never used twice for one digest.
   package let number: UInt32
-  /// What the bytes are, as an extension without its dot.
+  /// The kind of the bytes, as an extension without its dot.
   package let suffix: String
 
   /// Nil for a suffix that is not one to eight lower-case letters and digits.
@@ -34,10 +34,10 @@ package struct PictureFile: Hashable, Sendable {
   package var name: String { "\(digest.hex)-\(String(number, radix: 16)).\(suffix)" }
 
   /// The way to it from the directory of the layout.
-  package var relativePath: String { Shelf.path(shelf) + "/" + name }
+  package var relativePath: String { Subdirectory.path(subdirectory) + "/" + name }
 
-  /// Which of the directories it stands in: the first three digits of the digest.
-  var shelf: Int { Int(digest.high >> 52) }
+  /// The number of the directory that it lies in: the first three digits of the digest.
+  var subdirectory: Int { Subdirectory.number(of: digest) }
 }
 
 private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {

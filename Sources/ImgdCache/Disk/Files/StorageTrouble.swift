@@ -1,13 +1,13 @@
 import Glibc
 package import ImgdSystem
 
-/// What is the matter with the storage, as far as it decides what to do next.
+/// The kinds of trouble with the storage that ask for different steps.
 package enum StorageTrouble: Hashable, Sendable {
   /// No room, for anybody or for this user: something must be removed.
   case full
   /// It cannot be written, though what is there may still be read.
   case readOnly
-  /// What was there has been moved or removed.
+  /// The directory has been moved or removed.
   case gone
   case broken
 

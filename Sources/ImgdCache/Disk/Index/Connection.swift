@@ -5,10 +5,10 @@ import Glibc
 @safe final class Connection {
   /// Nil once it is closed.
   private var handle: OpaquePointer?
-  /// What has been prepared already, by the number of the query.
+  /// Statements that have been prepared already, by the number of the query.
   private var statements = [Statement?](repeating: nil, count: IndexQuery.allCases.count)
 
-  /// How long somebody else's lock is waited for, in milliseconds.
+  /// How long another process's lock is waited for, in milliseconds.
   private static let patience: Int32 = 250
 
   /// How SQLite meets the file system: a file that is open is ours alone, and what the connections to
@@ -51,7 +51,7 @@ import Glibc
     unsafe handle = nil
   }
 
-  /// Takes away what we don't use and a prepared file could.
+  /// Takes away features that we don't use and a prepared file could.
   private func restrict() {
     unsafe sqlite3_busy_timeout(handle, Self.patience)
     unsafe _ = sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)

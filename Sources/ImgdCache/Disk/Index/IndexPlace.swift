@@ -3,7 +3,7 @@ import Glibc
 
 /// The index file as a name in its directory.
 enum IndexPlace {
-  /// Refuses what is not a file of our own, or makes an empty file, which it tells. Nobody else can
+  /// Refuses what is not a file of our own, or makes an empty file, which it tells. No other user can
   /// read it, as it holds URLs; SQLite gives its other files the same rights.
   ///
   /// An existing file is only looked at by name. To open and close it here would take away the locks
@@ -23,7 +23,7 @@ enum IndexPlace {
     _ status: stat, _ path: String, securing: Bool
   ) throws(IndexProblem) {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
-    guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to somebody else") }
+    guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to another user") }
     // To SQLite that would be an empty one.
     guard status.st_size != 1 else { throw .damaged("\(path) has a single byte") }
     guard securing, status.st_mode & 0o7777 != rights else { return }
@@ -37,14 +37,12 @@ enum IndexPlace {
   }
 
   private static let rights: mode_t = 0o600
-}
 
-extension IndexFile {
-  /// Moves an index that is of no use out of the way, in place of an older one; nobody may have it
-  /// open.
+  /// Moves an index that is of no use out of the way, in place of an older one. No connection
+  /// may have it open.
   ///
   /// The file itself goes first: a log without its file is thrown away when a new one begins.
-  package static func setAside(path: String) throws(IndexProblem) {
+  static func setAside(path: String) throws(IndexProblem) {
     for part in ["", "-wal", "-shm"] {
       let aside = path + ".aside" + part
       if unsafe Glibc.remove(aside) != 0, errno != ENOENT { throw .call("remove", aside) }

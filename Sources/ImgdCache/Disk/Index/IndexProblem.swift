@@ -1,14 +1,16 @@
 internal import CSQLite
 import Glibc
 
-/// Why the index file could not do what was asked, told apart by what helps.
+/// Why the index file could not do its work, told apart by what helps.
 package enum IndexProblem: Error, Sendable, CustomStringConvertible {
   /// It holds what this program never writes: nothing in it is worth trusting, so begin anew.
   case damaged(String)
   /// A later version wrote it, in a layout with this number.
   case fromTheFuture(Int)
-  /// Somebody else holds its lock; later it may work.
+  /// Another process holds its lock; later it may work.
   case busy
+  /// The record of one picture has more bytes than are kept; the file is whole.
+  case tooLarge
   /// The file system refused; the file may be whole. `code` is SQLite's extended result code.
   case storage(code: Int32, systemErrno: Int32, String)
 
@@ -18,6 +20,7 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     case .fromTheFuture(let version):
       "the index has layout \(version), and this version reads \(IndexSchema.version)"
     case .busy: "the index is locked by another process"
+    case .tooLarge: "a record is larger than \(RecordCodec.mostBytes) bytes"
     case .storage(_, let errno, let reason):
       errno == 0
         ? "the index cannot be used: \(reason)"
@@ -25,7 +28,7 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What a result code of SQLite asks for.
+  /// The problem that a result code of SQLite means.
   init(code: Int32, systemErrno: Int32, reason: String) {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy

@@ -1,14 +1,15 @@
 /// Every statement that is used again and again, with its text.
 enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
-  case readClean, writeClean, readCleared, writeCleared
+  case readClean, writeClean
 
-  case recordByDigest, recordByNumber, records, numbers, lastNumber, shelf, row, pageURLs, tags
+  case entryByDigest, entryByNumber, entries, numbers, lastNumber, subdirectory, row, pageURLs, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh
+  case removeEntry, removePicture, removeTags
 
-  case doom, removeEntry, removePicture, removeTags
-  case doomed, isDoomed, nextDoom, forget
+  case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
+  case addRemoval, removals, removeRemoval
 
   var text: String {
     switch self {
@@ -18,21 +19,15 @@ enum IndexQuery: Int, CaseIterable {
     case .rollback: "ROLLBACK"
     case .readClean: "SELECT clean FROM state WHERE one = 1"
     case .writeClean: "UPDATE state SET clean = ? WHERE one = 1"
-    case .readCleared: "SELECT cleared FROM state WHERE one = 1"
-    case .writeCleared: "UPDATE state SET cleared = ? WHERE one = 1"
 
-    case .recordByDigest: Self.selectRecord + " WHERE digest = ?"
-    case .recordByNumber: Self.selectRecord + " WHERE number = ?"
-    case .records: Self.selectRecord + " WHERE number > ? ORDER BY number LIMIT ?"
+    case .entryByDigest: Self.selectEntry + " WHERE digest = ?"
+    case .entryByNumber: Self.selectEntry + " WHERE number = ?"
+    case .entries: Self.selectEntry + " WHERE number > ? ORDER BY number LIMIT ?"
     case .numbers: "SELECT number FROM entry WHERE number <= ? ORDER BY number LIMIT ?"
     case .lastNumber: "SELECT number FROM entry ORDER BY number DESC LIMIT 1"
-    case .shelf: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
+    case .subdirectory: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
     case .row:
-      """
-      SELECT url, host, identifier, checksum, status, headers, final_url, initial_age_ms,
-        lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying, suffix, seal
-      FROM picture WHERE number = ?
-      """
+      "SELECT url, host, identifier, suffix, record, seal FROM picture WHERE number = ?"
     case .pageURLs:
       """
       SELECT number, url FROM entry LEFT JOIN picture USING (number)
@@ -43,58 +38,64 @@ enum IndexQuery: Int, CaseIterable {
     case .insertEntry:
       """
       INSERT INTO entry (digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-        orientation, width, height, frames, flags, seal)
+        orientation, width, height, frames, plain, seal)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .insertPicture:
       """
-      INSERT INTO picture (number, url, host, identifier, checksum, status, headers, final_url,
-        initial_age_ms, lifetime_ms, while_revalidate_ms, if_error_ms, freshness_flags, varying,
-        suffix, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO picture (number, url, host, identifier, suffix, record, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """
     case .insertTag: "INSERT INTO tag (tag, number) VALUES (?, ?)"
 
     case .renewEntry:
       """
-      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, flags = ?, seal = ?
+      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, plain = ?, seal = ?
       WHERE number = ?
       """
-    case .renewPicture:
-      """
-      UPDATE picture SET status = ?, headers = ?, final_url = ?, initial_age_ms = ?,
-        lifetime_ms = ?, while_revalidate_ms = ?, if_error_ms = ?, freshness_flags = ?,
-        varying = ?, seal = ?
-      WHERE number = ?
-      """
+    case .renewPicture: "UPDATE picture SET record = ?, seal = ? WHERE number = ?"
     case .touch: "UPDATE entry SET last_access = ? WHERE number = ?"
     case .refresh: "UPDATE entry SET fresh_until = ?, seal = ? WHERE number = ?"
 
-    case .doom:
-      """
-      INSERT INTO doomed (number, digest, suffix, keep_until)
-      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number) WHERE number = ?
-      RETURNING digest, suffix
-      """
     case .removeEntry: "DELETE FROM entry WHERE number = ?"
     case .removePicture: "DELETE FROM picture WHERE number = ?"
     case .removeTags: "DELETE FROM tag WHERE number = ?"
 
-    case .doomed:
+    case .addUnlink:
       """
-      SELECT number, digest, suffix, keep_until FROM doomed
+      INSERT INTO pending_unlink (number, digest, suffix, keep_until)
+      SELECT number, digest, suffix, ? FROM entry JOIN picture USING (number) WHERE number = ?
+      RETURNING digest, suffix
+      """
+    case .dueUnlinks:
+      """
+      SELECT number, digest, suffix, keep_until FROM pending_unlink
       WHERE number > ? AND keep_until <= ? ORDER BY number LIMIT ?
       """
-    case .isDoomed: "SELECT 1 FROM doomed WHERE number = ? AND digest = ?"
-    case .nextDoom: "SELECT min(keep_until) FROM doomed WHERE keep_until > ?"
-    case .forget: "DELETE FROM doomed WHERE number = ?"
+    case .nextUnlink: "SELECT min(keep_until) FROM pending_unlink WHERE keep_until > ?"
+    case .isPendingUnlink: "SELECT 1 FROM pending_unlink WHERE number = ? AND digest = ?"
+    case .forgetUnlink: "DELETE FROM pending_unlink WHERE number = ?"
+
+    case .addRemoval:
+      """
+      INSERT INTO removal (url, identifier, prefix, host, tag, older_than, unused_for, expired,
+        soft, asked_at, ceiling, keep_until, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    case .removals:
+      """
+      SELECT id, url, identifier, prefix, host, tag, older_than, unused_for, expired, soft,
+        asked_at, ceiling, keep_until, seal
+      FROM removal ORDER BY id
+      """
+    case .removeRemoval: "DELETE FROM removal WHERE id = ?"
     }
   }
 
-  private static let selectRecord =
+  private static let selectEntry =
     """
     SELECT number, digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-      orientation, width, height, frames, flags, seal
+      orientation, width, height, frames, plain, seal
     FROM entry
     """
 }

@@ -2,12 +2,12 @@ internal import CSQLite
 
 /// The tables of the index file, and whether a file has just these.
 ///
-/// `entry` is all that a scan needs, in rows of fixed size; `picture` is what a reader fetches with
-/// the bytes. Both are sealed: SQLite does not notice a changed byte inside a value, and an answer
-/// must not be wrong. `tag` is for purges, `doomed` names the files that still have to go.
-/// `state.cleared` says up to which number entries are gone, whose rows may still be there.
+/// `entry` is all that a scan needs, in rows of fixed size; `picture` has the names that are searched
+/// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
+/// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
+/// carried out, `pending_unlink` the files that no entry needs any more.
 enum IndexSchema {
-  static let version = 1
+  static let version = 2
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -27,7 +27,7 @@ enum IndexSchema {
       width INTEGER NOT NULL,
       height INTEGER NOT NULL,
       frames INTEGER NOT NULL,
-      flags INTEGER NOT NULL,
+      plain INTEGER NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT
     """,
@@ -37,17 +37,8 @@ enum IndexSchema {
       url TEXT NOT NULL,
       host TEXT NOT NULL,
       identifier TEXT,
-      checksum BLOB NOT NULL,
-      status INTEGER NOT NULL,
-      headers BLOB NOT NULL,
-      final_url TEXT,
-      initial_age_ms INTEGER NOT NULL,
-      lifetime_ms INTEGER NOT NULL,
-      while_revalidate_ms INTEGER NOT NULL,
-      if_error_ms INTEGER,
-      freshness_flags INTEGER NOT NULL,
-      varying BLOB NOT NULL,
       suffix TEXT NOT NULL,
+      record BLOB NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT
     """,
@@ -62,7 +53,25 @@ enum IndexSchema {
     """,
     "CREATE INDEX tag_number ON tag (number)",
     """
-    CREATE TABLE doomed (
+    CREATE TABLE removal (
+      id INTEGER PRIMARY KEY,
+      url TEXT,
+      identifier TEXT,
+      prefix TEXT,
+      host TEXT,
+      tag TEXT,
+      older_than INTEGER,
+      unused_for INTEGER,
+      expired INTEGER NOT NULL,
+      soft INTEGER NOT NULL,
+      asked_at INTEGER NOT NULL,
+      ceiling INTEGER NOT NULL,
+      keep_until INTEGER NOT NULL,
+      seal INTEGER NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE pending_unlink (
       number INTEGER PRIMARY KEY,
       digest BLOB NOT NULL,
       suffix TEXT NOT NULL,
@@ -72,8 +81,7 @@ enum IndexSchema {
     """
     CREATE TABLE state (
       one INTEGER PRIMARY KEY CHECK (one = 1),
-      clean INTEGER NOT NULL,
-      cleared INTEGER NOT NULL
+      clean INTEGER NOT NULL
     ) STRICT
     """,
   ]
@@ -89,13 +97,13 @@ enum IndexSchema {
     try connection.execute("BEGIN IMMEDIATE")
     for text in definitions { try connection.execute(text) }
     try connection.execute(
-      "INSERT INTO state (one, clean, cleared) VALUES (1, \(isClean ? 1 : 0), 0)")
+      "INSERT INTO state (one, clean) VALUES (1, \(isClean ? 1 : 0))")
     try connection.execute("PRAGMA user_version = \(version)")
     try connection.execute("PRAGMA application_id = \(applicationID)")
     try connection.execute("COMMIT")
   }
 
-  /// Refuses a file that we have not made.
+  /// Refuses a file that we have not made, or made in another layout.
   static func verify(_ connection: Connection) throws(IndexProblem) {
     guard try connection.number("application_id") == applicationID else {
       throw .damaged("another program has made it")

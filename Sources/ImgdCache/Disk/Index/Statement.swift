@@ -103,7 +103,7 @@ internal import CSQLite
     }
   }
 
-  /// Carries out a statement that has no rows, or whose rows nobody wants.
+  /// Carries out a statement whose rows, if it has any, are not wanted.
   func run() throws(IndexProblem) {
     defer { reset() }
     while try step() {}
@@ -126,7 +126,7 @@ internal import CSQLite
   /// A size or a time, in the range that is written.
   func saneInteger() throws(IndexProblem) -> Int64 {
     let number: Int64 = try integer()
-    guard IndexRange.numbers ~= number else { throw mismatch(column - 1, "is \(number)") }
+    guard SaneRange.numbers ~= number else { throw mismatch(column - 1, "is \(number)") }
     return number
   }
 
@@ -138,6 +138,11 @@ internal import CSQLite
   func saneIntegerOrNull() throws(IndexProblem) -> Int64? {
     if isNull() { return nil }
     return try saneInteger()
+  }
+
+  func integerOrNull() throws(IndexProblem) -> Int64? {
+    if isNull() { return nil }
+    return try integer()
   }
 
   func text() throws(IndexProblem) -> String {

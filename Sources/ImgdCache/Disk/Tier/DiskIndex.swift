@@ -1,112 +1,148 @@
-/// The entries of the disk tier by the digest of their key and in the order of their last use.
-struct DiskIndex {
-  private(set) var count = 0
+/// The entries of the disk tier as the control loop knows them.
+///
+/// After the start it is filled while the daemon serves, part by part. Until then an entry that is not
+/// here may still be in the index file; what was removed meanwhile is remembered, and does not come
+/// back.
+final class DiskIndex {
+  /// Whether all entries of the index file are here.
+  private(set) var isLoaded = false
+
+  private var table = EntryTable()
+  /// Entries of the index file that must not come in.
+  private(set) var removedWhileLoading: Set<UInt32> = []
+  /// Entries of the index file whose rows do not say yet that they are stale.
+  private var staleWhileLoading: Set<UInt32> = []
+  /// Entries of the index file up to this number are gone.
+  private var cleared: UInt32 = 0
+
+  var count: Int { table.count }
   /// The bytes that all files take on disk.
-  private(set) var allocated = 0
+  var allocated: Int { table.allocated }
 
-  private var entries: [DiskEntry?] = []
-  private var free: [Int32] = []
-  private var table = PlaceTable()
-  private var newest = RecencyLink.none
-  private var oldest = RecencyLink.none
-  private let seed = KeyHasher.randomSeed()
-
-  init() {}
-
-  // MARK: Looking
+  // MARK: Finding
 
   /// The place of the entry with this digest, which stays the same for as long as it is there.
-  func place(of digest: KeyDigest) -> Int? {
-    table.place(tag(of: digest)) { entries[$0]?.digest == digest }
+  func place(of digest: KeyDigest) -> Int? { table.place(of: digest) }
+
+  /// The place of the entry with this digest and number.
+  func place(of digest: KeyDigest, number: UInt32) -> Int? {
+    table.place(of: digest).flatMap { table[$0].number == number ? $0 : nil }
   }
 
   /// The entry at a place, if it is the one with that number.
   func entry(at place: Int, number: UInt32) -> DiskEntry? {
-    guard entries.indices.contains(place), let entry = entries[place], entry.number == number
-    else { return nil }
-    return entry
+    table.entry(at: place, number: number)
   }
 
-  subscript(place: Int) -> DiskEntry {
-    get {
-      guard let entry = entries[place] else {
-        preconditionFailure("an entry is looked for at a place in use")
-      }
-      return entry
-    }
-    set { entries[place] = newValue }
-  }
+  subscript(place: Int) -> DiskEntry { table[place] }
 
   /// The places in use, the least recently used first.
-  var leastRecentFirst: some Sequence<Int> {
-    sequence(first: oldest) { entries[Int($0)]?.newer ?? RecencyLink.none }
-      .lazy.prefix { $0 != RecencyLink.none }.map { Int($0) }
-  }
+  var leastRecentFirst: some Sequence<Int> { table.leastRecentFirst }
 
   /// The places in use among the `count` from `start`, in no order; nil behind the last.
-  func places(from start: Int, count: Int) -> [Int]? {
-    guard start < entries.count else { return nil }
-    return (start..<min(start + count, entries.count)).filter { entries[$0] != nil }
+  func places(from start: Int, count: Int) -> [Int]? { table.places(from: start, count: count) }
+
+  /// Whether an entry of the index file may be one that is not here yet.
+  func isUnread(_ number: UInt32) -> Bool {
+    !isLoaded && number > cleared && !removedWhileLoading.contains(number)
   }
 
-  // MARK: Changing
+  // MARK: Entries come and go
 
-  /// Takes an entry in, as the most recently used or as the least.
+  /// Takes in an entry that has just been stored, in place of an earlier one of its digest; answers
+  /// its place, and whether there was one.
+  func insert(_ entry: DiskEntry) -> (place: Int, isReplacement: Bool) {
+    let old = table.place(of: entry.digest)
+    if let old { table.remove(old) }
+    return (table.insert(entry), old != nil)
+  }
+
+  /// Takes in an entry of the index file, as the least recently used; answers its place, or that of
+  /// the newer one that is here already. An entry that has been removed has none.
   @discardableResult
-  mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
-    let place = free.popLast().map(Int.init) ?? entries.count
-    if place == entries.count { entries.append(entry) } else { entries[place] = entry }
-    table.insert(tag(of: entry.digest), place)
-    count += 1
-    allocated += entry.allocated
-    if asNewest { linkAsNewest(Int32(place)) } else { linkAsOldest(Int32(place)) }
-    return place
+  func load(_ entry: DiskEntry, isTrusted: Bool) -> Int? {
+    if let place = table.place(of: entry.digest) { return place }
+    guard entry.number > cleared, !removedWhileLoading.contains(entry.number) else { return nil }
+    var entry = entry
+    entry.isTrusted = isTrusted
+    if staleWhileLoading.contains(entry.number) { entry.freshUntil = 0 }
+    return table.insert(entry, asNewest: false)
+  }
+
+  /// Notes that the whole index file has been read.
+  func finishLoading() {
+    isLoaded = true
+    removedWhileLoading = []
+    staleWhileLoading = []
   }
 
   @discardableResult
-  mutating func remove(_ place: Int) -> DiskEntry {
-    let entry = self[place]
-    unlink(Int32(place))
-    table.remove(tag(of: entry.digest), place)
-    entries[place] = nil
-    free.append(Int32(place))
-    count -= 1
-    allocated -= entry.allocated
+  func remove(_ place: Int) -> DiskEntry {
+    let entry = table.remove(place)
+    if !isLoaded { removedWhileLoading.insert(entry.number) }
     return entry
   }
 
-  /// Makes the entry at a place the most recently used.
-  mutating func touch(_ place: Int) {
-    guard Int32(place) != newest else { return }
-    unlink(Int32(place))
-    linkAsNewest(Int32(place))
+  /// Removes the entry with a digest and a number, and keeps it from coming in when it is not here yet.
+  func remove(_ digest: KeyDigest, number: UInt32) {
+    if let place = place(of: digest, number: number) { table.remove(place) }
+    if !isLoaded { removedWhileLoading.insert(number) }
   }
 
-  private func tag(of digest: KeyDigest) -> UInt32 {
-    var hasher = KeyHasher(seed)
-    hasher.take(digest.low)
-    return PlaceTable.tag(hasher.finish())
+  /// Removes every entry; answers how many, and their bytes.
+  func removeAll() -> Removal {
+    defer { table = EntryTable() }
+    return Removal(entries: table.count, bytes: table.allocated)
   }
 
-  // MARK: Order
-
-  private mutating func linkAsNewest(_ place: Int32) {
-    self[Int(place)].older = newest
-    self[Int(place)].newer = RecencyLink.none
-    if newest == RecencyLink.none { oldest = place } else { self[Int(newest)].newer = place }
-    newest = place
+  /// Begins anew with another index file, whose entries up to a number are gone.
+  func begin(cleared: UInt32 = 0) {
+    table = EntryTable()
+    isLoaded = false
+    removedWhileLoading = []
+    staleWhileLoading = []
+    self.cleared = cleared
   }
 
-  private mutating func linkAsOldest(_ place: Int32) {
-    self[Int(place)].newer = oldest
-    self[Int(place)].older = RecencyLink.none
-    if oldest == RecencyLink.none { newest = place } else { self[Int(oldest)].older = place }
-    oldest = place
+  // MARK: Entries change
+
+  /// Makes an entry the most recently used; answers whether that is the first use since its uses were
+  /// last taken.
+  func touch(_ place: Int, at wall: Int64) -> Bool {
+    table.touch(place)
+    table[place].lastAccess = UInt32(clamping: wall)
+    defer { table[place].isTouched = true }
+    return !table[place].isTouched
   }
 
-  private mutating func unlink(_ place: Int32) {
-    let (newer, older) = (self[Int(place)].newer, self[Int(place)].older)
-    if newer == RecencyLink.none { newest = older } else { self[Int(newer)].older = older }
-    if older == RecencyLink.none { oldest = newer } else { self[Int(older)].newer = newer }
+  /// The time of an entry's last use, which counts as written from now on; nil when it is gone.
+  func takeUse(at place: Int, number: UInt32) -> Int64? {
+    guard let entry = table.entry(at: place, number: number) else { return nil }
+    table[place].isTouched = false
+    return Int64(entry.lastAccess)
+  }
+
+  /// Has the entry with a digest and a number confirmed before it is used, also when it is not here
+  /// yet.
+  func markStale(_ digest: KeyDigest, number: UInt32) {
+    if let place = place(of: digest, number: number) {
+      table[place].freshUntil = 0
+    } else if !isLoaded {
+      staleWhileLoading.insert(number)
+    }
+  }
+
+  func trust(_ place: Int) { table[place].isTrusted = true }
+
+  /// Notes in which count the file of an entry was found sound; zero: it has to be looked at.
+  func setVerified(in count: UInt32, at place: Int) { table[place].verifiedIn = count }
+
+  func setLease(until end: UInt32, at place: Int) { table[place].leaseEnd = end }
+
+  /// Takes over what the origin has confirmed.
+  func renew(_ place: Int, by record: StoredRecord) {
+    table[place].storedAt = UInt32(clamping: record.storedAt)
+    table[place].freshUntil = UInt32(clamping: record.freshUntil)
+    table[place].isPlain = record.flags.contains(.plain)
   }
 }

@@ -1,13 +1,13 @@
 internal import ImgdSystem
 
-/// What describes the pictures that one process leaves to the next.
+/// The description of the pictures that one process leaves to the next.
 ///
-/// `magic, version, release, clean, pack, entries…` behind a checksum of all that: what another release
-/// has written, or what is not whole, describes nothing.
+/// `magic, version, release, clean, pack, entries…` behind a checksum of all that: an index that
+/// another release has written, or that is not whole, describes nothing.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
-  private static let version: UInt16 = 2
-  /// Far more than any process leaves; what is larger is not even read.
+  private static let version: UInt16 = 3
+  /// Far more than any process leaves; a larger one is not even read.
   static let most = 32 << 20
 
   /// The process that wrote it stopped in good order, and did nothing after it.
@@ -18,8 +18,7 @@ struct HandoverIndex: Equatable {
   var entries: [HandoverEntry]
 
   func encoded(release: String) -> [UInt8] {
-    var writer = HandoverWriter(capacity: entries.reduce(1_024) { $0 + $1.roughCount })
-    // Room for the checksum of what follows.
+    var writer = ByteWriter(capacity: entries.reduce(1_024) { $0 + $1.roughCount })
     writer.put(UInt64(0))
     writer.put(Self.magic)
     writer.put(Self.version)
@@ -29,25 +28,16 @@ struct HandoverIndex: Equatable {
     if let pack { writer.put(pack) }
     writer.put(UInt32(clamping: entries.count))
     for entry in entries { writer.put(entry) }
-    var front = HandoverWriter()
-    front.put(Self.checksum(writer.bytes))
-    writer.replaceFront(by: front)
+    writer.seal()
     return writer.bytes
-  }
-
-  /// Over all but the checksum itself, which comes first.
-  private static func checksum(_ bytes: [UInt8]) -> UInt64 {
-    var seal = RowSeal()
-    seal.take(bytes.span.extracting(droppingFirst: min(8, bytes.count)))
-    return seal.finish()
   }
 
   /// Reads what a process of the same release has written.
   static func decode(
     _ bytes: [UInt8], release: String
   ) throws(HandoverProblem) -> HandoverIndex {
-    var reader = HandoverReader(bytes[...])
-    guard reader.number() == checksum(bytes), !reader.hasFailed else { throw .notWhole }
+    var reader = ByteReader(bytes[...])
+    guard reader.isSealed() else { throw .notWhole }
     guard reader.number() == magic, reader.number() == version, reader.text() == release else {
       throw .otherRelease
     }
@@ -61,20 +51,5 @@ struct HandoverIndex: Equatable {
     }
     guard left == 0, reader.isAtEnd, !reader.hasFailed else { throw .notWhole }
     return HandoverIndex(isClean: isClean, pack: pack, entries: entries)
-  }
-}
-
-/// Why nothing is taken over from an earlier process.
-package enum HandoverProblem: Error, Equatable, CustomStringConvertible {
-  case notWhole
-  case otherRelease
-  case notClean
-
-  package var description: String {
-    switch self {
-    case .notWhole: "it is not whole"
-    case .otherRelease: "another release wrote it"
-    case .notClean: "its daemon did not stop in good order"
-    }
   }
 }

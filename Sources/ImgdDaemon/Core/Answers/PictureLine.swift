@@ -115,7 +115,7 @@ struct ShownPicture {
     if source == .memory, !isCoalesced, url == image.key.url.text { prepared = image.replyPieces }
   }
 
-  init(_ hit: DiskTier.Hit, url: String) {
+  init(_ hit: EntryDetails, url: String) {
     self.url = url
     source = .disk
     facts = hit.facts

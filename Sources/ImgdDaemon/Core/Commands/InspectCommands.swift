@@ -138,7 +138,7 @@ final class InspectCommands {
     }
   }
 
-  private func describe(_ entry: DiskListing, in line: inout JSONWriter) {
+  private func describe(_ entry: EntryDetails, in line: inout JSONWriter) {
     EntryFields(
       facts: entry.facts, bytes: entry.bytes, age: entry.age, freshFor: entry.freshFor,
       storedAt: entry.storedAt, tags: entry.tags

@@ -179,9 +179,8 @@ final class FetchPipeline {
 
   /// A stored picture is used, or confirmed, or loaded anew.
   private func consider(_ found: DeliveredImage?, for job: FetchJob) {
-    let policy = CachePolicy(job.request.cache)
     let stored = found?.image.state(at: loop.now)
-    switch policy.decision(on: stored, rules: FreshnessRules(settings.http)) {
+    switch job.request.cache.decision(on: stored, rules: FreshnessRules(settings.http)) {
     case .use, .useStale: if let found { hit(found, for: job) }
     case .useStaleAndRefresh:
       if let found {
@@ -283,26 +282,6 @@ final class FetchPipeline {
       if filter.matchesAll, tiers != .disk { downloader.dropPartials() }
     }
     pictures.purge(filter, tiers: tiers, marksOnly: marksOnly, then: then)
-  }
-}
-
-extension CacheMode {
-  /// Whether the caches are looked into at all.
-  fileprivate var reads: Bool { self != .reload && self != .noStore }
-}
-
-extension CachePolicy {
-  /// The web's names are NSURLRequest's policies.
-  fileprivate init(_ mode: CacheMode) {
-    self =
-      switch mode {
-      case .default_: .useProtocol
-      case .reload: .reload
-      case .noCache: .revalidate
-      case .forceCache: .returnElseLoad
-      case .onlyIfCached: .returnDontLoad
-      case .noStore: .noStore
-      }
   }
 }
 

@@ -70,11 +70,10 @@ final class PictureTiers {
 
   /// A fresh picture on disk of which the index says all that an answer without bytes needs; it
   /// rises into memory behind the answer.
-  func readyEntry(for request: FetchRequest, _ key: CacheKey) -> DiskTier.Hit? {
+  func readyEntry(for request: FetchRequest, _ key: CacheKey) -> EntryDetails? {
     guard !request.http, request.delivery == .path || request.delivery == .none,
       memory.peek(key) == nil,
-      let hit = disk.readyHit(
-        for: key.url.text, identifier: key.identifier, lends: request.delivery == .path)
+      let hit = disk.readyHit(key, lends: request.delivery == .path)
     else { return nil }
     memory.noteMiss()
     if request.keepsInMemory { raise(key, bytes: hit.bytes) }

@@ -261,7 +261,7 @@ import Testing
   }
 
   @Test func knowsItsFileSystem() throws {
-    let space = try place.open().freeSpace()
+    let space = try place.open().pictures.freeSpace()
     #expect(space.free > 0)
     #expect(space.total > space.free)
   }

@@ -27,15 +27,15 @@ final class DiskPlace {
 extension DiskDirectory {
   /// Stores bytes as both steps do it.
   func store(_ bytes: [UInt8], as file: PictureFile) throws {
-    let prepared = try prepare(Payload(bytes))
-    try link(prepared, as: file)
+    let prepared = try pictures.prepare(Payload(bytes))
+    try pictures.link(prepared, as: file)
   }
 
   /// What opening and reading bring, in a word or the bytes.
   func outcome(_ file: PictureFile, count: Int, allowsWaiting: Bool = true) -> Outcome {
-    switch open(file, count: count, allowsWaiting: allowsWaiting) {
+    switch pictures.open(file, count: count, allowsWaiting: allowsWaiting) {
     case .file(let descriptor):
-      let payload = (try? DiskDirectory.read(descriptor, count: count)) ?? nil
+      let payload = (try? PictureDirectory.read(descriptor, count: count)) ?? nil
       return payload.map { .bytes(content($0)) } ?? .failed("read")
     case .missing: return .missing
     case .damaged(let reason): return .damaged(reason)

@@ -17,9 +17,9 @@ import Testing
       (0x0000_0000_0000_0000, 0x000, "0/00"), (0x00F0_0000_0000_0000, 0x00F, "0/0f"),
       (0xF010_0000_0000_0000, 0xF01, "f/01"), (0xFFFF_FFFF_FFFF_FFFF, 0xFFF, "f/ff"),
     ] as [(UInt64, Int, String)])
-  func theFirstThreeDigitsAreTheShelf(high: UInt64, shelf: Int, path: String) throws {
+  func theFirstThreeDigitsAreTheSubdirectory(high: UInt64, subdirectory: Int, path: String) throws {
     let file = try picture(high: high)
-    #expect(file.shelf == shelf)
+    #expect(file.subdirectory == subdirectory)
     #expect(file.relativePath == path + "/" + file.name)
   }
 

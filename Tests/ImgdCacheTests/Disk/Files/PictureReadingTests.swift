@@ -29,18 +29,18 @@ import Testing
       }
       #expect(text.contains(reason))
     }
-    #expect(directory.check(file, count: count) == .damaged)
+    #expect(directory.pictures.check(file, count: count) == .damaged)
   }
 
   @Test func opensWithoutWaitingWhatTheKernelKnows() {
     #expect(directory.outcome(file, count: 100, allowsWaiting: false) == .bytes(body(100)))
-    #expect(directory.check(file, count: 100) == .sound)
+    #expect(directory.pictures.check(file, count: 100) == .sound)
   }
 
   @Test func missesWhatIsNotThere() throws {
     for other in [try picture(2), try picture(high: 0), try picture(high: 0xABD0 << 48)] {
       #expect(directory.outcome(other, count: 100) == .missing)
-      #expect([.missing, .wouldWait].contains(directory.check(other, count: 100)))
+      #expect([.missing, .wouldWait].contains(directory.pictures.check(other, count: 100)))
     }
     TemporaryDirectory.remove(place.path)
     #expect(directory.outcome(file, count: 100) == .missing)
@@ -64,21 +64,21 @@ import Testing
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func aShelfThatIsALinkIsDamage(shelf: String) {
-    let shelf = place.path + "/1/" + shelf
-    _ = rename(shelf, place.root + "/moved")
-    _ = symlink(place.root + "/moved", shelf)
+  func aSubdirectoryThatIsALinkIsDamage(subdirectory: String) {
+    let subdirectory = place.path + "/1/" + subdirectory
+    _ = rename(subdirectory, place.root + "/moved")
+    _ = symlink(place.root + "/moved", subdirectory)
     expectDamage("symbolic link")
   }
 
-  @Test func aShelfThatIsAFileIsDamage() throws {
+  @Test func aSubdirectoryThatIsAFileIsDamage() throws {
     TemporaryDirectory.remove(place.path + "/1/a/bc")
     try write("text", to: place.path + "/1/a/bc")
     let damage = Outcome.damaged("there is something else on the way to it")
     #expect(directory.outcome(file, count: 100) == damage)
     #expect(
       [damage, .wouldWait].contains(directory.outcome(file, count: 100, allowsWaiting: false)))
-    #expect([.damaged, .wouldWait].contains(directory.check(file, count: 100)))
+    #expect([.damaged, .wouldWait].contains(directory.pictures.check(file, count: 100)))
   }
 
   @Test func whatIsNoFileIsDamageAndNeverWaitedFor() {
@@ -109,20 +109,22 @@ import Testing
     let descriptor = FileDescriptor(
       owning: open(directory.path(of: file), O_RDONLY | O_CLOEXEC))
     for other in [count - 1, count + 1, -1, Payload.heapLimit, 200_000] where other != count {
-      #expect(try DiskDirectory.read(descriptor, count: other) == nil, "\(other)")
+      #expect(try PictureDirectory.read(descriptor, count: other) == nil, "\(other)")
     }
-    let payload = try #require(try DiskDirectory.read(descriptor, count: count))
+    let payload = try #require(try PictureDirectory.read(descriptor, count: count))
     #expect(content(payload) == body(count))
     #expect(payload.isShareable == (count > Payload.heapLimit))
   }
 
   @Test func aFileOutlivesItsRemovalWhileItIsOpen() throws {
-    guard case .file(let descriptor) = directory.open(file, count: 100, allowsWaiting: true) else {
+    guard
+      case .file(let descriptor) = directory.pictures.open(file, count: 100, allowsWaiting: true)
+    else {
       Issue.record("it was not opened")
       return
     }
-    try directory.remove(file)
-    #expect(try DiskDirectory.read(descriptor, count: 100).map(content) == body(100))
+    try directory.pictures.remove(file)
+    #expect(try PictureDirectory.read(descriptor, count: 100).map(content) == body(100))
   }
 
   @Test func leavesNoDescriptorOpen() async {
@@ -144,15 +146,15 @@ import Testing
           let file = try picture(number)
           try directory.store(body(20_000), as: file)
           try? directory.store(body(20_000), as: file)
-          _ = try directory.prepare(Payload([1]))
+          _ = try directory.pictures.prepare(Payload([1]))
           _ = directory.outcome(file, count: 20_000)
           _ = directory.outcome(file, count: 7)
-          _ = directory.check(file, count: 20_000)
-          _ = directory.check(file, count: 7)
-          _ = try directory.files(onShelf: file.shelf)
+          _ = directory.pictures.check(file, count: 20_000)
+          _ = directory.pictures.check(file, count: 7)
+          _ = try directory.pictures.contents(ofSubdirectory: file.subdirectory)
           _ = directory.isInPlace()
           _ = place.problem()
-          try directory.remove(file)
+          try directory.pictures.remove(file)
         }
         try #require(try open() == before)
       }

@@ -21,13 +21,13 @@ import Testing
   func whatIsWrittenIsReadBack(count: Int) throws {
     let bytes = body(count)
     for payload in [Payload(bytes), try Payload(bytes).shareable()] {
-      let prepared = try directory.prepare(payload)
+      let prepared = try directory.pictures.prepare(payload)
       #expect(prepared.count == count)
-      try directory.link(prepared, as: file)
+      try directory.pictures.link(prepared, as: file)
       #expect(readBytes(directory.path(of: file)) == bytes)
       #expect(directory.outcome(file, count: count) == .bytes(bytes))
-      #expect(directory.check(file, count: count) == .sound)
-      try directory.remove(file)
+      #expect(directory.pictures.check(file, count: count) == .sound)
+      try directory.pictures.remove(file)
       #expect(directory.outcome(file, count: count) == .missing)
     }
   }
@@ -35,22 +35,22 @@ import Testing
   @Test func aPayloadIsWrittenAsOftenAsOneLikes() throws {
     let payload = try Payload(body(100_000)).shareable()
     for number in 1...3 as ClosedRange<UInt32> {
-      let prepared = try directory.prepare(payload)
-      try directory.link(prepared, as: try picture(number))
+      let prepared = try directory.pictures.prepare(payload)
+      try directory.pictures.link(prepared, as: try picture(number))
       #expect(directory.outcome(try picture(number), count: 100_000) == .bytes(body(100_000)))
     }
   }
 
   @Test(arguments: [0, 1, 100_000])
   func saysWhatTheBlocksTake(count: Int) throws {
-    let prepared = try directory.prepare(Payload(body(count)))
+    let prepared = try directory.pictures.prepare(Payload(body(count)))
     #expect(prepared.allocated >= count)
     #expect(prepared.allocated < count + 64 * 1024)
     #expect(prepared.allocated % 512 == 0)
   }
 
   @Test func whatIsPreparedAndNotLinkedLeavesNothing() throws {
-    do { _ = try directory.prepare(Payload(body(50_000))) }
+    do { _ = try directory.pictures.prepare(Payload(body(50_000))) }
     #expect(try names(layout) == [])
   }
 
@@ -81,25 +81,25 @@ import Testing
   // MARK: What stands in the way
 
   @Test(arguments: ["a", "a/bc"])
-  func neverWritesThroughALink(shelf: String) throws {
+  func neverWritesThroughALink(subdirectory: String) throws {
     let elsewhere = place.root + "/elsewhere"
     _ = mkdir(elsewhere, 0o700)
     _ = mkdir(elsewhere + "/bc", 0o700)
-    if shelf != "a" { _ = mkdir(layout + "/a", 0o750) }
-    _ = symlink(elsewhere, layout + "/" + shelf)
+    if subdirectory != "a" { _ = mkdir(layout + "/a", 0o750) }
+    _ = symlink(elsewhere, layout + "/" + subdirectory)
     try directory.store([1, 2], as: file)
     #expect(try files(below: elsewhere) == [])
     #expect(directory.outcome(file, count: 2) == .bytes([1, 2]))
-    #expect(try FileStatus.of(path: layout + "/" + shelf + ".aside-1").kind == .link)
+    #expect(try FileStatus.of(path: layout + "/" + subdirectory + ".aside-1").kind == .link)
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func setsAsideWhatIsNoShelf(shelf: String) throws {
-    if shelf != "a" { _ = mkdir(layout + "/a", 0o750) }
-    try write("text", to: layout + "/" + shelf)
+  func setsAsideWhatIsNoSubdirectory(subdirectory: String) throws {
+    if subdirectory != "a" { _ = mkdir(layout + "/a", 0o750) }
+    try write("text", to: layout + "/" + subdirectory)
     try directory.store([1, 2], as: file)
     #expect(directory.outcome(file, count: 2) == .bytes([1, 2]))
-    #expect(read(layout + "/" + shelf + ".aside-1") == "text")
+    #expect(read(layout + "/" + subdirectory + ".aside-1") == "text")
   }
 
   @Test func aLinkInPlaceOfAPictureIsNotWrittenThrough() throws {
@@ -114,10 +114,10 @@ import Testing
   // MARK: Removing
 
   @Test func removingWhatIsNotThereIsNoFailure() throws {
-    try directory.remove(file)
+    try directory.pictures.remove(file)
     try directory.store([1], as: file)
-    try directory.remove(file)
-    try directory.remove(file)
+    try directory.pictures.remove(file)
+    try directory.pictures.remove(file)
     #expect(try files(below: layout) == [])
   }
 
@@ -125,18 +125,18 @@ import Testing
     try directory.store([1], as: try picture(9))
     try write("text", to: place.root + "/target")
     _ = symlink(place.root + "/target", directory.path(of: file))
-    try directory.remove(file)
+    try directory.pictures.remove(file)
     #expect(read(place.root + "/target") == "text")
     #expect(directory.outcome(file, count: 1) == .missing)
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func removesNothingThroughALink(shelf: String) throws {
+  func removesNothingThroughALink(subdirectory: String) throws {
     let elsewhere = place.root + "/elsewhere"
     try directory.store([7], as: file)
-    _ = rename(layout + "/" + shelf, elsewhere)
-    _ = symlink(elsewhere, layout + "/" + shelf)
-    try directory.remove(file)
+    _ = rename(layout + "/" + subdirectory, elsewhere)
+    _ = symlink(elsewhere, layout + "/" + subdirectory)
+    try directory.pictures.remove(file)
     #expect(try files(below: elsewhere).count == 1)
   }
 
@@ -146,7 +146,7 @@ import Testing
     for number in 1...3 {
       _ = mkdir(path, 0o700)
       try write("text", to: path + "/inside")
-      try directory.remove(file)
+      try directory.pictures.remove(file)
       #expect(directory.outcome(file, count: 1) == .missing)
       #expect(read(path + ".aside-\(number)/inside") == "text")
     }
@@ -163,16 +163,18 @@ import Testing
       try mountSmall(place.root)
       defer { umount2(place.root, CInt(MNT_DETACH)) }
       let directory = try place.open()
-      let before = try directory.freeSpace().free
+      let before = try directory.pictures.freeSpace().free
       try #require(before < 2 << 20)
       for payload in [Payload(body(2 << 20)), try Payload(body(2 << 20)).shareable()] {
-        let failure = #expect(throws: SystemFailure.self) { _ = try directory.prepare(payload) }
+        let failure = #expect(throws: SystemFailure.self) {
+          _ = try directory.pictures.prepare(payload)
+        }
         try #require(failure.map(StorageTrouble.init) == .full)
-        try #require(try directory.freeSpace().free == before)
+        try #require(try directory.pictures.freeSpace().free == before)
       }
       try directory.store(body(100_000), as: try picture())
       try #require(directory.outcome(try picture(), count: 100_000) == .bytes(body(100_000)))
-      try #require(directory.check(try picture(), count: 100_000) == .sound)
+      try #require(directory.pictures.check(try picture(), count: 100_000) == .sound)
     }
   }
 

@@ -15,7 +15,7 @@ struct IndexDamageTests {
   private func filled(_ count: UInt64) throws -> [UInt8] {
     let index = try sample.open()
     try index.add((1...count).map { sampleRow($0, identifier: "x", tags: ["t\($0)", "all"]) })
-    _ = try index.write { () throws(IndexProblem) in try index.doom([1, 2]) { _ in 9 } }
+    _ = try index.write { () throws(IndexProblem) in try index.unlinks.retire([1, 2]) { _ in 9 } }
     try index.close(clean: true)
     return try #require(readBytes(sample.path))
   }
@@ -29,11 +29,13 @@ struct IndexDamageTests {
       _ = try index.found { $0.prefix = "https://www" }
       try index.add([sampleRow(3), sampleRow(10_000)])
       _ = try index.write { () throws(IndexProblem) in
-        try index.touch([(4, 7)])
-        try index.markStale([5])
-        _ = try index.doom([6]) { _ in 0 }
-        try index.clear(through: try index.lastNumber())
-        return try index.doom(try index.numbers(through: .max, limit: .max)) { _ in 0 }
+        try index.entries.touch([(4, 7)])
+        try index.entries.markStale([5])
+        _ = try index.unlinks.retire([6]) { _ in 0 }
+        for order in try index.removals.all() { try index.removals.remove(order.id ?? 0) }
+        return try index.unlinks.retire(
+          try index.entries.numbers(through: .max, limit: .max)
+        ) { _ in 0 }
       }
     }
   }
@@ -75,10 +77,10 @@ struct IndexDamageTests {
       try restore(bytes)
       if var contents = try? sample.contents() {
         // The order of last use and the files to be removed are not sealed.
-        contents.doomed = expected.doomed
+        contents.unlinks = expected.unlinks
         for index in contents.rows.indices where index < expected.rows.count {
-          contents.rows[index].record.lastAccess = expected.rows[index].record.lastAccess
-          contents.records[index].lastAccess = expected.records[index].lastAccess
+          contents.rows[index].lastAccess = expected.rows[index].lastAccess
+          contents.entries[index].lastAccess = expected.entries[index].lastAccess
         }
         #expect(contents == expected, "byte \(place)")
       }
@@ -92,18 +94,27 @@ struct IndexDamageTests {
     arguments: [
       "UPDATE entry SET digest = x'00'", "UPDATE entry SET digest = zeroblob(17)",
       "UPDATE entry SET bytes = -1", "UPDATE entry SET bytes = 9223372036854775807",
-      "UPDATE entry SET width = 2147483648", "UPDATE entry SET flags = 256",
+      "UPDATE entry SET width = 2147483648", "UPDATE entry SET plain = 2",
       "UPDATE entry SET fresh_until = 3001", "UPDATE entry SET last_access = -1",
-      "UPDATE entry SET seal = 0", "UPDATE picture SET headers = x''",
+      "UPDATE entry SET seal = 0", "UPDATE picture SET record = x''",
+      "UPDATE picture SET record = cast(record || x'00' AS BLOB)", "UPDATE picture SET seal = 0",
       "UPDATE picture SET url = url || 'x'", "UPDATE picture SET url = cast(x'FF' AS TEXT)",
-      "UPDATE picture SET checksum = x'01'", "UPDATE picture SET host = 'org'",
-      "UPDATE picture SET if_error_ms = -5", "UPDATE picture SET status = 404",
+      "UPDATE picture SET suffix = 'x'", "UPDATE picture SET host = 'org'",
+      "UPDATE picture SET identifier = 'y'", "UPDATE removal SET soft = 1",
+      "UPDATE removal SET ceiling = 2", "UPDATE removal SET tag = NULL",
+      "UPDATE removal SET asked_at = 8", "UPDATE removal SET expired = 7",
       "UPDATE picture SET number = 99", "DELETE FROM picture",
       "UPDATE tag SET tag = 'other'", "DELETE FROM tag", "UPDATE entry SET number = 98",
     ])
   func forged(_ change: String) throws {
     let index = try sample.open()
     try index.add([sampleRow(1, tags: ["t"])])
+    var filter = PurgeFilter()
+    filter.tag = "t"
+    try index.write { () throws(IndexProblem) in
+      _ = try index.removals.add(
+        RemovalOrder(filter, isSoft: false, askedAt: 7), ceiling: 1)
+    }
     try index.close(clean: true)
     try sample.sql(change)
     #expect(problem { _ = try sample.contents() }?.isDamage == true)
@@ -118,7 +129,7 @@ struct IndexDamageTests {
     for round in 1...40 as ClosedRange<UInt64> {
       try index.write { () throws(IndexProblem) in
         for step in 0..<5 as Range<UInt64> {
-          _ = try index.insert(sampleRow(round * 100 + step), retiring: 0)
+          _ = try index.entries.insert(sampleRow(round * 100 + step), retiring: 0)
           // A small cache spills into the log before the end.
           try index.connection.execute("PRAGMA cache_size = 1")
           expectCopy(copy, holds: committed)
@@ -138,8 +149,9 @@ struct IndexDamageTests {
       }
       let found = try copy.open()
       #expect(!found.wasClean)
-      #expect(try found.page(after: 0, limit: .max, examined: .max).rows.count == digests.count)
-      #expect(try found.records(after: 0, limit: .max).map(\.digestLow) == digests)
+      #expect(
+        try found.entries.page(after: 0, limit: .max, examined: .max).rows.count == digests.count)
+      #expect(try found.entries.entries(after: 0, limit: .max).map(\.digest.low) == digests)
     } catch {
       Issue.record("\(error)")
     }
@@ -158,7 +170,7 @@ struct IndexDamageTests {
       unlink(copy.path + "-shm")
       try overwrite(copy.path, whole)
       try overwrite(copy.path + "-wal", Array(log[..<length]))
-      let digests = try copy.contents().records.map(\.digestLow)
+      let digests = try copy.contents().entries.map(\.digest.low)
       #expect(digests == Array((1...10).prefix(digests.count)))
       counts.insert(digests.count)
     }
@@ -183,13 +195,13 @@ struct IndexFullDiskTests {
     }
     #expect(trouble?.systemErrno == ENOSPC)
     #expect(stored > 10)
-    #expect(try index.records(after: 0, limit: .max).count == stored)
+    #expect(try index.entries.entries(after: 0, limit: .max).count == stored)
 
     #expect(mount("none", sample.directory, "tmpfs", UInt(MS_REMOUNT), "size=8m") == 0)
     try index.add([sampleRow(20_000)])
     try index.close(clean: true)
     let again = try sample.open()
     #expect(again.wasClean)
-    #expect(try again.records(after: 0, limit: .max).count == stored + 1)
+    #expect(try again.entries.entries(after: 0, limit: .max).count == stored + 1)
   }
 }

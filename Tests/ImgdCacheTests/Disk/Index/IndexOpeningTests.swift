@@ -47,7 +47,7 @@ struct IndexOpeningTests {
     try index.close(clean: true)
     #expect(access(sample.path + "-wal", F_OK) != 0)
     #expect(problem { try index.add([sampleRow(2)]) }?.systemErrno == 0)
-    #expect(problem { _ = try index.records(after: 0, limit: 1) }?.systemErrno == 0)
+    #expect(problem { _ = try index.entries.entries(after: 0, limit: 1) }?.systemErrno == 0)
 
     chmod(sample.path, 0o644)
     try sample.open().close(clean: true)
@@ -60,12 +60,12 @@ struct IndexOpeningTests {
     let writer = try sample.open()
     let reader = try sample.open(.readOnly)
     try writer.write { () throws(IndexProblem) in
-      let number = try writer.insert(sampleRow(1), retiring: 0).number
-      #expect(try reader.row(number: number) == nil)
+      let number = try writer.entries.insert(sampleRow(1), retiring: 0).number
+      #expect(try reader.entries.row(number: number) == nil)
     }
-    #expect(try reader.row(number: 1)?.url == sampleRow(1).url)
+    #expect(try reader.entries.row(number: 1)?.record.url == sampleRow(1).record.url)
     try writer.add([sampleRow(2)])
-    #expect(try reader.records(after: 0, limit: 9).count == 2)
+    #expect(try reader.entries.entries(after: 0, limit: 9).count == 2)
     #expect(problem { try reader.add([sampleRow(3)]) } != nil)
     try reader.close(clean: false)
     try writer.close(clean: true)
@@ -84,9 +84,9 @@ struct IndexOpeningTests {
   @Test("refuses a layout from the future")
   func future() throws {
     try closed()
-    try sample.sql("PRAGMA user_version = 2")
+    try sample.sql("PRAGMA user_version = 3")
     for access in [IndexFile.Access.readWrite, .readOnly] {
-      guard case .fromTheFuture(2) = problem({ _ = try sample.open(access) }) else {
+      guard case .fromTheFuture(3) = problem({ _ = try sample.open(access) }) else {
         Issue.record("it was opened")
         return
       }
@@ -96,10 +96,11 @@ struct IndexOpeningTests {
   @Test(
     "takes for damaged what this program has not made",
     arguments: [
-      "PRAGMA user_version = 0", "PRAGMA user_version = -1", "PRAGMA application_id = 7",
+      "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = -1",
+      "PRAGMA application_id = 7",
       "DROP TABLE tag", "DROP INDEX picture_url", "CREATE TABLE more (x)",
       "CREATE VIEW more AS SELECT * FROM entry", "ALTER TABLE entry ADD COLUMN more INTEGER",
-      "CREATE TRIGGER more AFTER DELETE ON entry BEGIN DELETE FROM doomed; END",
+      "CREATE TRIGGER more AFTER DELETE ON entry BEGIN DELETE FROM pending_unlink; END",
       "DELETE FROM state", "UPDATE sqlite_sequence SET seq = 9223372036854775807",
       "UPDATE sqlite_sequence SET seq = 'x'", "UPDATE entry SET number = 4294967296",
     ])
@@ -148,14 +149,14 @@ struct IndexOpeningTests {
     for round in 1...3 {
       try overwrite(sample.path, Array("text \(round)".utf8))
       try overwrite(sample.path + "-wal", [UInt8](repeating: 7, count: 99))
-      try IndexFile.setAside(path: sample.path)
+      try IndexPlace.setAside(path: sample.path)
       #expect(read(sample.path + ".aside") == "text \(round)")
       let index = try sample.open()
-      #expect(try index.records(after: 0, limit: 9).isEmpty)
+      #expect(try index.entries.entries(after: 0, limit: 9).isEmpty)
       try index.close(clean: true)
     }
-    try IndexFile.setAside(path: sample.path)
-    try IndexFile.setAside(path: sample.path)
+    try IndexPlace.setAside(path: sample.path)
+    try IndexPlace.setAside(path: sample.path)
     #expect(access(sample.path, F_OK) != 0)
   }
 }

@@ -19,11 +19,12 @@ final class SampleIndex {
   /// What the index says when it is opened and everything in it is read.
   func contents() throws(IndexProblem) -> Contents {
     let index = try open()
-    let rows = try index.page(after: 0, limit: .max, examined: .max).rows
+    let rows = try index.entries.page(after: 0, limit: .max, examined: .max).rows
     let contents = Contents(
-      rows: rows, records: try index.records(after: 0, limit: .max), doomed: try index.doomed())
-    for record in contents.records {
-      guard try index.record(digestHigh: record.digestHigh, low: record.digestLow) == record else {
+      rows: rows, entries: try index.entries.entries(after: 0, limit: .max),
+      removals: try index.removals.all(), unlinks: try index.unlinks.due())
+    for entry in contents.entries {
+      guard try index.entries.entry(of: entry.digest) == entry else {
         throw .damaged("it is not found by its digest")
       }
     }
@@ -39,8 +40,9 @@ final class SampleIndex {
 
   struct Contents: Equatable {
     var rows: [IndexRow]
-    var records: [IndexRecord]
-    var doomed: [DoomedFile]
+    var entries: [DiskEntry]
+    var removals: [RemovalOrder]
+    var unlinks: [PendingUnlink]
   }
 }
 
@@ -50,21 +52,21 @@ func sampleRow(
   identifier: String? = nil, tags: [String] = [], storedAt: Int64 = 1000, lastAccess: Int64 = 2000,
   freshUntil: Int64 = 3000
 ) -> IndexRow {
-  var row = IndexRow(
-    record: IndexRecord(
-      digestHigh: digest &* 0x9E37_79B9_7F4A_7C15, digestLow: digest, bytes: 5000 + Int(digest),
-      allocated: 8192, storedAt: storedAt, lastAccess: lastAccess, freshUntil: freshUntil,
-      format: 3, orientation: 6, width: 640, height: 480, frames: 1, flags: 5),
-    url: url ?? "https://\(host)/pictures/\(digest).jpg", host: host, identifier: identifier)
-  row.checksumHigh = ~digest
-  row.checksumLow = digest &+ 7
-  row.headers = Array("content-type\u{0}image/jpeg\u{0}etag\u{0}\"\(digest)\"\u{0}".utf8)
-  row.initialAgeMs = 250
-  row.lifetimeMs = 60_000
-  row.whileRevalidateMs = 5000
-  row.freshnessFlags = 3
-  row.suffix = "jpg"
-  row.tags = tags
+  var record = StoredRecord(
+    url: url ?? "https://\(host)/pictures/\(digest).jpg", identifier: identifier,
+    digest: KeyDigest(high: digest &* 0x9E37_79B9_7F4A_7C15, low: digest),
+    bytes: 5000 + Int(digest),
+    facts: ImageFacts(format: 3, width: 640, height: 480, frames: 1, orientation: 6),
+    storedAt: storedAt, freshUntil: freshUntil)
+  record.checksum = BodyChecksum(high: ~digest, low: digest &+ 7)
+  record.headers = Array("content-type\u{0}image/jpeg\u{0}etag\u{0}\"\(digest)\"\u{0}".utf8)
+  record.initialAgeMs = 250
+  record.lifetimeMs = 60_000
+  record.whileRevalidateMs = 5000
+  record.flags = [.needsConfirmation, .mustRevalidate]
+  record.tags = tags
+  var row = IndexRow(record: record, host: host, suffix: "jpg", lastAccess: lastAccess)
+  row.allocated = 8192
   return row
 }
 
@@ -73,15 +75,20 @@ extension IndexFile {
   func add(_ rows: [IndexRow]) throws -> [UInt32] {
     try write { () throws(IndexProblem) in
       var numbers: [UInt32] = []
-      for row in rows { numbers.append(try insert(row, retiring: 0).number) }
+      for row in rows { numbers.append(try entries.insert(row, retiring: 0).number) }
       return numbers
     }
   }
 
-  func found(_ change: (inout IndexFilter) -> Void) throws -> [UInt32] {
-    var filter = IndexFilter()
+  func found(_ change: (inout PurgeFilter) -> Void) throws -> [UInt32] {
+    var filter = PurgeFilter()
     change(&filter)
-    return try numbers(matching: filter).map(\.number).sorted()
+    return try matches(of: filter).map(\.number).sorted()
+  }
+
+  /// The entries that a filter means, in no order.
+  func matches(of filter: PurgeFilter, askedAt: Int64 = 0) throws(IndexProblem) -> [IndexMatch] {
+    try search(RemovalOrder(filter, isSoft: false, askedAt: askedAt)).next(examining: .max).matches
   }
 }
 

@@ -44,14 +44,14 @@ import Testing
     let stage = try TierStage()
     let image = photo(url(1), tags: ["a"], on: stage)
     #expect(stage.lend(image) == .lent)
-    let end = stage.tier.promises.first?.value.end ?? 0
-    #expect(end >= stage.tier.wall + 60)
+    let end = stage.parts.leases.lastEnd
+    #expect(end >= stage.wall + 60)
     stage.purge { if !everything { $0.tag = "a" } }
     #expect(stage.fetch(url(1)) == nil)
     #expect(stage.tier.count == 0)
     stage.pass(.seconds(60))
     #expect(exists(image))
-    stage.pass(.seconds(end - stage.tier.wall + 60))
+    stage.pass(.seconds(end - stage.wall + 60))
     #expect(!exists(image))
     #expect(try stage.pictures() == [])
   }
@@ -77,7 +77,7 @@ import Testing
     #expect(isSettled)
     #expect(stage.lend(image, mayStore: false) != .lent)
     #expect(try stage.pictures() == [])
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
   }
 
   @Test func aFileThatSomebodyRemovedIsWrittenAnew() throws {
@@ -113,7 +113,7 @@ import Testing
     #expect(stage.lend(image, mayStore: false) == .refused(.lost))
     #expect(stage.tier.counts.corrupt == 1)
     #expect(stage.news.damaged.count == 1)
-    #expect(try stage.pictures().isEmpty || stage.tier.promises.count == 1)
+    #expect(try stage.pictures().isEmpty || stage.parts.leases.ends.ends.count == 1)
   }
 
   @Test func bytesOfALeaseThatIsOverAreNotCounted() throws {

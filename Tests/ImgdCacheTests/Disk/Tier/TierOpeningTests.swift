@@ -33,7 +33,7 @@ import Testing
     #expect(stage.tier.count == 20)
     #expect(found(stage) == all)
     #expect(try stage.pictures() == files)
-    #expect(stage.tier.removedWhileLoading.isEmpty)
+    #expect(stage.parts.index.removedWhileLoading.isEmpty)
   }
 
   @Test func everythingIsThereAfterAKill() throws {
@@ -48,19 +48,19 @@ import Testing
   @Test func aNewDirectoryIsTrustedFromItsFirstStopOn() throws {
     let stage = try TierStage(.roomy)
     try stage.restart()
-    #expect(stage.tier.trustsFiles)
+    #expect(stage.parts.loads.trustsFiles)
   }
 
   @Test func aStopBeforeAllHasBeenLookedThroughLeavesItToTheNextStart() throws {
     let stage = try filled()
     let stray = try #require(try stage.pictures().first)
     try stage.crash(turning: false)
-    // Opened, and told to end before a single shelf has been looked at.
+    // Opened, and told to end before a single subdirectory has been looked at.
     while stage.tier.isOpening { stage.loop.tick(waiting: true) }
     try stage.restart()
-    #expect(!stage.tier.trustsFiles)
+    #expect(!stage.parts.loads.trustsFiles)
     try stage.restart()
-    #expect(stage.tier.trustsFiles)
+    #expect(stage.parts.loads.trustsFiles)
     #expect(try stage.pictures().contains(stray))
   }
 
@@ -86,7 +86,7 @@ import Testing
 
   /// The pictures that were used last, the very last at the end.
   private func recent(_ stage: TierStage, _ count: Int) -> [Int] {
-    let index = stage.tier.index
+    let index = stage.parts.index
     let digests = Dictionary(
       uniqueKeysWithValues: Self.urls.indices.map {
         (KeyDigest(url: Self.urls[$0], identifier: nil), $0)
@@ -175,7 +175,7 @@ import Testing
   }
 
   /// A row that has been changed is met when the index is read, or later: the file opens all right.
-  @Test(arguments: ["entry SET width = 9", "picture SET status = 404"])
+  @Test(arguments: ["entry SET width = 9", "picture SET suffix = 'gif'"])
   func anIndexWithAChangedRowIsSetAside(change: String) throws {
     let stage = try filled()
     stage.end()
@@ -202,9 +202,9 @@ import Testing
       let directory = try place.open()
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
       var row = sampleRow(1)
-      row.record.format = 200
-      row.record.digestHigh = KeyDigest(url: url(1), identifier: nil).high
-      row.record.digestLow = KeyDigest(url: url(1), identifier: nil).low
+      row.record.facts = ImageFacts(
+        format: 200, width: 8, height: 8, frames: 1, orientation: 1)
+      row.record.digest = KeyDigest(url: url(1), identifier: nil)
       try index.add([row, sampleRow(2)])
       try index.close(clean: true)
     }
@@ -225,7 +225,7 @@ import Testing
     #expect(stage.tier.count == 1)
     #expect(stage.fetch(url(50)) != nil)
     #expect(stage.fetch(url(1)) == nil)
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
     #expect(try stage.pictures().count == 1)
   }
 
@@ -243,10 +243,10 @@ import Testing
     let stage = try filled()
     var answers = 0
     for url in Self.urls { _ = stage.tier.fetch(key(url)) { _ in answers += 1 } }
-    stage.tier.reopen()
+    stage.parts.recovery.reopen()
     stage.turn()
     #expect(answers == 20)
-    #expect(stage.tier.loads.isEmpty)
+    #expect(stage.parts.loads.isEmpty)
     #expect(found(stage) == all)
   }
 
@@ -280,7 +280,7 @@ import Testing
     stage.purge()
     #expect(stage.tier.isLoaded)
     #expect(stage.tier.count == 0)
-    #expect(stage.tier.removedWhileLoading.isEmpty)
+    #expect(stage.parts.index.removedWhileLoading.isEmpty)
     #expect(stage.fetch(url(1)) == nil)
     try stage.restart()
     #expect(stage.tier.count == 0)
@@ -295,7 +295,7 @@ import Testing
     #expect(stage.tier.isLoaded)
     #expect(stage.tier.count == Self.many / 2 + 1)
     #expect(stage.fetch(url(1)) != nil)
-    #expect(stage.tier.removedWhileLoading.isEmpty)
+    #expect(stage.parts.index.removedWhileLoading.isEmpty)
   }
 
   @Test func aKeyThatIsRemovedWhileRowsAreReadDoesNotComeBack() throws {
@@ -318,7 +318,7 @@ import Testing
     try index.write { () throws(IndexProblem) in
       for number in 0..<UInt64(many) {
         let host = number.isMultiple(of: 2) ? "even.example" : "odd.example"
-        _ = try index.insert(
+        _ = try index.entries.insert(
           sampleRow(number + 1_000, host: host, storedAt: TierStage.start, lastAccess: 5_000),
           retiring: 0)
       }

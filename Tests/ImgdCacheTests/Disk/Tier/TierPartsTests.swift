@@ -6,7 +6,7 @@ import Testing
 
 /// What concerns so many entries that it goes by parts.
 @Suite struct TierPartsTests {
-  private static let many = 3 * DiskTier.mostAtOnce + 1
+  private static let many = 3 * RemovalStep.most + 1
 
   private static func filled() throws -> TierStage {
     let stage = try TierStage()
@@ -30,8 +30,8 @@ import Testing
     stage.turn()
     #expect(told == [Self.many])
     #expect(try stage.pictures() == [])
-    #expect(stage.tier.seeking.isEmpty && stage.tier.clearing.isEmpty)
-    #expect(stage.tier.purging == 0)
+    #expect(stage.parts.removals.isIdle)
+    #expect(!stage.parts.gate.isClosed)
   }
 
   /// Nothing has been told, and yet nothing comes back.
@@ -39,7 +39,7 @@ import Testing
   func aStopInTheMiddleFinishesAPurge(everything: Bool, ticks: Int) throws {
     let stage = try Self.filled()
     stage.tier.purge(Self.filter(everything), soft: false) { _ in }
-    for _ in 0..<ticks where stage.tier.hasJobs { stage.loop.tick(waiting: true) }
+    for _ in 0..<ticks where stage.hasJobs { stage.loop.tick(waiting: true) }
     try stage.restart()
     #expect(stage.tier.count == 0)
     #expect(stage.fetch(url(1)) == nil)

@@ -61,7 +61,7 @@ import Testing
     Self.fill(stage)
     stage.purge(purge.change)
     try expectGone(purge, stage)
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
   }
 
   @Test(arguments: cases)
@@ -153,13 +153,13 @@ import Testing
     let stage = try TierStage()
     stage.store(photo(url(1), body(1_000), on: stage))
     let mayRead = Shared(false)
-    stage.tier.reader?.submit({ _ in mayRead.wait { $0 ? true : nil } })
+    stage.parts.threads.ask({ _ in _ = mayRead.wait { $0 ? true : nil } }, then: {})
     var found: [Int?] = []
     let ask = { _ = stage.tier.fetch(key(url(1))) { found.append($0?.payload.count) } }
     ask()
     if isPurged { stage.tier.purge(PurgeFilter(), soft: false) { _ in } }
     stage.tier.add(photo(url(1), body(2_000), on: stage))
-    while !stage.tier.stores.all.isEmpty { stage.loop.tick(waiting: true) }
+    while !stage.parts.stores.isEmpty { stage.loop.tick(waiting: true) }
     ask()
     mayRead.with { $0 = true }
     stage.turn()
@@ -175,7 +175,7 @@ import Testing
     #expect(stage.fetch(Self.urls[2]) != nil)
     for part in ["", "-wal", "-shm"] { unlink(stage.place.path + "/1/index.db" + part) }
     let mayClose = Shared(false)
-    stage.tier.reader?.submit({ _ in mayClose.wait { $0 ? true : nil } })
+    stage.parts.threads.ask({ _ in _ = mayClose.wait { $0 ? true : nil } }, then: {})
     var told: [Int] = []
     for tag in ["t0", "t1"] {
       var filter = PurgeFilter()
@@ -186,7 +186,7 @@ import Testing
     mayClose.with { $0 = true }
     stage.turn()
     #expect(told == [0, 0])
-    #expect(stage.tier.state == .ok && stage.tier.owed.isEmpty)
+    #expect(stage.tier.state == .ok && !stage.parts.removals.isOwing)
   }
 
   @Test func whatIsStoredBehindAPurgeStays() throws {
@@ -214,8 +214,7 @@ import Testing
     stage.tier.purge(filter, soft: false) { told.append($0.entries) }
     stage.turn()
     #expect(told == [1, 2])
-    #expect(stage.tier.purging == 0)
-    #expect(stage.tier.afterPurge.isEmpty)
+    #expect(!stage.parts.gate.isClosed)
   }
 
   // MARK: Soft
@@ -242,12 +241,12 @@ import Testing
     stage.jump(.seconds(10))
     let renewed = stale.renewed(
       response: stale.response,
-      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.tier.wall), serial: 2,
-      at: stage.now, wall: stage.tier.wall)
+      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall), serial: 2,
+      at: stage.now, wall: stage.wall)
     #expect(stage.tier.holds(renewed))
     stage.tier.renew(renewed)
     stage.turn()
-    try stage.restart(wall: stage.tier.wall + 5)
+    try stage.restart(wall: stage.wall + 5)
     let again = try #require(stage.fetch(url(1)))
     #expect(!again.isStale)
     #expect(again.age(at: stage.now) == 5)
@@ -260,8 +259,8 @@ import Testing
     stage.store(photo(url(1), on: stage))
     let renewed = try #require(stage.fetch(url(1))).renewed(
       response: StoredResponse(status: 200, headers: [("x-n", "2")]),
-      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.tier.wall), serial: 2,
-      at: stage.now, wall: stage.tier.wall)
+      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall), serial: 2,
+      at: stage.now, wall: stage.wall)
     stage.tier.renew(renewed)
     guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("an older row is read")

@@ -75,7 +75,7 @@ import Testing
     }
     #expect(stage.news.troubles.count == 1)
     #expect(stage.news.recoveries == 0)
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
     // Nobody waits for the next try with limits that are met.
     stage.apply(.roomy)
     #expect(stage.tier.state == .ok)

@@ -16,7 +16,7 @@ final class TierStage {
   private(set) var clock = LoopClock.manual()
   private(set) var loop: EventLoop
   private(set) var news = News()
-  private var life: DiskTier?
+  private var life: (tier: DiskTier, parts: DiskParts)?
   private(set) var limits: DiskTier.Limits
 
   final class News {
@@ -39,9 +39,17 @@ final class TierStage {
   }
 
   var tier: DiskTier {
-    guard let life else { preconditionFailure("a stage has a tier between its lives") }
-    return life
+    guard let life else { preconditionFailure("a stage has no tier between its lives") }
+    return life.tier
   }
+
+  /// What the tier consists of.
+  var parts: DiskParts {
+    guard let life else { preconditionFailure("a stage has no tier between its lives") }
+    return life.parts
+  }
+
+  var wall: Int64 { parts.rules.wall }
 
   var now: Instant { loop.now }
 
@@ -49,14 +57,14 @@ final class TierStage {
 
   /// Ends this life in order and begins another, on a clock that says `wall`.
   func restart(wall: Int64? = nil, turning: Bool = true) throws {
-    let next = wall ?? tier.wall
+    let next = wall ?? self.wall
     tier.stop()
     try succeed(at: next, turning: turning)
   }
 
   /// What a kill leaves: nothing is closed, nothing more is written.
   func crash(wall: Int64? = nil, turning: Bool = true) throws {
-    try succeed(at: wall ?? tier.wall, turning: turning)
+    try succeed(at: wall ?? self.wall, turning: turning)
   }
 
   /// Ends this life in order and leaves the place to the test until `begin`.
@@ -75,11 +83,15 @@ final class TierStage {
   }
 
   /// Nobody but the tier may hold its directory afterwards.
-  private func makeTier(at wall: Int64) throws -> DiskTier {
-    try DiskTier(
-      try? openWhenFree(), path: place.path, limits: limits,
-      suffixes: ["bin", "jpg", "png", "gif"], loop: loop, wall: wall)
+  private func makeTier(at wall: Int64) throws -> (DiskTier, DiskParts) {
+    let parts = try DiskParts(
+      path: place.path, limits: limits, suffixes: ["bin", "jpg", "png", "gif"], loop: loop,
+      wall: wall)
+    return (DiskTier(parts, try? openWhenFree()), parts)
   }
+
+  /// Whether one of the threads has something to do or to tell.
+  var hasJobs: Bool { parts.threads.pending > 0 }
 
   private func succeed(at wall: Int64, turning: Bool) throws {
     life = nil
@@ -104,9 +116,9 @@ final class TierStage {
   /// Turns until neither thread has anything to do and nothing is due.
   func turn() {
     repeat {
-      while tier.hasJobs { loop.tick(waiting: true) }
+      while hasJobs { loop.tick(waiting: true) }
       loop.settle()
-    } while tier.hasJobs
+    } while hasJobs
   }
 
   /// Lets time pass second by second, with all that happens on the way.
@@ -119,6 +131,9 @@ final class TierStage {
       left -= step
     }
   }
+
+  /// Puts the clock forward, and turns nothing.
+  func advance(_ time: Duration) { clock.advance(by: time) }
 
   /// Lets time pass at once, as a machine that was busy elsewhere.
   func jump(_ time: Duration) {
@@ -181,17 +196,12 @@ final class TierStage {
   /// Which of the URLs are found, without counting as a use.
   func known(_ urls: [String]) -> [String] {
     urls.filter { url in
-      var listing: DiskListing?
+      var listing: EntryDetails?
       tier.look(for: key(url)) { listing = $0 }
       turn()
       return listing != nil
     }
   }
-}
-
-extension DiskTier {
-  /// Whether one of the threads has something to do or to tell.
-  var hasJobs: Bool { (writer?.pending ?? 0) + (reader?.pending ?? 0) > 0 }
 }
 
 extension TierStage.News {
@@ -227,8 +237,8 @@ func photo(
     key: key, payload: Payload(content),
     facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1),
     response: StoredResponse(status: 200, headers: headers),
-    freshness: Freshness(status: 200, headers: headers, receivedAt: stage.tier.wall), tags: tags,
-    serial: 1, isPurged: isPurged, at: stage.now, wall: stage.tier.wall)
+    freshness: Freshness(status: 200, headers: headers, receivedAt: stage.wall), tags: tags,
+    serial: 1, isPurged: isPurged, at: stage.now, wall: stage.wall)
 }
 
 func photo(

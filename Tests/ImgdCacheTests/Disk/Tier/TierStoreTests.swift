@@ -103,7 +103,7 @@ import Testing
     }
     #expect(found === image)
     stage.turn()
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
   }
 
   @Test func theSameImageIsStoredOnce() throws {
@@ -121,8 +121,8 @@ import Testing
     for number in 0..<300 { stage.tier.add(photo(url(number), body(number + 1), on: stage)) }
     stage.turn()
     #expect(stage.tier.count == 300)
-    #expect(stage.tier.stores.all.isEmpty)
-    #expect(stage.tier.stores.bytes == 0)
+    #expect(stage.parts.stores.isEmpty)
+    #expect(stage.parts.stores.bytes == 0)
     for number in 0..<300 { #expect(stage.fetch(url(number))?.payload.count == number + 1) }
   }
 
@@ -137,7 +137,7 @@ import Testing
     #expect(stage.store(photo(key(url(1)), on: stage, isPurged: true)) == .purged)
     #expect(stage.store(image(key(url(1)), width: 0)) == .noStore)
     #expect(stage.tier.count == 0)
-    #expect(stage.tier.stores.all.isEmpty)
+    #expect(stage.parts.stores.isEmpty)
     #expect(try stage.pictures() == [])
   }
 

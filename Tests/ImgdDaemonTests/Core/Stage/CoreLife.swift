@@ -14,6 +14,7 @@ final class CoreLife {
   private let clock: LoopClock
   private let loop: EventLoop
   private let transfers: PlannedTransfers
+  private let disk: DiskParts?
 
   init(_ settings: [String], home: String, origin: PlannedOrigin) throws {
     let configuration = try Self.configuration(settings, home: home)
@@ -21,9 +22,10 @@ final class CoreLife {
     clock = .manual(at: .current)
     loop = try EventLoop(clock: clock)
     transfers = try PlannedTransfers(of: origin, on: loop)
+    disk = try Self.disk(configuration.disk, on: loop)
+    let tier = try disk.map { DiskTier($0, try DiskDirectory.open(configuration.disk.directory)) }
     core = Core(
-      configuration, transfers: transfers, disk: try Self.disk(configuration.disk, on: loop),
-      loop: loop,
+      configuration, transfers: transfers, disk: tier ?? DiskTier(offOn: loop), loop: loop,
       in: Core.Surroundings(
         reload: { $0(.changed([])) }, pressureSource: { ("none", nil) }, onActivity: {}))
     transfers.receive = { [unowned core] in core.receive($0) }
@@ -32,12 +34,11 @@ final class CoreLife {
 
   private static func disk(
     _ settings: Configuration.Disk, on loop: EventLoop
-  ) throws -> DiskTier {
-    guard settings.enabled else { return DiskTier(offOn: loop) }
-    return try DiskTier(
-      try DiskDirectory.open(settings.directory), path: settings.directory,
-      limits: DiskTier.Limits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
-      loop: loop)
+  ) throws -> DiskParts? {
+    guard settings.enabled else { return nil }
+    return try DiskParts(
+      path: settings.directory, limits: DiskTier.Limits(settings),
+      suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop, wall: WallClock.seconds)
   }
 
   static func configuration(_ settings: [String], home: String) throws -> Configuration {
@@ -73,12 +74,15 @@ final class CoreLife {
 
   // MARK: Turning
 
+  /// Whether a thread of the disk tier has something to do or to tell.
+  private var diskHasJobs: Bool { (disk?.threads.pending ?? 0) > 0 }
+
   /// Turns until neither the loop nor a thread of the disk tier has anything to do.
   func settle() {
     repeat {
-      while core.disk.hasJobs { loop.tick(waiting: true) }
+      while diskHasJobs { loop.tick(waiting: true) }
       loop.settle()
-    } while core.disk.hasJobs
+    } while diskHasJobs
   }
 
   func pass(_ time: Duration) {
@@ -94,9 +98,4 @@ final class CoreLife {
     clock.advance(by: time)
     settle()
   }
-}
-
-extension DiskTier {
-  /// Whether one of its threads has something to do or to tell.
-  fileprivate var hasJobs: Bool { (writer?.pending ?? 0) + (reader?.pending ?? 0) > 0 }
 }

@@ -1,0 +1,75 @@
+internal import ImgdSystem
+
+/// Why there is no path to an image.
+package enum PathRefusal: Sendable, CaseIterable {
+  case off, readOnly, full, busy
+  case noStore, credentials, tooLarge, purged
+  /// The request does not want it stored on disk.
+  case notWanted
+  /// It was on disk, and is not any more.
+  case lost
+}
+
+/// Hands out the paths of images.
+final class DiskLending {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let verified: VerifiedFiles
+  private let losses: DiskLosses
+  private let leases: FileLeases
+  private let uses: UseLog
+  private let health: DiskHealth
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ verified: VerifiedFiles,
+    _ losses: DiskLosses, _ leases: FileLeases, _ uses: UseLog, _ health: DiskHealth
+  ) {
+    self.index = index
+    self.files = files
+    self.stores = stores
+    self.verified = verified
+    self.losses = losses
+    self.leases = leases
+    self.uses = uses
+    self.health = health
+  }
+
+  /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
+  func lend(_ image: CachedImage, mayStore: Bool) -> DiskTier.Lending {
+    guard health.state != .off || health.isOpening else { return .refused(.off) }
+    if stores.contains(image) { return .waiting }
+    if image.file == nil { reunite(image) }
+    if let file = image.file, let entry = files.entry(of: file) {
+      switch verified.check(entry, at: file.place) {
+      case .sound:
+        uses.note(file.place)
+        leases.lease(file.place)
+        return .lent
+      case .wouldWait: return .waiting
+      case .missing: losses.missing(file.place)
+      case .damaged: losses.damaged(file.place, "it is not the file that was stored")
+      }
+    }
+    guard mayStore else { return .refused(.lost) }
+    if let refusal = stores.add(image) { return .refused(refusal) }
+    return .waiting
+  }
+
+  /// Calls back when it is known whether there is a file; only for an image that is waited for.
+  func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
+    if stores.whenSettled(image, action) { return }
+    if let file = image.file, verified.whenChecked(file.number, action) { return }
+    action()
+  }
+
+  /// Finds the file of an image that an earlier process has left in memory, if it is still there.
+  private func reunite(_ image: CachedImage) {
+    guard image.formerFile != 0, let digest = image.key.digest,
+      let place = index.place(of: digest, number: image.formerFile)
+    else { return }
+    let entry = index[place]
+    guard Int(entry.bytes) == image.payload.count else { return }
+    image.file = files.stored(entry, at: place)
+  }
+}

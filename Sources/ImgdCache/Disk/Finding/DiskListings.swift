@@ -1,0 +1,106 @@
+internal import ImgdSystem
+
+/// The details of an entry on disk.
+package struct EntryDetails: Sendable {
+  package let url: String
+  package let identifier: String?
+  package let facts: ImageFacts
+  package let bytes: Int
+  package let age: Int
+  package let freshFor: Int
+  /// Seconds since 1970.
+  package let storedAt: Int64
+  /// Empty where the details come from memory alone (`DiskTier.readyHit`).
+  package let tags: [String]
+  package let path: String
+}
+
+extension DiskTier {
+  /// Some of the entries, in the order in which they were stored.
+  package struct Page {
+    package var entries: [EntryDetails] = []
+    /// Where to go on; nil when there is nothing more.
+    package var next: UInt64?
+  }
+}
+
+/// Shows entries without counting as a use.
+final class DiskListings {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let threads: DiskThreads
+  private let gate: DiskGate
+  private let health: DiskHealth
+  private let rules: DiskRules
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ gate: DiskGate,
+    _ health: DiskHealth, _ rules: DiskRules
+  ) {
+    self.index = index
+    self.files = files
+    self.threads = threads
+    self.gate = gate
+    self.health = health
+    self.rules = rules
+  }
+
+  /// Reads on after a cursor in the order of storing.
+  func page(
+    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (DiskTier.Page) -> Void
+  ) {
+    if mustWait {
+      return gate.wait { [unowned self] in
+        page(after: cursor, limit: limit, prefix: prefix, then: then)
+      }
+    }
+    guard health.state != .off, let start = UInt32(exactly: cursor ?? 0) else {
+      return then(DiskTier.Page())
+    }
+    threads.ask(
+      { (reader) throws(DiskTrouble) in
+        try reader.page(after: start, limit: limit, prefix: prefix)
+      }, orElse: { then(DiskTier.Page()) },
+      then: { [unowned self] part in
+        // Some of the rows may be of entries that are being purged.
+        guard !mustWait else {
+          return page(after: cursor, limit: limit, prefix: prefix, then: then)
+        }
+        let rows = (part?.rows ?? []).filter { isCurrent($0) }
+        then(
+          DiskTier.Page(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
+      })
+  }
+
+  /// The details of one entry.
+  func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
+    if mustWait {
+      return gate.wait { [unowned self] in look(for: key, then: then) }
+    }
+    guard health.state != .off, let digest = key.digest else { return then(nil) }
+    threads.ask(
+      { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
+      then: { [unowned self] row in
+        guard !mustWait else { return look(for: key, then: then) }
+        then(row.flatMap { isCurrent($0) ? details(of: $0) : nil })
+      })
+  }
+
+  /// Entries are being purged, or the index is being opened.
+  private var mustWait: Bool { gate.isClosed || health.isOpening }
+
+  /// Whether a row of the index file is of an entry that would be found.
+  private func isCurrent(_ row: IndexRow) -> Bool {
+    guard let place = index.place(of: row.record.digest) else { return index.isUnread(row.number) }
+    return index[place].number == row.number && !rules.isTooOld(index[place])
+  }
+
+  private func details(of row: IndexRow) -> EntryDetails {
+    let (record, wall) = (row.record, rules.wall)
+    return EntryDetails(
+      url: record.url, identifier: record.identifier, facts: record.facts, bytes: record.bytes,
+      age: Int(max(wall - record.storedAt, 0) + record.initialAgeMs / 1_000),
+      freshFor: Int(max(record.freshUntil - wall, 0)), storedAt: record.storedAt,
+      tags: record.tags, path: files.path(of: DiskEntry(row)) ?? "")
+  }
+}

@@ -1,0 +1,212 @@
+internal import ImgdSystem
+
+/// Finds images and reads them; questions for one picture share the reading.
+final class DiskLoads {
+  /// A client of `fetch` that waits for an image.
+  private struct Waiter {
+    let countsAsUse: Bool
+    let then: (CachedImage?) -> Void
+  }
+
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let renewals: DiskRenewals
+  private let removals: DiskRemovals
+  private let losses: DiskLosses
+  private let uses: UseLog
+  private let threads: DiskThreads
+  private let gate: DiskGate
+  private let health: DiskHealth
+  private let rules: DiskRules
+  private let reports: DiskReports
+  private let loop: EventLoop
+  /// Readings under way.
+  private var waiting: [KeyDigest: [Waiter]] = [:]
+  /// Bytes are compared with their checksum before they are used: a stop was not clean.
+  private(set) var trustsFiles = true
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ renewals: DiskRenewals,
+    _ removals: DiskRemovals, _ losses: DiskLosses, _ uses: UseLog, _ threads: DiskThreads,
+    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports,
+    loop: EventLoop
+  ) {
+    self.index = index
+    self.files = files
+    self.stores = stores
+    self.renewals = renewals
+    self.removals = removals
+    self.losses = losses
+    self.uses = uses
+    self.threads = threads
+    self.gate = gate
+    self.health = health
+    self.rules = rules
+    self.reports = reports
+    self.loop = loop
+  }
+
+  var isEmpty: Bool { waiting.isEmpty }
+
+  /// Whether a picture is being read.
+  func isReading(_ digest: KeyDigest) -> Bool { waiting[digest] != nil }
+
+  /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
+  func fetch(
+    _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
+  ) -> DiskTier.Fetching {
+    guard let digest = key.digest else { return .nothing }
+    return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
+  }
+
+  /// Ends every reading without an image: the index is given up.
+  func cancel() {
+    let cancelled = waiting.values.flatMap(\.self)
+    waiting = [:]
+    for waiter in cancelled { waiter.then(nil) }
+  }
+
+  // MARK: Finding
+
+  private func fetch(
+    _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter
+  ) -> DiskTier.Fetching {
+    guard !gate.isClosed else {
+      gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
+      return .later
+    }
+    guard health.state != .off else { return .nothing }
+    if let image = stores.image(for: key) {
+      note(image, for: waiter)
+      return .image(image)
+    }
+    if let place = index.place(of: digest) { return fetch(key, digest, at: place, waiter) }
+    guard !index.isLoaded else {
+      note(nil, for: waiter)
+      return .nothing
+    }
+    lookUp(key, digest, waiter)
+    return .later
+  }
+
+  private func fetch(
+    _ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter
+  ) -> DiskTier.Fetching {
+    guard !rules.isTooOld(index[place]) else {
+      removals.remove([place], as: .eviction)
+      note(nil, for: waiter)
+      return .nothing
+    }
+    // Its row may still be the old one.
+    if let image = renewals.image(of: index[place].number) {
+      uses.note(place)
+      note(image, for: waiter)
+      return .image(image)
+    }
+    load(place, key, digest, waiter)
+    return .later
+  }
+
+  private func fetchAgain(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
+    switch fetch(key, digest, waiter) {
+    case .nothing: waiter.then(nil)
+    case .image(let image): waiter.then(image)
+    case .later: break
+    }
+  }
+
+  /// While the index is being read, the file knows of entries that memory does not.
+  private func lookUp(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
+    threads.ask(
+      { (reader) throws(DiskTrouble) in try reader.entry(of: digest) },
+      orElse: { [unowned self] in tell(waiter, nil) },
+      then: { [unowned self] entry in
+        // The entry may be one that is being purged.
+        guard !gate.isClosed else {
+          return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
+        }
+        // Once all are in memory, an entry that only the file knows has been removed.
+        let place = index.isLoaded ? index.place(of: digest) : entry.flatMap { takeIn($0) }
+        guard let place, !rules.isTooOld(index[place]) else { return tell(waiter, nil) }
+        load(place, key, digest, waiter)
+      })
+  }
+
+  // MARK: Entries of the index file
+
+  /// Begins with an index: its files are sound after a clean stop.
+  func begin(trustingFiles: Bool) { trustsFiles = trustingFiles }
+
+  /// Takes in an entry that the index file has; answers its place.
+  @discardableResult
+  func takeIn(_ entry: DiskEntry) -> Int? {
+    guard files.knows(entry.facts) else { return nil }
+    return index.load(entry, isTrusted: trustsFiles)
+  }
+
+  // MARK: Reading
+
+  private func load(_ place: Int, _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
+    let entry = index[place]
+    waiting[digest, default: []].append(waiter)
+    guard waiting[digest]?.count == 1 else { return }
+    let order = LoadOrder(number: entry.number, verifies: !entry.isTrusted)
+    threads.ask(
+      { (reader) throws(DiskTrouble) in reader.load(order) },
+      orElse: { [unowned self] in loaded(nil, entry, key, at: place) },
+      then: { [unowned self] answer in loaded(answer, entry, key, at: place) })
+  }
+
+  private func loaded(
+    _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+  ) {
+    let waiters = waiting.removeValue(forKey: entry.digest) ?? []
+    let again = { [unowned self] in
+      for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
+    }
+    // The picture may be one that is being purged.
+    guard !gate.isClosed else { return gate.wait(again) }
+    // Or it has gone meanwhile, and some of the waiters have come for the one that is there now.
+    guard index.entry(at: place, number: entry.number) != nil else { return again() }
+    let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
+    for waiter in waiters { tell(waiter, image) }
+  }
+
+  /// The image; a picture that is not whole is removed.
+  private func image(
+    from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+  ) -> CachedImage? {
+    switch answer {
+    case .loaded(let record, let payload):
+      guard record.isOf(key),
+        let image = CachedImage(record, key: key, payload: payload, wall: rules.wall, at: loop.now)
+      else {
+        losses.damaged(place, "its row is not what was stored")
+        return nil
+      }
+      // A soft purge may not have come to the row yet.
+      if index[place].freshUntil == 0, record.freshUntil > 0 { image.markStale() }
+      index.trust(place)
+      uses.note(place)
+      image.file = files.stored(entry, at: place)
+      return image
+    case .missing: losses.missing(place)
+    case .damaged(let reason): losses.damaged(place, reason)
+    case .failed(let trouble): threads.report(trouble)
+    }
+    return nil
+  }
+
+  // MARK: Answers
+
+  private func note(_ image: CachedImage?, for waiter: Waiter) {
+    guard waiter.countsAsUse else { return }
+    if image == nil { reports.miss() } else { reports.hit() }
+  }
+
+  private func tell(_ waiter: Waiter, _ image: CachedImage?) {
+    note(image, for: waiter)
+    waiter.then(image)
+  }
+}

@@ -1,0 +1,60 @@
+internal import ImgdSystem
+
+/// Answers plain requests without reading anything, from what the index in memory knows.
+final class ReadyHits {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let loads: DiskLoads
+  private let verified: VerifiedFiles
+  private let leases: FileLeases
+  private let uses: UseLog
+  private let gate: DiskGate
+  private let health: DiskHealth
+  private let rules: DiskRules
+  private let reports: DiskReports
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ loads: DiskLoads,
+    _ verified: VerifiedFiles, _ leases: FileLeases, _ uses: UseLog, _ gate: DiskGate,
+    _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports
+  ) {
+    self.index = index
+    self.files = files
+    self.stores = stores
+    self.loads = loads
+    self.verified = verified
+    self.leases = leases
+    self.uses = uses
+    self.gate = gate
+    self.health = health
+    self.rules = rules
+    self.reports = reports
+  }
+
+  /// The entry of a key, if it is fresh, nothing of an answer depends on the rest of its record, and
+  /// its file is seen to be there.
+  func find(_ key: CacheKey, lends: Bool) -> EntryDetails? {
+    guard !gate.isClosed, health.state != .off, stores.isEmpty, let digest = key.digest,
+      let place = index.place(of: digest), !loads.isReading(digest)
+    else { return nil }
+    let entry = index[place]
+    guard isReady(entry), verified.check(entry, at: place) == .sound,
+      let path = files.path(of: entry)
+    else { return nil }
+    reports.hit()
+    uses.note(place)
+    if lends { leases.lease(place) }
+    let (wall, storedAt) = (rules.wall, Int64(entry.storedAt))
+    return EntryDetails(
+      url: key.url.text, identifier: key.identifier, facts: entry.facts, bytes: Int(entry.bytes),
+      age: Int(max(wall - storedAt, 0)), freshFor: Int(Int64(entry.freshUntil) - wall),
+      storedAt: storedAt, tags: [], path: path)
+  }
+
+  private func isReady(_ entry: DiskEntry) -> Bool {
+    entry.isPlain && entry.isTrusted && !rules.isTooOld(entry)
+      && Int64(entry.freshUntil) > rules.wall
+      && Int64(entry.storedAt) <= rules.wall + StoredMoment.tolerance
+  }
+}

@@ -1,0 +1,106 @@
+internal import ImgdSystem
+
+/// Files that were seen to be sound, and have not been touched by others since.
+final class VerifiedFiles {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let threads: DiskThreads
+  private let losses: DiskLosses
+  private let loop: EventLoop
+  private var watch: SubdirectoryWatch?
+  /// Files that were seen in an earlier count than this have to be looked at again.
+  private var count: UInt32 = 1
+  /// Whether paths still lead to the directory.
+  private var isInPlace = true
+  /// The tick in which the watch was read last.
+  private var heardIn: UInt64?
+  /// Files that the reader looks at, by number, with the actions that wait for that.
+  private var looks: [UInt32: [() -> Void]] = [:]
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ losses: DiskLosses,
+    loop: EventLoop
+  ) {
+    self.index = index
+    self.files = files
+    self.threads = threads
+    self.losses = losses
+    self.loop = loop
+  }
+
+  /// Begins with a directory that has just been opened; nothing in it has been looked at.
+  func begin(_ directory: DiskDirectory) {
+    isInPlace = true
+    watch = SubdirectoryWatch(directory)
+    count += 1
+  }
+
+  func end() { watch = nil }
+
+  /// Whether an entry's file is sound; it is looked at unless it has not been touched since the last
+  /// time.
+  func check(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
+    hear()
+    guard isInPlace else { return .missing }
+    if index[place].verifiedIn == count { return .sound }
+    guard looks[entry.number] == nil else { return .wouldWait }
+    guard let directory = files.directory, let file = files.file(of: entry) else {
+      return .damaged
+    }
+    // Watched first, so that nothing happens unseen in between.
+    let isWatched = watch?.cover(file.subdirectory) == true
+    let answer = directory.pictures.check(file, count: Int(entry.bytes))
+    switch answer {
+    case .sound where isWatched: index.setVerified(in: count, at: place)
+    case .wouldWait: look(file, of: entry, at: place, isWatched: isWatched)
+    case .sound, .missing, .damaged: break
+    }
+    return answer
+  }
+
+  /// Runs an action when the reader has looked at a file; false when it does not.
+  func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool {
+    guard looks[number] != nil else { return false }
+    looks[number]?.append(action)
+    return true
+  }
+
+  /// Where the kernel would have to ask the disk, the reader waits for it.
+  private func look(_ file: PictureFile, of entry: DiskEntry, at place: Int, isWatched: Bool) {
+    looks[entry.number] = []
+    let begun = count
+    threads.ask(
+      { (reader) throws(DiskTrouble) in reader.check(file, count: Int(entry.bytes)) },
+      orElse: { [unowned self] in looked(at: entry) },
+      then: { [unowned self] problem in
+        if index.entry(at: place, number: entry.number) != nil {
+          switch problem {
+          case nil: index.setVerified(in: isWatched ? begun : count, at: place)
+          case .damaged(let reason): losses.damaged(place, reason)
+          default: losses.missing(place)
+          }
+        }
+        looked(at: entry)
+      })
+  }
+
+  private func looked(at entry: DiskEntry) {
+    for action in looks.removeValue(forKey: entry.number) ?? [] { action() }
+  }
+
+  /// Takes note of what others have done to the files, once a tick.
+  private func hear() {
+    guard heardIn != loop.tickCount, let watch else { return }
+    heardIn = loop.tickCount
+    for event in watch.events() {
+      guard case .touched(let file) = event else {
+        count += 1
+        isInPlace = files.directory?.isInPlace() == true
+        continue
+      }
+      if let place = index.place(of: file.digest, number: file.number) {
+        index.setVerified(in: 0, at: place)
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// The part of an entry on disk that the control loop knows: enough to find it and to judge whether
+/// it can be used. The rest is in the index file.
+///
+/// A million of these are kept, so each has a fixed size and holds no reference. Times are seconds
+/// since 1970.
+package struct DiskEntry: Sendable, Equatable {
+  package let digest: KeyDigest
+  /// Which entry it was: numbers are never used twice.
+  package let number: UInt32
+  package let bytes: UInt32
+  /// The room of the file on disk, in blocks of 512 bytes.
+  private let blocks: UInt32
+  package let facts: ImageFacts
+  package var storedAt: UInt32
+  package var lastAccess: UInt32
+  /// Zero when the origin has to be asked before every use.
+  package var freshUntil: UInt32
+  /// All that a plain answer says of the picture is known here (`RecordFlags.plain`).
+  var isPlain: Bool
+
+  // Known to this process alone.
+
+  /// The end of the lease on its path, which others hold.
+  var leaseEnd: UInt32 = 0
+  /// When its file was last found sound, in the count of `VerifiedFiles`.
+  var verifiedIn: UInt32 = 0
+  /// The bytes are known to be those that were stored.
+  var isTrusted = false
+  /// Its last use is newer than the one in the index file.
+  var isTouched = false
+
+  package var allocated: Int { Int(blocks) * 512 }
+
+  init(
+    number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts,
+    storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool
+  ) {
+    self.number = number
+    self.digest = digest
+    self.bytes = bytes
+    blocks = UInt32(clamping: allocated / 512)
+    self.facts = facts
+    self.storedAt = storedAt
+    self.lastAccess = lastAccess
+    self.freshUntil = freshUntil
+    self.isPlain = isPlain
+  }
+
+  init(_ row: IndexRow) {
+    let record = row.record
+    self.init(
+      number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes),
+      allocated: row.allocated, facts: record.facts, storedAt: UInt32(clamping: record.storedAt),
+      lastAccess: UInt32(clamping: row.lastAccess),
+      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain))
+  }
+
+  func isLeased(at wall: Int64) -> Bool { Int64(leaseEnd) > wall }
+
+  /// Over all that is written of it but the number, which is not known yet when the row is written,
+  /// and the last use, which changes all the time and decides nothing but an order.
+  var seal: UInt64 {
+    var seal = RowSeal()
+    seal.take(digest.high)
+    seal.take(digest.low)
+    for number in [bytes, blocks, storedAt, freshUntil] { seal.take(number) }
+    seal.take(UInt16(facts.format) << 8 | UInt16(facts.orientation))
+    for size in [facts.width, facts.height, facts.frames] { seal.take(size) }
+    seal.take(UInt8(isPlain ? 1 : 0))
+    return seal.finish()
+  }
+}

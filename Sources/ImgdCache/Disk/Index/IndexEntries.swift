@@ -1,0 +1,245 @@
+/// The entries of the index file: the rows of fixed size that a scan reads, and the stored records.
+package final class IndexEntries {
+  private let connection: Connection
+  private let transactions: IndexTransactions
+  private let unlinks: PendingUnlinks
+
+  init(_ connection: Connection, _ transactions: IndexTransactions, _ unlinks: PendingUnlinks) {
+    self.connection = connection
+    self.transactions = transactions
+    self.unlinks = unlinks
+  }
+
+  // MARK: Writing
+
+  /// Adds an entry under a new number; the file of an earlier one of the same digest becomes a
+  /// pending unlink.
+  ///
+  /// Numbers below zero and beyond all reason are brought into the range that is read back.
+  package func insert(
+    _ row: IndexRow, retiring keepUntil: Int64
+  ) throws(IndexProblem) -> (number: UInt32, retired: PendingUnlink?) {
+    try transactions.expectWriting()
+    var row = row.sane
+    let earlier = try entry(of: row.record.digest)
+    var retired: PendingUnlink?
+    if let earlier { retired = try unlinks.retire(earlier.number, keepUntil: keepUntil) }
+    row.number = try insertEntry(DiskEntry(row))
+    try insertPicture(row)
+    try insertTags(of: row)
+    return (row.number, retired)
+  }
+
+  /// Takes over what a confirmation has changed: the answer, its freshness, times, flags and tags.
+  /// The name and the facts of the file stay; false when the entry is gone.
+  package func renew(_ row: IndexRow) throws(IndexProblem) -> Bool {
+    try transactions.expectWriting()
+    guard let old = try self.row(number: row.number) else { return false }
+    let new = row.sane
+    var renewed = old
+    renewed.record = old.record.renewed(by: new.record)
+    renewed.lastAccess = new.lastAccess
+    try renewEntry(DiskEntry(renewed))
+    try renewPicture(renewed)
+    try connection.run(.removeTags, row.number)
+    try insertTags(of: renewed)
+    return true
+  }
+
+  /// Notes when entries were last used; those that are gone are passed over.
+  package func touch(_ uses: [(number: UInt32, at: Int64)]) throws(IndexProblem) {
+    try transactions.expectWriting()
+    for use in uses {
+      let statement = try connection.statement(.touch)
+      statement.bind(UInt32(clamping: use.at))
+      statement.bind(use.number)
+      try statement.run()
+    }
+  }
+
+  /// Has entries confirmed before they are used again; those that are gone are passed over.
+  package func markStale(_ numbers: [UInt32]) throws(IndexProblem) {
+    try transactions.expectWriting()
+    for number in numbers {
+      guard var entry = try entry(number: number) else { continue }
+      entry.freshUntil = 0
+      let statement = try connection.statement(.refresh)
+      statement.bind(entry.freshUntil)
+      statement.bind(entry.seal)
+      statement.bind(number)
+      try statement.run()
+    }
+  }
+
+  private func insertEntry(_ entry: DiskEntry) throws(IndexProblem) -> UInt32 {
+    let statement = try connection.statement(.insertEntry)
+    statement.bind(entry.digest)
+    statement.bind(entry.bytes)
+    statement.bind(entry.allocated)
+    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
+    for fact in [entry.facts.format, entry.facts.orientation] { statement.bind(fact) }
+    for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] {
+      statement.bind(fact)
+    }
+    statement.bind(entry.isPlain ? 1 : 0)
+    statement.bind(entry.seal)
+    try statement.run()
+    guard let number = UInt32(exactly: connection.lastNumber) else {
+      throw .damaged("all numbers are used up")
+    }
+    return number
+  }
+
+  private func insertPicture(_ row: IndexRow) throws(IndexProblem) {
+    let encoded = try encoded(row.record)
+    let statement = try connection.statement(.insertPicture)
+    statement.bind(row.number)
+    statement.bind(row.record.url)
+    statement.bind(HostOrder(row.host).stored)
+    statement.bind(row.record.identifier)
+    statement.bind(row.suffix)
+    statement.bind(blob: encoded)
+    statement.bind(row.seal(encoded))
+    try statement.run()
+  }
+
+  private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
+    let statement = try connection.statement(.renewEntry)
+    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
+    statement.bind(entry.isPlain ? 1 : 0)
+    statement.bind(entry.seal)
+    statement.bind(entry.number)
+    try statement.run()
+  }
+
+  private func renewPicture(_ row: IndexRow) throws(IndexProblem) {
+    let encoded = try encoded(row.record)
+    let statement = try connection.statement(.renewPicture)
+    statement.bind(blob: encoded)
+    statement.bind(row.seal(encoded))
+    statement.bind(row.number)
+    try statement.run()
+  }
+
+  private func encoded(_ record: StoredRecord) throws(IndexProblem) -> [UInt8] {
+    guard let encoded = RecordCodec.encode(record) else { throw .tooLarge }
+    return encoded
+  }
+
+  private func insertTags(of row: IndexRow) throws(IndexProblem) {
+    for tag in row.record.tags {
+      let statement = try connection.statement(.insertTag)
+      statement.bind(tag)
+      statement.bind(row.number)
+      try statement.run()
+    }
+  }
+
+  // MARK: Reading
+
+  /// One entry; nil when there is none.
+  package func entry(of digest: KeyDigest) throws(IndexProblem) -> DiskEntry? {
+    let statement = try connection.statement(.entryByDigest)
+    statement.bind(digest)
+    return try statement.first { (row) throws(IndexProblem) in try row.entry() }
+  }
+
+  /// Up to `limit` entries behind `number`, in the order of their numbers.
+  package func entries(after number: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
+    let statement = try connection.statement(.entries)
+    statement.bind(number)
+    statement.bind(max(limit, 0))
+    return try statement.all { (row) throws(IndexProblem) in try row.entry() }
+  }
+
+  /// The entries whose files belong into a subdirectory.
+  func matches(inSubdirectory number: Int) throws(IndexProblem) -> [IndexMatch] {
+    let statement = try connection.statement(.subdirectory)
+    let digests = Subdirectory.digests(number)
+    statement.bind(digests.first)
+    statement.bind(digests.last)
+    return try statement.all { (row) throws(IndexProblem) in try row.match() }
+  }
+
+  /// Everything about one entry; nil when there is none.
+  package func row(number: UInt32) throws(IndexProblem) -> IndexRow? {
+    try transactions.read { () throws(IndexProblem) in try rowWithinReading(number) }
+  }
+
+  /// Up to `limit` rows behind `number` in the order they were stored, those whose URL begins with
+  /// `prefix`, looking at no more than `most`.
+  ///
+  /// `next` is what to go on behind; nil at the end.
+  package func page(
+    after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil
+  ) throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?) {
+    try transactions.read { () throws(IndexProblem) in
+      let found = try names(after: number, limit: limit, examined: most, prefix: prefix ?? "")
+      var rows: [IndexRow] = []
+      for number in found.numbers {
+        guard let row = try rowWithinReading(number) else { throw .damaged("an entry is missing") }
+        rows.append(row)
+      }
+      return (rows, found.next)
+    }
+  }
+
+  /// Some of the entries up to a number.
+  package func numbers(through last: UInt32, limit: Int) throws(IndexProblem) -> [UInt32] {
+    let statement = try connection.statement(.numbers)
+    statement.bind(last)
+    statement.bind(limit)
+    return try statement.all { (row) throws(IndexProblem) in try row.integer() }
+  }
+
+  /// The number of the entry that was stored last; zero when there is none.
+  package func lastNumber() throws(IndexProblem) -> UInt32 {
+    try connection.statement(.lastNumber).first { (row) throws(IndexProblem) in
+      try row.integer()
+    } ?? 0
+  }
+
+  private func rowWithinReading(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
+    guard let entry = try entry(number: number) else { return nil }
+    let tags = try tags(of: number)
+    let statement = try connection.statement(.row)
+    statement.bind(number)
+    let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: entry) }
+    guard let row else { throw .damaged("an entry has no picture") }
+    guard row.record.tags.elementsEqual(tags, by: sameBytes) else {
+      throw .damaged("the tags of picture \(number) have been changed")
+    }
+    return row
+  }
+
+  private func entry(number: UInt32) throws(IndexProblem) -> DiskEntry? {
+    let statement = try connection.statement(.entryByNumber)
+    statement.bind(number)
+    return try statement.first { (row) throws(IndexProblem) in try row.entry() }
+  }
+
+  private func tags(of number: UInt32) throws(IndexProblem) -> [String] {
+    let statement = try connection.statement(.tags)
+    statement.bind(number)
+    return try statement.all { (row) throws(IndexProblem) in try row.text() }
+  }
+
+  /// The numbers that make a page.
+  private func names(
+    after number: UInt32, limit: Int, examined most: Int, prefix: String
+  ) throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?) {
+    let statement = try connection.statement(.pageURLs)
+    statement.bind(number)
+    defer { statement.reset() }
+    var numbers: [UInt32] = []
+    var (last, examined) = (number, 0)
+    while try statement.step() {
+      // One more row than is wanted, so that the end is seen.
+      if examined >= most || numbers.count >= limit { return (numbers, last) }
+      last = try statement.integer()
+      examined += 1
+      if try statement.text().utf8.starts(with: prefix.utf8) { numbers.append(last) }
+    }
+    return (numbers, nil)
+  }
+}

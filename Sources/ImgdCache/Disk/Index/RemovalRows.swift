@@ -1,0 +1,96 @@
+internal import ImgdSystem
+
+/// The table of purges that have still to be carried out.
+package final class RemovalRows {
+  private let connection: Connection
+  private let transactions: IndexTransactions
+
+  init(_ connection: Connection, _ transactions: IndexTransactions) {
+    self.connection = connection
+    self.transactions = transactions
+  }
+
+  /// Adds a purge that means the entries up to `ceiling`; it comes back with its row.
+  package func add(
+    _ order: RemovalOrder, ceiling: UInt32
+  ) throws(IndexProblem) -> RemovalOrder {
+    try transactions.expectWriting()
+    var order = order
+    order.ceiling = ceiling
+    let statement = try connection.statement(.addRemoval)
+    for text in [order.filter.url?.text, order.filter.identifier, order.filter.prefix] {
+      statement.bind(text)
+    }
+    for text in [order.filter.host, order.filter.tag] { statement.bind(text) }
+    for age in [order.filter.olderThan, order.filter.unusedFor] {
+      statement.bind(age?.wholeSeconds)
+    }
+    statement.bind(order.filter.expired ? 1 : 0)
+    statement.bind(order.isSoft ? 1 : 0)
+    statement.bind(order.askedAt)
+    statement.bind(order.ceiling)
+    statement.bind(order.keepUntil)
+    statement.bind(order.seal)
+    try statement.run()
+    order.id = connection.lastNumber
+    return order
+  }
+
+  /// All of them, the oldest first.
+  package func all() throws(IndexProblem) -> [RemovalOrder] {
+    try connection.statement(.removals).all { (row) throws(IndexProblem) in
+      try row.removalOrder()
+    }
+  }
+
+  /// Strikes out a purge that has been carried out.
+  package func remove(_ id: Int64) throws(IndexProblem) {
+    try transactions.expectWriting()
+    try connection.run(.removeRemoval, id)
+  }
+}
+
+extension Statement {
+  fileprivate func removalOrder() throws(IndexProblem) -> RemovalOrder {
+    let id: Int64 = try integer()
+    var filter = PurgeFilter()
+    filter.url = try textOrNull().map { CanonicalURL(canonical: $0) }
+    filter.identifier = try textOrNull()
+    filter.prefix = try textOrNull()
+    filter.host = try textOrNull()
+    filter.tag = try textOrNull()
+    filter.olderThan = try age()
+    filter.unusedFor = try age()
+    filter.expired = try boolean()
+    let (isSoft, askedAt) = (try boolean(), try integer(Int64.self))
+    let (ceiling, keepUntil): (UInt32, Int64) = (try integer(), try integer())
+    var order = RemovalOrder(filter, isSoft: isSoft, askedAt: askedAt, keepUntil: keepUntil)
+    order.ceiling = ceiling
+    guard try bits() == order.seal else { throw .damaged("removal \(id) has been changed") }
+    order.id = id
+    return order
+  }
+
+  private func age() throws(IndexProblem) -> Duration? {
+    try integerOrNull().map { .seconds(min(max($0, -SaneRange.most), SaneRange.most)) }
+  }
+}
+
+extension RemovalOrder {
+  /// Over all but the number of its row.
+  fileprivate var seal: UInt64 {
+    var seal = RowSeal()
+    for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] {
+      seal.take(text)
+    }
+    for age in [filter.olderThan, filter.unusedFor] {
+      seal.take(age == nil ? 0 : 1)
+      seal.take(age?.wholeSeconds ?? 0)
+    }
+    for flag in [filter.expired, isSoft] { seal.take(flag ? 1 : 0) }
+    seal.take(askedAt)
+    seal.take(ceiling)
+    seal.take(keepUntil)
+    return seal.finish()
+  }
+}

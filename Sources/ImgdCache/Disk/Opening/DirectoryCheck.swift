@@ -1,0 +1,36 @@
+/// Goes through the directory after an unclean stop, in the background.
+final class DirectoryCheck {
+  private static let subdirectoriesAtOnce = 2
+
+  /// Every file is known to have its row.
+  private(set) var isDone = false
+
+  private let index: DiskIndex
+  private let threads: DiskThreads
+
+  init(_ index: DiskIndex, _ threads: DiskThreads) {
+    self.index = index
+    self.threads = threads
+  }
+
+  /// Begins with a directory; after a clean stop there is nothing to do.
+  func begin(wasClean: Bool) {
+    isDone = wasClean
+    if !wasClean { compare(from: 0) }
+  }
+
+  private func compare(from number: Int) {
+    guard number < Subdirectory.count else {
+      isDone = true
+      return
+    }
+    let end = min(number + Self.subdirectoriesAtOnce, Subdirectory.count)
+    threads.order(
+      { (disk) throws(DiskTrouble) in try DirectoryComparison(disk).compare(number..<end) },
+      then: { [unowned self] lost in
+        guard let lost else { return }
+        for match in lost { index.remove(match.digest, number: match.number) }
+        compare(from: end)
+      })
+  }
+}

@@ -1,0 +1,99 @@
+// The answer to a disk that does not do what it should: the tier goes on with what is left of it, and
+// tries again by itself, at longer and longer intervals, until it is whole.
+
+import ImgdSystem
+
+/// Gets the tier over trouble.
+final class DiskRecovery {
+  private static let firstPause = Duration.seconds(1)
+  private static let longestPause = Duration.seconds(60)
+
+  private let opener: DiskOpener
+  private let files: DiskFiles
+  private let stores: DiskStores
+  private let removals: DiskRemovals
+  private let eviction: DiskEviction
+  private let threads: DiskThreads
+  private let health: DiskHealth
+  private let rules: DiskRules
+  private let loop: EventLoop
+  /// The pause before the next try but one.
+  private var pause = firstPause
+  /// The next try, while it is waited for.
+  private var next: Timer?
+
+  init(
+    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ removals: DiskRemovals,
+    _ eviction: DiskEviction, _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules,
+    loop: EventLoop
+  ) {
+    self.opener = opener
+    self.files = files
+    self.stores = stores
+    self.removals = removals
+    self.eviction = eviction
+    self.threads = threads
+    self.health = health
+    self.rules = rules
+    self.loop = loop
+  }
+
+  /// Begins with a directory that has been opened, or looks for one later.
+  func begin(_ directory: DiskDirectory?) {
+    guard let directory else { return retryLater() }
+    opener.open(directory) { [unowned self] in pause = Self.firstPause }
+  }
+
+  /// Something could not be done: what is broken is opened anew, at once or later.
+  func react(to trouble: DiskTrouble) {
+    health.tell(trouble)
+    switch trouble.kind {
+    case .gone where files.isOpen: reopen()
+    case .indexLost where files.isOpen: reopen(beginningAnew: true)
+    case .full, .readOnly, .broken, .gone, .indexLost:
+      // Nothing is told of what should have been purged.
+      let isOff = !files.isOpen || removals.isOwing
+      health.worsen(to: isOff ? .off : .readOnly, isFull: trouble.kind == .full)
+      stores.refuseAll()
+      retryLater()
+    }
+  }
+
+  /// Tries again: something has changed that may have been in the way.
+  func retryNow() {
+    guard let waiting = next.take() else { return }
+    waiting.cancel()
+    pause = Self.firstPause
+    retry()
+  }
+
+  /// Gives the index up and opens what the path leads to.
+  func reopen(beginningAnew: Bool = false) {
+    opener.reopen(beginningAnew: beginningAnew) { [unowned self] in pause = Self.firstPause }
+  }
+
+  private func retryLater() {
+    guard next == nil else { return }
+    next = loop.schedule(after: pause) { [unowned self] in
+      next = nil
+      retry()
+    }
+    pause = min(pause * 2, Self.longestPause)
+  }
+
+  private func retry() {
+    guard files.isOpen else { return reopen() }
+    // The room may be taken by our own files, down to where not even the index can be written.
+    if health.isFull { _ = eviction.makeRoom(for: 0) }
+    let minFree = rules.limits.minFree
+    threads.order(
+      { (disk) throws(DiskTrouble) in try disk.probe(keepingFree: minFree) },
+      then: { [unowned self] answer in
+        guard answer != nil else { return }
+        pause = Self.firstPause
+        health.recover()
+        removals.resume()
+        stores.send()
+      })
+  }
+}

@@ -1,0 +1,37 @@
+/// Entries whose file is not there, or not whole.
+final class DiskLosses {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let removals: DiskRemovals
+  private let threads: DiskThreads
+  private let reports: DiskReports
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ removals: DiskRemovals, _ threads: DiskThreads,
+    _ reports: DiskReports
+  ) {
+    self.index = index
+    self.files = files
+    self.removals = removals
+    self.threads = threads
+    self.reports = reports
+  }
+
+  /// Removes an entry whose file is not there. If its directory is not there either, everything
+  /// begins anew.
+  func missing(_ place: Int) {
+    removals.remove([place], as: .loss)
+    threads.order(
+      { (disk) throws(DiskTrouble) in disk.isInPlace },
+      then: { [unowned threads] isInPlace in
+        guard isInPlace == false else { return }
+        threads.report(DiskTrouble(.gone, "the cache directory was removed"))
+      })
+  }
+
+  /// Removes an entry whose file or row is not what was stored.
+  func damaged(_ place: Int, _ reason: String) {
+    reports.damaged("\(files.name(of: index[place])): \(reason)")
+    removals.remove([place], as: .loss)
+  }
+}

@@ -1,0 +1,46 @@
+/// Purges, as they are asked for: of what is on disk, and of what is on its way there.
+final class DiskPurges {
+  private let index: DiskIndex
+  private let stores: DiskStores
+  private let removals: DiskRemovals
+  private let gate: DiskGate
+  private let health: DiskHealth
+  private let reports: DiskReports
+
+  init(
+    _ index: DiskIndex, _ stores: DiskStores, _ removals: DiskRemovals, _ gate: DiskGate,
+    _ health: DiskHealth, _ reports: DiskReports
+  ) {
+    self.index = index
+    self.stores = stores
+    self.removals = removals
+    self.gate = gate
+    self.health = health
+    self.reports = reports
+  }
+
+  /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
+  ///
+  /// From this call on nothing that matches is found: questions wait meanwhile.
+  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (Removal) -> Void) {
+    if health.state == .off, gate.isClosed {
+      return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
+    }
+    stores.drop { filter.matches(key: $0.key, tags: $0.tags) }
+    if health.state != .off {
+      reports.purge()
+      // Pictures that have been stored by then are found by the search.
+      stores.sendAll()
+    }
+    removals.remove(matching: filter, isSoft: isSoft, then: then)
+  }
+
+  /// Removes the image under a key, if there is one.
+  func remove(_ key: CacheKey) {
+    guard let digest = key.digest else { return }
+    if let place = index.place(of: digest) { removals.remove(place, of: key) }
+    stores.drop { $0.key == key }
+    // The file may know of an entry that memory does not know yet.
+    if !index.isLoaded { purge(PurgeFilter(key), isSoft: false) { _ in } }
+  }
+}

@@ -1,0 +1,43 @@
+internal import ImgdSystem
+
+/// Removes the files of pending unlinks whose lease is over, and again when the next one's is.
+final class UnlinkWork: RemovalWork {
+  /// Called when files are due; set once by the queue.
+  var onDue: () -> Void = {}
+
+  // A job under way holds its work, and the threads their jobs.
+  private unowned let threads: DiskThreads
+  private let rules: DiskRules
+  private let loop: EventLoop
+  private var timer: Timer?
+  /// The number behind which to go on.
+  private var last: UInt32 = 0
+
+  init(_ threads: DiskThreads, _ rules: DiskRules, loop: EventLoop) {
+    self.threads = threads
+    self.rules = rules
+    self.loop = loop
+  }
+
+  func step(then: @escaping (RemovalProgress) -> Void) {
+    let (last, wall) = (last, rules.wall)
+    threads.order(
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).unlinkDue(after: last, at: wall) },
+      then: { [unowned self] answer in
+        self.last = answer?.next ?? 0
+        guard let answer else { return then(.failed) }
+        if let due = answer.due { schedule(after: .seconds(max(due - rules.wall, 1))) }
+        then(answer.next == nil ? .done : .more)
+      })
+  }
+
+  /// Has files looked for after a time, unless that will be done earlier.
+  func schedule(after delay: Duration) {
+    if let timer, timer.deadline <= loop.now + delay { return }
+    timer?.cancel()
+    timer = loop.schedule(after: delay) { [unowned self] in
+      timer = nil
+      onDue()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+internal import ImgdSystem
+
+/// Writes anew the records of pictures that their origin has confirmed; the files stay as they are.
+final class DiskRenewals {
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let threads: DiskThreads
+  private let rules: DiskRules
+  private let loop: EventLoop
+  /// Images whose rows are being written, by the numbers of their entries.
+  private var renewals: [UInt32: CachedImage] = [:]
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ rules: DiskRules,
+    loop: EventLoop
+  ) {
+    self.index = index
+    self.files = files
+    self.threads = threads
+    self.rules = rules
+    self.loop = loop
+  }
+
+  /// The image of an entry whose row may still be the old one.
+  func image(of number: UInt32) -> CachedImage? { renewals[number] }
+
+  func renew(_ image: CachedImage) {
+    guard let file = image.file, let entry = files.entry(of: file),
+      let record = StoredRecord(image, wall: rules.wall, at: loop.now)
+    else { return }
+    var row = IndexRow(
+      record: record, host: image.key.url.host, suffix: files.suffix(of: image.facts),
+      lastAccess: rules.wall)
+    row.number = entry.number
+    row.allocated = entry.allocated
+    index.renew(file.place, by: record)
+    renewals[entry.number] = image
+    threads.order(
+      { [row] (disk) throws(DiskTrouble) in try disk.renew(row) },
+      then: { [unowned self] _ in
+        if renewals[entry.number] === image { renewals[entry.number] = nil }
+      })
+  }
+
+  /// Begins anew with another index.
+  func forget() { renewals = [:] }
+}

@@ -1,0 +1,202 @@
+internal import ImgdSystem
+
+/// Writes pictures to the disk, in batches: one that is on its way is found here.
+final class DiskStores {
+  /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
+  private static let mostOnTheWay = 256 << 20
+  private static let mostInBatch = 64
+  private static let mostBytesInBatch = 16 << 20
+
+  private let index: DiskIndex
+  private let files: DiskFiles
+  private let removals: DiskRemovals
+  private let eviction: DiskEviction
+  private let threads: DiskThreads
+  private let health: DiskHealth
+  private let rules: DiskRules
+  private let reports: DiskReports
+  private let loop: EventLoop
+  private var queue = StoreQueue()
+  /// Batches that the writer has not answered.
+  private var inFlight = 0
+
+  init(
+    _ index: DiskIndex, _ files: DiskFiles, _ removals: DiskRemovals, _ eviction: DiskEviction,
+    _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports,
+    loop: EventLoop
+  ) {
+    self.index = index
+    self.files = files
+    self.removals = removals
+    self.eviction = eviction
+    self.threads = threads
+    self.health = health
+    self.rules = rules
+    self.reports = reports
+    self.loop = loop
+  }
+
+  // MARK: On the way
+
+  var isEmpty: Bool { queue.isEmpty }
+
+  /// Bytes that are held in memory for the disk.
+  var bytes: Int { queue.bytes }
+
+  /// Something is on its way, or will be when this tick ends.
+  var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
+
+  /// The newest image under a key that is on its way.
+  func image(for key: CacheKey) -> CachedImage? { queue.image(for: key) }
+
+  func contains(_ image: CachedImage) -> Bool { queue.store(of: image) != nil }
+
+  /// Runs an action when it is known whether there is a file of an image; false when it is not on
+  /// its way.
+  func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) -> Bool {
+    guard let store = queue.store(of: image) else { return false }
+    store.settled.append(action)
+    return true
+  }
+
+  /// Has images that match not kept.
+  func drop(where matches: (CachedImage) -> Bool) {
+    for image in queue.images where matches(image) { image.isPurged = true }
+  }
+
+  // MARK: Taking in
+
+  /// Why an image would not be kept; nil when it would.
+  func refusal(of image: CachedImage) -> PathRefusal? {
+    if health.state == .off && !health.isOpening { return .off }
+    if image.key.scope != nil { return .credentials }
+    if image.isPurged { return .purged }
+    if image.freshness.refusal != nil { return .noStore }
+    if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
+    if image.payload.count > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
+    if health.state == .readOnly { return health.isFull ? .full : .readOnly }
+    return queue.bytes > Self.mostOnTheWay ? .busy : nil
+  }
+
+  /// Keeps an image, in place of what was there under its key; answers why not.
+  func add(_ image: CachedImage) -> PathRefusal? {
+    if let refusal = refusal(of: image) { return refusal }
+    guard queue.store(of: image) == nil else { return nil }
+    guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else {
+      return .tooLarge
+    }
+    let row = IndexRow(
+      record: record, host: image.key.url.host, suffix: files.suffix(of: image.facts),
+      lastAccess: rules.wall)
+    let order = StoreOrder(
+      row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
+    queue.add(PendingStore(image, order))
+    // At the end of the tick, so that what comes together is stored together.
+    if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }
+    return nil
+  }
+
+  // MARK: Sending
+
+  /// Sends one batch at a time: what comes meanwhile goes with the next commit.
+  func send() {
+    guard inFlight == 0 else { return }
+    sendBatch()
+  }
+
+  /// Sends everything, for a job that has to come after all that waits.
+  func sendAll() {
+    while health.state == .ok, !queue.unsent.isEmpty { sendBatch() }
+  }
+
+  private func sendBatch() {
+    guard health.state == .ok, !queue.unsent.isEmpty else { return }
+    let batch = queue.takeBatch(most: Self.mostInBatch, bytes: Self.mostBytesInBatch)
+    let (orders, minFree) = (batch.map(\.order), rules.limits.minFree)
+    inFlight += 1
+    threads.attempt(
+      { (disk) throws(DiskTrouble) in PictureStore(disk).store(orders, keepingFree: minFree) },
+      then: { [unowned self] outcome, isCurrent in
+        inFlight -= 1
+        ended(batch, outcome, isCurrent: isCurrent)
+        eviction.trim()
+        send()
+      })
+  }
+
+  private func ended(
+    _ batch: [PendingStore], _ outcome: Result<[Result<DiskEntry, DiskTrouble>], DiskTrouble>,
+    isCurrent: Bool
+  ) {
+    switch outcome {
+    case .success(let outcomes):
+      for (store, outcome) in zip(batch, outcomes) { ended(store, outcome, isCurrent: isCurrent) }
+    case .failure(let trouble):
+      for store in batch { failed(store, trouble, isCurrent: isCurrent) }
+    }
+  }
+
+  private func ended(
+    _ store: PendingStore, _ outcome: Result<DiskEntry, DiskTrouble>, isCurrent: Bool
+  ) {
+    switch outcome {
+    case .success(let entry) where isCurrent: takeIn(entry, of: store)
+    case .success:
+      failed(store, DiskTrouble(.gone, "the cache directory was removed"), isCurrent: false)
+    case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
+    }
+  }
+
+  // MARK: Outcomes
+
+  /// Nothing can be stored now: clients that wait for a path are told so.
+  func refuseAll() {
+    for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) }
+  }
+
+  private func takeIn(_ stored: DiskEntry, of store: PendingStore) {
+    var entry = stored
+    entry.isTrusted = true
+    entry.lastAccess = UInt32(clamping: rules.wall)
+    let (place, isReplacement) = index.insert(entry)
+    reports.stored(isReplacement: isReplacement)
+    // The file that it replaces, in the index file at least, stays for a lease.
+    if isReplacement || !index.isLoaded { removals.removeUnlinked(after: rules.limits.lease) }
+    store.image.file = files.stored(entry, at: place)
+    if store.image.isPurged {
+      // A purge came while it was written.
+      removals.remove(place, of: store.image.key)
+    } else {
+      reports.onNews(.stored(bytes: Int(entry.bytes)))
+    }
+    settle(store)
+  }
+
+  /// Without room, what was not used for longest goes, and the store is tried once more.
+  private func failed(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) {
+    if !store.wasRetried, !store.image.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
+      store.wasRetried = true
+      return queue.sendAgain(store)
+    }
+    reports.writeError()
+    if isCurrent { threads.report(trouble) }
+    settle(store)
+  }
+
+  private func mayRetry(
+    _ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool
+  ) -> Bool {
+    switch trouble.kind {
+    case .full: return eviction.makeRoom(for: store.image.payload.count)
+    case .gone, .indexLost:
+      if isCurrent, files.isOpen { threads.report(trouble) }
+      return true
+    case .readOnly, .broken: return false
+    }
+  }
+
+  private func settle(_ store: PendingStore) {
+    queue.remove(store)
+    for settled in store.settled { settled() }
+  }
+}

@@ -1,0 +1,64 @@
+internal import ImgdSystem
+
+/// One picture on its way to the disk, as the control loop knows it.
+final class PendingStore {
+  let image: CachedImage
+  let order: StoreOrder
+  /// Called when it is known whether there is a file.
+  var settled: [() -> Void] = []
+  /// Room was made for it once already.
+  var wasRetried = false
+
+  init(_ image: CachedImage, _ order: StoreOrder) {
+    self.image = image
+    self.order = order
+  }
+}
+
+/// Pictures on their way to the disk, the oldest first.
+struct StoreQueue {
+  private(set) var bytes = 0
+  private(set) var unsent: [PendingStore] = []
+
+  /// All that have not ended, by the identity of their image.
+  private var all: [ObjectIdentifier: PendingStore] = [:]
+  private var byKey: [CacheKey: PendingStore] = [:]
+
+  var isEmpty: Bool { all.isEmpty }
+
+  var images: [CachedImage] { all.values.map(\.image) }
+
+  mutating func add(_ store: PendingStore) {
+    all[ObjectIdentifier(store.image)] = store
+    byKey[store.image.key] = store
+    bytes += store.image.payload.count
+    unsent.append(store)
+  }
+
+  mutating func remove(_ store: PendingStore) {
+    guard all.removeValue(forKey: ObjectIdentifier(store.image)) != nil else { return }
+    if byKey[store.image.key] === store { byKey[store.image.key] = nil }
+    bytes -= store.image.payload.count
+  }
+
+  /// Puts a store in front again.
+  mutating func sendAgain(_ store: PendingStore) { unsent.insert(store, at: 0) }
+
+  func store(of image: CachedImage) -> PendingStore? { all[ObjectIdentifier(image)] }
+
+  /// The newest image under a key that is on its way.
+  func image(for key: CacheKey) -> CachedImage? {
+    byKey[key].flatMap { $0.image.isPurged ? nil : $0.image }
+  }
+
+  mutating func takeBatch(most: Int, bytes limit: Int) -> [PendingStore] {
+    var count = 0
+    var bytes = 0
+    while count < min(most, unsent.count), count == 0 || bytes < limit {
+      bytes += unsent[count].image.payload.count
+      count += 1
+    }
+    defer { unsent.removeFirst(count) }
+    return Array(unsent.prefix(count))
+  }
+}

@@ -1,0 +1,47 @@
+internal import ImgdSystem
+
+/// Compares the files in the directory with their rows, after a stop that was not clean: a power loss
+/// may undo what a kill cannot.
+struct DirectoryComparison {
+  private let disk: OpenDisk
+
+  init(_ disk: OpenDisk) {
+    self.disk = disk
+  }
+
+  /// Compares some of the subdirectories: a file without a row is removed, a row without its file too.
+  /// Answers the rows that went.
+  func compare(_ subdirectories: Range<Int>) throws(DiskTrouble) -> [IndexMatch] {
+    var lost: [IndexMatch] = []
+    for number in subdirectories { lost += try compare(number) }
+    return lost
+  }
+
+  private func compare(_ number: Int) throws(DiskTrouble) -> [IndexMatch] {
+    let contents: SubdirectoryContents
+    do throws(SystemFailure) {
+      contents = try disk.pictures.contents(ofSubdirectory: number)
+    } catch { throw DiskTrouble(error) }
+    let named = try disk.read { index throws(IndexProblem) in
+      try index.entries.matches(inSubdirectory: number)
+    }
+    let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
+    var found: Set<UInt32> = []
+    for (file, _) in contents.pictures {
+      if rows[file.number]?.digest == file.digest {
+        found.insert(file.number)
+      } else if try !isPendingUnlink(file) {
+        try? disk.pictures.remove(file)
+      }
+    }
+    let lost = named.filter { !found.contains($0.number) }
+    if !lost.isEmpty { try EntryRemoval(disk).remove(lost.map(\.number), at: .max) }
+    return lost
+  }
+
+  private func isPendingUnlink(_ file: PictureFile) throws(DiskTrouble) -> Bool {
+    try disk.read { index throws(IndexProblem) in
+      try index.unlinks.contains(file.number, file.digest)
+    }
+  }
+}

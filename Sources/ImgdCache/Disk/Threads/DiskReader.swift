@@ -1,0 +1,149 @@
+// The thread of the disk tier that reads: pictures with their records, and the index at the start.
+//
+// It has a connection of its own, so that reading never waits for a write.
+
+internal import ImgdSystem
+
+/// A picture to be read.
+struct LoadOrder: Sendable {
+  let number: UInt32
+  /// The bytes have to be compared with the checksum that was stored.
+  let verifies: Bool
+}
+
+/// The outcome of reading a picture.
+enum LoadAnswer: Sendable {
+  case loaded(StoredRecord, Payload)
+  case missing
+  case damaged(String)
+  case failed(DiskTrouble)
+}
+
+/// The tool of the reader's thread.
+final class DiskReader {
+  private static let mostExamined = 10_000
+
+  private var directory: DiskDirectory?
+  private var index: IndexFile?
+  private var gathering = EntryGathering()
+
+  func open(_ directory: DiskDirectory) throws(DiskTrouble) {
+    close()
+    self.directory = directory
+    do throws(IndexProblem) {
+      index = try IndexFile(path: directory.indexPath, access: .readOnly)
+    } catch { throw DiskTrouble(error) }
+  }
+
+  func close() {
+    try? index?.close(clean: false)
+    index = nil
+    directory = nil
+    gathering = EntryGathering()
+  }
+
+  func giveBack() {
+    index?.giveBack()
+  }
+
+  // MARK: Pictures
+
+  func load(_ order: LoadOrder) -> LoadAnswer {
+    do throws(DiskTrouble) {
+      guard let row = try row(order.number) else { return .missing }
+      return try read(row, verifies: order.verifies)
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func read(_ row: IndexRow, verifies: Bool) throws(DiskTrouble) -> LoadAnswer {
+    guard let directory, let file = row.file else { return .missing }
+    let count = row.record.bytes
+    switch directory.pictures.open(file, count: count, allowsWaiting: true) {
+    case .missing: return .missing
+    case .wouldWait: return .missing
+    case .damaged(let reason): return .damaged(reason)
+    case .failed(let failure): throw DiskTrouble(failure)
+    case .file(let descriptor):
+      do throws(SystemFailure) {
+        guard let payload = try PictureDirectory.read(descriptor, count: count) else {
+          return .damaged("it has not \(count) bytes")
+        }
+        if verifies, BodyChecksum(of: payload) != row.record.checksum {
+          return .damaged("its checksum is another")
+        }
+        return .loaded(row.record, payload)
+      } catch { throw DiskTrouble(error) }
+    }
+  }
+
+  /// Whether the file is what the index says, where the control loop would have to wait for a disk;
+  /// nil when it is.
+  func check(_ file: PictureFile, count: Int) -> LoadAnswer? {
+    guard let directory else { return .missing }
+    switch directory.pictures.open(file, count: count, allowsWaiting: true) {
+    case .file: return nil
+    case .missing: return .missing
+    case .wouldWait: return .missing
+    case .damaged(let reason): return .damaged(reason)
+    case .failed(let failure): return .failed(DiskTrouble(failure))
+    }
+  }
+
+  // MARK: Rows
+
+  func row(_ number: UInt32) throws(DiskTrouble) -> IndexRow? {
+    try ask { index throws(IndexProblem) in try index.entries.row(number: number) } ?? nil
+  }
+
+  func row(of digest: KeyDigest) throws(DiskTrouble) -> IndexRow? {
+    guard let entry = try entry(of: digest) else { return nil }
+    return try row(entry.number)
+  }
+
+  func entry(of digest: KeyDigest) throws(DiskTrouble) -> DiskEntry? {
+    try ask { index throws(IndexProblem) in try index.entries.entry(of: digest) } ?? nil
+  }
+
+  func page(
+    after number: UInt32, limit: Int, prefix: String?
+  ) throws(DiskTrouble) -> (rows: [IndexRow], next: UInt32?)? {
+    try ask { index throws(IndexProblem) in
+      try index.entries.page(
+        after: number, limit: limit, examined: Self.mostExamined, prefix: prefix)
+    }
+  }
+
+  private func ask<Answer>(
+    _ body: (IndexFile) throws(IndexProblem) -> Answer
+  ) throws(DiskTrouble) -> Answer? {
+    guard let index else { return nil }
+    do throws(IndexProblem) {
+      return try body(index)
+    } catch { throw DiskTrouble(error) }
+  }
+
+  // MARK: The start
+
+  /// Reads on through all entries; true when they are all here.
+  ///
+  /// In parts, so that a picture that a client waits for is never far behind.
+  func gather(_ limit: Int) throws(DiskTrouble) -> Bool {
+    let last = gathering.lastNumber
+    let part =
+      try ask { index throws(IndexProblem) in
+        try index.entries.entries(after: last, limit: limit)
+      } ?? []
+    return gathering.add(part, isLast: part.count < limit)
+  }
+
+  /// Some of the gathered entries, the most recently used first, and whether they were the last.
+  func takeEntries(_ limit: Int) -> (entries: [DiskEntry], isLast: Bool) {
+    let part = gathering.take(limit)
+    guard gathering.isEmpty else { return (part, false) }
+    gathering = EntryGathering()
+    Heap.giveBack()
+    return (part, true)
+  }
+}

@@ -1,0 +1,123 @@
+internal import ImgdSystem
+
+/// The two threads of the tier, which take jobs as values: a writer and a reader.
+///
+/// Every index has a generation. A job for an earlier one is not answered any more.
+final class DiskThreads {
+  /// The number of the index that jobs are for.
+  private(set) var generation = 0
+  /// Told what the disk refuses; set once by the composition of the tier.
+  var onTrouble: (DiskTrouble) -> Void = { _ in }
+
+  private let writer: Workshop<DiskWriter>
+  private let reader: Workshop<DiskReader>
+
+  init(home loop: EventLoop) throws(SystemFailure) {
+    writer = try Workshop(name: "imgd-disk", home: loop) { DiskWriter() }
+    reader = try Workshop(name: "imgd-reader", home: loop) { DiskReader() }
+  }
+
+  /// Jobs that have not come home yet.
+  var pending: Int { writer.pending + reader.pending }
+
+  /// From now on jobs are for another index.
+  func supersede() { generation += 1 }
+
+  func report(_ trouble: DiskTrouble) { onTrouble(trouble) }
+
+  // MARK: Jobs
+
+  /// Has the reader answer a question about the index in use.
+  func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable (DiskReader) throws(DiskTrouble) -> Answer,
+    orElse failed: @escaping () -> Void = {}, then: @escaping (Answer) -> Void
+  ) {
+    let job: @Sendable (DiskReader) -> Result<Answer, DiskTrouble> = { reader in
+      Result { () throws(DiskTrouble) in try question(reader) }
+    }
+    reader.submit(job) { [unowned self, generation] result in
+      guard generation == self.generation else { return failed() }
+      switch result {
+      case .success(let answer): then(answer)
+      case .failure(let trouble):
+        report(trouble)
+        failed()
+      }
+    }
+  }
+
+  /// Has the writer change the index in use; nil when it could not, which has been reported, or when
+  /// the index is another one by now.
+  func order<Answer: Sendable>(
+    _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer,
+    then: @escaping (Answer?) -> Void = { _ in }
+  ) {
+    attempt(job) { [unowned self] result, isCurrent in
+      guard isCurrent else { return then(nil) }
+      switch result {
+      case .success(let answer): then(answer)
+      case .failure(let trouble):
+        report(trouble)
+        then(nil)
+      }
+    }
+  }
+
+  /// Has the writer do something whose trouble is the caller's; answers whether the index is the same.
+  func attempt<Answer: Sendable>(
+    _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer,
+    then: @escaping (Result<Answer, DiskTrouble>, _ isCurrent: Bool) -> Void
+  ) {
+    let work: @Sendable (DiskWriter) -> Result<Answer, DiskTrouble> = { writer in
+      Result { () throws(DiskTrouble) in try job(try writer.disk()) }
+    }
+    writer.submit(work) { [unowned self, generation] result in
+      then(result, generation == self.generation)
+    }
+  }
+
+  // MARK: Opening and closing
+
+  /// Has the writer open a directory and its index; nil when it is another one's turn by now.
+  func open(
+    _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk,
+    then: @escaping (Result<OpenedDisk, DiskTrouble>?) -> Void
+  ) {
+    let job: @Sendable (DiskWriter) -> Result<OpenedDisk, DiskTrouble> = { writer in
+      Result { () throws(DiskTrouble) in try open(writer) }
+    }
+    writer.submit(job) { [unowned self, generation] result in
+      then(generation == self.generation ? result : nil)
+    }
+  }
+
+  /// Has the reader let go of the directory.
+  func closeReader(then: @escaping () -> Void) {
+    reader.submit({ $0.close() }, then: then)
+  }
+
+  /// Has both threads let go of pages that only make the index quicker.
+  func giveBack(then: @escaping () -> Void) {
+    reader.submit { $0.giveBack() }
+    writer.submit({ $0.giveBack() }, then: then)
+  }
+
+  /// Ends both threads in order, after the jobs that they have.
+  func stop(noting uses: [Use], isChecked: Bool) {
+    // The last connection to be closed carries the log over into the index.
+    reader.submit { $0.close() }
+    reader.stop()
+    writer.submit { $0.close(uses, isChecked: isChecked) }
+    writer.stop()
+  }
+
+  // MARK: Life
+
+  func askWriterForLife(then answered: @escaping () -> Void) {
+    writer.askForLife(then: answered)
+  }
+
+  func askReaderForLife(then answered: @escaping () -> Void) {
+    reader.askForLife(then: answered)
+  }
+}

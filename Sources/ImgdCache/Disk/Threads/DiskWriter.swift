@@ -1,0 +1,119 @@
+// The thread of the disk tier that writes: files, and the index file that names them.
+//
+// At every moment each file has a row that names it. A store commits its row before it links the
+// file; a removal moves the row to the pending unlinks and commits before it removes the file. So a
+// kill between two steps leaves a row without a file, or a pending unlink, and never a file that
+// no row names.
+
+import Glibc
+internal import ImgdSystem
+
+/// A directory and its index that have just been opened.
+struct OpenedDisk: Sendable {
+  let directory: DiskDirectory
+  /// The last owner of the index closed it in order.
+  let wasClean: Bool
+  /// All entries, the most recently used first; nil when they are too many to wait for.
+  let entries: [DiskEntry]?
+  /// Purges that have still to be carried out.
+  var removals: [RemovalOrder] = []
+  /// Why an earlier index was given up; nil when there was none, or a sound one.
+  var loss: String?
+
+  /// Entries up to this number are gone, whose rows may still be there.
+  var cleared: UInt32 {
+    removals.filter(\.takesEverything).map(\.ceiling).max() ?? 0
+  }
+}
+
+/// The tool of the writer's thread: the directory and the index, as long as they are open.
+final class DiskWriter {
+  /// The number of entries that are read in one go when the index is opened.
+  private static let mostAtOnce = 4_096
+
+  private var opened: OpenDisk?
+
+  /// The directory and the index; throws when they are not open.
+  func disk() throws(DiskTrouble) -> OpenDisk {
+    guard let opened else { throw DiskTrouble(.gone, "the directory is not open") }
+    return opened
+  }
+
+  /// Takes charge of a directory, and opens its index or begins a new one.
+  func open(_ directory: DiskDirectory) throws(DiskTrouble) -> OpenedDisk {
+    close()
+    // The index may have been removed and the files left.
+    let isNew = unsafe access(directory.indexPath, F_OK) != 0
+    let mayHoldFiles = isNew && !directory.pictures.isEmpty
+    do throws(IndexProblem) {
+      let index = try IndexFile(path: directory.indexPath, access: .readWrite)
+      opened = OpenDisk(directory, index)
+      return try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
+    } catch {
+      let trouble = DiskTrouble(error)
+      guard trouble.kind == .indexLost else { throw trouble }
+      var new = try beginAnew(in: directory)
+      new.loss = trouble.reason
+      return new
+    }
+  }
+
+  private func read(
+    _ index: IndexFile, in directory: DiskDirectory, isClean: Bool
+  ) throws(IndexProblem) -> OpenedDisk {
+    let removals = try index.removals.all()
+    let all = OpenedDisk(directory: directory, wasClean: isClean, entries: nil, removals: removals)
+    let entries = try index.entries.entries(after: all.cleared, limit: Self.mostAtOnce)
+    guard entries.count < Self.mostAtOnce else { return all }
+    return OpenedDisk(
+      directory: directory, wasClean: isClean,
+      entries: entries.sorted { $0.lastAccess > $1.lastAccess }, removals: removals)
+  }
+
+  /// Opens what the path leads to now: the directory was removed, or could not be opened before.
+  ///
+  /// An index that was damaged further inside than opening looks is given up.
+  func reopen(_ path: String, beginningAnew: Bool) throws(DiskTrouble) -> OpenedDisk {
+    // The lock goes with the directory, so that it can be taken again.
+    close()
+    let directory: DiskDirectory
+    do throws(DirectoryProblem) {
+      directory = try DiskDirectory.open(path)
+    } catch {
+      throw DiskTrouble(.broken, error.description)
+    }
+    return beginningAnew ? try beginAnew(in: directory) : try open(directory)
+  }
+
+  /// An index that cannot be read is kept for an operator who wants to look at it. Its pictures are
+  /// lost to us: they are found without a row, and removed.
+  private func beginAnew(in directory: DiskDirectory) throws(DiskTrouble) -> OpenedDisk {
+    close()
+    do throws(IndexProblem) {
+      try IndexPlace.setAside(path: directory.indexPath)
+      opened = OpenDisk(
+        directory, try IndexFile(path: directory.indexPath, access: .readWrite))
+      return OpenedDisk(directory: directory, wasClean: false, entries: [])
+    } catch {
+      throw DiskTrouble(error)
+    }
+  }
+
+  func giveBack() {
+    opened?.giveBack()
+  }
+
+  /// Closes the index in order, with the last uses noted. It counts as clean when the files in the
+  /// directory are known to be what it says.
+  func close(_ uses: [Use], isChecked: Bool) {
+    let saved = (try? opened?.note(uses)) != nil
+    opened?.close(clean: saved && isChecked)
+    opened = nil
+  }
+
+  private func close() {
+    // An index that cannot be closed in order is repaired when it is opened again.
+    opened?.close(clean: false)
+    opened = nil
+  }
+}

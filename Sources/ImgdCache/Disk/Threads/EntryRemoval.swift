@@ -1,0 +1,126 @@
+internal import ImgdSystem
+
+/// The ends of the leases on files that are about to go.
+struct LeaseEnds: Sendable {
+  /// By the numbers of entries.
+  var ends: [UInt32: Int64] = [:]
+  /// For all others.
+  var otherwise: Int64 = 0
+
+  func end(of number: UInt32) -> Int64 { ends[number] ?? otherwise }
+}
+
+/// Takes entries and files out of the directory: the rows become pending unlinks in one commit, and
+/// then the files go whose lease is over.
+struct EntryRemoval {
+  /// So many entries or files are removed in one go, where their numbers are read from the index.
+  private static let mostAtOnce = 128
+
+  private let disk: OpenDisk
+
+  init(_ disk: OpenDisk) {
+    self.disk = disk
+  }
+
+  /// Removes entries, and with the last of them the row of the removal that they belong to.
+  func remove(
+    _ numbers: [UInt32], leases: LeaseEnds = LeaseEnds(), at wall: Int64, closing id: Int64? = nil
+  ) throws(DiskTrouble) {
+    let files = try commit(removing: numbers, leases: leases) { index throws(IndexProblem) in
+      if let id { try index.removals.remove(id) }
+      return try index.unlinks.retire(numbers) { leases.end(of: $0) }
+    }
+    try unlink(files.filter { $0.keepUntil <= wall })
+  }
+
+  /// Removes some of the entries that a purge of everything means, and in the end its row; answers
+  /// whether there is more.
+  func removeSome(
+    of order: RemovalOrder, leases: LeaseEnds, at wall: Int64
+  ) throws(DiskTrouble) -> Bool {
+    let numbers = try someNumbers(through: order.ceiling)
+    let isLast = numbers.isEmpty
+    try remove(numbers, leases: leases, at: wall, closing: isLast ? order.id : nil)
+    return !isLast
+  }
+
+  /// Removes files; one that cannot be removed stays a pending unlink, and is tried again later.
+  func unlink(_ files: [PendingUnlink]) throws(DiskTrouble) {
+    guard !files.isEmpty else { return }
+    let gone = files.filter { pending in
+      guard let file = pending.file else { return true }
+      return (try? disk.pictures.remove(file)) != nil
+    }
+    try disk.commit { index throws(IndexProblem) in
+      try index.unlinks.forget(gone.map(\.number))
+    }
+  }
+
+  /// Removes some of the files whose time has come, those behind a number. Answers behind which
+  /// number to go on, or else when the next one's time comes.
+  func unlinkDue(
+    after number: UInt32, at wall: Int64
+  ) throws(DiskTrouble) -> (next: UInt32?, due: Int64?) {
+    let files = try disk.read { index throws(IndexProblem) in
+      try index.unlinks.due(after: number, by: wall, limit: Self.mostAtOnce)
+    }
+    try unlink(files)
+    if files.count == Self.mostAtOnce { return (files.last?.number, nil) }
+    return (
+      nil, try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) }
+    )
+  }
+
+  // MARK: Orders
+
+  /// Writes down purges before they are carried out; each comes back with its ceiling, and with its
+  /// row unless the disk is full. What has a row survives a kill.
+  func record(
+    _ orders: [RemovalOrder], leases: LeaseEnds = LeaseEnds()
+  ) throws(DiskTrouble) -> [RemovalOrder] {
+    let last = try disk.read { index throws(IndexProblem) in try index.entries.lastNumber() }
+    let add: (IndexFile) throws(IndexProblem) -> [RemovalOrder] = { index throws(IndexProblem) in
+      var recorded: [RemovalOrder] = []
+      for order in orders { recorded.append(try index.removals.add(order, ceiling: last)) }
+      return recorded
+    }
+    // Files can only make room for a row when it is known which ones go.
+    let victims = orders.contains(where: \.takesEverything) ? try someNumbers(through: last) : []
+    do throws(DiskTrouble) {
+      return try commit(removing: victims, leases: leases, add)
+    } catch {
+      guard error.kind == .full, victims.isEmpty else { throw error }
+      return orders.map { order in
+        var order = order
+        order.ceiling = last
+        return order
+      }
+    }
+  }
+
+  private func someNumbers(through last: UInt32) throws(DiskTrouble) -> [UInt32] {
+    try disk.read { index throws(IndexProblem) in
+      try index.entries.numbers(through: last, limit: Self.mostAtOnce)
+    }
+  }
+
+  /// Commits the removal of some entries. Where there is not even room for that, the files go first
+  /// that are not leased: a row without its file is a miss.
+  private func commit<Answer>(
+    removing numbers: [UInt32], leases: LeaseEnds,
+    _ body: (IndexFile) throws(IndexProblem) -> Answer
+  ) throws(DiskTrouble) -> Answer {
+    do throws(DiskTrouble) {
+      return try disk.commit(body)
+    } catch {
+      guard error.kind == .full, !numbers.isEmpty else { throw error }
+      for number in numbers where leases.end(of: number) == 0 {
+        let row = try? disk.read { index throws(IndexProblem) in
+          try index.entries.row(number: number)
+        }
+        if let file = row?.file { try? disk.pictures.remove(file) }
+      }
+      return try disk.commit(body)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// The files of entries, in the directory that is open.
+final class DiskFiles {
+  /// Nil while there is none that can be used.
+  private(set) var directory: DiskDirectory?
+
+  private let index: DiskIndex
+  private let threads: DiskThreads
+  /// The endings of file names, by the number of the format.
+  private let suffixes: [String]
+
+  init(_ index: DiskIndex, _ threads: DiskThreads, suffixes: [String]) {
+    self.index = index
+    self.threads = threads
+    self.suffixes = suffixes
+  }
+
+  var isOpen: Bool { directory != nil }
+
+  func enter(_ directory: DiskDirectory) { self.directory = directory }
+
+  func leave() { directory = nil }
+
+  func suffix(of facts: ImageFacts) -> String { suffixes[Int(facts.format)] }
+
+  /// A later version may know more formats: here it is unknown what the bytes are.
+  func knows(_ facts: ImageFacts) -> Bool { suffixes.indices.contains(Int(facts.format)) }
+
+  func file(of entry: DiskEntry) -> PictureFile? {
+    PictureFile(digest: entry.digest, number: entry.number, suffix: suffix(of: entry.facts))
+  }
+
+  func path(of entry: DiskEntry) -> String? {
+    guard let directory, let file = file(of: entry) else { return nil }
+    return directory.path(of: file)
+  }
+
+  func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
+
+  /// The part of an entry that its image keeps.
+  func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
+    path(of: entry).map {
+      StoredFile(
+        place: place, number: entry.number, generation: threads.generation, path: $0)
+    }
+  }
+
+  /// The entry that an image has kept, if it is there still.
+  func entry(of file: StoredFile) -> DiskEntry? {
+    file.generation == threads.generation
+      ? index.entry(at: file.place, number: file.number) : nil
+  }
+}

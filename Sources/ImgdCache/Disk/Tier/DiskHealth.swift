@@ -1,0 +1,39 @@
+/// The abilities of the tier at this moment, and the trouble that limits them.
+final class DiskHealth {
+  private(set) var state = DiskTier.State.off
+  /// Nothing can be written for want of room.
+  private(set) var isFull = false
+  /// It will be known soon whether anything can be stored.
+  private(set) var isOpening = false
+
+  private let reports: DiskReports
+  /// The trouble that stands in the way since the tier last worked.
+  private var told: String?
+
+  init(_ reports: DiskReports) {
+    self.reports = reports
+  }
+
+  /// Reports trouble once, however often the cause is tried again.
+  func tell(_ trouble: DiskTrouble) {
+    guard trouble.reason != told else { return }
+    told = trouble.reason
+    reports.onNews(.trouble(trouble.reason))
+  }
+
+  func worsen(to state: DiskTier.State, isFull: Bool = false) {
+    self.state = state
+    self.isFull = isFull
+  }
+
+  func recover() {
+    state = .ok
+    guard told != nil else { return }
+    told = nil
+    reports.onNews(.recovered)
+  }
+
+  func beginOpening() { isOpening = true }
+
+  func endOpening() { isOpening = false }
+}

@@ -1,0 +1,73 @@
+internal import ImgdSystem
+
+/// Everything that the disk tier consists of, put together.
+///
+/// Each part has its own state and one verb, and knows only parts that stand above it here. Trouble
+/// goes the other way, as an event (`DiskThreads.onTrouble`).
+final class DiskParts {
+  let reports: DiskReports
+  let rules: DiskRules
+  let health: DiskHealth
+  let gate: DiskGate
+  let threads: DiskThreads
+  let index: DiskIndex
+  let files: DiskFiles
+  let uses: UseLog
+  let leases: FileLeases
+  let removals: DiskRemovals
+  let losses: DiskLosses
+  let verified: VerifiedFiles
+  let eviction: DiskEviction
+  let stores: DiskStores
+  let renewals: DiskRenewals
+  let loads: DiskLoads
+  let purges: DiskPurges
+  let lending: DiskLending
+  let hits: ReadyHits
+  let listings: DiskListings
+  let pages: PageRelease
+  let check: DirectoryCheck
+  let recovery: DiskRecovery
+
+  init(
+    path: String, limits: DiskTier.Limits, suffixes: [String], loop: EventLoop, wall: Int64
+  ) throws(SystemFailure) {
+    reports = DiskReports()
+    rules = DiskRules(limits, loop: loop, wall: wall)
+    health = DiskHealth(reports)
+    gate = DiskGate()
+    threads = try DiskThreads(home: loop)
+    index = DiskIndex()
+    files = DiskFiles(index, threads, suffixes: suffixes)
+    uses = UseLog(index, threads, rules, loop: loop)
+    leases = FileLeases(index, rules)
+    removals = DiskRemovals(
+      threads, index, leases, uses, rules, gate, health, reports, loop: loop)
+    losses = DiskLosses(index, files, removals, threads, reports)
+    verified = VerifiedFiles(index, files, threads, losses, loop: loop)
+    eviction = DiskEviction(index, removals, threads, health, rules, loop: loop)
+    stores = DiskStores(
+      index, files, removals, eviction, threads, health, rules, reports, loop: loop)
+    renewals = DiskRenewals(index, files, threads, rules, loop: loop)
+    loads = DiskLoads(
+      index, files, stores, renewals, removals, losses, uses, threads, gate, health, rules,
+      reports, loop: loop)
+    purges = DiskPurges(index, stores, removals, gate, health, reports)
+    lending = DiskLending(index, files, stores, verified, losses, leases, uses, health)
+    hits = ReadyHits(
+      index, files, stores, loads, verified, leases, uses, gate, health, rules, reports)
+    listings = DiskListings(index, files, threads, gate, health, rules)
+    pages = PageRelease(threads, stores)
+    check = DirectoryCheck(index, threads)
+    let opener = DiskOpener(
+      DiskOpener.Parts(
+        index: index, files: files, verified: verified, leases: leases, uses: uses,
+        renewals: renewals, loads: loads,
+        loading: IndexLoading(index, loads, threads, eviction), stores: stores,
+        removals: removals, check: check, threads: threads, gate: gate, health: health,
+        reports: reports), path: path)
+    recovery = DiskRecovery(
+      opener, files, stores, removals, eviction, threads, health, rules, loop: loop)
+    threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }
+  }
+}

@@ -1,0 +1,16 @@
+internal import CCrypto
+
+/// The first 128 bits of a SHA-256: two texts with the same ones cannot be found.
+struct Digest128 {
+  let high: UInt64
+  let low: UInt64
+
+  init(of bytes: Span<UInt8>) {
+    var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+    unsafe bytes.withUnsafeBufferPointer { bytes in
+      _ = unsafe SHA256(bytes.baseAddress, bytes.count, &digest)
+    }
+    high = digest[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
+    low = digest[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

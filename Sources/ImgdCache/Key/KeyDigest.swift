@@ -1,0 +1,64 @@
+/// The digest of the parts of a key, which names the files of its picture.
+///
+/// Files outlive the program, so that the parts and their form never change within one
+/// layout of the directory.
+package struct KeyDigest: Hashable, Sendable {
+  package let high: UInt64
+  package let low: UInt64
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Digests a key that everybody may see; the empty identifier is the same as none.
+  package init(url: String, identifier: String?) {
+    var parts: [UInt8] = []
+    parts.reserveCapacity(url.utf8.count + (identifier?.utf8.count ?? 0) + 16)
+    append(DiskDirectory.layout, to: &parts)
+    append(url, to: &parts)
+    if let identifier, !identifier.isEmpty { append(identifier, to: &parts) }
+    let digest = Digest128(of: parts.span)
+    self.init(high: digest.high, low: digest.low)
+  }
+
+  /// Reads what `hex` wrote: 32 digits in lower case, nothing else.
+  package init?(hex: some StringProtocol) {
+    let digits = hex.utf8
+    guard digits.count == 32, let high = lowerHex(digits.prefix(16)),
+      let low = lowerHex(digits.suffix(16))
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+
+  /// The digest in 32 digits.
+  package var hex: String { padded(high) + padded(low) }
+}
+
+/// Every part with its length in front, so that none can be taken for a piece of its neighbour.
+private func append(_ part: String, to bytes: inout [UInt8]) {
+  let count = UInt32(part.utf8.count)
+  for shift in [24, 16, 8, 0] as [UInt32] {
+    bytes.append(UInt8(truncatingIfNeeded: count >> shift))
+  }
+  bytes.append(contentsOf: part.utf8)
+}
+
+private func padded(_ word: UInt64) -> String {
+  let digits = String(word, radix: 16)
+  return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+}
+
+/// The number that at most 16 digits stand for; nil for none and for anything but lower case.
+func lowerHex(_ digits: some Collection<UInt8>) -> UInt64? {
+  guard !digits.isEmpty, digits.count <= 16 else { return nil }
+  var number: UInt64 = 0
+  for digit in digits {
+    let letter = digit &- UInt8(ascii: "a")
+    guard let value = decimalValue(digit) ?? (letter < 6 ? Int(letter) + 10 : nil) else {
+      return nil
+    }
+    number = number << 4 | UInt64(value)
+  }
+  return number
+}

@@ -1,0 +1,89 @@
+package import ImgdSystem
+
+/// The images that a purge is about: every condition that is given has to hold, and none holds for everything.
+package struct PurgeFilter: Sendable, Equatable {
+  /// This URL with all its identifiers.
+  package var url: CanonicalURL?
+  /// This additional identifier; the empty one stands for none.
+  package var identifier: String?
+  /// How the canonical URL begins, byte for byte.
+  package var prefix: String?
+  /// This host and the hosts below it.
+  package var host: String?
+  package var tag: String?
+  /// Stored longer ago than this.
+  package var olderThan: Duration?
+  /// Not used for longer than this.
+  package var unusedFor: Duration?
+  /// Only what is no longer fresh.
+  package var expired = false
+
+  package init() {}
+
+  /// The one image of a key.
+  init(_ key: CacheKey) {
+    url = key.url
+    identifier = key.identifier ?? ""
+  }
+
+  /// Whether nothing is asked of an image.
+  package var matchesAll: Bool {
+    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil && !asksForAge
+  }
+
+  /// Whether an image on its way would match: it is new, so no condition on its age holds.
+  package func matches(key: CacheKey, tags: [String]) -> Bool {
+    !asksForAge && matchesName(key, tags: tags)
+  }
+
+  func matches(_ image: CachedImage, at now: Instant) -> Bool {
+    matchesName(image.key, tags: image.tags) && matchesAge(image, at: now)
+  }
+
+  private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
+
+  func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
+    if let url, key.url != url { return false }
+    if let identifier, !sameBytes(key.identifier ?? "", identifier) { return false }
+    if let prefix, !key.url.text.utf8.starts(with: prefix.utf8) { return false }
+    if let host, !isBelow(host, key.url) { return false }
+    if let tag, !tags.contains(where: { sameBytes($0, tag) }) { return false }
+    return true
+  }
+
+  private func matchesAge(_ image: CachedImage, at now: Instant) -> Bool {
+    if let olderThan, now - image.storedAt <= olderThan { return false }
+    if let unusedFor, now - image.lastAccess <= unusedFor { return false }
+    return !expired || !image.isFresh(at: now)
+  }
+}
+
+extension CachedImage {
+  /// Keeps an image that is held elsewhere from being stored again, if a filter matches it.
+  package func purge(_ filter: PurgeFilter, at now: Instant) {
+    if filter.matches(self, at: now) { isPurged = true }
+  }
+}
+
+/// Whether a URL's host is `host` or ends with it behind a dot.
+private func isBelow(_ host: String, _ url: CanonicalURL) -> Bool {
+  let range = url.hostRange
+  let bytes = url.text.utf8.span
+  let wanted = host.utf8.span
+  let start = range.upperBound - wanted.count
+  guard !wanted.isEmpty, start >= range.lowerBound else { return false }
+  let isWhole = start == range.lowerBound
+  // Nothing lies below an address: its last numbers are no domain.
+  guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else {
+    return false
+  }
+  return wanted.indices.allSatisfy { lowerCase(wanted[$0]) == bytes[start + $0] }
+}
+
+private func endsInDigit(_ host: Span<UInt8>) -> Bool {
+  0x30...0x39 ~= host[host.count - 1]
+}
+
+private func lowerCase(_ byte: UInt8) -> UInt8 {
+  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+}

@@ -1,0 +1,168 @@
+internal import ImgdSystem
+
+/// The images of a tier: found by key, in the order of use and in that of insertion, with their cost.
+///
+/// Three structures share one numbering of places. A table finds the place of a key; a list orders
+/// the places by last use; a log orders them by insertion, for reading page by page. A look-up
+/// compares the parts of a key where they are, so that a hit makes no key and no allocation, and
+/// costs the same among a thousand images as among a million.
+final class ImageTable {
+  private(set) var usage = 0
+  private(set) var count = 0
+  /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
+  /// memory whatever goes from here.
+  private(set) var lentBytes = 0
+
+  private(set) var list = RecencyList()
+  private var log = InsertionLog()
+  private var table = PlaceTable()
+  private let seed = KeyHasher.randomSeed()
+
+  init() {}
+
+  // MARK: Finding
+
+  @inline(__always)
+  func image(at place: Int) -> CachedImage { list.image(at: place) }
+
+  func place(of key: CacheKey) -> Int? {
+    place(of: key.url.text, identifier: key.identifier, scope: key.scope)
+  }
+
+  func place(of url: String, identifier: String?, scope: CredentialScope?) -> Int? {
+    let identifier = identifier == "" ? nil : identifier
+    let tags = tags(of: url, identifier: identifier, scope: scope)
+    return table.place(tags.key) { place in
+      list.image(at: place).key.matches(url, identifier: identifier, scope: scope)
+    }
+  }
+
+  /// The places in use, the most recently used first.
+  var newestFirst: some Sequence<Int> { list.newestFirst }
+
+  /// Shows the images that may have a URL, or all of them, each with its place and its cost.
+  func forEach(
+    of url: CanonicalURL?, _ body: (_ place: Int, _ image: CachedImage, _ cost: Int) -> Void
+  ) {
+    let urlTag = url.map { tags(of: $0.text).url }
+    for place in list.places {
+      guard let image = list[place].image, urlTag == nil || urlTag == list[place].urlTag
+      else { continue }
+      body(place, image, list[place].cost)
+    }
+  }
+
+  /// Some of the insertions after a number, oldest first, and whether those were the last.
+  func insertions(
+    after number: UInt64, most: Int
+  ) -> (part: ArraySlice<InsertionLog.Record>, isLast: Bool) {
+    let records = log.records(after: number)
+    return (records.prefix(most), records.count <= most)
+  }
+
+  /// The image of an insertion, if it is still there.
+  func image(of record: InsertionLog.Record) -> CachedImage? {
+    list.isLive(record) ? list.image(at: record.place) : nil
+  }
+
+  /// The tags of the URL alone and of the whole key.
+  private func tags(
+    of url: String, identifier: String? = nil, scope: CredentialScope? = nil
+  ) -> (url: UInt32, key: UInt32) {
+    var hasher = KeyHasher(seed)
+    hasher.take(url)
+    let urlTag = PlaceTable.tag(hasher.finish())
+    guard identifier != nil || scope != nil else { return (urlTag, urlTag) }
+    if let identifier { hasher.take(identifier) }
+    scope?.hash(into: &hasher)
+    return (urlTag, PlaceTable.tag(hasher.finish()))
+  }
+
+  // MARK: Changing
+
+  /// Makes the image at a place the most recently used.
+  @inline(__always)
+  func touch(_ place: Int) { list.touch(place) }
+
+  func insert(_ image: CachedImage) {
+    let tags = tags(
+      of: image.key.url.text, identifier: image.key.identifier, scope: image.key.scope)
+    let place = list.nextPlace
+    let entry = RecencyList.Entry(
+      image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
+      cost: image.cost)
+    list.insert(entry)
+    table.insert(tags.key, place)
+    image.place = place
+    usage += entry.cost
+    count += 1
+  }
+
+  func replace(at place: Int, by image: CachedImage) {
+    let old = list[place]
+    usage -= old.cost
+    if let image = old.image { takeBack(image) }
+    old.image?.place = nil
+    list.replaceImage(at: place, by: image, cost: image.cost)
+    list.touch(place)
+    image.place = place
+    usage += image.cost
+  }
+
+  /// Counts an image's cost anew.
+  func recount(_ place: Int) {
+    let cost = list.image(at: place).cost
+    usage += cost - list[place].cost
+    list.setCost(cost, at: place)
+  }
+
+  /// Counts the bytes of an image as lent.
+  func lend(_ image: CachedImage) {
+    guard image.place != nil, !image.isLent else { return }
+    image.isLent = true
+    lentBytes += image.payload.count
+  }
+
+  // MARK: Removing
+
+  /// Takes the image at a place out of everything but the log, where it leaves a gap; answers what it
+  /// was charged.
+  @discardableResult
+  func take(_ place: Int) -> (image: CachedImage, cost: Int) {
+    let (image, entry) = (list.image(at: place), list[place])
+    usage -= entry.cost
+    takeBack(image)
+    count -= 1
+    table.remove(entry.tag, place)
+    list.remove(place)
+    image.place = nil
+    return (image, entry.cost)
+  }
+
+  /// Takes the image out that was not used for longest; answers what it was charged.
+  func takeLeastRecent() -> Int? { list.leastRecent.map { take($0).cost } }
+
+  func removeAll() -> Removal {
+    var removal = Removal()
+    for place in list.places {
+      guard let image = list[place].image else { continue }
+      removal.count(list[place].cost)
+      image.place = nil
+    }
+    list = RecencyList()
+    table = PlaceTable()
+    (usage, lentBytes, count) = (0, 0, 0)
+    return removal
+  }
+
+  /// Forgets gaps in the log, when they are most of it.
+  func sweepLog() {
+    log.sweep(live: count) { [list] in list.isLive($0) }
+  }
+
+  /// An image that was lent is no longer the tier's to count.
+  private func takeBack(_ image: CachedImage) {
+    if image.isLent { lentBytes -= image.payload.count }
+    image.isLent = false
+  }
+}

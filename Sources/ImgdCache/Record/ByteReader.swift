@@ -1,0 +1,64 @@
+/// Reads what a `ByteWriter` wrote.
+///
+/// The bytes may be anything: a reader that meets the end, or what no writer leaves, reads nothing more
+/// and says so.
+struct ByteReader {
+  /// Set when something was not as a writer leaves it; nothing that was read counts then.
+  private(set) var hasFailed = false
+  private let all: ArraySlice<UInt8>
+  /// Where the rest begins.
+  private var place: Int
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    all = bytes
+    place = bytes.startIndex
+  }
+
+  var isAtEnd: Bool { place == all.endIndex }
+
+  /// Reads the checksum that `ByteWriter.seal` has put in front; false when the bytes do not fit it.
+  mutating func isSealed() -> Bool {
+    guard !hasFailed, place == all.startIndex else { return false }
+    return number() == RowSeal.ofSealed(all.span) && !hasFailed
+  }
+
+  mutating func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number {
+    var number: Number = 0
+    for index in take(Number.bitWidth / 8).reversed() {
+      number = number << 8 | Number(truncatingIfNeeded: all[index])
+    }
+    return number
+  }
+
+  mutating func bytes() -> [UInt8] {
+    Array(all[take(Int(number(UInt32.self)))])
+  }
+
+  mutating func text() -> String {
+    guard let text = String(validating: all[take(Int(number(UInt32.self)))], as: UTF8.self) else {
+      fail()
+      return ""
+    }
+    return text
+  }
+
+  mutating func optionalText() -> String? {
+    number(UInt8.self) == 0 ? nil : text()
+  }
+
+  /// Where the next bytes are; nowhere when there are not that many.
+  private mutating func take(_ count: Int) -> Range<Int> {
+    guard count <= all.endIndex - place else {
+      fail()
+      return place..<place
+    }
+    defer { place += count }
+    return place..<place + count
+  }
+
+  /// Ends the reading: a value makes no sense.
+  mutating func fail() {
+    hasFailed = true
+    place = all.endIndex
+  }
+}

@@ -1,0 +1,124 @@
+/// The form in which a `StoredRecord` is kept, in the index file and between two processes.
+///
+///     checksum of what follows, version, then the fields in the order of `StoredRecord`
+///
+/// Decoding survives any bytes. What was cut, changed, is too long or holds a number that is never
+/// written gives nothing.
+enum RecordCodec {
+  /// More than the largest headers that are fetched take.
+  static let mostBytes = 1 << 20
+  private static let version: UInt8 = 1
+
+  /// The bytes of a record whose numbers are sane; nil when they would be too many.
+  static func encode(_ record: StoredRecord) -> [UInt8]? {
+    var writer = ByteWriter(capacity: 256 + record.headers.count)
+    writer.put(UInt64(0))
+    writer.put(version)
+    put(record, in: &writer)
+    guard writer.bytes.count <= mostBytes else { return nil }
+    writer.seal()
+    return writer.bytes
+  }
+
+  /// Whether a record is not too long, without encoding it.
+  static func hasRoom(for record: StoredRecord) -> Bool {
+    let texts = [record.url, record.identifier ?? "", record.finalURL ?? ""] + record.tags
+    let count = texts.reduce(record.headers.count + record.varying.count) {
+      $0 + 4 + $1.utf8.count
+    }
+    return count + 256 <= mostBytes
+  }
+
+  static func decode(_ bytes: [UInt8]) -> StoredRecord? {
+    guard bytes.count <= mostBytes else { return nil }
+    var reader = ByteReader(bytes[...])
+    guard reader.isSealed(), reader.number() == version else { return nil }
+    let record = readRecord(&reader)
+    return reader.isAtEnd && !reader.hasFailed ? record : nil
+  }
+
+  // MARK: Fields
+
+  private static func put(_ record: StoredRecord, in writer: inout ByteWriter) {
+    writer.put(record.url)
+    writer.put(record.identifier)
+    writer.put(record.digest.high)
+    writer.put(record.digest.low)
+    writer.put(Int64(record.bytes))
+    writer.put(record.facts.format)
+    writer.put(record.facts.orientation)
+    for size in [record.facts.width, record.facts.height, record.facts.frames] { writer.put(size) }
+    writer.put(record.checksum.high)
+    writer.put(record.checksum.low)
+    for time in [record.storedAt, record.freshUntil] { writer.put(time) }
+    writer.put(Int64(record.status))
+    writer.put(record.headers)
+    writer.put(record.finalURL)
+    for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] {
+      writer.put(time)
+    }
+    writer.put(record.ifErrorMs ?? silence)
+    writer.put(record.flags.rawValue)
+    writer.put(record.varying)
+    writer.put(UInt32(clamping: record.tags.count))
+    for tag in record.tags { writer.put(tag) }
+  }
+
+  /// In place of a time that the origin does not name.
+  private static let silence: Int64 = -1
+
+  private static func readRecord(_ reader: inout ByteReader) -> StoredRecord {
+    let (url, identifier) = (reader.text(), reader.optionalText())
+    let digest = KeyDigest(high: reader.number(), low: reader.number())
+    let bytes = Int(sane(&reader))
+    let facts = readFacts(&reader)
+    let checksum = BodyChecksum(high: reader.number(), low: reader.number())
+    var record = StoredRecord(
+      url: url, identifier: identifier, digest: digest, bytes: bytes, facts: facts,
+      storedAt: sane(&reader), freshUntil: sane(&reader))
+    record.checksum = checksum
+    record.status = Int(reader.number(Int64.self))
+    record.headers = reader.bytes()
+    record.finalURL = reader.optionalText()
+    record.initialAgeMs = sane(&reader)
+    record.lifetimeMs = sane(&reader)
+    record.whileRevalidateMs = sane(&reader)
+    let ifError: Int64 = reader.number()
+    if ifError != silence { record.ifErrorMs = sane(ifError, &reader) }
+    record.flags = RecordFlags(rawValue: reader.number())
+    record.varying = reader.bytes()
+    record.tags = readTags(&reader)
+    return record
+  }
+
+  private static func readFacts(_ reader: inout ByteReader) -> ImageFacts {
+    let (format, orientation): (UInt8, UInt8) = (reader.number(), reader.number())
+    let (width, height, frames): (Int32, Int32, Int32) = (
+      reader.number(), reader.number(), reader.number()
+    )
+    return ImageFacts(
+      format: format, width: Int(width), height: Int(height), frames: Int(frames),
+      orientation: Int(orientation))
+  }
+
+  /// One at a time: a count that lies ends with the bytes.
+  private static func readTags(_ reader: inout ByteReader) -> [String] {
+    var left: UInt32 = reader.number()
+    var tags: [String] = []
+    while left > 0, !reader.hasFailed {
+      tags.append(reader.text())
+      left -= 1
+    }
+    return tags
+  }
+
+  private static func sane(_ reader: inout ByteReader) -> Int64 {
+    sane(reader.number(), &reader)
+  }
+
+  private static func sane(_ number: Int64, _ reader: inout ByteReader) -> Int64 {
+    if SaneRange.numbers ~= number { return number }
+    reader.fail()
+    return 0
+  }
+}

@@ -1,0 +1,44 @@
+/// A sum over the values of a row or a record, so that a byte that has changed on the disk is noticed.
+///
+/// It guards against accidents, not against an author who can write the file. Every step can be
+/// undone, so a single value that differs always shows. The sum is part of the file's layout.
+struct RowSeal {
+  private var state: UInt64 = 0x6A09_E667_F3BC_C909
+
+  mutating func take<Number: FixedWidthInteger>(_ number: Number) {
+    state = (state << 23 | state >> 41) ^ UInt64(truncatingIfNeeded: number)
+    state &*= 0x9E37_79B9_7F4A_7C15
+  }
+
+  mutating func take(_ bytes: Span<UInt8>) {
+    take(bytes.count)
+    var offset = 0
+    while bytes.count - offset >= 8 {
+      take(word(bytes, offset))
+      offset += 8
+    }
+    while offset < bytes.count {
+      take(bytes[offset])
+      offset += 1
+    }
+  }
+
+  mutating func take(_ text: String) {
+    take(text.utf8.span)
+  }
+
+  /// A missing text differs from an empty one.
+  mutating func take(_ text: String?) {
+    take(text == nil ? 0 : 1)
+    if let text { take(text) }
+  }
+
+  func finish() -> UInt64 { state ^ state >> 32 }
+
+  /// The sum over bytes that begin with eight which are left for it.
+  static func ofSealed(_ bytes: Span<UInt8>) -> UInt64 {
+    var seal = RowSeal()
+    seal.take(bytes.extracting(droppingFirst: min(8, bytes.count)))
+    return seal.finish()
+  }
+}

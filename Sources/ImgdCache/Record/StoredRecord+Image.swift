@@ -1,0 +1,87 @@
+internal import ImgdSystem
+
+// An image as a stored record, and back.
+
+extension StoredRecord {
+  /// All that is written of an image; nil for one that is too large for the index, or that has
+  /// credentials in its key.
+  ///
+  /// It may have been in memory for a while: its age goes on, it does not begin anew.
+  init?(_ image: CachedImage, wall: Int64, at now: Instant) {
+    guard let digest = image.key.digest, image.payload.count <= Int(UInt32.max) else { return nil }
+    let freshness = image.freshness
+    let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
+    self.init(
+      url: image.key.url.text, identifier: image.key.identifier, digest: digest,
+      bytes: image.payload.count, facts: image.facts, storedAt: storedAt,
+      freshUntil: image.isGranted(at: now)
+        ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
+    status = image.response.status
+    headers = image.response.headers.packed
+    finalURL = image.response.finalURL
+    initialAgeMs = freshness.initialAge.milliseconds
+    lifetimeMs = freshness.remaining.milliseconds
+    whileRevalidateMs = freshness.staleWhileRevalidate.milliseconds
+    ifErrorMs = freshness.staleIfError?.milliseconds
+    flags = RecordFlags(image)
+    varying = StoredHeaders(image.vary.pairs).packed
+    tags = image.tags
+    guard RecordCodec.hasRoom(for: self) else { return nil }
+  }
+}
+
+extension RecordFlags {
+  init(_ image: CachedImage) {
+    self = []
+    if image.freshness.needsConfirmation { insert(.needsConfirmation) }
+    if image.freshness.mustRevalidate { insert(.mustRevalidate) }
+    if image.freshness.isImmutable { insert(.immutable) }
+    let isPlain =
+      image.response.finalURL == nil && image.vary == .none
+      && image.freshness.initialAge < .seconds(1)
+    if isPlain { insert(.plain) }
+  }
+}
+
+extension CachedImage {
+  /// Whether its lifetime, over or not, may be believed: not after a soft purge, nor when its
+  /// beginning is unknown.
+  fileprivate func isGranted(at now: Instant) -> Bool {
+    guard !freshness.needsConfirmation, !isStale, freshness.remaining > .zero else { return false }
+    return state(at: now).isFresh || now - storedAt >= freshness.remaining
+  }
+
+  /// An image that was stored, with the age that it has by now; nil when its record makes no sense.
+  convenience init?(
+    _ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant
+  ) {
+    guard let headers = StoredHeaders(packed: record.headers),
+      let varying = StoredHeaders(packed: record.varying)
+    else { return nil }
+    let list = headers.list
+    let names = varyingNames(list)
+    let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
+    self.init(
+      key: key, payload: payload, facts: record.facts,
+      response: StoredResponse(status: record.status, headers: list, finalURL: record.finalURL),
+      freshness: Freshness(record, varying: names),
+      vary: VaryOutcome(varying: names, sent: varying.list), tags: record.tags, serial: 0,
+      at: moment.instant, wall: record.storedAt, isTimeDoubtful: moment.isDoubtful)
+    // An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
+    if record.freshUntil == 0, record.lifetimeMs > 0, !record.flags.contains(.needsConfirmation) {
+      markStale()
+    }
+  }
+}
+
+extension Freshness {
+  fileprivate init(_ record: StoredRecord, varying: [String]) {
+    self.init(
+      initialAge: .milliseconds(record.initialAgeMs), remaining: .milliseconds(record.lifetimeMs),
+      needsConfirmation: record.flags.contains(.needsConfirmation),
+      mustRevalidate: record.flags.contains(.mustRevalidate),
+      isImmutable: record.flags.contains(.immutable), varyingHeaders: varying,
+      staleWhileRevalidate: .milliseconds(record.whileRevalidateMs),
+      staleIfError: record.ifErrorMs.map { .milliseconds($0) })
+  }
+}

@@ -1,0 +1,183 @@
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+@Suite("A filter of the index")
+struct FilterQueryTests {
+  private let sample: SampleIndex
+  private let index: IndexFile
+
+  init() throws {
+    sample = try SampleIndex()
+    index = try sample.open()
+  }
+
+  // MARK: Against a plain model
+
+  @Test("finds what going through all rows finds")
+  func model() throws {
+    var random = FixedGenerator(seed: 3)
+    let rows = (1...400).map { randomRow($0, using: &random) }
+    let numbers = try index.add(rows)
+    for _ in 0..<600 {
+      let filter = randomFilter(using: &random)
+      let order = RemovalOrder(filter, isSoft: false, askedAt: now)
+      let expected = zip(rows, numbers).filter { order.plainlyMatches($0.0) }
+      let found = try index.matches(of: filter, askedAt: now).sorted { $0.number < $1.number }
+      #expect(found.map(\.number) == expected.map(\.1), "\(filter)")
+      #expect(found.map(\.digest) == expected.map(\.0.record.digest))
+      #expect(found.map(\.allocated) == expected.map(\.0.allocated))
+    }
+  }
+
+  private func randomRow(_ digest: UInt64, using random: inout FixedGenerator) -> IndexRow {
+    let host = hosts.randomElement(using: &random) ?? ""
+    let path = paths.randomElement(using: &random) ?? ""
+    return sampleRow(
+      digest, url: "http://\(host)/\(path)", host: host,
+      identifier: identifiers.randomElement(using: &random) ?? nil,
+      tags: tags.filter { _ in Bool.random(using: &random) },
+      storedAt: .random(in: 0...5, using: &random), lastAccess: .random(in: 0...5, using: &random),
+      freshUntil: .random(in: 0...5, using: &random))
+  }
+
+  private func randomFilter(using random: inout FixedGenerator) -> PurgeFilter {
+    var filter = PurgeFilter()
+    func sometimes() -> Bool { Int.random(in: 0..<4, using: &random) == 0 }
+    let url = "http://\(hosts.randomElement(using: &random) ?? "")/"
+    if sometimes() {
+      let path = paths.randomElement(using: &random) ?? ""
+      filter.url = CanonicalURL(canonical: url + path)
+    }
+    if sometimes() { filter.identifier = identifiers.randomElement(using: &random) ?? "" }
+    if sometimes() {
+      filter.prefix = String(url.prefix(Int.random(in: 0...20, using: &random)))
+    }
+    if sometimes() { filter.host = askedHosts.randomElement(using: &random) }
+    if sometimes() { filter.tag = tags.randomElement(using: &random) }
+    // Times from -1 to 6.
+    if sometimes() { filter.olderThan = .seconds(.random(in: -2...5, using: &random)) }
+    if sometimes() { filter.unusedFor = .seconds(.random(in: -2...5, using: &random)) }
+    filter.expired = sometimes()
+    return filter
+  }
+
+  // MARK: Edges
+
+  @Test("takes a host with all below it, and an address alone")
+  func hostEdges() throws {
+    let numbers = try index.add(hosts.enumerated().map { sampleRow(UInt64($0), host: $1) })
+    func found(_ host: String) throws -> [String] {
+      try index.found { $0.host = host }.map { hosts[numbers.firstIndex(of: $0) ?? 0] }
+    }
+    #expect(try found("example.org") == ["example.org", "www.example.org", "a.b.example.org"])
+    #expect(try found("EXAMPLE.org").count == 3)
+    #expect(try found("www.example.org") == ["www.example.org"])
+    #expect(try found("10.0.0.1") == ["10.0.0.1"])
+    #expect(try found("0.0.1") == [])
+    #expect(try found("[::1]") == ["[::1]"])
+    #expect(try found("org").count == 5)
+    #expect(try found("") == [])
+    #expect(try found("example") == ["example"])
+  }
+
+  @Test("takes a prefix byte for byte: no pattern, no characters")
+  func prefixEdges() throws {
+    let urls = [
+      "http://e/100%", "http://e/100%25", "http://e/100_a", "http://e/100xa", "http://e/e\u{301}",
+      "http://e/\u{E9}", "http://e/\u{10FFFF}", "http://e/\u{10FFFF}z", "http://E/", "", "\u{0}",
+    ]
+    let numbers = try index.add(urls.enumerated().map { sampleRow(UInt64($0), url: $1) })
+    for prefix in urls + ["http://e/e", "http://", "h", "z", "\u{10FFFF}"] {
+      let expected = zip(urls, numbers).filter { $0.0.utf8.starts(with: prefix.utf8) }.map(\.1)
+      #expect(try index.found { $0.prefix = prefix } == expected, "\(prefix)")
+    }
+  }
+
+  @Test("takes the empty identifier for none")
+  func identifierEdges() throws {
+    let numbers = try index.add([
+      sampleRow(1), sampleRow(2, identifier: ""), sampleRow(3, identifier: "e\u{301}"),
+      sampleRow(4, identifier: "\u{E9}"),
+    ])
+    #expect(try index.found { $0.identifier = "" } == [numbers[0], numbers[1]])
+    #expect(try index.found { $0.identifier = "\u{E9}" } == [numbers[3]])
+  }
+
+  @Test("takes quotes and wildcards for what they are")
+  func hostile() throws {
+    let tag = "'; DROP TABLE entry; --"
+    let number = try index.add([sampleRow(1, tags: [tag, "%"]), sampleRow(2, tags: ["x"])])[0]
+    #expect(try index.found { $0.tag = tag } == [number])
+    #expect(try index.found { $0.tag = "%" } == [number])
+    #expect(try index.found { _ in }.count == 2)
+  }
+
+  // MARK: Speed
+
+  @Test(
+    "is carried out by an index where there is one",
+    arguments: [
+      ("url", "picture_url (url=?)"), ("prefix", "picture_url (url>? AND url<?)"),
+      ("host", "picture_host (host>? AND host<?)"), ("address", "picture_host (host=?)"),
+      ("tag", "PRIMARY KEY (tag=?)"),
+    ])
+  func plans(_ name: String, _ use: String) throws {
+    let filters: [String: (inout PurgeFilter) -> Void] = [
+      "url": { $0.url = CanonicalURL(canonical: "http://e/") },
+      "prefix": { $0.prefix = "http://e/" },
+      "host": { $0.host = "example.org" }, "address": { $0.host = "10.0.0.1" },
+      "tag": { $0.tag = "t" },
+    ]
+    var filter = PurgeFilter()
+    filter.expired = true
+    filters[name]?(&filter)
+    let steps = try plan(of: FilterQuery(RemovalOrder(filter, isSoft: false, askedAt: 1)))
+    #expect(steps.first?.contains(use) == true, "\(steps)")
+    #expect(!steps.contains { $0.hasPrefix("SCAN") })
+  }
+
+  private func plan(of query: FilterQuery) throws -> [String] {
+    let statement = try index.connection.prepare("EXPLAIN QUERY PLAN " + query.text)
+    query.bind(to: statement)
+    var steps: [String] = []
+    while try statement.step() {
+      for _ in 0..<3 { _ = try statement.integer(Int.self) }
+      steps.append(try statement.text())
+    }
+    return steps
+  }
+}
+
+private let hosts = [
+  "example.org", "www.example.org", "a.b.example.org", "badexample.org", "example", "10.0.0.1",
+  "110.0.0.1", "[::1]", "org", "org.example.5",
+]
+private let askedHosts = hosts + ["b.example.org", "ORG", "", "1", "xample.org"]
+private let paths = ["", "a", "a/b", "a%20b", "ä", "a_b"]
+private let identifiers: [String?] = [nil, "", "x", "y"]
+private let tags = ["red", "big", ""]
+
+/// The moment at which all are asked.
+private let now: Int64 = 3
+
+extension RemovalOrder {
+  /// As one would write it without an index.
+  fileprivate func plainlyMatches(_ row: IndexRow) -> Bool {
+    if let url = filter.url, row.record.url != url.text { return false }
+    if let own = filter.identifier, (row.record.identifier ?? "") != own { return false }
+    if let prefix = filter.prefix, !row.record.url.hasPrefix(prefix) { return false }
+    if let host = filter.host, !isBelow(host.lowercased(), row.host) { return false }
+    if let tag = filter.tag, !row.record.tags.contains(tag) { return false }
+    if let storedBefore, row.record.storedAt >= storedBefore { return false }
+    if let usedBefore, row.lastAccess >= usedBefore { return false }
+    if let staleAt, row.record.freshUntil > staleAt { return false }
+    return true
+  }
+
+  private func isBelow(_ host: String, _ other: String) -> Bool {
+    guard let last = host.last else { return false }
+    return other == host || !last.isNumber && last != "]" && other.hasSuffix("." + host)
+  }
+}

@@ -1,0 +1,250 @@
+import Glibc
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdCache
+
+/// Purges that are interrupted: what was asked for is a row in the index file as soon as it can be.
+@Suite struct TierRemovalTests {
+  private static let gone = [url(0), url(2)]
+  private static let kept = [url(1), url(3)]
+
+  /// Four pictures, two of them with the tag that is purged.
+  private func filled(_ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+    let stage = try TierStage(limits)
+    for number in 0..<4 {
+      stage.tier.add(photo(url(number), tags: number.isMultiple(of: 2) ? ["t"] : [], on: stage))
+    }
+    stage.turn()
+    return stage
+  }
+
+  private static var tagged: PurgeFilter {
+    var filter = PurgeFilter()
+    filter.tag = "t"
+    return filter
+  }
+
+  private func indexPath(_ stage: TierStage) -> String { stage.place.path + "/1/index.db" }
+
+  private func rows(_ stage: TierStage) throws -> [RemovalOrder] {
+    try IndexFile(path: indexPath(stage), access: .readOnly).removals.all()
+  }
+
+  /// Keeps the writer from writing until the lock is let go.
+  private func lock(_ stage: TierStage) throws -> Connection {
+    let connection = try Connection(path: indexPath(stage), isReadOnly: false)
+    try connection.execute("BEGIN IMMEDIATE")
+    return connection
+  }
+
+  private func expectGone(_ stage: TierStage) throws {
+    for url in Self.gone { #expect(stage.fetch(url) == nil, "\(url)") }
+    for url in Self.kept { #expect(stage.fetch(url) != nil, "\(url)") }
+    stage.turn()
+    #expect(stage.tier.count == 2)
+    #expect(try stage.pictures().count == 2)
+    #expect(try rows(stage) == [])
+    #expect(stage.parts.removals.isIdle && !stage.parts.gate.isClosed)
+  }
+
+  // MARK: A kill
+
+  /// The jobs that the writer has are done; what would have followed is not.
+  @Test(arguments: 0..<5)
+  func aKillAtAnyStepOfAPurgeBringsNothingBack(ticks: Int) throws {
+    let stage = try filled(.limits(lease: .zero))
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    for _ in 0..<ticks where stage.hasJobs { stage.loop.tick(waiting: true) }
+    try stage.crash(turning: false)
+    try expectGone(stage)
+  }
+
+  @Test func aPurgeIsWrittenDownBeforeItsEntriesAreLookedFor() throws {
+    let stage = try filled()
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    while try rows(stage).isEmpty { stage.loop.tick(waiting: true) }
+    let order = try #require(try rows(stage).first)
+    #expect(order.filter == Self.tagged && !order.isSoft && order.ceiling == 4)
+    stage.turn()
+    try expectGone(stage)
+  }
+
+  @Test func questionsWaitForAPurgeThatWasLeft() throws {
+    let stage = try filled(.limits(lease: .zero))
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    try stage.crash(turning: false)
+    while stage.tier.isOpening { stage.loop.tick(waiting: true) }
+    #expect(stage.parts.gate.isClosed)
+    var answers: [Bool] = []
+    for url in Self.gone + Self.kept {
+      guard case .later = stage.tier.fetch(key(url), then: { answers.append($0 != nil) }) else {
+        Issue.record("a question waits for the purge")
+        return
+      }
+    }
+    var (seen, listed): ([Bool], [String]) = ([], [])
+    stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
+    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    #expect(answers.isEmpty && seen.isEmpty && listed.isEmpty)
+    stage.turn()
+    #expect(answers == [false, false, true, true])
+    #expect(seen == [false] && listed == Self.kept)
+  }
+
+  @Test func aPurgeThatComesBeforeTheListingIsReadHoldsForIt() throws {
+    let stage = try filled()
+    let mayRead = Shared(false)
+    stage.parts.threads.ask({ _ in _ = mayRead.wait { $0 ? true : nil } }, then: {})
+    var (seen, listed): ([Bool], [String]) = ([], [])
+    stage.tier.look(for: key(url(0))) { seen.append($0 != nil) }
+    stage.tier.page(after: nil, limit: 9, prefix: nil) { listed = $0.entries.map(\.url) }
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    mayRead.with { $0 = true }
+    stage.turn()
+    #expect(seen == [false] && listed == Self.kept)
+  }
+
+  @Test func aSoftPurgeOutlivesAKill() throws {
+    let stage = try filled()
+    stage.tier.purge(Self.tagged, soft: true) { _ in }
+    try stage.crash(turning: false)
+    #expect(stage.fetch(url(0))?.isStale == true)
+    #expect(stage.fetch(url(1))?.isStale == false)
+    #expect(try rows(stage) == [])
+    try stage.restart()
+    #expect(stage.fetch(url(2))?.isStale == true)
+  }
+
+  @Test func agesAreCountedFromThePurgeAndNotFromTheRestart() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    stage.jump(.seconds(100))
+    stage.store(photo(url(2), on: stage))
+    var filter = PurgeFilter()
+    filter.olderThan = .seconds(50)
+    stage.tier.purge(filter, soft: false) { _ in }
+    try stage.crash(wall: stage.wall + 200, turning: false)
+    #expect(stage.known([url(1), url(2)]) == [url(2)])
+  }
+
+  @Test func whatIsStoredAfterThePurgeStaysAfterAKill() throws {
+    let stage = try filled(.limits(lease: .zero))
+    stage.tier.purge(Self.tagged, soft: false) { _ in }
+    stage.tier.add(photo(url(9), tags: ["t"], on: stage))
+    while !stage.parts.stores.isEmpty { stage.loop.tick(waiting: true) }
+    try stage.crash(turning: false)
+    #expect(stage.fetch(url(9)) != nil)
+  }
+
+  /// Leases are not known to the process that finishes the purge.
+  @Test(arguments: [false, true])
+  func aLeaseOutlivesAKillInTheMiddleOfAPurge(everything: Bool) throws {
+    let stage = try filled()
+    let image = try #require(stage.fetch(url(0)))
+    #expect(stage.lend(image) == .lent)
+    let (path, end) = (try #require(image.file?.path), stage.parts.leases.lastEnd)
+    stage.tier.purge(everything ? PurgeFilter() : Self.tagged, soft: false) { _ in }
+    try stage.crash(turning: false)
+    #expect(stage.fetch(url(0)) == nil)
+    #expect(access(path, F_OK) == 0)
+    stage.pass(.seconds(end - stage.wall + 61))
+    #expect(access(path, F_OK) != 0)
+    #expect(try stage.pictures().count == (everything ? 0 : 2))
+  }
+
+  // MARK: A disk that cannot be written
+
+  @Test func aPurgeThatCouldNotBeWrittenIsARowBeforeItIsCarriedOut() throws {
+    let stage = try filled(.limits(lease: .zero))
+    let lock = try lock(stage)
+    var told: [Removal] = []
+    stage.tier.purge(Self.tagged, soft: false) { told.append($0) }
+    stage.turn()
+    #expect(told == [.none] && stage.tier.state == .off && stage.parts.removals.isOwing)
+    #expect(stage.fetch(url(0)) == nil)
+    try lock.execute("ROLLBACK")
+    lock.close()
+    // The disk can be written again: killed as soon as the row is there.
+    stage.advance(.seconds(60))
+    while try rows(stage).isEmpty { stage.loop.tick(waiting: true) }
+    try stage.crash(turning: false)
+    try expectGone(stage)
+  }
+
+  @Test func aPurgeThatCouldNotBeWrittenIsCarriedOutWhenItCan() throws {
+    let stage = try filled(.limits(lease: .zero))
+    let lock = try lock(stage)
+    stage.purge { $0.tag = "t" }
+    #expect(stage.tier.state == .off)
+    try lock.execute("ROLLBACK")
+    lock.close()
+    stage.pass(.seconds(2))
+    #expect(stage.tier.state == .ok && stage.news.recoveries == 1)
+    try expectGone(stage)
+  }
+
+  /// The limit of what can be done: a disk that refuses every write cannot be told of a purge.
+  @Test func aKillBeforeTheRowCouldBeWrittenLosesThePurge() throws {
+    let stage = try filled()
+    let lock = try lock(stage)
+    stage.purge { $0.tag = "t" }
+    #expect(stage.fetch(url(0)) == nil)
+    try stage.crash(turning: false)
+    try lock.execute("ROLLBACK")
+    lock.close()
+    stage.pass(.seconds(2))
+    #expect(stage.fetch(url(0)) != nil)
+  }
+
+  @Test func tooManyPurgesThatCouldNotBeWrittenTakeEverything() throws {
+    let stage = try filled(.limits(lease: .zero))
+    let lock = try lock(stage)
+    for number in 0..<65 { stage.purge { $0.tag = "\(number)" } }
+    try lock.execute("ROLLBACK")
+    lock.close()
+    stage.pass(.seconds(2))
+    #expect(stage.tier.state == .ok)
+    #expect(stage.tier.count == 0)
+    #expect(try stage.pictures() == [])
+    try stage.restart()
+    #expect(stage.tier.count == 0)
+  }
+
+  // MARK: The end
+
+  @Test func aStopWithoutTimeLeavesRows() throws {
+    let place = try DiskPlace()
+    let directory = try place.open()
+    let index = try IndexFile(path: directory.indexPath, access: .readWrite)
+    let number = try index.add([sampleRow(1, tags: ["t"])])[0]
+    let disk = OpenDisk(directory, index)
+    let order = RemovalOrder(Self.tagged, isSoft: false, askedAt: 0)
+    LastRemovals(disk, leases: LeaseEnds()).run(recording: [order], within: .zero)
+    #expect(try index.removals.all().map(\.filter) == [Self.tagged])
+    #expect(try index.entries.row(number: number) != nil)
+    LastRemovals(disk, leases: LeaseEnds(ends: [number: 7]))
+      .run(recording: [], within: .seconds(60))
+    #expect(try index.removals.all() == [])
+    #expect(try index.entries.row(number: number) == nil)
+    #expect(try index.unlinks.due().map(\.keepUntil) == [7])
+  }
+
+  // MARK: Another layout
+
+  @Test func anIndexOfAnOlderLayoutIsSetAside() throws {
+    let stage = try filled()
+    stage.end()
+    let connection = try Connection(path: indexPath(stage), isReadOnly: false)
+    try connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    try stage.begin(at: TierStage.start)
+    #expect(stage.tier.state == .ok && stage.tier.count == 0)
+    #expect(stage.news.troubles == ["the index is damaged: it has layout 1; it is set aside"])
+    #expect(try names(stage.place.path + "/1").contains("index.db.aside"))
+    #expect(try stage.pictures() == [])
+    #expect(stage.store(photo(url(1), on: stage)) == nil)
+    #expect(stage.fetch(url(1)) != nil)
+  }
+}

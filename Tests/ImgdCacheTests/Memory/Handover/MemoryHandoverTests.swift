@@ -1,0 +1,439 @@
+import Glibc
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+@Suite("What a memory tier leaves to the next process")
+struct MemoryHandoverTests {
+  private static let plenty = HandoverLimits(descriptors: 1_000, bytes: 1 << 30)
+
+  private func leave(
+    _ tier: MemoryTier, within limits: HandoverLimits = plenty, isClean: Bool = true,
+    release: String = "1", at now: Int64 = 0, wall: Int64 = 1_000_000
+  ) throws -> Handover? {
+    try tier.handover(
+      within: limits, isClean: isClean, release: release, at: at(now), wall: wall)
+  }
+
+  /// Another process's view of it: descriptors of its own, and a clock that has just begun.
+  private func next(
+    _ handover: Handover, tier: MemoryTier = .holding(100 << 20), bodies: [Payload]? = nil,
+    release: String = "1", wall: Int64 = 1_000_000
+  ) throws -> MemoryTier {
+    _ = try tier.takeOver(
+      index: try inherited(handover.index),
+      bodies: try (bodies ?? handover.bodies).map(inherited), release: release, at: at(0),
+      wall: wall)
+    return tier
+  }
+
+  private func inherited(_ payload: Payload) throws -> Payload {
+    guard let adopted = Payload.adopt(try payload.openReadOnly()) else {
+      throw HandoverProblem.notWhole
+    }
+    return adopted
+  }
+
+  private func tier(_ images: [CachedImage]) throws -> MemoryTier {
+    let tier = MemoryTier.holding(100 << 20)
+    for image in images {
+      // As they come from the network.
+      if image.payload.count > Payload.heapLimit {
+        image.payload = try image.payload.shareable()
+      }
+      try #require(tier.add(image, at: image.storedAt).isStored)
+    }
+    return tier
+  }
+
+  // MARK: Whole
+
+  /// A picture that came from elsewhere, for those who want it in German.
+  private func redirected(_ headers: HeaderList) -> CachedImage {
+    CachedImage(
+      key: key("http://h/redirected"), payload: Payload([1, 2, 3]),
+      facts: ImageFacts(format: 3, width: 7, height: 9, frames: 12, orientation: 6),
+      response: StoredResponse(status: 200, headers: headers, finalURL: "http://elsewhere/é"),
+      freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
+      vary: VaryOutcome(varying: ["accept-language"], sent: [("accept-language", "de")]),
+      serial: 9, at: at(3), wall: 3)
+  }
+
+  @Test("small and large pictures are there again, with all that is known of them")
+  func everything() throws {
+    let headers: HeaderList = [
+      ("cache-control", "max-age=600, stale-while-revalidate=30, stale-if-error=70, immutable"),
+      ("etag", "\"é1\""), ("vary", "accept-language"), ("x-empty", ""),
+    ]
+    let images = [
+      image(key("http://h/a", "thumb é"), bytes: 900, headers: headers, tags: ["x", "y"]),
+      image(key("https://h:8443/b?c=d"), bytes: 200_000, headers: headers, tags: ["z"]),
+      image(key("http://h/none"), bytes: 1, headers: [("cache-control", "no-cache")]),
+      redirected(headers),
+    ]
+    let handover = try #require(try leave(try tier(images), at: 100))
+    // One in a memfd of its own, three in the pack.
+    #expect(handover.entries == 4 && handover.bodies.count == 2)
+    let later = try next(handover, wall: 1_000_010)
+    #expect(later.count == 4)
+    for old in images {
+      let new = try #require(later.peek(old.key))
+      #expect(new.payload.bytes == old.payload.bytes)
+      #expect(new.facts == old.facts && new.tags == old.tags)
+      #expect(new.freshness == old.freshness && new.vary == old.vary)
+      #expect(new.response.finalURL == old.response.finalURL)
+      #expect(new.response.status == 200 && new.response.entityTag == old.response.entityTag)
+      #expect(new.response.headers.packed == old.response.headers.packed)
+      // A hundred seconds in the one process, and ten between the two.
+      #expect(new.age(at: at(0)) == old.age(at: at(110)))
+      #expect(new.freshFor(at: at(0)) == old.freshFor(at: at(110)))
+    }
+    expectSound(later)
+  }
+
+  @Test("what was used last goes last again")
+  func recency() throws {
+    let first = try tier((0..<50).map { image("http://h/\($0)") })
+    for number in [7, 3, 3, 40] {
+      _ = first.image(for: key("http://h/\(number)"), at: at(Int64(number)))
+    }
+    func order(_ tier: MemoryTier) -> [String] {
+      tier.images.list.newestFirst.map { tier.images.list.image(at: $0).key.url.text }
+    }
+    let second = try next(try #require(try leave(first, at: 60)))
+    #expect(order(second) == order(first))
+    #expect(order(second).prefix(3) == ["http://h/40", "http://h/3", "http://h/7"])
+    #expect(second.peek(key("http://h/40"))?.lastAccess == at(-20))
+  }
+
+  @Test("a lifetime that has ended between the two has ended, and a purge that marked still marks")
+  func freshness() throws {
+    let fresh = image(key("http://h/a"), headers: [("cache-control", "max-age=60")])
+    let marked = image(key("http://h/b"), headers: [("cache-control", "max-age=9999")])
+    let first = try tier([fresh, marked])
+    marked.markStale()
+    let handover = try #require(try leave(first))
+    let second = try next(handover, wall: 1_000_059)
+    #expect(second.peek(fresh.key)?.isFresh(at: at(0)) == true)
+    #expect(second.peek(marked.key)?.isFresh(at: at(0)) == false)
+    #expect(try next(handover, wall: 1_000_061).peek(fresh.key)?.isFresh(at: at(0)) == false)
+    // A clock that was set back: nobody knows how long ago it was.
+    #expect(try next(handover, wall: 900_000).peek(fresh.key)?.isFresh(at: at(0)) == false)
+  }
+
+  @Test("a mark of a purge stays, also on what was never fresh and may only be shown stale")
+  func marks() throws {
+    let headers = [("cache-control", "max-age=0, stale-while-revalidate=900")]
+    let marked = image(key("http://h/a"), headers: headers)
+    let other = image(key("http://h/b"), headers: headers)
+    let first = try tier([marked, other])
+    marked.markStale()
+    let second = try next(try #require(try leave(first)))
+    for (key, mayBeShown) in [(marked.key, false), (other.key, true)] {
+      let state = try #require(second.peek(key)).state(at: at(1))
+      #expect(!state.isUsable && state.mayBeShownMeanwhile == mayBeShown)
+    }
+  }
+
+  // MARK: Bounded
+
+  @Test("there is never more than the limits allow, and what goes was used last")
+  func bounds() throws {
+    let images = (0..<20).map { image("http://h/large\($0)", bytes: 200_000) }
+    let first = try tier(images + (0..<20).map { image("http://h/small\($0)", bytes: 1_000) })
+    let four = 4 * (image("http://h/small10").cost - 1_000) + 100
+    let much = 1 << 30
+    for (descriptors, bytes, pack, index, large, small) in [
+      (7, much, much, 1 << 20, 5, 20), (2, much, much, 1 << 20, 0, 20), (1, much, much, much, 0, 0),
+      (100, 700_000, much, 1 << 20, 3, 20), (100, much, much, four, 0, 4),
+      (100, much, 3_500, 1 << 20, 20, 3), (5, much, 0, 1 << 20, 4, 0), (0, much, much, much, 0, 0),
+      (100, 0, 0, much, 0, 0), (100, much, much, 0, 0, 0),
+    ] {
+      let limits = HandoverLimits(
+        descriptors: descriptors, bytes: bytes, packBytes: pack, indexBytes: index)
+      let handover = try leave(first, within: limits)
+      #expect((handover?.bodies.count ?? 0) == large + (small > 0 ? 1 : 0))
+      #expect((handover?.entries ?? 0) == large + small)
+      #expect((handover?.index.count ?? 0) <= index)
+      guard let handover else { continue }
+      let second = try next(handover)
+      for number in 20 - large..<20 { #expect(second.peek(key("http://h/large\(number)")) != nil) }
+      for number in 20 - small..<20 { #expect(second.peek(key("http://h/small\(number)")) != nil) }
+    }
+  }
+
+  @Test("pictures that are not large take one descriptor together, and come back as they were")
+  func pack() throws {
+    let sizes = [1, 1_000, Payload.heapLimit, Payload.heapLimit + 1, 50_000, 128 << 10]
+    let images = sizes.map { image("http://h/\($0)", bytes: $0) }
+    for (place, image) in images.enumerated() {
+      image.payload = Payload([UInt8](repeating: UInt8(place), count: sizes[place]))
+    }
+    let handover = try #require(try leave(try tier(images)))
+    #expect(handover.entries == sizes.count && handover.bodies.count == 1)
+    let second = try next(handover)
+    for old in images {
+      let new = try #require(second.peek(old.key))
+      #expect(new.payload.bytes == old.payload.bytes)
+      #expect(new.payload.isShareable == old.payload.isShareable && new.cost == old.cost)
+    }
+    expectSound(second)
+  }
+
+  @Test("what the pack has no room for goes alone")
+  func fullPack() throws {
+    let first = try tier((0..<3).map { image("http://h/\($0)", bytes: 50_000) })
+    let limits = HandoverLimits(descriptors: 10, bytes: 1 << 20, packBytes: 60_000)
+    let handover = try #require(try leave(first, within: limits))
+    #expect(handover.entries == 3 && handover.bodies.count == 3)
+    #expect(try next(handover).count == 3)
+  }
+
+  @Test("a snapshot, which nobody will take over, copies nothing")
+  func snapshot() throws {
+    let images = [image("http://h/a"), image("http://h/b", bytes: 200_000)]
+    let left = try #require(try leave(try tier(images), isClean: false))
+    #expect(left.entries == 1 && left.bodies.map(\.count) == [200_000])
+  }
+
+  @Test("names and headers count as well: ever so many of them make no index too large to read")
+  func descriptions() throws {
+    let headers: HeaderList = [("x-long", String(repeating: "x", count: 50_000))]
+    let tier = try tier((0..<500).map { image(key("http://h/\($0)"), bytes: 1, headers: headers) })
+    let handover = try #require(try leave(tier))
+    #expect(handover.entries > 100 && handover.index.count <= 6 << 20)
+    #expect(try next(handover).count == handover.entries)
+  }
+
+  @Test("an index larger than any that is left is not even read")
+  func enormous() throws {
+    let bytes = [UInt8](repeating: 0, count: HandoverIndex.most + 1)
+    let index = try Payload(bytes).shareable()
+    #expect(throws: HandoverProblem.notWhole) {
+      try MemoryTier.holding(1).takeOver(
+        index: index, bodies: [], release: "1", at: at(0), wall: 0)
+    }
+  }
+
+  @Test("a small picture takes no descriptor along, even if somebody asked for one of it")
+  func smallAndLent() throws {
+    let lent = image("http://h/a", bytes: 1_000)
+    let first = try tier([lent])
+    _ = first.makeLendable(lent)
+    let handover = try #require(try leave(first))
+    #expect(handover.bodies.count == 1, "the pack")
+    let new = try #require(try next(handover).peek(lent.key))
+    #expect(new.payload.bytes == lent.payload.bytes && !new.payload.isShareable)
+  }
+
+  @Test("a smaller tier keeps what was used last")
+  func smallerTier() throws {
+    let handover = try #require(try leave(try tier((0..<20).map { image("http://h/\($0)") })))
+    let cost = image("http://h/10").cost
+    let second = try next(handover, tier: .holding(8 * cost, preferred: 5 * cost))
+    #expect(second.peek(key("http://h/19")) != nil)
+    #expect(second.peek(key("http://h/0")) == nil)
+    expectSound(second)
+  }
+
+  @Test("what does not fit into the next tier is not even verified, and nothing is evicted for it")
+  func lessRoom() throws {
+    let images = (0..<8).map { image("http://h/\($0)", bytes: 50_000) }
+    let handover = try #require(try leave(try tier(images)))
+    let cost = images[0].cost
+    let second = try next(handover, tier: .holding(3 * cost, preferred: 3 * cost))
+    #expect(second.count == 3 && second.counts.evictions == 0)
+    for number in 5..<8 { #expect(second.peek(key("http://h/\(number)")) != nil) }
+    let third = try next(
+      handover,
+      tier: MemoryTier(
+        limits: MemoryTier.Limits(capacity: 1 << 20, preferred: 1 << 20, maxEntry: 40_000)))
+    #expect(third.count == 0)
+    expectSound(second)
+  }
+
+  @Test("nothing is left of an empty tier, and what credentials fetched stays with its process")
+  func secrets() throws {
+    #expect(try leave(try tier([])) == nil)
+    let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
+    let secret = image(key("http://h/a", nil, scope), headers: [("cache-control", "max-age=60")])
+    #expect(try leave(try tier([secret])) == nil)
+  }
+
+  // MARK: Trusted
+
+  @Test("only what a clean stop of the same release has left is taken over")
+  func trust() throws {
+    let first = try tier([image("http://h/a", bytes: 200_000)])
+    let snapshot = try #require(try leave(first, isClean: false))
+    #expect(throws: HandoverProblem.notClean) { try next(snapshot) }
+    let clean = try #require(try leave(first))
+    #expect(throws: HandoverProblem.otherRelease) { try next(clean, release: "2") }
+    #expect(try next(clean).count == 1)
+  }
+
+  @Test("a picture whose bytes are missing, shorter or others is passed over, the rest is not")
+  func bodies() throws {
+    let images = (0..<3).map { image("http://h/\($0)", bytes: 200_000) }
+    let handover = try #require(try leave(try tier(images)))
+    #expect(try next(handover, bodies: []).count == 0)
+    #expect(try next(handover, bodies: Array(handover.bodies.dropFirst())).count == 2)
+    // It is the memfd that counts: another one is not believed, whatever is in it.
+    let same = try Payload(images[0].payload.bytes).shareable()
+    #expect(try next(handover, bodies: [same]).count == 0)
+  }
+
+  @Test("what lies beyond the end of the pack, or in a pack that is not there, is passed over")
+  func packEnd() throws {
+    let first = try tier((0..<2).map { image("http://h/\($0)", bytes: 900) })
+    let left = try #require(try leave(first))
+    #expect(try next(left, bodies: []).count == 0)
+    #expect(try next(left, bodies: [try Payload(left.bodies[0].bytes).shareable()]).count == 0)
+    var index = try HandoverIndex.decode(left.index.bytes, release: "1")
+    let entry = index.entries[0]
+    for (start, bytes, taken) in [
+      (900, 900, 1), (901, 900, 0), (0, 1_801, 0), (0, 1_800, 1), (.max, 1, 0), (0, -1, 0),
+    ] as [(UInt32, Int, Int)] {
+      index.entries = [try altered(entry, bytes: bytes, body: .packed(start))]
+      let forged = Handover(
+        index: try Payload(index.encoded(release: "1")).shareable(), bodies: left.bodies, entries: 1
+      )
+      #expect(try next(forged).count == taken)
+    }
+  }
+
+  @Test("a memfd that can still change is not taken over")
+  func unsealed() {
+    for path in ["/proc/self/exe", "/dev/null", "/"] {
+      #expect(Payload.adopt(FileDescriptor(owning: open(path, O_RDONLY))) == nil)
+    }
+    // In shared memory, and sealed against nothing but being sealed.
+    let path = "/dev/shm/imgd-handover-\(getpid())"
+    let shared = FileDescriptor(owning: open(path, O_RDWR | O_CREAT | O_EXCL, 0o600))
+    unlink(path)
+    #expect(fcntl(shared.number, 1_034) == 1, "F_GET_SEALS")
+    #expect(Payload.adopt(shared) == nil)
+  }
+
+  @Test(
+    "a memfd that is named more than once is one picture's, and its length must be the picture's")
+  func names() throws {
+    let first = try tier((0..<2).map { image("http://h/\($0)", bytes: 200_000 + $0) })
+    let left = try #require(try leave(first))
+    var index = try HandoverIndex.decode(left.index.bytes, release: "1")
+    let body = index.entries[0].body
+    for (lengths, taken) in [([200_001, 200_001], 1), ([200_000, 200_001], 0), ([7, 8], 0)] {
+      index.entries = try zip(index.entries, lengths).map { entry, length in
+        try altered(entry, bytes: length, body: body)
+      }
+      let forged = Handover(
+        index: try Payload(index.encoded(release: "1")).shareable(), bodies: left.bodies, entries: 2
+      )
+      #expect(try next(forged).count == taken)
+    }
+  }
+
+  @Test("an index that was cut or changed anywhere is not taken over")
+  func damage() throws {
+    let first = try tier([image("http://h/a", bytes: 20), image("http://h/b", bytes: 30_000)])
+    let bytes = try #require(try leave(first)).index.bytes
+    for count in 0..<bytes.count {
+      #expect(throws: HandoverProblem.self) {
+        try HandoverIndex.decode(Array(bytes.prefix(count)), release: "1")
+      }
+    }
+    for place in bytes.indices {
+      var changed = bytes
+      changed[place] ^= 0x20
+      #expect(throws: HandoverProblem.notWhole) {
+        try HandoverIndex.decode(changed, release: "1")
+      }
+    }
+    #expect(throws: HandoverProblem.self) {
+      try HandoverIndex.decode(bytes + [0], release: "1")
+    }
+  }
+
+  /// The same with another length and another place.
+  private func altered(
+    _ entry: HandoverEntry, bytes: Int, body: HandoverEntry.Body
+  ) throws -> HandoverEntry {
+    var record = try #require(RecordCodec.decode(entry.record))
+    record.bytes = bytes
+    return HandoverEntry(
+      record: try #require(RecordCodec.encode(record)), number: entry.number,
+      lastAccess: entry.lastAccess, isStale: false, body: body)
+  }
+
+  /// The same under a checksum that fits, as an author of forged bytes would write it; the records
+  /// in it have their own, which is mended where it fits no more.
+  private func signed(_ bytes: [UInt8]) -> [UInt8] { resealed(bytes) }
+
+  /// Takes over what a forged index describes, and does with it whatever is done with pictures.
+  private func use(_ forged: [UInt8], _ bodies: [Payload]) throws {
+    let tier = MemoryTier.holding(1 << 20)
+    let index = try Payload(signed(forged)).shareable()
+    do {
+      _ = try tier.takeOver(index: index, bodies: bodies, release: "1", at: at(5), wall: 1_000_000)
+    } catch { #expect(tier.count == 0) }
+    for place in tier.images.list.newestFirst {
+      let image = tier.images.list.image(at: place)
+      #expect(image.age(at: at(6)) >= 0 && image.freshFor(at: at(6)) >= 0)
+      _ = image.state(at: at(1 << 30))
+    }
+    expectSound(tier)
+    _ = try leave(tier, at: 7, wall: 1 << 40)
+    _ = try leave(tier, at: 7, wall: 0)
+  }
+
+  @Test("an index that is forged, byte by byte, traps nowhere, whatever it describes")
+  func forgery() throws {
+    let headers: HeaderList = [
+      ("cache-control", "max-age=600, stale-while-revalidate=30, stale-if-error=70"),
+      ("etag", "\"1\""), ("vary", "accept"),
+    ]
+    let first = try tier([
+      image(key("http://h/a", "thumb"), bytes: 9, headers: headers, tags: ["x", "y"]),
+      image(key("http://h/b"), bytes: 200_000, headers: headers),
+    ])
+    let left = try #require(try leave(first))
+    let bytes = left.index.bytes
+    let bodies = try left.bodies.map(inherited)
+    for place in 8..<bytes.count {
+      for value: UInt8 in [0, 0x80, 0xff] {
+        var forged = bytes
+        forged[place] = value
+        try use(forged, bodies)
+      }
+    }
+    // Numbers of eight bytes at their ends.
+    for place in 8..<bytes.count - 8 {
+      for top: UInt8 in [0x7f, 0x80, 0xff] {
+        var forged = bytes
+        for offset in 0..<7 { forged[place + offset] = top == 0x80 ? 0 : 0xff }
+        forged[place + 7] = top
+        try use(forged, bodies)
+      }
+    }
+    for count in 8..<bytes.count { try use(Array(bytes.prefix(count)), bodies) }
+  }
+
+  @Test("whatever a reader is given, it ends and traps nowhere")
+  func noise() throws {
+    let first = try tier([image(key("http://h/a"), bytes: 20, tags: ["x"])])
+    let body = Array(try #require(try leave(first)).index.bytes.dropFirst(8))
+    var generator = FixedGenerator(seed: 1)
+    for _ in 0..<20_000 {
+      var noise = body
+      for _ in 0...Int(generator.next() % 4) {
+        noise[Int(generator.next() % UInt64(noise.count))] = UInt8(
+          truncatingIfNeeded: generator.next())
+      }
+      var reader = ByteReader(noise[Int(generator.next() % 40)...])
+      var entries = 0
+      while let _ = reader.entry(), entries < 1_000 { entries += 1 }
+      #expect(entries < 1_000)
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+/// What must hold of a tier after every step, counted afresh.
+func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLocation) {
+  let images = tier.images.list.places.compactMap { tier.images.list[$0].image }
+  let found = images.filter { tier.peek($0.key) === $0 }.count
+  #expect(images.count == tier.count, sourceLocation: sourceLocation)
+  #expect(found == tier.count, "every image is found", sourceLocation: sourceLocation)
+  #expect(
+    images.reduce(0) { $0 + $1.cost } == tier.usage, "usage is the sum of the costs",
+    sourceLocation: sourceLocation)
+  #expect(tier.usage <= tier.limits.capacity, sourceLocation: sourceLocation)
+  let misplaced = tier.images.list.places.filter {
+    tier.images.list[$0].image.map(\.place) ?? $0 != $0
+  }
+  #expect(misplaced.isEmpty, "every image knows its place", sourceLocation: sourceLocation)
+}
+
+@Suite("The memory tier")
+struct MemoryCapacityTests {
+  private let cost = image("http://h/0").cost
+
+  @Test("an image is found by URL, identifier and scope, and by nothing else")
+  func identity() {
+    let tier = MemoryTier.holding(100_000)
+    let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
+    let keys = [
+      key("http://h/a"), key("http://h/a", "x"), key("http://h/a", nil, scope),
+      key("http://h/a", "x", scope), key("http://h/ax"), key("http://h/a", "y"),
+    ]
+    let images = keys.map { image($0) }
+    for image in images { #expect(tier.add(image, at: at(0)).isStored) }
+    for (key, image) in zip(keys, images) { #expect(tier.image(for: key, at: at(1)) === image) }
+    #expect(tier.image(for: key("http://h/b"), at: at(1)) == nil)
+    #expect(tier.count == 6)
+    #expect((tier.counts.hits, tier.counts.misses, tier.counts.insertions) == (6, 1, 6))
+    expectSound(tier)
+  }
+
+  @Test("an empty identifier finds the image without one")
+  func emptyIdentifier() {
+    let tier = MemoryTier.holding(100_000)
+    let image = image("http://h/a")
+    _ = tier.add(image, at: at(0))
+    #expect(tier.readyImage(for: "http://h/a", identifier: "", at: at(0)) === image)
+    #expect(tier.readyImage(for: "http://h/a", identifier: "x", at: at(0)) == nil)
+  }
+
+  @Test("a ready image is fresh; what it depends on, a request without headers cannot change")
+  func ready() {
+    let tier = MemoryTier.holding(100_000)
+    _ = tier.add(image(key("http://h/a"), headers: [("cache-control", "max-age=10")]), at: at(0))
+    _ = tier.add(image(key("http://h/b"), headers: [("vary", "accept")]), at: at(0))
+    _ = tier.add(image(key("http://h/c"), headers: [("cache-control", "no-cache")]), at: at(0))
+    #expect(tier.readyImage(for: "http://h/a", identifier: nil, at: at(9)) != nil)
+    #expect(tier.readyImage(for: "http://h/a", identifier: nil, at: at(10)) == nil)
+    #expect(tier.readyImage(for: "http://h/b", identifier: nil, at: at(0)) != nil)
+    #expect(tier.readyImage(for: "http://h/c", identifier: nil, at: at(0)) == nil)
+    #expect((tier.counts.hits, tier.counts.misses) == (2, 0))
+  }
+
+  @Test("at its capacity it keeps all, above it the preferred amount is left")
+  func capacityAndPreferred() {
+    let tier = MemoryTier.holding(10 * cost, preferred: 6 * cost)
+    for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
+    #expect(tier.count == 10)
+    #expect(tier.usage == 10 * cost)
+    let answer = tier.add(image("http://h/x"), at: at(1))
+    #expect(tier.count == 6)
+    #expect(tier.usage == 6 * cost)
+    guard case .stored(let evicted) = answer else { return #expect(answer.isStored) }
+    #expect((evicted.entries, evicted.bytes) == (5, 5 * cost))
+    #expect((tier.counts.evictions, tier.counts.evictedBytes) == (5, 5 * cost))
+    expectSound(tier)
+  }
+
+  @Test("what was not used for longest goes first")
+  func recency() {
+    let tier = MemoryTier.holding(10 * cost, preferred: 6 * cost)
+    for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
+    _ = tier.image(for: key("http://h/0"), at: at(1))
+    _ = tier.peek(key("http://h/1"))
+    _ = tier.add(image("http://h/x"), at: at(2))
+    let left = "0123456789x".filter { tier.peek(key("http://h/\($0)")) != nil }
+    #expect(left == "06789x")
+    expectSound(tier)
+  }
+
+  @Test("replacing takes the old cost off first, and is no insertion")
+  func replacing() {
+    let tier = MemoryTier.holding(4 * cost)
+    for number in 0..<3 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
+    let larger = image("http://h/1", bytes: 1_500, serial: 2)
+    #expect(tier.add(larger, at: at(1)) == .stored(evicted: .none))
+    #expect(tier.usage == 3 * cost + 500)
+    #expect(tier.peek(larger.key) === larger)
+    #expect((tier.counts.insertions, tier.counts.replacements) == (3, 1))
+    #expect(tier.add(larger, at: at(1)) == .stored(evicted: .none))
+    expectSound(tier)
+  }
+
+  @Test("what may not be kept is refused, with the reason, and changes nothing")
+  func refusals() {
+    let tier = MemoryTier.holding(100 * cost, preferred: 50 * cost, maxEntry: 2 * cost)
+    let cases: [(CachedImage, StoreRefusal)] = [
+      (image(key("http://h/a"), headers: [("cache-control", "no-store")]), .noStore),
+      (image(key("http://h/a"), headers: [("vary", "*")]), .varies),
+      (image(key("http://h/a"), width: 0), .notAPicture),
+      (image(key("http://h/a"), isPurged: true), .purged),
+      (image("http://h/a", bytes: 3 * cost), .tooLarge),
+    ]
+    for (image, refusal) in cases {
+      #expect(tier.shouldCache(image) == refusal)
+      #expect(tier.add(image, at: at(0)) == .refused(refusal))
+    }
+    #expect((tier.count, tier.usage) == (0, 0))
+    #expect(tier.shouldCache(image("http://h/a")) == nil)
+  }
+
+  @Test("an image above the preferred amount would not survive its own purge")
+  func abovePreferred() {
+    let tier = MemoryTier.holding(10 * cost, preferred: cost)
+    #expect(tier.add(image("http://h/a"), at: at(0)).isStored)
+    #expect(tier.add(image("http://h/b", bytes: 1_001), at: at(0)) == .refused(.tooLarge))
+    let none = MemoryTier.holding(0)
+    #expect(none.add(image("http://h/a"), at: at(0)) == .refused(.tooLarge))
+  }
+
+  @Test("a late response never takes the place of a newer one")
+  func lateResponse() {
+    let tier = MemoryTier.holding(10 * cost)
+    let newer = image("http://h/a", serial: 5)
+    _ = tier.add(newer, at: at(0))
+    #expect(tier.add(image("http://h/a", serial: 4), at: at(1)) == .refused(.olderThanStored))
+    #expect(tier.peek(newer.key) === newer)
+    #expect(tier.add(image("http://h/a", serial: 6), at: at(1)).isStored)
+    expectSound(tier)
+  }
+
+  @Test("removing gives the image, once")
+  func removing() {
+    let tier = MemoryTier.holding(10 * cost)
+    let image = image("http://h/a")
+    _ = tier.add(image, at: at(0))
+    #expect(tier.remove(image.key) === image)
+    #expect(tier.remove(image.key) == nil)
+    #expect((tier.count, tier.usage) == (0, 0))
+    expectSound(tier)
+  }
+
+  @Test("removing all tells what went")
+  func removingAll() {
+    let tier = MemoryTier.holding(1_000 * cost)
+    for number in 0..<100 { _ = tier.add(image("http://h/\(number % 10)/\(number)"), at: at(0)) }
+    let (bytes, entries) = (tier.usage, tier.count)
+    let removal = tier.removeAll()
+    #expect((removal.entries, removal.bytes) == (entries, bytes))
+    #expect((tier.count, tier.usage, tier.counts.purges) == (0, 0, 1))
+    #expect(tier.removeAll() == .none)
+    #expect(tier.add(image("http://h/a"), at: at(0)).isStored)
+    #expect(tier.page(after: nil, limit: 10).images.count == 1)
+    expectSound(tier)
+  }
+
+  @Test("lower limits make room at once, higher ones touch nothing")
+  func limits() {
+    let tier = MemoryTier.holding(10 * cost)
+    for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
+    let lower = MemoryTier.Limits(capacity: 5 * cost, preferred: 3 * cost, maxEntry: cost)
+    #expect(tier.apply(lower).entries == 7)
+    #expect(tier.count == 3)
+    let higher = MemoryTier.Limits(capacity: 50 * cost, preferred: 3 * cost, maxEntry: cost)
+    #expect(tier.apply(higher) == .none)
+    expectSound(tier)
+  }
+
+  @Test("an encoded reply and a memfd are charged to their image, and what is lent is counted")
+  func recounting() throws {
+    let tier = MemoryTier.holding(10 * cost)
+    let kept = image("http://h/a")
+    _ = tier.add(kept, at: at(0))
+    #expect(tier.keepReply([UInt8](repeating: 0, count: 300), with: kept) == .none)
+    #expect(tier.usage == cost + 300)
+    #expect(kept.replyPieces?.count == 300)
+    #expect(tier.makeLendable(kept) == .none)
+    #expect(kept.payload.isShareable)
+    #expect(tier.usage == cost + 300 - kept.payload.count + kept.payload.cost)
+    #expect(tier.lentBytes == kept.payload.count)
+    #expect(tier.makeLendable(kept) == .none)
+    #expect(tier.lentBytes == kept.payload.count)
+    _ = tier.remove(kept.key)
+    #expect(tier.lentBytes == 0)
+    #expect(tier.keepReply([], with: kept) == .none)
+    #expect(tier.usage == 0)
+  }
+
+  @Test("a reply that breaks the capacity makes room")
+  func recountingAboveCapacity() {
+    let tier = MemoryTier.holding(2 * cost, preferred: 2 * cost)
+    let images = [image("http://h/a"), image("http://h/b")]
+    for image in images { _ = tier.add(image, at: at(0)) }
+    #expect(tier.keepReply([0], with: images[1]).entries == 1)
+    #expect(tier.peek(images[0].key) == nil)
+    #expect(tier.count == 1)
+    expectSound(tier)
+  }
+
+  @Test("pictures of equal size go in the numbers that AlamofireImage's users know")
+  func equalSizes() {
+    // 100 MiB and 60 MiB, 164,000 bytes each: 639 fit, the next one leaves 383.
+    let tier = MemoryTier.holding(104_857_600, preferred: 62_914_560)
+    let bytes = 164_000 - (image("http://h/000", bytes: 0).cost)
+    func add(_ number: Int) {
+      let name = String(repeating: "0", count: 3 - "\(number)".count) + "\(number)"
+      _ = tier.add(image("http://h/\(name)", bytes: bytes), at: at(0))
+    }
+    for number in 1...639 { add(number) }
+    #expect(tier.usage == 104_796_000)
+    add(640)
+    #expect((tier.usage, tier.count) == (62_812_000, 383))
+    #expect(tier.peek(key("http://h/257")) == nil)
+    #expect(tier.peek(key("http://h/258")) != nil)
+  }
+}

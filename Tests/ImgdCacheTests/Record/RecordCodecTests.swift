@@ -1,0 +1,107 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+@Suite("The codec of a stored record")
+struct RecordCodecTests {
+  private static let record: StoredRecord = {
+    var record = sampleRow(3, identifier: "ü", tags: ["a", "e\u{301}"]).record
+    record.headers = StoredHeaders([("etag", "\"1\""), ("vary", "accept")]).packed
+    record.varying = StoredHeaders([("accept", "image/png")]).packed
+    record.finalURL = "https://elsewhere.example/"
+    record.ifErrorMs = 0
+    return record
+  }()
+
+  private static func encoded() throws -> [UInt8] {
+    try #require(RecordCodec.encode(record))
+  }
+
+  @Test("keeps every field, and what is missing apart from what is empty or zero")
+  func fields() throws {
+    var records = [Self.record, sampleRow(1).record]
+    records[1].finalURL = ""
+    for var record in records {
+      for ifError in [nil, 0, SaneRange.most] as [Int64?] {
+        record.ifErrorMs = ifError
+        #expect(RecordCodec.decode(try #require(RecordCodec.encode(record))) == record)
+      }
+    }
+  }
+
+  @Test("is the same on every machine, as it is part of the layout")
+  func layout() throws {
+    let encoded = try Self.encoded()
+    #expect(encoded.count == 280)
+    #expect(encoded.prefix(9) == [148, 203, 239, 178, 56, 27, 235, 81, 1])
+  }
+
+  @Test("gives nothing when it was cut anywhere, or has more behind it")
+  func cut() throws {
+    let whole = try Self.encoded()
+    for count in 0..<whole.count {
+      #expect(RecordCodec.decode(Array(whole.prefix(count))) == nil)
+      #expect(RecordCodec.decode(resealed(Array(whole.prefix(count)))) == nil)
+    }
+    #expect(RecordCodec.decode(whole + [0]) == nil)
+    #expect(RecordCodec.decode(resealed(whole + [0])) == nil)
+  }
+
+  @Test("gives nothing when a byte has changed")
+  func changed() throws {
+    let whole = try Self.encoded()
+    for place in whole.indices {
+      var changed = whole
+      changed[place] ^= 0x20
+      #expect(RecordCodec.decode(changed) == nil)
+    }
+  }
+
+  @Test("survives any bytes under a checksum that fits, and so does the image that they give")
+  func forged() throws {
+    let whole = try Self.encoded()
+    for place in 8..<whole.count {
+      for value: UInt8 in [0, 1, 0x7f, 0x80, 0xff] {
+        var forged = whole
+        forged[place] = value
+        use(forged)
+      }
+      // Numbers of eight bytes at their ends.
+      for top: UInt8 in [0x7f, 0x80, 0xff] where place + 8 <= whole.count {
+        var forged = whole
+        for offset in 0..<7 { forged[place + offset] = top == 0x80 ? 0 : 0xff }
+        forged[place + 7] = top
+        use(forged)
+      }
+    }
+  }
+
+  private func use(_ bytes: [UInt8]) {
+    guard let record = RecordCodec.decode(resealed(bytes)) else { return }
+    #expect(record.sane.bytes == record.bytes && record.sane.storedAt == record.storedAt)
+    let image = CachedImage(
+      record, key: key("https://example.org/a"), payload: Payload([1]), wall: 1_000_000, at: at(5))
+    #expect((image?.age(at: at(6)) ?? 0) >= 0 && (image?.freshFor(at: at(6)) ?? 0) >= 0)
+    _ = image?.state(at: at(1 << 30))
+  }
+
+  @Test("takes no record that is too long")
+  func bounds() {
+    var record = Self.record
+    record.headers = [UInt8](repeating: 0, count: RecordCodec.mostBytes - 1_000)
+    #expect(RecordCodec.hasRoom(for: record) && RecordCodec.encode(record) != nil)
+    record.headers += [UInt8](repeating: 0, count: 1_000)
+    #expect(!RecordCodec.hasRoom(for: record) && RecordCodec.encode(record) == nil)
+    let long = [UInt8](repeating: 0, count: RecordCodec.mostBytes + 1)
+    #expect(RecordCodec.decode(resealed(long)) == nil)
+  }
+}
+
+/// The same bytes under a checksum that fits them.
+func resealed(_ bytes: [UInt8]) -> [UInt8] {
+  guard bytes.count >= 8 else { return bytes }
+  var front = ByteWriter()
+  front.put(RowSeal.ofSealed(bytes.span))
+  return front.bytes + bytes.dropFirst(8)
+}

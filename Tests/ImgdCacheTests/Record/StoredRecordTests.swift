@@ -1,0 +1,214 @@
+import ImgdSystem
+import Testing
+
+@testable import ImgdCache
+
+/// An image as a stored record, and back: what matters is the same, at any later time.
+@Suite struct StoredRecordTests {
+  private static let wall: Int64 = 1_800_000_000
+  private let headers: HeaderList = [
+    ("cache-control", "max-age=3600, stale-while-revalidate=60, stale-if-error=120, immutable"),
+    ("etag", "\"abc\""), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"), ("age", "100"),
+    ("vary", "accept"),
+  ]
+
+  private func stored(
+    _ headers: HeaderList? = nil, sent: HeaderList = [("accept", "image/png")], at: Int64 = 0
+  ) -> CachedImage {
+    let headers = headers ?? self.headers
+    return CachedImage(
+      key: key("https://example.org/a", "id"), payload: Payload(body(100)),
+      facts: ImageFacts(format: 2, width: 640, height: 480, frames: 3, orientation: 6),
+      response: StoredResponse(
+        status: 203, headers: headers, finalURL: "https://example.org/final"),
+      freshness: Freshness(status: 203, headers: headers, receivedAt: Self.wall),
+      vary: VaryOutcome(varying: varyingNames(headers), sent: sent), tags: ["b", "a"], serial: 7,
+      at: Instant(nanoseconds: at * 1_000_000_000), wall: Self.wall)
+  }
+
+  private func record(of image: CachedImage, now: Int64 = 0) throws -> StoredRecord {
+    let record = try #require(
+      StoredRecord(image, wall: Self.wall + now, at: .init(seconds: now)))
+    let encoded = try #require(RecordCodec.encode(record))
+    #expect(RecordCodec.decode(encoded) == record)
+    return record
+  }
+
+  /// The image that a process finds whose clock begins with this call and says `wall`.
+  private func found(_ record: StoredRecord, after time: Int64) -> CachedImage? {
+    CachedImage(
+      record, key: key("https://example.org/a", "id"), payload: Payload(body(100)),
+      wall: Self.wall + time, at: .init(seconds: 0))
+  }
+
+  @Test func whatIsKnownOfAnImageSurvives() throws {
+    let image = stored()
+    let record = try record(of: image)
+    let again = try #require(found(record, after: 0))
+    #expect(again.response.status == 203)
+    #expect(again.response.headers.packed == image.response.headers.packed)
+    #expect(again.response.finalURL == "https://example.org/final")
+    #expect(again.response.entityTag == "\"abc\"")
+    #expect(again.response.lastModified == "Sun, 06 Nov 1994 08:49:37 GMT")
+    #expect(again.freshness == image.freshness)
+    #expect(again.vary == image.vary)
+    #expect(again.isFor(sent: [("accept", "image/png")]))
+    #expect(!again.isFor(sent: [("accept", "image/gif")]))
+    #expect(again.tags == ["b", "a"])
+    #expect(again.storedAtWall == Self.wall)
+    #expect(again.serial == 0)
+    #expect(record.isOf(image.key))
+  }
+
+  @Test func theFactsOfTheFileAreRight() throws {
+    let image = stored()
+    let record = try record(of: image)
+    #expect(record.bytes == 100)
+    #expect(record.facts == image.facts)
+    #expect(record.digest == KeyDigest(url: "https://example.org/a", identifier: "id"))
+    var row = IndexRow(record: record, host: "example.org", suffix: "png", lastAccess: 1)
+    row.number = 9
+    #expect(row.file?.number == 9)
+    #expect(row.file?.suffix == "png")
+  }
+
+  @Test(arguments: [
+    "max-age=60", "no-cache", "max-age=60, must-revalidate", "max-age=60, immutable",
+    "max-age=0, stale-while-revalidate=5", "max-age=60, stale-if-error=0", "public",
+  ])
+  func everyJudgementSurvives(control: String) throws {
+    let image = stored([("cache-control", control)])
+    let again = try #require(found(record(of: image), after: 0))
+    #expect(again.freshness == image.freshness)
+    #expect(again.isFresh(at: .init(seconds: 0)) == image.isFresh(at: .init(seconds: 0)))
+    #expect(!again.isStale)
+  }
+
+  // MARK: Time
+
+  @Test(arguments: [0, 1, 7_200, 30 * 86_400] as [Int64])
+  func itsAgeGoesOnOverARestart(hours time: Int64) throws {
+    let again = try #require(found(record(of: stored()), after: time))
+    #expect(again.age(at: .init(seconds: 0)) == 100 + Int(time))
+    #expect(again.freshFor(at: .init(seconds: 0)) == max(3_500 - Int(time), 0))
+    #expect(again.isFresh(at: .init(seconds: 0)) == (time < 3_500))
+    #expect(!again.isStale)
+  }
+
+  @Test func whatIsStaleByAgeAloneMayStillBeShownForAWhile() throws {
+    let again = try #require(found(record(of: stored()), after: 3_510))
+    let state = again.state(at: .init(seconds: 0))
+    #expect(!state.isFresh)
+    #expect(!state.isMarkedStale)
+    #expect(state.staleFor == .seconds(10))
+    #expect(state.staleWhileRevalidate == .seconds(60))
+    #expect(state.staleIfError == .seconds(120))
+  }
+
+  @Test(arguments: [-3_600, -365 * 86_400] as [Int64])
+  func aClockThatWentBackGrantsNothing(time: Int64) throws {
+    let again = try #require(found(record(of: stored()), after: time))
+    #expect(!again.isFresh(at: .init(seconds: 0)))
+    #expect(again.freshFor(at: .init(seconds: 0)) == 0)
+    #expect(again.age(at: .init(seconds: 0)) == 100)
+    #expect(again.age(at: .init(seconds: 10)) == 110)
+  }
+
+  @Test func aClockThatRanAheadMakesItOld() throws {
+    let again = try #require(found(record(of: stored()), after: 365 * 86_400))
+    #expect(!again.isFresh(at: .init(seconds: 0)))
+    #expect(again.age(at: .init(seconds: 0)) == 100 + 365 * 86_400)
+  }
+
+  /// An image may have been in memory for a while before it is written.
+  @Test(arguments: [0, 600, 7_200] as [Int64])
+  func whatIsWrittenLateIsAsOldAsItIs(delay: Int64) throws {
+    let image = stored()
+    let again = try #require(found(record(of: image, now: delay), after: delay))
+    #expect(again.age(at: .init(seconds: 0)) == image.age(at: .init(seconds: delay)))
+    #expect(again.freshFor(at: .init(seconds: 0)) == image.freshFor(at: .init(seconds: delay)))
+    #expect(!again.isStale)
+  }
+
+  @Test func whatWasStoredAtADoubtfulTimeIsNotFreshWhenItIsWrittenAgain() throws {
+    let doubtful = try #require(found(record(of: stored()), after: -3_600))
+    let record = try #require(
+      StoredRecord(doubtful, wall: Self.wall, at: .init(seconds: 0)))
+    #expect(found(record, after: 0)?.isFresh(at: .init(seconds: 0)) == false)
+  }
+
+  @Test func whatASoftPurgeHasMarkedStaysMarked() throws {
+    let image = stored()
+    image.markStale()
+    let again = try #require(found(record(of: image), after: 0))
+    #expect(again.isStale)
+    #expect(!again.isFresh(at: .init(seconds: 0)))
+  }
+
+  @Test func aPurgeInTheFileAloneMarksItToo() throws {
+    var record = try record(of: stored())
+    record.freshUntil = 0
+    #expect(found(record, after: 0)?.isStale == true)
+  }
+
+  // MARK: Hostile rows
+
+  @Test func headersThatAreCutAreRefused() throws {
+    let record = try record(of: stored())
+    let whole = record.headers
+    let ends = fieldEnds(whole)
+    for count in 0...whole.count {
+      var cut = record
+      cut.headers = Array(whole.prefix(count))
+      #expect((found(cut, after: 0) != nil) == ends.contains(count), "cut at \(count)")
+      cut.headers = whole
+      cut.varying = Array(whole.prefix(count))
+      #expect((found(cut, after: 0) != nil) == ends.contains(count), "cut at \(count)")
+    }
+  }
+
+  /// Where a field, a name and its value, is over.
+  private func fieldEnds(_ packed: [UInt8]) -> Set<Int> {
+    var (ends, offset, parts) = (Set([0]), 0, 0)
+    while offset < packed.count {
+      let count = (0..<4).reversed().reduce(0) { $0 << 8 | Int(packed[offset + $1]) }
+      offset += 4 + count
+      parts += 1
+      if parts.isMultiple(of: 2) { ends.insert(offset) }
+    }
+    return ends
+  }
+
+  @Test func lengthsThatLieAreRefused() throws {
+    var record = try record(of: stored())
+    for place in 0..<4 {
+      record.headers[place] = 0xFF
+      #expect(found(record, after: 0) == nil)
+    }
+  }
+
+  @Test(arguments: [.min, -1, 0, 1 << 40, .max] as [Int64])
+  func absurdNumbersAreSurvived(number: Int64) throws {
+    var record = try record(of: stored())
+    record.storedAt = number
+    record.freshUntil = number
+    record.initialAgeMs = SaneRange.clamped(number)
+    record.lifetimeMs = SaneRange.clamped(number)
+    record.whileRevalidateMs = SaneRange.clamped(number)
+    record.ifErrorMs = SaneRange.clamped(number)
+    let image = try #require(found(record, after: 0))
+    _ = image.state(at: .init(seconds: 0))
+    #expect(image.age(at: .init(seconds: 0)) >= 0)
+  }
+
+  @Test func anotherKeyIsNotItsOwn() throws {
+    let record = try record(of: stored())
+    #expect(!record.isOf(key("https://example.org/a")))
+    #expect(!record.isOf(key("https://example.org/a", "ID")))
+    #expect(!record.isOf(key("https://example.org/b", "id")))
+  }
+}
+
+extension Instant {
+  fileprivate init(seconds: Int64) { self.init(nanoseconds: seconds * 1_000_000_000) }
+}
