@@ -20,8 +20,7 @@ import Testing
     let line = loss.split(separator: "CACHE", omittingEmptySubsequences: false)
       .joined(separator: stage.cache)
     try CacheFiles.shell(line)
-    // The kernel is asked once a moment whether anybody has touched the files.
-    stage.jump(.nanoseconds(1))
+    stage.passMoment()
     try expectPictures(stage)
     for _ in 0..<3 {
       stage.pass(.seconds(60))
@@ -54,6 +53,7 @@ import Testing
     stage.origin.plan("/a", .picture(png()))
     _ = try stage.path(of: "/a")
     try CacheFiles.shell("rm -rf \(stage.cache); echo theirs >\(stage.cache)")
+    stage.passMoment()
     for _ in 0..<3 {
       let line = try stage.fetch("/a", #""cache":"reload""#)
       #expect(line["path"] == .null && line["deliver_note"]?.string?.isEmpty == false)
@@ -71,6 +71,7 @@ import Testing
     stage.origin.plan("/a", .picture(png()))
     _ = try stage.path(of: "/a")
     try CacheFiles.shell("rm -rf \(stage.cache)")
+    stage.passMoment()
     stage.pass(.seconds(60))
     #expect(try CacheFiles.exists(stage.path(of: "/a")))
     #expect(stage.origin.count("/a") == 1)

@@ -25,6 +25,7 @@ import Testing
     let (stage, path) = try storedPicture()
     try stage.emptyMemory()
     try damage.damage(path)
+    stage.passMoment()
     try expectRecovery(stage, path, damage)
   }
 
@@ -32,6 +33,7 @@ import Testing
   func `is never handed out from memory`(damage: FileDamage) throws {
     let (stage, path) = try storedPicture()
     try damage.damage(path)
+    stage.passMoment()
     let line = try stage.fetch("/a")
     #expect(line["source"] == .string("memory"))
     let fresh = try #require(line["path"]?.string)
@@ -45,11 +47,13 @@ import Testing
     try write("theirs", to: theirs)
     unlink(path)
     symlink(theirs, path)
+    stage.passMoment()
     try stage.emptyMemory()
     let second = try stage.path(of: "/a")
     unlink(second)
     mkdir(second, 0o755)
     try write("theirs", to: second + "/theirs")
+    stage.passMoment()
     try stage.emptyMemory()
     _ = try stage.path(of: "/a")
     #expect(read(theirs) == "theirs")
@@ -66,6 +70,7 @@ import Testing
     let victim = which == "shelf" ? shelf : rack
     rename(victim, stage.home + "/elsewhere")
     symlink(stage.home + "/elsewhere", victim)
+    stage.passMoment()
     let before = CacheFiles.below(stage.home + "/elsewhere")
     try stage.emptyMemory()
     let line = try stage.fetch("/a")

@@ -21,7 +21,7 @@ import Testing
       < {"ok":true}
       """#)
     // Nothing is older than nothing in the moment in which it comes.
-    stage.jump(.nanoseconds(1))
+    stage.passMoment()
     return stage
   }
 

@@ -72,6 +72,10 @@ final class CoreStage: DaemonStage {
   /// Turns until there is nothing left to do at this moment.
   func settle() { life.settle() }
 
+  /// Lets the next tick be another moment than the last one. Without this all that happens happens
+  /// at once: the kernel, say, is asked once a moment whether anybody has touched the files.
+  func passMoment() { life.jump(.nanoseconds(1)) }
+
   /// Lets time pass bit by bit, with all that happens on the way.
   func pass(_ time: Duration) { life.pass(time) }
 
