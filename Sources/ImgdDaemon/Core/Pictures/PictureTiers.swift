@@ -143,8 +143,9 @@ final class PictureTiers {
   ) {
     let lending = disk.lend(image, mayStore: mayStore)
     guard lending == .waiting else { return then(PictureLine.Path(lending, of: image)) }
-    disk.whenSettled(image) { [disk] in
-      then(PictureLine.Path(disk.lend(image, mayStore: mayStore), of: image))
+    // It may have been stored meanwhile, and not have been verified yet.
+    disk.whenSettled(image) { [unowned self] in
+      lendFile(of: image, mayStore: mayStore, then: then)
     }
   }
 
