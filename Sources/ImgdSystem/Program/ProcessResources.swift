@@ -13,7 +13,7 @@ package enum OpenFiles {
 
   /// Whether a descriptor that was just opened is one of the last quarter, which is reserved for
   /// clients, downloads and files: the kernel assigns the lowest free number.
-  static func isReserve(_ number: CInt) -> Bool {
+  package static func isReserve(_ number: CInt) -> Bool {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
       return false

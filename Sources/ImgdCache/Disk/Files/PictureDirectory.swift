@@ -7,6 +7,9 @@ package struct PreparedFile: ~Copyable, Sendable {
   package let count: Int
   /// The bytes that its blocks take.
   package let allocated: Int
+
+  /// Whether its descriptor is one of the last ones that the process may have.
+  var takesReserve: Bool { OpenFiles.isReserve(descriptor.number) }
 }
 
 /// The pictures below the directory of the layout, as files: opened, written, removed and listed.

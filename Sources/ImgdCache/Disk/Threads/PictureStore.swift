@@ -24,40 +24,63 @@ struct PictureStore {
     init(_ prepared: consuming PreparedFile) { self.prepared = prepared }
   }
 
-  /// Stores some pictures under one commit; each has its own outcome.
+  /// Stores some pictures, under one commit unless descriptors are short; each has its own outcome.
   func store(
     _ orders: [StoreOrder], keepingFree minFree: DiskTier.MinFree
   ) -> [Result<DiskEntry, DiskTrouble>] {
-    var rows = orders.map(\.row)
-    var outcomes = [Result<DiskEntry, DiskTrouble>?](repeating: nil, count: orders.count)
-    var drafts = [Draft?](repeating: nil, count: orders.count)
-    for place in orders.indices {
-      do throws(DiskTrouble) {
-        let draft = try prepare(orders[place], keepingFree: minFree)
-        rows[place].allocated = draft.prepared.allocated
-        rows[place].record.checksum = BodyChecksum(of: orders[place].payload)
-        drafts[place] = draft
-      } catch { outcomes[place] = .failure(error) }
+    var outcomes: [Result<DiskEntry, DiskTrouble>] = []
+    while outcomes.count < orders.count {
+      let drafts = prepare(orders[outcomes.count...], keepingFree: minFree)
+      outcomes += commit(drafts, of: orders[outcomes.count...])
     }
-    let kept = drafts.indices.filter { drafts[$0] != nil }
+    return outcomes
+  }
+
+  /// Writes pictures to files without names, each of which holds a descriptor until it has its name.
+  /// It stops at the first one from the reserve, which is there for clients.
+  private func prepare(
+    _ orders: ArraySlice<StoreOrder>, keepingFree minFree: DiskTier.MinFree
+  ) -> [Result<Draft, DiskTrouble>] {
+    var drafts: [Result<Draft, DiskTrouble>] = []
+    for order in orders {
+      let draft = Result { () throws(DiskTrouble) in try prepare(order, keepingFree: minFree) }
+      drafts.append(draft)
+      if case .success(let draft) = draft, draft.prepared.takesReserve { break }
+    }
+    return drafts
+  }
+
+  /// Commits the rows of drafts, and links the files.
+  private func commit(
+    _ drafts: [Result<Draft, DiskTrouble>], of orders: ArraySlice<StoreOrder>
+  ) -> [Result<DiskEntry, DiskTrouble>] {
     var retired: [PendingUnlink] = []
-    do throws(DiskTrouble) {
+    var rows: [IndexRow?] = zip(drafts, orders).map { draft, order in
+      guard case .success(let draft) = draft else { return nil }
+      var row = order.row
+      row.allocated = draft.prepared.allocated
+      row.record.checksum = BodyChecksum(of: order.payload)
+      return row
+    }
+    let result = Result { () throws(DiskTrouble) in
       try disk.commit { index throws(IndexProblem) in
-        for place in kept {
-          let added = try index.entries.insert(
-            rows[place], retiring: orders[place].keepReplacedUntil)
-          rows[place].number = added.number
+        for (place, order) in zip(rows.indices, orders) {
+          guard let row = rows[place] else { continue }
+          let added = try index.entries.insert(row, retiring: order.keepReplacedUntil)
+          rows[place]?.number = added.number
           if let file = added.retired { retired.append(file) }
         }
       }
-    } catch {
-      return outcomes.map { $0 ?? .failure(error) }
     }
-    for place in kept {
-      if let draft = drafts[place] { outcomes[place] = link(draft, as: rows[place]) }
+    let outcomes = zip(drafts, rows).map { draft, row in
+      draft.flatMap { draft in
+        result.flatMap { row.map { link(draft, as: $0) } ?? .failure(.notStored) }
+      }
     }
-    try? EntryRemoval(disk).unlink(retired.filter { $0.keepUntil <= 0 })
-    return outcomes.map { $0 ?? .failure(DiskTrouble(.broken, "a picture was not stored")) }
+    if case .success = result {
+      try? EntryRemoval(disk).unlink(retired.filter { $0.keepUntil <= 0 })
+    }
+    return outcomes
   }
 
   private func prepare(
@@ -100,4 +123,8 @@ extension SystemFailure {
   static var reserved: SystemFailure {
     SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC)
   }
+}
+
+extension DiskTrouble {
+  fileprivate static let notStored = DiskTrouble(.broken, "a picture was not stored")
 }

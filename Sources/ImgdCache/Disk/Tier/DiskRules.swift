@@ -3,6 +3,9 @@ internal import ImgdSystem
 /// The limits in force, and the wall clock that ages are counted by.
 final class DiskRules {
   private(set) var limits: DiskTier.Limits
+  /// The length of a lease in whole seconds; a duration is divided in 128 bits, and every hit by path
+  /// asks.
+  private(set) var leaseSeconds: Int64
 
   private let loop: EventLoop
   private let wallAtStart: Int64
@@ -10,6 +13,7 @@ final class DiskRules {
 
   init(_ limits: DiskTier.Limits, loop: EventLoop, wall: Int64) {
     self.limits = limits
+    leaseSeconds = limits.leaseSeconds
     self.loop = loop
     wallAtStart = wall
     startedAt = loop.now
@@ -18,11 +22,10 @@ final class DiskRules {
   /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
   var wall: Int64 { wallAtStart + (loop.now - startedAt).wholeSeconds }
 
-  var leaseSeconds: Int64 { (limits.lease.nanoseconds + 999_999_999) / 1_000_000_000 }
-
   /// Takes new limits; answers whether they are others.
   func replace(by limits: DiskTier.Limits) -> Bool {
     defer { self.limits = limits }
+    leaseSeconds = limits.leaseSeconds
     return limits != self.limits
   }
 
@@ -30,4 +33,8 @@ final class DiskRules {
     guard let maxAge = limits.maxAge else { return false }
     return Int64(entry.storedAt) <= wall - maxAge.wholeSeconds
   }
+}
+
+extension DiskTier.Limits {
+  fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 }
 }
