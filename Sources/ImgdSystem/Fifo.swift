@@ -17,6 +17,9 @@ package struct Fifo<Element> {
   /// The newest element.
   var last: Element? { items.last ?? nil }
 
+  /// All elements, the oldest first.
+  package var all: [Element] { items[head...].compactMap(\.self) }
+
   /// Adds an element at the end.
   package mutating func append(_ element: Element) {
     items.append(element)

@@ -34,11 +34,13 @@ final class DiskRemovals {
   /// Purges that have still to be written down or to find their entries.
   private var searching: [PurgeWork] = []
   /// Works that take turns.
-  private var removing: [any RemovalWork] = []
+  private var removing = Fifo<any RemovalWork>()
   /// The one whose turn it is.
   private var current: (any RemovalWork)?
   /// Works that wait for the disk to work again.
   private var stalled: [any RemovalWork] = []
+  /// Works that there is one of, which have something to do.
+  private var pending: Set<ObjectIdentifier> = []
   /// The writer has a job of this queue.
   private var isBusy = false
 
@@ -57,7 +59,7 @@ final class DiskRemovals {
     self.reports = reports
     unlinks = UnlinkWork(threads, rules, loop: loop)
     entries = EntryWork(threads, leases, rules, unlinks)
-    unlinks.onDue = { [unowned self] in enqueue(unlinks) }
+    unlinks.onDue = { [unowned self] in enqueueOnce(unlinks) }
   }
 
   /// Purges wait for a disk that works: nothing may be told of what they mean.
@@ -81,7 +83,7 @@ final class DiskRemovals {
     }
     if reason == .eviction { reports.evicted(removal) }
     entries.add(numbers)
-    if urgently { entries.stepThrough() } else { enqueue(entries) }
+    if urgently { entries.stepThrough() } else { enqueueOnce(entries) }
   }
 
   /// Removes the entry of a key for good: it is not found again after a restart either.
@@ -134,16 +136,16 @@ final class DiskRemovals {
       work.takeUp()
       begin(work)
     }
-    removing += stalled
+    for work in stalled { removing.append(work) }
     stalled = []
-    enqueue(entries)
-    enqueue(unlinks)
+    enqueueOnce(entries)
+    enqueueOnce(unlinks)
   }
 
   /// The index is given up: purges will be carried out in the next one.
   func supersede() {
-    let works = removing + stalled + [current].compactMap(\.self)
-    (removing, stalled, current) = ([], [], nil)
+    let works = unfinished
+    (removing, stalled, current, pending) = (Fifo(), [], nil, [])
     entries.forget()
     for work in searching where !work.isOwed { putOff(work) }
     for case let work as PurgeWork in works {
@@ -156,10 +158,7 @@ final class DiskRemovals {
   /// Has the writer write down what is not, and carry out what there is time for.
   func stop() {
     let purges =
-      searching
-      + (removing + stalled + [current].compactMap(\.self)).compactMap {
-        $0 as? PurgeWork
-      }
+      searching + unfinished.compactMap { $0 as? PurgeWork }
     guard !purges.isEmpty else { return }
     let (orders, leases) = (purges.map(\.order).filter { $0.id == nil }, leases.ends)
     threads.order { (disk) throws(DiskTrouble) in
@@ -169,10 +168,18 @@ final class DiskRemovals {
 
   // MARK: Turns
 
+  private var unfinished: [any RemovalWork] {
+    removing.all + stalled + [current].compactMap(\.self)
+  }
+
   private func enqueue(_ work: any RemovalWork) {
-    guard current !== work, !(removing + stalled).contains(where: { $0 === work }) else { return }
     removing.append(work)
     go()
+  }
+
+  /// The same for a work that may be in the queue already.
+  private func enqueueOnce(_ work: any RemovalWork) {
+    if pending.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
   }
 
   /// Gives the writer the next job: searches first, as questions wait for them.
@@ -182,8 +189,7 @@ final class DiskRemovals {
     let unrecorded = purges.filter { !$0.isRecorded }
     if !unrecorded.isEmpty { return record(unrecorded) }
     if let purge = purges.first { return search(purge) }
-    guard !removing.isEmpty else { return }
-    let work = removing.removeFirst()
+    guard let work = removing.popFirst() else { return }
     (current, isBusy) = (work, true)
     work.step { [unowned self, generation = threads.generation] progress in
       isBusy = false
@@ -197,7 +203,7 @@ final class DiskRemovals {
     switch progress {
     case .more: removing.append(work)
     case .failed: stalled.append(work)
-    case .done: break
+    case .done: pending.remove(ObjectIdentifier(work))
     }
   }
 
