@@ -120,12 +120,13 @@ final class FetchAnswers {
   private func line(
     _ delivered: DeliveredImage, for recipient: Recipient,
     path: PictureLine.Path = .notWanted, content: PictureLine.Content = .none
-  ) -> PictureLine {
+  ) -> FetchLine {
     PictureLine(
       id: recipient.id, receipt: recipient.receipt,
       picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now),
       elapsedNanoseconds: (loop.moment - recipient.startedAt).nanoseconds, path: path,
-      content: content, http: recipient.request.http ? delivered.image.response : nil)
+      content: content, http: recipient.request.http ? delivered.image.response : nil
+    ).encoded
   }
 
   // MARK: Lines before that

@@ -1,8 +1,8 @@
 // The terminal line of a fetch that brought a picture, from memory, disk or network alike.
 //
 // Most fields are the same in every answer that shows the same image in memory. They are encoded
-// once and kept with the image (`preparedFields`); `HitLine` copies them and writes the few numbers
-// around them.
+// once and kept with the image (`preparedFields`); `FetchLine` copies them and writes the few numbers
+// around them. A plain hit in memory makes that line directly.
 
 import ImgdCache
 import ImgdPicture
@@ -43,32 +43,21 @@ struct PictureLine {
   /// The origin's answer, where the request asks for it.
   var http: StoredResponse?
 
-  func write(to line: inout JSONWriter) {
-    ReplyEncoder.begin(id: id, ok: true, into: &line)
-    line.field("receipt", receipt)
-    if let prepared = picture.prepared {
-      line.fields(raw: prepared)
-    } else {
-      picture.writeFields(to: &line)
-    }
-    line.field("age", picture.age)
-    line.field("fresh_for", picture.freshFor)
-    line.field("elapsed_ms", millisecondsOf: UInt64(max(elapsedNanoseconds / 1_000, 0)))
-    writePath(to: &line)
+  /// The line as it is sent.
+  var encoded: FetchLine {
+    FetchLine(
+      id: id, receipt: receipt, facts: picture.prepared ?? picture.encodedFields,
+      age: picture.age, freshFor: picture.freshFor,
+      elapsedMicroseconds: UInt64(max(elapsedNanoseconds / 1_000, 0)), ending: ending)
+  }
+
+  private var ending: [UInt8] {
+    var line = JSONWriter()
+    line.path(path)
     if picture.isStale { line.field("stale", true) }
     if let http { line.http(status: http.status, headers: http.headers.list) }
     writeContent(to: &line)
-    ReplyEncoder.end(into: &line)
-  }
-
-  private func writePath(to line: inout JSONWriter) {
-    switch path {
-    case .notWanted: break
-    case .lent(let path): line.field("path", path)
-    case .refused(let reason):
-      line.fieldNull("path")
-      line.field("deliver_note", reason.note)
-    }
+    return FetchLine.ending(line.bytes)
   }
 
   private func writeContent(to line: inout JSONWriter) {
@@ -124,40 +113,35 @@ struct ShownPicture {
     freshFor = hit.freshFor
   }
 
-  func writeFields(to line: inout JSONWriter) {
+  /// All fields but the ages, encoded.
+  var encodedFields: [UInt8] {
+    var line = JSONWriter()
     line.field("url", url)
     line.field("source", source.rawValue)
     line.field("coalesced", isCoalesced)
     line.facts(facts)
     line.field("bytes", bytes)
     if let finalURL { line.field("final_url", finalURL) }
+    return line.bytes
   }
 
   /// The fields that every hit of an image in memory shows, to be kept with it.
   static func preparedFields(of image: CachedImage) -> [UInt8] {
-    var line = JSONWriter()
     let delivered = DeliveredImage(image: image, source: .memory)
-    ShownPicture(delivered, url: image.key.url.text, at: image.storedAt).writeFields(to: &line)
-    return line.bytes
+    return ShownPicture(delivered, url: image.key.url.text, at: image.storedAt).encodedFields
   }
 }
 
-extension HitLine {
-  /// The line of a plain hit in memory; nil when the request's id is a string. `lending` is nil
-  /// where no path is wanted.
+extension FetchLine {
+  /// The line of a plain hit in memory; `lending` is nil where no path is wanted. Nil for an image
+  /// whose fields are not prepared.
   init?(
     _ image: CachedImage, id: RequestID, receipt: ReceiptID, lending: DiskTier.Lending?,
     elapsedNanoseconds: Int64, at now: Instant
   ) {
-    let number: Int64?
-    switch id {
-    case .none: number = nil
-    case .integer(let integer): number = integer
-    case .string: return nil
-    }
     guard let facts = image.replyPieces else { return nil }
     self.init(
-      id: number, receipt: receipt, facts: facts, age: image.age(at: now),
+      id: id, receipt: receipt, facts: facts, age: image.age(at: now),
       freshFor: image.freshFor(at: now),
       elapsedMicroseconds: UInt64(max(elapsedNanoseconds / 1_000, 0)),
       ending: Self.ending(lending, of: image))
@@ -172,21 +156,34 @@ extension HitLine {
     }
   }
 
-  private static let plainEnding = Array("}\n".utf8)
+  private static let plainEnding = ending([])
   private static let refusalEndings = Dictionary(
-    uniqueKeysWithValues: PathRefusal.allCases.map {
-      ($0, Array(",\"path\":null,\"deliver_note\":\"\($0.note)\"}\n".utf8))
+    uniqueKeysWithValues: PathRefusal.allCases.map { reason in
+      var line = JSONWriter()
+      line.path(.refused(reason))
+      return (reason, ending(line.bytes))
     })
 
   /// Encoded once for each file, and kept with it.
   private static func ending(path: String) -> [UInt8] {
     var line = JSONWriter()
-    line.field("path", path)
-    return Array(",".utf8) + line.bytes + plainEnding
+    line.path(.lent(path))
+    return ending(line.bytes)
   }
 }
 
 extension JSONWriter {
+  /// The path of a picture's file, or the reason why there is none.
+  fileprivate mutating func path(_ path: PictureLine.Path) {
+    switch path {
+    case .notWanted: break
+    case .lent(let path): field("path", path)
+    case .refused(let reason):
+      fieldNull("path")
+      field("deliver_note", reason.note)
+    }
+  }
+
   /// The properties of a picture that are known without decoding it.
   mutating func facts(_ facts: ImageFacts) {
     let format = facts.pictureFormat

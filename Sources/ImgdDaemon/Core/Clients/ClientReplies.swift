@@ -29,10 +29,6 @@ extension ClientSession {
     }
   }
 
-  func write(_ picture: PictureLine) {
-    write { picture.write(to: &$0) }
-  }
-
   /// Logs a change to everybody's cache, and the client that made it.
   func log(_ subject: Log.Subject, _ deed: String, _ fields: Log.Field...) {
     Log.notice(

@@ -167,7 +167,7 @@ final class ClientSession {
   }
 
   /// Appends a line that is all prepared.
-  func write(_ line: HitLine) {
+  func write(_ line: FetchLine) {
     guard isOpen, !takesNothing else { return }
     line.append(to: &outbox.bytes)
     flushAtTickEnd()

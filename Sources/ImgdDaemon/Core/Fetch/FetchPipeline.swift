@@ -71,7 +71,7 @@ final class FetchPipeline {
     let receipt = receipts.next()
     let elapsed = recordHit()
     if request.delivery == .path || request.delivery == .none, !request.http,
-      let line = HitLine(
+      let line = FetchLine(
         image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
         at: loop.now)
     {
@@ -97,14 +97,15 @@ final class FetchPipeline {
       PictureLine(
         id: id, receipt: receipt, picture: ShownPicture(hit, url: request.url),
         elapsedNanoseconds: elapsed,
-        path: request.delivery == .path ? .lent(hit.path) : .notWanted))
+        path: request.delivery == .path ? .lent(hit.path) : .notWanted
+      ).encoded)
     hub.job(receipt, url: request.url, .done)
     return true
   }
 
   /// The time since the tick began, which is what the hit has waited and taken.
   private func recordHit() -> Int64 {
-    let elapsed = (loop.moment - loop.now).nanoseconds
+    let elapsed = loop.moment.nanoseconds - loop.now.nanoseconds
     hitLatency.record(elapsed)
     return elapsed
   }

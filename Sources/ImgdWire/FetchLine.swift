@@ -1,14 +1,14 @@
-// The line of a hit is written up to a million times a second, and all of it but a few numbers is known
-// beforehand. So it is written straight into the buffer, from the encoded fields of the image and a
-// few numbers, without counting commas and without escaping any text again.
+// A hit is answered up to a million times a second, and all of its line but a few numbers is known
+// beforehand. So the line is written straight into the buffer, from the encoded fields of the image
+// and a few numbers, without counting commas and without escaping any text again. Lines of pictures
+// that are no hits take the same way, with fields that are encoded for them alone.
 
-/// The reply to a memory hit, for deliveries without bytes or headers in the line.
-package struct HitLine {
+/// The terminal line of a fetch that brought a picture.
+package struct FetchLine {
   /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
-  /// The id of the request; nil for none.
-  package let id: Int64?
+  package let id: RequestID
   package let receipt: ReceiptID
   /// Encoded fields without the comma before or after them.
   package let facts: [UInt8]
@@ -18,8 +18,13 @@ package struct HitLine {
   /// The rest of the line after the numbers, with the newline.
   package let ending: [UInt8]
 
+  /// An ending with these encoded fields, or with none.
+  package static func ending(_ fields: [UInt8]) -> [UInt8] {
+    fields.isEmpty ? Array("}\n".utf8) : Array(",".utf8) + fields + Array("}\n".utf8)
+  }
+
   package init(
-    id: Int64?, receipt: ReceiptID, facts: [UInt8], age: Int, freshFor: Int,
+    id: RequestID, receipt: ReceiptID, facts: [UInt8], age: Int, freshFor: Int,
     elapsedMicroseconds: UInt64, ending: [UInt8]
   ) {
     self.id = id
@@ -33,6 +38,7 @@ package struct HitLine {
 
   /// Appends the whole line with its newline.
   package func append(to bytes: inout [UInt8]) {
+    if case .string(let text) = id { Self.append(text, to: &bytes) }
     let capacity = Self.frame + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
       // The cursor stays within the requested capacity and does not outlive the call.
@@ -45,13 +51,22 @@ package struct HitLine {
     }
   }
 
+  /// Begins a line with an id that has to be escaped.
+  private static func append(_ id: String, to bytes: inout [UInt8]) {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("id", id)
+    bytes += writer.bytes
+  }
+
   private func write(to cursor: inout LineCursor) {
-    if let id {
+    switch id {
+    case .none: unsafe cursor.text("{\"ok\":true,\"receipt\":\"")
+    case .integer(let id):
       unsafe cursor.text("{\"id\":")
       unsafe cursor.decimal(id)
       unsafe cursor.text(",\"ok\":true,\"receipt\":\"")
-    } else {
-      unsafe cursor.text("{\"ok\":true,\"receipt\":\"")
+    case .string: unsafe cursor.text(",\"ok\":true,\"receipt\":\"")
     }
     unsafe cursor.receipt(receipt)
     unsafe cursor.text("\",")

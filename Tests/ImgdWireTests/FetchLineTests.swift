@@ -2,26 +2,28 @@ import ImgdWire
 import Testing
 
 @Suite
-struct HitLineTests {
+struct FetchLineTests {
   private func line(
-    id: Int64? = nil, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
+    id: RequestID = .none, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
     elapsed: UInt64 = 0, ending: String = "}\n"
   ) -> (text: String, receipt: ReceiptID) {
     let receipt = ReceiptID.random(using: words)
     var bytes = Array("before".utf8)
-    HitLine(
+    FetchLine(
       id: id, receipt: receipt, facts: Array(#""url":"http://h/""#.utf8), age: age,
       freshFor: freshFor, elapsedMicroseconds: elapsed, ending: Array(ending.utf8)
     ).append(to: &bytes)
     return (String(decoding: bytes, as: UTF8.self), receipt)
   }
 
-  @Test func `the line of a hit equals that of the general writer`() {
-    for id: Int64? in [nil, 0, 7, -1, .min, .max] {
+  @Test func `a line equals that of the general writer`() {
+    let ids: [RequestID] =
+      [.none, .string(""), .string("a"), .string("\"\\\u{1}é")]
+      + [0, 7, -1, .min, .max].map { .integer($0) }
+    for id in ids {
       let (text, receipt) = line(id: id, age: 12, freshFor: 3_588, elapsed: 1_749)
       var json = JSONWriter()
-      ReplyEncoder.begin(
-        id: id.map { .integer($0) } ?? .none, ok: true, receipt: receipt, into: &json)
+      ReplyEncoder.begin(id: id, ok: true, receipt: receipt, into: &json)
       json.field("url", "http://h/")
       json.field("age", 12)
       json.field("fresh_for", 3_588)
@@ -31,7 +33,7 @@ struct HitLineTests {
     }
   }
 
-  @Test func `the line of a hit has every receipt as it prints`() {
+  @Test func `a line has every receipt as it prints`() {
     var random = SystemRandomNumberGenerator()
     let edges: [UInt64] = [0, .max, 0x0123_4567_89ab_cdef, 0x9999_9999_aaaa_aaaa]
     for round in 0..<2_000 {
@@ -44,9 +46,10 @@ struct HitLineTests {
   }
 
   @Test(arguments: [Int64.min, .max])
-  func `the line of a hit has room for the longest numbers`(id: Int64) {
+  func `a line has room for the longest numbers`(id: Int64) {
     let (text, _) = line(
-      id: id, age: .max, freshFor: .max, elapsed: .max, ending: String(repeating: "x", count: 500))
+      id: .integer(id), age: .max, freshFor: .max, elapsed: .max,
+      ending: String(repeating: "x", count: 500))
     #expect(text.hasSuffix(String(repeating: "x", count: 500)))
     #expect(text.contains(#""age":9223372036854775807,"fresh_for":9223372036854775807"#))
   }
