@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -45,7 +46,7 @@ private struct PlainTier {
 struct MemoryTierModelTests {
   @Test("through random sequences", arguments: [1, 2, 3, 4] as [UInt64])
   func randomSequences(seed: UInt64) {
-    var random = FixedGenerator(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let limits = MemoryTier.Limits(capacity: 60_000, preferred: 40_000, maxEntry: 20_000)
     let tier = MemoryTier(limits: limits)
     var plain = PlainTier(limits: limits)
@@ -76,7 +77,7 @@ struct MemoryTierModelTests {
 
   private func add(
     to tier: MemoryTier, and plain: inout PlainTier, _ key: CacheKey,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) -> Bool {
     let image = image(
       key, bytes: Int.random(in: 0..<25_000, using: &random),
@@ -91,7 +92,7 @@ struct PlaceTableTests {
     "finds what was put in and not taken out, however tags collide",
     arguments: [0, 8, 28] as [UInt32])
   func randomSequences(lostBits: UInt32) {
-    var random = FixedGenerator(seed: UInt64(lostBits))
+    var random = SeededGenerator(seed: UInt64(lostBits))
     var table = PlaceTable()
     var tags: [Int: UInt32] = [:]
     for step in 0..<6_000 {

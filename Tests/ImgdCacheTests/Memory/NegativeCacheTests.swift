@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @Suite("Failures that are remembered")
@@ -69,7 +70,7 @@ struct NegativeCacheTests {
   func model() {
     var cache = NegativeCache<Int>(capacity: 8)
     var model: [(number: Int, value: Int, end: Int64)] = []
-    var generator = FixedGenerator(seed: 9)
+    var generator = SeededGenerator(seed: 9)
     for step in 0..<5_000 {
       let now = Int64(step / 4)
       let number = Int.random(in: 0..<20, using: &generator)

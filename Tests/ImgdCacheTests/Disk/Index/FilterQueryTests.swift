@@ -17,7 +17,7 @@ struct FilterQueryTests {
 
   @Test("finds what going through all rows finds")
   func model() throws {
-    var random = FixedGenerator(seed: 3)
+    var random = SeededGenerator(seed: 3)
     let rows = (1...400).map { randomRow($0, using: &random) }
     let numbers = try index.add(rows)
     for _ in 0..<600 {
@@ -31,7 +31,7 @@ struct FilterQueryTests {
     }
   }
 
-  private func randomRow(_ digest: UInt64, using random: inout FixedGenerator) -> IndexRow {
+  private func randomRow(_ digest: UInt64, using random: inout SeededGenerator) -> IndexRow {
     let host = hosts.randomElement(using: &random) ?? ""
     let path = paths.randomElement(using: &random) ?? ""
     return sampleRow(
@@ -42,7 +42,7 @@ struct FilterQueryTests {
       freshUntil: .random(in: 0...5, using: &random))
   }
 
-  private func randomFilter(using random: inout FixedGenerator) -> PurgeFilter {
+  private func randomFilter(using random: inout SeededGenerator) -> PurgeFilter {
     var filter = PurgeFilter()
     func sometimes() -> Bool { Int.random(in: 0..<4, using: &random) == 0 }
     let url = "http://\(hosts.randomElement(using: &random) ?? "")/"

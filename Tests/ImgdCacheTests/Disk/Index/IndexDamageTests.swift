@@ -67,7 +67,7 @@ struct IndexDamageTests {
   func flipped() throws {
     let whole = try filled(12)
     let expected = try sample.contents()
-    var random = FixedGenerator(seed: 5)
+    var random = SeededGenerator(seed: 5)
     // All of the head, and then anything.
     let places =
       Array(0..<100) + (0..<120).map { _ in Int.random(in: 0..<whole.count, using: &random) }

@@ -1,3 +1,4 @@
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -26,7 +27,7 @@ import Testing
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func itDoesWhatAListWouldDo(seed: UInt64) {
-    var random = FixedGenerator(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var (index, model) = (EntryTable(), Model())
     for step in 0..<4_000 {
       change(&index, &model, digest(.random(in: 0..<100, using: &random)), step, &random)
@@ -37,7 +38,7 @@ import Testing
 
   private func change(
     _ index: inout EntryTable, _ model: inout Model, _ digest: KeyDigest, _ step: Int,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) {
     guard let known = model.entries[digest] else {
       return insert(digest, step, into: &index, &model, &random)
@@ -54,7 +55,7 @@ import Testing
 
   private func insert(
     _ digest: KeyDigest, _ step: Int, into index: inout EntryTable, _ model: inout Model,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) {
     let (isNewest, allocated) = (Bool.random(using: &random), 512 * (step % 100))
     let number = UInt32(step)

@@ -1,5 +1,6 @@
 import Glibc
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
@@ -423,7 +424,7 @@ struct MemoryHandoverTests {
   func noise() throws {
     let first = try tier([image(key("http://h/a"), bytes: 20, tags: ["x"])])
     let body = Array(try #require(try leave(first)).index.bytes.dropFirst(8))
-    var generator = FixedGenerator(seed: 1)
+    var generator = SeededGenerator(seed: 1)
     for _ in 0..<20_000 {
       var noise = body
       for _ in 0...Int(generator.next() % 4) {
