@@ -70,10 +70,10 @@ private final class Pair {
   }
 }
 
-@Suite("The scheduler does what its rules say")
-struct DownloadSchedulerModelTests {
+/// The scheduler compared with a plain model of its rules.
+@Suite struct DownloadSchedulerModelTests {
   @Test(arguments: 1...5)
-  func `through random sequences, a hundred thousand steps in all`(seed: Int) {
+  func `the scheduler follows its rules through a hundred thousand random steps`(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     let pair = Pair(settings(&random))
     var serial: UInt64 = 0
@@ -114,7 +114,9 @@ struct DownloadSchedulerModelTests {
   }
 
   @Test(arguments: Order.allCases)
-  func `through all orders of six steps with three downloads`(order: Order) {
+  func `the scheduler follows its rules through all orders of six steps with three downloads`(
+    order: Order
+  ) {
     let settings = DownloadScheduler.Settings(maxActive: 2, maxPerHost: 1, order: order)
     let other = DownloadScheduler.Settings(
       maxActive: 1, maxPerHost: 2, order: order == .fifo ? .lifo : .fifo)

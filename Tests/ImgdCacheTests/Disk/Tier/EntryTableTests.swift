@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 @Suite struct EntryTableTests {
-  /// What the index has to be: the entries in order, the least recently used first.
+  /// A plain list in place of the table: the entries in order, the least recently used first.
   private struct Model {
     var order: [KeyDigest] = []
     var entries: [KeyDigest: (place: Int, number: UInt32, allocated: Int)] = [:]
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func itDoesWhatAListWouldDo(seed: UInt64) {
+  func `the entry table behaves like a list`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var (index, model) = (EntryTable(), Model())
     for step in 0..<4_000 {
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func placesOutsideHoldNothing() {
+  @Test func `a position outside the table has no entry`() {
     var index = EntryTable()
     #expect(index.entry(at: 0, number: 1) == nil)
     #expect(index.entry(at: -1, number: 1) == nil)
@@ -91,7 +91,7 @@ import Testing
     #expect(Array(index.leastRecentFirst).isEmpty)
   }
 
-  @Test func aSingleEntryIsBothEndsOfTheOrder() {
+  @Test func `a single entry is first and last in the order`() {
     var index = EntryTable()
     let place = index.insert(entry(digest(1), number: 1, allocated: 512), asNewest: false)
     index.touch(place)

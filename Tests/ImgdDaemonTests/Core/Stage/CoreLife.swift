@@ -7,7 +7,7 @@ import ImgdTestSupport
 
 /// One core from its start to its end, with its loop and its clock.
 final class CoreLife {
-  /// Shorter than whatever comes again and again, so that it comes as often as it should.
+  /// Shorter than any repeated timer, so that each fires as often as it should.
   private static let step = Duration.milliseconds(250)
 
   let core: Core
@@ -56,7 +56,7 @@ final class CoreLife {
     settle()
   }
 
-  /// Ends everything that runs and every connection; what was to be written is.
+  /// Ends all transfers and connections after all pending writes.
   func end() {
     core.refuseAll(.shuttingDown)
     core.clients.finishNow()
@@ -64,7 +64,7 @@ final class CoreLife {
     core.disk.stop()
   }
 
-  /// A new connection; what was to be done before it is.
+  /// A new connection, after all pending work.
   func connect() throws -> TestClient {
     settle()
     let (near, far) = try socketPair()
