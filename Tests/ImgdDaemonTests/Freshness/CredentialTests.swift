@@ -11,7 +11,7 @@ import Testing
     "max-age=1000", "max-age=1000, private", "max-age=1000, public", "s-maxage=1000",
     "max-age=1000, must-revalidate",
   ])
-  func `a picture with credentials is kept in memory for them alone, and never in a file`(
+  func `a picture with credentials is kept only in memory and only for the same credentials`(
     control: String
   ) throws {
     let stage = try CoreStage()

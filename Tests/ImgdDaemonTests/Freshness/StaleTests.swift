@@ -28,7 +28,9 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `fifty simultaneous requests for it cause one request to the origin`(tier: HitTier) throws {
+  func `fifty simultaneous requests for a stale picture cause one request to the origin`(
+    tier: HitTier
+  ) throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(

@@ -1,3 +1,4 @@
+import Glibc
 import ImgdPicture
 import ImgdSystem
 import ImgdTestSupport
@@ -98,4 +99,12 @@ final class CoreLife {
     clock.advance(by: time)
     settle()
   }
+}
+
+/// The two ends of a connection: the core's, and the one of its client.
+private func socketPair() throws -> (near: CInt, far: CInt) {
+  var ends: [CInt] = [-1, -1]
+  let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+  guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemFailure("socketpair") }
+  return (ends[0], ends[1])
 }
