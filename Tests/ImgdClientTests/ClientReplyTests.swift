@@ -7,7 +7,7 @@ import Testing
     try Reply(Array(line.utf8), from: "s")
   }
 
-  @Test func anAnswerIsRead() throws {
+  @Test func `an answer is read`() throws {
     let answer = try reply(
       #"  {"id":7,"ok":true,"path":null,"bytes":48211,"elapsed_ms":1.7,"tags":["a","b"],"#
         + #""memory":{"entries":2}, "fds":[{"kind":"encoded","bytes":3}] }"# + "\r")
@@ -27,7 +27,7 @@ import Testing
     #expect(answer.display("nothing") == "-")
   }
 
-  @Test func anErrorIsRead() throws {
+  @Test func `an error is read`() throws {
     let answer = try reply(#"{"ok":false,"error":{"code":"dns","message":"no such host"}}"#)
     #expect(answer.succeeded == false)
     #expect(answer.errorCode == "dns")
@@ -39,7 +39,7 @@ import Testing
     (#"a\"b\\c\/d"#, "a\"b\\c/d"), (#"\b\f\n\r\t"#, "\u{8}\u{C}\n\r\t"), (#"\u00e4"#, "ä"),
     (#"\ud83d\ude00"#, "😀"), ("日本", "日本"),
   ])
-  func escapesAreUndone(written: String, meant: String) throws {
+  func `escapes in a reply are decoded`(written: String, meant: String) throws {
     #expect(try reply("{\"x\":\"\(written)\"}").text("x") == meant)
   }
 
@@ -50,11 +50,11 @@ import Testing
     "{\"a\":\"\\", "{\"a\":\"\\ud83d\\u\"}", "HTTP/1.1 400 Bad Request", #"{"a":"\ud83d"}"#,
     #"{"a":"\ude00x"}"#, #"{"a":"\ud83d\u0041"}"#,
   ])
-  func whatIsNoAnswerIsRefused(line: String) {
+  func `a line that is not a reply is refused`(line: String) {
     #expect(throws: ConnectionProblem.self) { try reply(line) }
   }
 
-  @Test func deepNestingIsRefused() {
+  @Test func `deep nesting is refused`() {
     let deep = String(repeating: "[", count: 100_000)
     #expect(throws: ConnectionProblem.self) { try reply("{\"a\":" + deep) }
     #expect(throws: ConnectionProblem.self) {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func anAnswerCutAnywhereIsRefused() {
+  @Test func `an answer cut anywhere is refused`() {
     let whole = Array(#"{"a":[true,null,-1.5e3,"\u00e4\ud83d\ude00"],"b":{"c":"\\"}}"#.utf8)
     #expect(throws: Never.self) { try Reply(whole, from: "s") }
     for length in 0..<whole.count {
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func requestsAreReadAsTheyWereMeant() throws {
+  @Test func `requests are read as they were meant`() throws {
     let strange = "\"\\\n\u{1F}\u{7F}ä/"
     var line = RequestLine("fetch")
     line.add("url", strange)

@@ -15,7 +15,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
 }
 
 @Suite struct CommandTests {
-  @Test func aPictureInNoFileIsDescribed() throws {
+  @Test func `a picture in no file is described`() throws {
     let daemon = try ScriptedDaemon { [picture($0)] }
     let run = imgctl(["fetch", "http://h/a"], daemon)
     #expect(run.output == "http://h/a: jpeg 640x480 48211 bytes (network)\n")
@@ -23,12 +23,12 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.exitCode == .done)
   }
 
-  @Test func aPictureInAFileIsItsPath() throws {
+  @Test func `a picture in a file is its path`() throws {
     let daemon = try ScriptedDaemon { [.line(#"{"id":\#(id($0)),"ok":true,"path":"/c/a.jpg"}"#)] }
     #expect(imgctl(["fetch", "http://h/a"], daemon).output == "/c/a.jpg\n")
   }
 
-  @Test func theRequestSaysWhatWasAsked() throws {
+  @Test func `the request contains the arguments`() throws {
     let echo = try ScriptedDaemon { request in
       #expect(
         request == #"{"cmd":"fetch","id":0,"url":"http://h/\"","progress":true,"cache":"reload","#
@@ -50,7 +50,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     (["", "timeout"], .timedOut),
     (["", ""], .done),
   ])
-  func failuresMakeTheExitCode(codes: [String], exitCode: ExitCode) throws {
+  func `each failure sets the exit code`(codes: [String], exitCode: ExitCode) throws {
     let daemon = try ScriptedDaemon { request in
       let code = codes[Int(id(request)) ?? 0]
       return [code.isEmpty ? picture(request) : failure(request, code)]
@@ -63,7 +63,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
   }
 
-  @Test func manyURLsFromInputGoOverOneConnection() throws {
+  @Test func `many URLs from input use one connection`() throws {
     let waiting = Locked<[String]>([])
     let daemon = try ScriptedDaemon { request in
       waiting.withLock { requests in
@@ -84,7 +84,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(Set(lines) == Set(urls.map { Substring($0 + ":") }))
   }
 
-  @Test func answersArePrintedAsTheyAre() throws {
+  @Test func `answers are printed unchanged`() throws {
     let daemon = try ScriptedDaemon { request in
       [
         .line(#"{"event":"progress","id":\#(id(request)),"received":1,"expected":2}"#),
@@ -101,7 +101,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.exitCode == .failed)
   }
 
-  @Test func progressIsShownOnATerminalAndWipedAway() throws {
+  @Test func `progress is shown on a terminal and then erased`() throws {
     let daemon = try ScriptedDaemon { request in
       [
         .line(#"{"event":"progress","id":0,"received":0,"expected":null}"#),
@@ -119,7 +119,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(imgctl(["fetch", "u", "--progress"], quiet).messages == "")
   }
 
-  @Test func withoutADaemonTheReasonIsGiven() {
+  @Test func `a missing daemon is reported with the reason`() {
     let run = imgctl(["ping"])
     #expect(
       run.messages
@@ -129,7 +129,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(imgctl(["fetch", "u"]).exitCode == .unreachable)
   }
 
-  @Test func aDaemonThatGoesAwayIsNoticed() throws {
+  @Test func `a daemon that closes the connection is noticed`() throws {
     let daemon = try ScriptedDaemon { id($0) == "0" ? [picture($0)] : [.close] }
     let run = imgctl(["fetch", "http://h/a", "http://h/b"], daemon)
     #expect(run.exitCode == .unreachable)
@@ -137,7 +137,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.messages.contains("closed the connection before it answered"))
   }
 
-  @Test func aRefusedConnectionSaysWhy() throws {
+  @Test func `a refused connection is reported with the reason`() throws {
     let refusal = #"{"ok":false,"error":{"code":"too_many_requests","message":"1024 clients"}}"#
     let daemon = try ScriptedDaemon { _ in [.line(refusal), .close] }
     let run = imgctl(["fetch", "u"], daemon)
@@ -145,21 +145,21 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.exitCode == .failed)
   }
 
-  @Test func whatIsNotImgdIsToldApart() throws {
+  @Test func `a server that is not imgd is recognised`() throws {
     let daemon = try ScriptedDaemon { _ in [.line("-ERR unknown command")] }
     let run = imgctl(["ping"], daemon)
     #expect(run.messages.contains("is not imgd: its answer is not JSON at byte 1"))
     #expect(run.exitCode == .unreachable)
   }
 
-  @Test func nothingSaidByOthersCommandsTheTerminal() throws {
+  @Test func `text from the daemon contains no terminal commands`() throws {
     let daemon = try ScriptedDaemon { _ in
       [.line(#"{"id":0,"ok":false,"error":{"code":"dns","message":"\u001b[2J\n"}}"#)]
     }
     #expect(imgctl(["fetch", "u\u{7}"], daemon).messages == "imgctl: u?: ?[2J? (dns)\n")
   }
 
-  @Test func wrongUsageIsASentence() {
+  @Test func `wrong usage is explained in one sentence`() {
     let run = imgctl(["fecth"])
     #expect(run.messages == "imgctl: unknown command 'fecth': did you mean fetch?\n")
     #expect(run.output == "")
@@ -204,7 +204,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
         "RECEIPT  STATE  PRIORITY  RECEIVED  EXPECTED  WAITERS  AGE_MS  URL\n"
       ),
     ] as [([String], String, String, String)])
-  func commandsAskAndShow(
+  func `each command sends its request and prints the answer`(
     arguments: [String], request: String, answer: String, output: String
   ) throws {
     let daemon = try ScriptedDaemon { line in
@@ -217,7 +217,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.messages == "")
   }
 
-  @Test func aRefusedCommandFails() throws {
+  @Test func `a refused command fails`() throws {
     let refusal = #"{"ok":false,"error":{"code":"forbidden","message":"not yours"}}"#
     let daemon = try ScriptedDaemon { _ in [.line(refusal)] }
     let run = imgctl(["cancel", "--all"], daemon)
@@ -225,7 +225,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.exitCode == .notPermitted)
   }
 
-  @Test func aPingIsTimed() throws {
+  @Test func `a ping is timed`() throws {
     let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true}"#)] }
     #expect(imgctl(["ping"], daemon).output.hasPrefix("imgd at \(daemon.path) answered after "))
   }
@@ -234,7 +234,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0K"), (10_239, "9.9K"), (10_240, "10K"),
     (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),
   ])
-  func sizesAreRoundedDown(bytes: Int, text: String) {
+  func `sizes are rounded down`(bytes: Int, text: String) {
     #expect(AnswerText.roughly(bytes) == text)
   }
 }

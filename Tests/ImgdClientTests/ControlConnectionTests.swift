@@ -14,7 +14,7 @@ import Testing
     return Int(lseek(file.number, 0, SEEK_END))
   }
 
-  @Test func linesGoOutAndComeBack() throws {
+  @Test func `lines are sent and received`() throws {
     let daemon = try ScriptedDaemon { [.line("you said " + $0), .line("more")] }
     let connection = try ControlConnection(path: daemon.path)
     connection.send(Array("one".utf8))
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func descriptorsComeWithTheirLines() throws {
+  @Test func `descriptors arrive with their lines`() throws {
     let daemon = try ScriptedDaemon { request in
       [
         .line("plain"), .picture("first", Array("A".utf8)), .line("plain"),
@@ -39,7 +39,7 @@ import Testing
     #expect(size(connection.takeDescriptor()) == nil)
   }
 
-  @Test func manyRequestsBeforeTheFirstAnswerDoNotBlock() throws {
+  @Test func `many requests before the first answer do not block`() throws {
     let filler = String(repeating: "x", count: 10_000)
     let daemon = try ScriptedDaemon { _ in [.line(filler)] }
     let connection = try ControlConnection(path: daemon.path)
@@ -48,7 +48,7 @@ import Testing
     for _ in 0..<200 { #expect(try connection.receive()?.count == 10_000) }
   }
 
-  @Test func theReasonForClosingIsReadBeforeTheEnd() throws {
+  @Test func `the reason for closing is read before the end`() throws {
     let daemon = try ScriptedDaemon { _ in [.line("too many"), .close] }
     let connection = try ControlConnection(path: daemon.path)
     connection.send(Array("go".utf8))
@@ -57,7 +57,7 @@ import Testing
     #expect(try connection.receive() == nil)
   }
 
-  @Test func aSilentDaemonIsNotAwaitedForEver() throws {
+  @Test func `waiting for a silent daemon ends`() throws {
     let daemon = try ScriptedDaemon { _ in [] }
     let connection = try ControlConnection(path: daemon.path)
     #expect(throws: ConnectionProblem.silent(path: daemon.path)) {
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func whatIsMissingIsNamed() throws {
+  @Test func `a missing socket is named`() throws {
     #expect(throws: ConnectionProblem.noSocket(path: "/nonexistent/s")) {
       try ControlConnection(path: "/nonexistent/s")
     }
@@ -90,7 +90,8 @@ import Testing
     (EPIPE, .closed(path: "s")),
     (EMFILE, .failed(path: "s", reason: "Too many open files")),
   ])
-  func systemErrorsMeanSomething(code: CInt, problem: ConnectionProblem) {
+  func `system errors are translated to connection problems`(code: CInt, problem: ConnectionProblem)
+  {
     #expect(ConnectionProblem(SystemFailure("connect", "s", errno: code), path: "s") == problem)
     #expect(problem.description.contains("s"))
   }

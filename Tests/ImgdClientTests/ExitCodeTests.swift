@@ -12,7 +12,7 @@ import Testing
       ("tls", 1), ("too_large", 1), ("cancelled", 1), ("internal", 1), ("bad_url", 1), ("", 1),
       ("of the future", 1),
     ] as [(String, Int32)])
-  func everyErrorHasItsNumber(code: String, number: Int32) {
+  func `every error has an exit code`(code: String, number: Int32) {
     #expect(ExitCode(errorCode: code).rawValue == number)
   }
 
@@ -22,7 +22,7 @@ import Testing
       (.notPermitted(path: "s"), 4), (.closed(path: "s"), 3), (.silent(path: "s"), 5),
       (.strange(path: "s", what: ""), 3), (.failed(path: "s", reason: ""), 3),
     ] as [(ConnectionProblem, Int32)])
-  func everyConnectionProblemHasItsNumber(problem: ConnectionProblem, number: Int32) {
+  func `every connection problem has an exit code`(problem: ConnectionProblem, number: Int32) {
     #expect(ExitCode(problem).rawValue == number)
   }
 
@@ -31,7 +31,9 @@ import Testing
     (.notCached, .done, .notCached), (.notCached, .notCached, .notCached),
     (.notCached, .timedOut, .failed), (.failed, .blocked, .failed), (.failed, .done, .failed),
   ])
-  func differentFailuresAreAFailure(first: ExitCode, second: ExitCode, both: ExitCode) {
+  func `different failures together have the general exit code`(
+    first: ExitCode, second: ExitCode, both: ExitCode
+  ) {
     #expect(first.joined(second) == both)
   }
 }

@@ -27,11 +27,11 @@ import Testing
       .purge(PurgeFilters(texts: [.init(field: "tier", value: "memory")]))
     ),
   ])
-  func actionsAreRead(arguments: [String], action: Invocation.Action) throws {
+  func `every action is read`(arguments: [String], action: Invocation.Action) throws {
     #expect(try Invocation.parse(arguments).action == action)
   }
 
-  @Test func fetchTakesItsOptionsAnywhere() throws {
+  @Test func `fetch takes its options in any place`() throws {
     let invocation = try Invocation.parse([
       "fetch", "http://a/1", "-o", "d", "--cache=reload", "--identifier", "i", "--priority", "high",
       "http://a/2", "--tag", "x", "--tag", "y", "--timeout", "1500ms", "--max-bytes", "10M",
@@ -45,7 +45,7 @@ import Testing
     #expect(invocation == Invocation(action: .fetch(expected)))
   }
 
-  @Test func theSocketMayStandBeforeOrAfterTheCommand() throws {
+  @Test func `the socket may be named before or after the command`() throws {
     #expect(try Invocation.parse(["--socket", "/s", "ping"]).socket == "/s")
     #expect(try Invocation.parse(["ping", "--socket=/s"]).socket == "/s")
     #expect(try Invocation.parse(["ping"]).socket == nil)
@@ -107,12 +107,12 @@ import Testing
       (["ping", "x"], "ping takes no arguments: leave out 'x'"),
       (["help", "pign"], "unknown command 'pign': did you mean ping?"),
     ] as [([String], String)])
-  func mistakesGetOneSentence(arguments: [String], sentence: String) {
+  func `each mistake is explained in one sentence`(arguments: [String], sentence: String) {
     #expect(throws: UsageProblem(sentence)) { try Invocation.parse(arguments) }
   }
 
   @Test(arguments: Verb.allCases)
-  func theHelpOfACommandNamesItsOptions(verb: Verb) {
+  func `the help of a command names its options`(verb: Verb) {
     let text = Help.text(verb)
     #expect(text.hasPrefix("Usage: imgctl \(verb.rawValue)"))
     for option in verb.options { #expect(text.contains("--" + option.name)) }

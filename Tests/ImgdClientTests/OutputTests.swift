@@ -42,7 +42,7 @@ private final class Directory {
   }
 }
 
-/// What a file or stream holds, in words that stay short when they are wrong.
+/// The contents of a file or stream, in words that stay short when they are wrong.
 private func summary(_ bytes: [UInt8]?) -> String {
   guard let bytes, let first = bytes.first else { return bytes == nil ? "missing" : "empty" }
   let isUniform = bytes.allSatisfy { $0 == first }
@@ -60,7 +60,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
     }
   }
 
-  @Test func aPictureIsWrittenToTheNamedFile() throws {
+  @Test func `a picture is written to the named file`() throws {
     let directory = try Directory()
     let file = directory.path + "/x"
     let run = imgctl(["fetch", "http://h/a", "-o", file], try daemon())
@@ -70,7 +70,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
     #expect(summary(directory.content("x")) == "300000 0")
   }
 
-  @Test func aPictureTakesThePlaceOfTheFileThatWasThere() throws {
+  @Test func `a picture replaces the existing file`() throws {
     let directory = try Directory()
     let elsewhere = try Directory()
     let target = elsewhere.path + "/target"
@@ -81,7 +81,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
     #expect(summary(elsewhere.content("target")) == "empty")
   }
 
-  @Test func picturesGoIntoADirectoryUnderNamesOfTheirOwn() throws {
+  @Test func `pictures in a directory have names of their own`() throws {
     let directory = try Directory()
     let run = imgctl(
       ["fetch", "http://h/a.jpg", "http://g/a.gif?x", "http://h/%2e%2e%2fb", "-o", directory.path],
@@ -93,12 +93,12 @@ private func summary(_ bytes: [UInt8]?) -> String {
     }
   }
 
-  @Test func aPictureGoesToStandardOutput() throws {
+  @Test func `a picture is written to standard output`() throws {
     let run = imgctl(["fetch", "u", "-o", "-"], try daemon())
     #expect(summary(Array(run.output.utf8)) == "300000 0")
   }
 
-  @Test func whereOnePictureFitsManyAreRefused() throws {
+  @Test func `several pictures are refused for a target that takes one`() throws {
     let daemon = try daemon()
     for output in ["/nonexistent/file", "-"] {
       let run = imgctl(["fetch", "u", "v", "-o", output], daemon)
@@ -110,7 +110,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
     #expect(imgctl(["fetch", "u", "-o", "/nonexistent/"], daemon).exitCode == .wrongUsage)
   }
 
-  @Test func whatCannotBeWrittenIsNamedAndLeavesNothing() throws {
+  @Test func `a file that cannot be written is named, and nothing is left`() throws {
     let run = imgctl(["fetch", "u", "-o", "/nonexistent/file"], try daemon())
     #expect(run.exitCode == .failed)
     #expect(run.messages == "imgctl: u: create /nonexistent/file: No such file or directory\n")
@@ -121,7 +121,7 @@ private func summary(_ bytes: [UInt8]?) -> String {
     #expect(directory.names == [])
   }
 
-  @Test func anAnswerWithoutItsPictureFails() throws {
+  @Test func `an answer without its picture fails`() throws {
     let daemon = try ScriptedDaemon { [.line(#"{"id":\#(id($0)),"ok":true,"format":"png"}"#)] }
     let run = imgctl(["fetch", "u", "-o", "/nonexistent/file"], daemon)
     #expect(run.exitCode == .failed)

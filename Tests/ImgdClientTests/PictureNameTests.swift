@@ -10,7 +10,7 @@ import Testing
     ("http://h/a+b=c,d~@e_f-g.tiff", "a+b=c,d~@e_f-g"), ("http://h/a.jpg.png", "a.jpg"),
     ("http://h/.jpg", "_jpg"), ("a.jpg", "a.jpg"), ("h/a.jpg", "a"),
   ])
-  func theLastPartOfTheURLNamesThePicture(url: String, stem: String) {
+  func `the last part of the URL names the picture`(url: String, stem: String) {
     #expect(PictureName.stem(of: url) == stem)
   }
 
@@ -20,7 +20,7 @@ import Testing
     ("http://", "picture"),
     ("http:///", "picture"), ("/", "picture"), ("?", "picture"),
   ])
-  func aPictureWithoutAPathIsNamedAfterItsHost(url: String, stem: String) {
+  func `a picture without a path is named after its host`(url: String, stem: String) {
     #expect(PictureName.stem(of: url) == stem)
   }
 
@@ -34,18 +34,18 @@ import Testing
     ("http://h/%ff%fe.jpg", "__"), ("http://h/\u{202E}gpj.exe", "_gpj.exe"),
     ("http://h/a;b|c&d$e`f", "a_b_c_d_e_f"), ("http://h/<'\">*", "_____"),
   ])
-  func whatCouldBeTakenForSomethingElseIsReplaced(url: String, stem: String) {
+  func `characters with a special meaning are replaced`(url: String, stem: String) {
     #expect(PictureName.stem(of: url) == stem)
   }
 
   @Test(arguments: ["a", "ä", "日", "%20", "%C3%A4", ".", "-"])
-  func namesStayShort(part: String) {
+  func `names are shortened`(part: String) {
     let stem = PictureName.stem(of: "http://h/" + String(repeating: part, count: 5000) + ".jpg")
     #expect(stem.utf8.count <= 180)
     #expect(stem.utf8.count > 170)
   }
 
-  @Test func everyByteMakesAHarmlessName() {
+  @Test func `every byte gives a safe name`() {
     let digits = Array("0123456789abcdef")
     for byte in 0...255 {
       let url = "http://h/%\(digits[byte >> 4])\(digits[byte & 15])"
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func aURLCutAnywhereMakesAHarmlessName() {
+  @Test func `a URL cut anywhere gives a safe name`() {
     let url = Array("https://u@h:1/%2e%2e/ä%C3%A4/..%2f%zz.jpg?q=%2f#..".utf8)
     for length in 0...url.count {
       expectHarmless(PictureName.stem(of: String(decoding: url.prefix(length), as: UTF8.self)))
@@ -65,7 +65,7 @@ import Testing
     #expect(stem.utf8.allSatisfy { $0 > 0x20 && $0 != 0x2F && $0 != 0x7F }, "\(stem)")
   }
 
-  @Test func equalNamesAreNumbered() {
+  @Test func `equal names are numbered`() {
     let urls = ["http://h/a.jpg", "http://g/a.png", "http://h/a-2.gif", "http://h/a", "http://h/b"]
     #expect(PictureName.stems(of: urls) == ["a", "a-2", "a-2-2", "a-3", "b"])
     let many = PictureName.stems(of: Array(repeating: "http://h/a.jpg", count: 2000))
@@ -76,7 +76,7 @@ import Testing
   @Test(arguments: [
     ("jpeg", "jpg"), ("png", "png"), ("jxl", "jxl"), ("", "img"), ("../x", "img"), ("exe", "img"),
   ])
-  func theFormatMakesTheExtension(format: String, pathExtension: String) {
+  func `the format decides the extension`(format: String, pathExtension: String) {
     #expect(PictureName.pathExtension(format: format) == pathExtension)
   }
 }

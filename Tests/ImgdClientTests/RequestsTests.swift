@@ -4,7 +4,7 @@ import Testing
 @testable import ImgctlCommands
 
 @Suite struct RequestsTests {
-  /// What the daemon makes of a line, as text; nil where it refuses it.
+  /// The daemon's understanding of a line, as text; nil where it refuses it.
   private func understood(_ line: [UInt8]) -> String? {
     guard case .request(let request) = RequestParser.parse(line.span).outcome else { return nil }
     return "\(request)"
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: ["ping", "stats", "list"])
-  func plainCommandsAreUnderstood(command: String) {
+  func `plain commands are accepted by the daemon`(command: String) {
     #expect(understood(Requests.plain(command)) == command)
   }
 
@@ -24,7 +24,7 @@ import Testing
     ["--tag", "a", "--tag", "b"], ["--timeout", "1500ms"], ["--max-bytes", "1M"],
     ["--header", "Accept: image/png", "--header", "X-Y: z"],
   ])
-  func everyOptionOfFetchIsUnderstood(options: [String]) throws {
+  func `every option of fetch is accepted by the daemon`(options: [String]) throws {
     guard case .fetch(let arguments) = try action(["fetch", "http://h/a.jpg"] + options) else {
       Issue.record("fetch is not read as fetch")
       return
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [
     ["5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11"], ["--slot", "s"], ["--tag", "t"], ["--all"],
   ])
-  func everyTargetOfCancelIsUnderstood(arguments: [String]) throws {
+  func `every target of cancel is accepted by the daemon`(arguments: [String]) throws {
     guard case .cancel(let target) = try action(["cancel"] + arguments) else {
       Issue.record("cancel is not read as cancel")
       return
@@ -52,7 +52,7 @@ import Testing
     ["--host", "example.org"], ["--tag", "t"], ["--older-than", "7d"], ["--unused-for", "90s"],
     ["--expired", "--soft"], ["--tier", "memory"],
   ])
-  func everyFilterOfPurgeIsUnderstood(arguments: [String]) throws {
+  func `every filter of purge is accepted by the daemon`(arguments: [String]) throws {
     guard case .purge(let filters) = try action(["purge"] + arguments) else {
       Issue.record("purge is not read as purge")
       return

@@ -3,9 +3,9 @@ import ImgdSystem
 import ImgdWire
 import Testing
 
-/// A daemon that says what a test has written down, to the one client that comes.
+/// A daemon with one client and the answers of a script.
 final class ScriptedDaemon {
-  /// What follows a request.
+  /// The answer to a request.
   enum Answer {
     case line(String)
     case picture(String, [UInt8])

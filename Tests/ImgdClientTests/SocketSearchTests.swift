@@ -13,19 +13,19 @@ import Testing
     }
   }
 
-  @Test func theNamedOneComesFirst() {
+  @Test func `the named socket is tried first`() {
     let environment = runtime.merging(["IMGD_SOCKET": "/e"]) { $1 }
     #expect(path(named: "/n", environment, userSocketExists: true) == "/n")
     #expect(path(environment, userSocketExists: true) == "/e")
   }
 
-  @Test func theUsersOwnComesBeforeTheMachines() {
+  @Test func `the user's own socket is tried before the machine's`() {
     #expect(path(runtime, userSocketExists: true) == "/run/user/7/imgd/imgd.sock")
     #expect(path([:], userSocketExists: true) == "/run/user/7/imgd/imgd.sock")
     #expect(path(runtime, userSocketExists: false) == "/run/imgd/imgd.sock")
   }
 
-  @Test func anEmptyVariableSaysNothing() {
+  @Test func `an empty variable is ignored`() {
     #expect(path(["IMGD_SOCKET": ""], userSocketExists: false) == "/run/imgd/imgd.sock")
   }
 }

@@ -12,14 +12,14 @@ import Testing
     }
   }
 
-  @Test func `so many entries are admitted, and no more`() {
+  @Test func `a limited number of entries is admitted`() {
     var limit = LogLimit()
     fill(&limit, .purge)
     #expect(limit.admit(.purge, at: start) == .refused)
     #expect(limit.admit(.purge, at: start + .seconds(29)) == .refused)
   }
 
-  @Test func `after the span the next one tells how many were left out, once`() {
+  @Test func `the first entry of the next span tells once how many were left out`() {
     var limit = LogLimit()
     fill(&limit, .purge)
     for _ in 0..<7 { #expect(limit.admit(.purge, at: start) == .refused) }
@@ -45,7 +45,7 @@ import Testing
     #expect(limit.admit(.disk, at: start) == .admitted(leftOut: 0))
   }
 
-  @Test func `a start logs all that is wrong`() {
+  @Test func `a start logs everything`() {
     var limit = LogLimit()
     for _ in 0..<1_000 { #expect(limit.admit(.start, at: start) == .admitted(leftOut: 0)) }
   }

@@ -25,7 +25,7 @@ import Testing
     if case .client = listener.accept() { true } else { false }
   }
 
-  @Test func `it accepts clients that connect later, and earlier ones`() throws {
+  @Test func `an inherited listener accepts earlier and later clients`() throws {
     let number = try UnixName.listening(at: path)
     let early = connect(path)
     let listener = try UnixListener(adopting: number)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [107, 108])
-  func `a path may fill all the room there is`(length: Int) throws {
+  func `a path may fill the whole address`(length: Int) throws {
     let name = directory.path + "/" + String(repeating: "s", count: 107)
     let path = String(name.prefix(length))
     #expect(try UnixListener(adopting: try UnixName.listening(at: path)).path == path)
@@ -73,7 +73,7 @@ import Testing
     #expect(hasClient(try UnixListener(adopting: kept)))
   }
 
-  @Test func `what is not a listening stream socket is refused`() throws {
+  @Test func `a descriptor that is not a listening stream socket is refused`() throws {
     let datagram = try DatagramPeer(directory.path + "/datagram")
     let silent = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
     _ = UnixName.withAddress(of: path) { bind(silent, $0, $1) }
@@ -93,7 +93,7 @@ import Testing
           continue
         }
         #expect(error.description.contains("the inherited descriptor \(number) is not"))
-        #expect(number < 0 || fcntl(number, F_GETFD) >= 0, "what was refused is not closed")
+        #expect(number < 0 || fcntl(number, F_GETFD) >= 0, "a refused descriptor is not closed")
       }
     }
   }

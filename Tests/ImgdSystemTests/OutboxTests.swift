@@ -36,7 +36,7 @@ import Testing
     #expect(pair.drain() == Array("one two three".utf8))
   }
 
-  @Test func `an outbox goes on when the peer reads again`() throws {
+  @Test func `an outbox continues when the peer reads again`() throws {
     let pair = try SocketPair(sendBuffer: 1)
     let whole = line(1, 300_000)
     var outbox = Outbox()

@@ -200,7 +200,7 @@ import Testing
     #expect(worker.pending == 0)
   }
 
-  @Test func stoppingWithinATimeWaitsForJobsThatEnd() throws {
+  @Test func `stopping within a time waits for jobs that end`() throws {
     let done = Locked(0)
     let shop = try Workshop(name: "shop", home: loop) { Counter() }
     for _ in 0..<100 { shop.submit({ _ in done.withLock { $0 += 1 } }) }
@@ -208,7 +208,7 @@ import Testing
     #expect(done.withLock { $0 } == 100)
   }
 
-  @Test func stoppingWithinATimeLeavesAJobThatDoesNotEnd() throws {
+  @Test func `stopping within a time leaves a job that does not end`() throws {
     let gate = Locked(false)
     let isGone = Locked(false)
     let shop = try Workshop(name: "shop", home: loop) {

@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// Where the configuration comes from, the first time and at each reload.
+/// The source of the configuration, the first time and at each reload.
 struct ConfigurationSource: Sendable {
   let options: CommandLineOptions
   let environment: [String: String]
@@ -32,11 +32,11 @@ struct ConfigurationSource: Sendable {
     }
     Log.warning(
       .configuration,
-      "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket), and where "
-        + "that is ListenStream= says (systemctl edit imgd.socket)")
+      "Control.Socket=\(wanted.control.socket) is not used: systemd has made \(socket); "
+        + "set ListenStream= to move it (systemctl edit imgd.socket)")
   }
 
-  /// The configuration with what it cannot decide as it is in fact.
+  /// The configuration with the actual value of each setting that it cannot decide.
   func adapted(_ configuration: Configuration) -> Configuration {
     var configuration = configuration
     if let socket { configuration.control.socket = socket }

@@ -1,7 +1,7 @@
-// The composition: what there is one of, built in order and taken down in reverse.
+// The composition: the parts of which there is one each, built in order and taken down in reverse.
 //
 // Everything here lives on the control loop, which is the thread that calls `run`. The transfer
-// engine has a loop and a thread of its own; it hears orders and answers with reports, both of them
+// engine has a loop and a thread of its own; it gets orders and answers with reports, both of them
 // values in mailboxes.
 
 import Glibc
@@ -34,7 +34,7 @@ final class Daemon {
   private var signalWatch: SignalWatch?
   private var isServing = false
   private var isStopping = false
-  /// Asked for before there was anything to be ready with again.
+  /// Whether a reload was asked for before the daemon was ready.
   private var reloadIsDue = false
 
   init(
@@ -64,7 +64,7 @@ final class Daemon {
       loop = try EventLoop()
       try Log.writeAside(from: loop)
       let manager = try SystemdMessenger(hasManager: environment.hasManager, home: loop)
-      // What stays in the manager's store would be passed again at every start.
+      // A descriptor that stays in the manager's store would be passed again at every start.
       for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       let disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
       let links = Links()
@@ -114,8 +114,8 @@ final class Daemon {
     } catch { throw .listening(error) }
   }
 
-  /// The cache directory, or nil when there is none for now: it is tried again later. Somebody
-  /// else's directory is no place to start in.
+  /// The cache directory, or nil when there is none for now: it is tried again later. A directory
+  /// that belongs to another user or another daemon ends the start.
   private static func openDirectory(
     _ settings: Configuration.Disk
   ) throws(StartProblem) -> DiskDirectory? {
@@ -148,7 +148,7 @@ final class Daemon {
     }
   }
 
-  /// What is done when memory is short: everything that can be fetched again goes.
+  /// The actions when memory is short: everything that can be fetched again goes.
   private static func effects(
     on core: Core, _ engine: TransferEngine, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
@@ -158,7 +158,7 @@ final class Daemon {
         engine.dropPartials()
         handover.forget()
         Heap.giveBack()
-        // Again when what was on its way to the disk has got there.
+        // Again when the pictures on their way to the disk have got there.
         core.disk.giveBack { Heap.giveBack() }
         return removed
       },
@@ -192,9 +192,9 @@ final class Daemon {
     try service.watch(over: engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
-  /// What an earlier daemon has left is there before anybody is served, and the index of the disk
-  /// tier is open, which its threads see to meanwhile. A small one is read as well; a large one is
-  /// read while they are served.
+  /// Takes over the memory tier of an earlier daemon, and waits until the threads of the disk tier
+  /// have opened its index. A small index is read as well before the first client is served; a large
+  /// one is read while clients are served.
   private func prepare() {
     let begun = Instant.current
     handover.takeOver()

@@ -23,11 +23,12 @@ package enum DaemonProgram {
     Log.open(SystemdJournal(stream: environment.journalStream))
     switch options.action {
     case .help: return say(CommandLineOptions.help)
-    case .version: return say("imgd \(Version.string)\n")
+    case .version: return say("imgd \(Release.version)\n")
     case .run, .checkConfiguration, .printConfiguration: break
     }
     if let problem = environment.inheritanceProblem { Log.warning(.start, problem) }
-    // They wait until it serves, instead of ending it. A signal to stop ends it at once.
+    // These signals wait until the daemon serves, instead of ending it. A signal to stop ends it at
+    // once.
     SignalWatch.block([SIGHUP, SIGUSR1])
     do {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)

@@ -1,15 +1,15 @@
 import Glibc
 import ImgdSystem
 
-/// What administrators should know; nothing in normal operation, however busy.
+/// The log for administrators; it stays empty in normal operation, however busy.
 ///
 /// Levels say who must act: an error the operator, a warning the operator if it persists, a notice
 /// nobody (the state has changed). In the journal an entry has fields of its own, so that it is
-/// found by what it is about; on standard error it is a line.
+/// found by its subject; on standard error it is a line.
 /// URLs appear without query and fragment: a signed URL is a secret.
 /// The control loop's thread logs, and no other; tests have a loop on each of their threads.
 enum Log {
-  /// What an entry is about, in its field IMGD_EVENT.
+  /// The subject of an entry, in its field IMGD_EVENT.
   enum Subject: String {
     case configuration, start, client, purge, disk, pressure, watchdog, handover
   }
@@ -76,7 +76,7 @@ enum Log {
           .warning, subject,
           "entries like the last ones left out because there were too many: \(count)", []))
     }
-    // What a client, a file or an origin has written may be part of it.
+    // Text of a client, a file or an origin may be part of it.
     write(LogEntry(priority, subject, printable(message), fields))
   }
 

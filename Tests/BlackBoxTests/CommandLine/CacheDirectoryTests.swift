@@ -13,7 +13,7 @@ import Testing
     deinit { TemporaryDirectory.remove(path) }
   }
 
-  /// What a daemon says that is not to start with this directory.
+  /// The exit code and output of a daemon that must not start with this directory.
   private func refusal(of cache: String) throws -> (code: CInt, output: String) {
     let scratch = try Scratch()
     return try ChildProcess.run(
@@ -29,13 +29,13 @@ import Testing
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
   }
 
-  @Test func itIsMadeForOwnerAndGroup() throws {
+  @Test func `the cache directory is created for owner and group`() throws {
     let daemon = try DaemonProcess()
     #expect(mode(daemon.cacheDirectory) == 0o750)
     #expect(mode(daemon.cacheDirectory + "/1") == 0o750)
   }
 
-  @Test func withoutTheTierThereIsNone() throws {
+  @Test func `no cache directory is created without the disk tier`() throws {
     let daemon = try DaemonProcess(settings: ["Disk.Enabled=no"])
     #expect(mode(daemon.cacheDirectory) == nil)
     let stats = try daemon.connect().ask(#"{"cmd":"stats"}"#)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func itsPicturesOutliveTheDaemon(itCrashes: Bool) throws {
+  func `pictures outlive the daemon`(itCrashes: Bool) throws {
     let stage = try Stage()
     stage.origin.plan("/a.png", .picture(TestPicture.png(bytes: 3_000)))
     let path = try #require(try stage.fetch("/a.png")["path"]?.string)
@@ -55,7 +55,7 @@ import Testing
     #expect(stage.origin.requests("/a.png").count == 1)
   }
 
-  @Test func itIsLeftToTheDaemonThatUsesIt() throws {
+  @Test func `a cache directory in use is left to its daemon`() throws {
     let first = try DaemonProcess()
     let (code, output) = try refusal(of: first.cacheDirectory)
     #expect(code == EX_UNAVAILABLE)
@@ -66,7 +66,7 @@ import Testing
     _ = try DaemonProcess(cacheDirectory: first.cacheDirectory)
   }
 
-  @Test func whatCannotBeTrustedIsRefusedAndLeftAsItIs() throws {
+  @Test func `an untrusted cache directory is refused and left unchanged`() throws {
     let scratch = try Scratch()
     try write("precious", to: scratch.path + "/file")
     for (name, mode) in [("directory", 0o750), ("open", 0o770)] as [(String, mode_t)] {
@@ -88,8 +88,8 @@ import Testing
     #expect(try ChildProcess.run("/bin/ls", ["-A", scratch.path + "/directory"]).output == "")
   }
 
-  @Test func whereItCannotBeMadeThereArePicturesAllTheSame() throws {
-    // Nobody makes directories in /proc, not even root.
+  @Test func `pictures are served where no cache directory can be created`() throws {
+    // No user can create directories in /proc, not even root.
     let stage = try Stage("Disk.Directory=/proc/imgd")
     stage.origin.plan("/a.png", .picture(TestPicture.png(bytes: 3_000)))
     try stage.play(
@@ -102,7 +102,7 @@ import Testing
     #expect(stage.daemon.log.contains("/proc/imgd"), "\(stage.daemon.log)")
   }
 
-  @Test func aReloadChangesItsLimitsAndNotItsPlace() throws {
+  @Test func `a reload changes the limits of the disk tier and not its directory`() throws {
     let stage = try Stage(configuration: "[Disk]\nCapacity=1M\n")
     stage.origin.plan("/a.png", .picture(TestPicture.png(bytes: 3_000)))
     try stage.daemon.rewrite(

@@ -2,7 +2,7 @@ import Glibc
 import ImgdTestSupport
 import Testing
 
-/// The daemon as a command: what it says and how it ends.
+/// The daemon as a command: its output and its exit code.
 @Suite struct CommandLineTests {
   static let imgd = BuiltProduct.path(of: "imgd")
 
@@ -10,20 +10,20 @@ import Testing
     ["--nonsense"], ["-z"], ["extra"], ["--socket"], ["--socket="], ["--set", "Memory"],
     ["--set", "Capacity=1M"], ["--check-config=yes"], ["--c"], ["--config"],
   ])
-  func wrongArgumentsAreUsage(_ arguments: [String]) throws {
+  func `wrong arguments are usage errors`(_ arguments: [String]) throws {
     let (code, output) = try ChildProcess.run(Self.imgd, arguments)
     #expect(code == EX_USAGE)
     #expect(output.hasPrefix("imgd: error: "))
     #expect(output.contains("--help"))
   }
 
-  @Test func aMistypedOptionIsPutRight() throws {
+  @Test func `a mistyped option is answered with the right one`() throws {
     let (code, output) = try ChildProcess.run(Self.imgd, ["--sockte", "/tmp/x"])
     #expect(code == EX_USAGE)
     #expect(output.contains("did you mean --socket?"))
   }
 
-  @Test func helpAndVersionAnswerAndEnd() throws {
+  @Test func `help and version are printed`() throws {
     let help = try ChildProcess.run(Self.imgd, ["--help"])
     #expect(help.code == 0)
     #expect(help.output.hasPrefix("Usage: imgd "))
@@ -49,7 +49,7 @@ import Testing
     ("Network.Deny=10.0.0.0/33", "Network.Deny=10.0.0.0/33"),
     ("Control.Socket=relative", "Control.Socket=relative"),
   ])
-  func aWrongSettingIsAConfigurationError(setting: String, hint: String) throws {
+  func `a wrong setting is a configuration error`(setting: String, hint: String) throws {
     for mode in [["--check-config"], ["--print-config"], []] {
       let (code, output) = try ChildProcess.run(
         Self.imgd, ["--config", "/dev/null", "--set", setting] + mode)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func aWrongFileNamesEveryLineAndWhatWouldBeRight() throws {
+  @Test func `a wrong file is reported with every line and its correction`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let path = directory + "/imgd.conf"
@@ -81,14 +81,14 @@ import Testing
     ] { #expect(output.contains(expected), "\(output)") }
   }
 
-  @Test func aMissingFileIsAConfigurationError() throws {
+  @Test func `a missing file is a configuration error`() throws {
     let (code, output) = try ChildProcess.run(
       Self.imgd, ["--config", "/nonexistent/imgd.conf", "--check-config"])
     #expect(code == EX_CONFIG)
     #expect(output.contains("/nonexistent/imgd.conf"))
   }
 
-  @Test func whatIsPrintedIsAConfigurationThatSaysTheSame() throws {
+  @Test func `a printed configuration is read back the same`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let path = directory + "/imgd.conf"
@@ -108,7 +108,7 @@ import Testing
     #expect(second.output.contains("Capacity=123M"))
   }
 
-  @Test func theCommandLineWinsOverTheEnvironmentAndThatOverTheFile() throws {
+  @Test func `the command line overrides the environment, which overrides the file`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let path = directory + "/imgd.conf"
@@ -120,7 +120,7 @@ import Testing
     for line in ["MaxActive=3", "MaxPerHost=2", "Retries=7"] { #expect(output.contains(line)) }
   }
 
-  @Test func aWrongVariableIsNamed() throws {
+  @Test func `a wrong variable is named`() throws {
     let (code, output) = try ChildProcess.run(
       Self.imgd, ["--config", "/dev/null", "--check-config"],
       environment: ["IMGD_MEMORY_CAPACITY=lots"])

@@ -1,18 +1,18 @@
 import ImgdTestSupport
 import Testing
 
-/// What the daemon leans on: the Swift runtime and the libraries of the machine, and no Foundation.
+/// The daemon links the Swift runtime and the libraries of the machine, and no Foundation.
 @Suite struct LinkageTests {
   private static let unwanted = ["Foundation", "libdispatch", "libicu", "FoundationEssentials"]
 
-  @Test func theProgramNamesNoFoundation() throws {
+  @Test func `the program does not link Foundation`() throws {
     let bytes = try #require(readBytes(BuiltProduct.path(of: "imgd")))
     let needed = try #require(ELFFile(bytes)).neededLibraries
     #expect(needed.contains { $0.hasPrefix("libc.so") })
     for name in Self.unwanted { #expect(!needed.contains { $0.contains(name) }, "\(needed)") }
   }
 
-  @Test func theProcessLoadsNoFoundation() throws {
+  @Test func `the process does not load Foundation`() throws {
     let daemon = try DaemonProcess()
     let maps = try #require(read("/proc/\(daemon.pid)/maps"))
     #expect(maps.contains("libc.so"))

@@ -21,7 +21,7 @@ import Testing
     return lstat(path, &status) == 0 ? status.st_mode : nil
   }
 
-  @Test func ownerAndGroupMayConnect() throws {
+  @Test func `owner and group may connect`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let socket = directory + "/imgd.sock"
@@ -35,7 +35,7 @@ import Testing
     #expect(ChildProcess.wait(pid) == 0)
   }
 
-  @Test func aTakenSocketIsLeftToItsDaemon() throws {
+  @Test func `a socket in use is left to its daemon`() throws {
     let first = try DaemonProcess()
     let client = try first.connect()
     let instance = try client.ask(#"{"cmd":"hello"}"#)["instance"]?.string
@@ -49,7 +49,7 @@ import Testing
     #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
   }
 
-  @Test func aSocketLeftBehindIsReplaced() throws {
+  @Test func `a socket of a daemon that is gone is replaced`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let socket = directory + "/imgd.sock"
@@ -66,10 +66,10 @@ import Testing
     #expect(waitsForAnswer(socket))
     kill(pid, SIGTERM)
     #expect(ChildProcess.wait(pid) == 0)
-    #expect(mode(socket) == nil, "who ends in good order takes the socket away")
+    #expect(mode(socket) == nil, "a clean stop removes the socket")
   }
 
-  @Test func ofTwoThatStartAtOnceOneServes() throws {
+  @Test func `only one of two simultaneous starts serves`() throws {
     for _ in 0..<5 {
       let directory = try TemporaryDirectory.make()
       defer { TemporaryDirectory.remove(directory) }
@@ -103,7 +103,7 @@ import Testing
     return false
   }
 
-  @Test func aFileInTheWayIsLeftAsItIs() throws {
+  @Test func `a file at the socket's path is left unchanged`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     try write("precious", to: directory + "/file")
@@ -118,7 +118,7 @@ import Testing
     #expect(read(directory + "/file") == "precious")
   }
 
-  @Test func aPathThatIsTooLongIsAConfigurationError() throws {
+  @Test func `a path that is too long is a configuration error`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     let path = directory + "/" + String(repeating: "s", count: 108 - directory.utf8.count - 1)
@@ -129,8 +129,8 @@ import Testing
     #expect(try ChildProcess.run("/bin/ls", ["-A", directory]).output == "")
   }
 
-  @Test func aDirectoryThatCannotBeWrittenIsToldOf() throws {
-    // Nobody creates files in /proc, not even root.
+  @Test func `a directory that cannot be written is reported`() throws {
+    // No user can create files in /proc, not even root.
     let (code, output) = try run("/proc/imgd.sock")
     #expect(code == EX_CANTCREAT)
     #expect(output.split(separator: "\n").count == 1)
@@ -139,7 +139,7 @@ import Testing
     #expect(access("/nonexistent", F_OK) != 0)
   }
 
-  @Test func aConfigurationThatIsCheckedTouchesNoSocket() throws {
+  @Test func `a check of the configuration touches no socket`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }
     #expect(try run(directory + "/imgd.sock", ["--check-config"]).code == 0)

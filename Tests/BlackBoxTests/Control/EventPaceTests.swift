@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct EventPaceTests {
-  @Test func `a picture in many pieces makes few events`() throws {
+  @Test func `a picture in many pieces causes few events`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .chunked([[UInt8]](repeating: [0], count: 3_000)))
     try stage.client.send(#"{"cmd":"fetch","url":"\#(stage.base)/a","progress":true}"#)

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What another user may do; only root can become one.
+/// The rights of another user; only root can become one.
 @Suite(.enabled(if: geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0))
 struct ForeignUserTests {
   static let one = "11111111-1111-4111-8111-111111111111"
@@ -51,7 +51,7 @@ struct ForeignUserTests {
     try stage.play(#"< {"id":1,"ok":true}"#)
   }
 
-  @Test func `an outcome that is kept is not for others, and root may have it`() throws {
+  @Test func `a kept outcome is refused to other users, except root`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .picture(png()))
     try stage.play(
@@ -76,7 +76,7 @@ struct ForeignUserTests {
       """#)
   }
 
-  @Test func `pictures are shared between users, but for those fetched with credentials`() throws {
+  @Test func `pictures are shared between users, except those with credentials`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .picture(png()))
     stage.origin.plan("/b", .picture(png()))

@@ -59,14 +59,14 @@ import Testing
     return all
   }
 
-  @Test func `every key changes at once, but for those that say they cannot`() throws {
+  @Test func `every key changes at once, except those that need a restart`() throws {
     let stage = try Stage(configuration: "")
     let before = pairs(try stage.client.ask(#"{"cmd":"config"}"#)["config"])
     try stage.daemon.rewrite(configuration: Self.everything)
     let answer = try stage.client.ask(#"{"cmd":"reload"}"#)
     let changed = Set((answer["changed"]?.array ?? []).compactMap(\.string))
     let waiting = Set((answer["needs_restart"]?.array ?? []).compactMap(\.string))
-    // What is said on the command line wins.
+    // The command line overrides the file.
     #expect(waiting == ["Disk.Enabled"])
     #expect(
       changed
@@ -103,7 +103,7 @@ import Testing
     #expect(answer["changed"] == .array([]))
   }
 
-  @Test func `the next download is made as the new file has it`() throws {
+  @Test func `the next download uses the new file`() throws {
     let stage = try Stage(configuration: "")
     for path in ["/a", "/b"] { stage.origin.plan(path, .picture(png(1_000))) }
     try stage.fetch("/a")
@@ -115,7 +115,7 @@ import Testing
     #expect(names.last == "another/1")
   }
 
-  @Test func `a file of certificates that is not there is warned of, at the start and after`()
+  @Test func `a missing file of certificates is reported at the start and after`()
     throws
   {
     let stage = try Stage(configuration: "[Network]\nCAFile=/nowhere/first.pem\n")
@@ -127,7 +127,7 @@ import Testing
     #expect(stage.daemon.log.contains("CAFile=/nowhere/second.pem cannot be read"))
   }
 
-  @Test func `who asks while the file is being read gets what it says then`() throws {
+  @Test func `a request for a reload while the file is read causes another reading`() throws {
     let stage = try Stage(configuration: "")
     let fifo = stage.daemon.directory + "/imgd.conf.d"
     #expect(mkdir(fifo, 0o755) == 0)
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func `a reload is told of, taken or refused`() throws {
+  @Test func `a reload is reported, accepted or refused`() throws {
     let stage = try Stage(configuration: "[Downloads]\nMaxActive=1\n")
     let listener = try stage.connect()
     try stage.play(

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 @Suite struct ServiceTests {
-  @Test func `a reload says what has changed and what waits for a restart`() throws {
+  @Test func `a reload reports the changed keys and those that need a restart`() throws {
     let stage = try Stage(configuration: "[Downloads]\nOrder=fifo\n")
     try stage.daemon.rewrite(
       configuration: "[Downloads]\nOrder=lifo\nRetries=7\n[Control]\nMaxInline=1K\n")
@@ -19,7 +19,7 @@ import Testing
       """#)
   }
 
-  @Test func `a reload of a bad file names the line and changes nothing`() throws {
+  @Test func `a reload of a wrong file names the line and changes nothing`() throws {
     let stage = try Stage(configuration: "[Downloads]\nOrder=lifo\n")
     try stage.daemon.rewrite(configuration: "[Downloads]\nOrder=fifo\nRetries=often\n")
     let line = try stage.play(
@@ -35,7 +35,7 @@ import Testing
   // MARK: Signals
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `told to stop, it finishes what runs, answers everybody and ends well`(
+  func `a daemon that is told to stop finishes running fetches, answers all clients and ends well`(
     signal: CInt
   ) throws {
     let stage = try Stage()
@@ -66,14 +66,14 @@ import Testing
     }
   }
 
-  @Test func `idle, it ends at once`() throws {
+  @Test func `an idle daemon ends at once`() throws {
     let stage = try Stage()
     stage.daemon.signal(SIGTERM)
     #expect(try stage.client.isClosedByDaemon())
     #expect(stage.daemon.waitForEnd() == 0)
   }
 
-  @Test func `a second signal ends it though something runs`() throws {
+  @Test func `a second signal ends a busy daemon`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
@@ -83,7 +83,9 @@ import Testing
     #expect(stage.daemon.waitForEnd() == 0)
   }
 
-  @Test func `waiting for what nobody stayed for holds it up no longer than the fetch`() throws {
+  @Test func `a client that waits for a detached fetch delays the end no longer than the fetch`()
+    throws
+  {
     let stage = try Stage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

@@ -2,9 +2,9 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What libcurl and its engine do for a fetch, as a client sees it.
+/// The work of libcurl and its engine for a fetch, as a client sees it.
 @Suite struct FetchTests {
-  @Test func `a redirect is followed and told of`() throws {
+  @Test func `a redirect is followed and reported`() throws {
     let stage = try Stage()
     stage.origin.plan("/old.png", .redirect(to: stage.origin.url("/new.png")))
     stage.origin.plan("/new.png", .picture(png()))
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `what was behind a redirect is found under the URL that was asked for`(
+  func `a redirected picture is found under the requested URL`(
     tier: HitTier
   ) throws {
     let stage = try Stage()
@@ -35,7 +35,7 @@ import Testing
     #expect(try stage.tier(of: "/b") == "none")
   }
 
-  @Test func `a ring of redirects ends`() throws {
+  @Test func `a circle of redirects ends`() throws {
     let stage = try Stage("Downloads.MaxRedirects=3")
     stage.origin.plan("/ring.png", .redirect(to: stage.origin.url("/ring.png")))
     try stage.play(
@@ -46,7 +46,7 @@ import Testing
     #expect(stage.origin.count("/ring.png") == 4)
   }
 
-  @Test func `an error is asked again as often as configured before it is told`() throws {
+  @Test func `an error is retried as often as configured before it is reported`() throws {
     let stage = try Stage("Downloads.Retries=1")
     stage.origin.plan("/a.png", .status(503), .picture(png()))
     try stage.play(
@@ -66,7 +66,7 @@ import Testing
   ]
 
   @Test(arguments: wrappings)
-  func `however the body is wrapped, the picture is the same`(
+  func `a picture is the same in every transfer coding`(
     name: String, answer: OriginAnswer
   ) throws {
     let stage = try Stage()
@@ -79,7 +79,7 @@ import Testing
     #expect(Base64.decode(line["data"]?.string ?? "") == png(4_000))
   }
 
-  @Test func `an origin that cannot be connected to is told as such`() throws {
+  @Test func `an unreachable origin is reported as such`() throws {
     let stage = try Stage("Downloads.Retries=0")
     let nobody = try DeafPort()
     try stage.play(
@@ -89,7 +89,7 @@ import Testing
       """#)
   }
 
-  @Test func `a confirmation after a redirect is one`() throws {
+  @Test func `a confirmation after a redirect counts as one`() throws {
     let stage = try Stage("Network.Private=allow")
     stage.origin.plan("/a", .redirect(to: stage.origin.url("/b")))
     stage.origin.plan(
@@ -122,7 +122,7 @@ import Testing
     other.stop()
   }
 
-  @Test func `what the origin is asked names the daemon and what it takes`() throws {
+  @Test func `a request to the origin names the daemon and the accepted formats`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")

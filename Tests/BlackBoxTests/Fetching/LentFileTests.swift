@@ -3,7 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("A file that was handed out") struct LentFileTests {
+/// A file whose path was handed out.
+@Suite struct LentFileTests {
   let stage: Stage
 
   init() throws {
@@ -16,7 +17,7 @@ import Testing
     return try #require(line["path"]?.string, "\(line.text)")
   }
 
-  @Test func `a file that was handed out is there again at once when somebody has removed it`()
+  @Test func `a handed-out file that another program removes is restored at once`()
     throws
   {
     let first = try path()
@@ -29,7 +30,7 @@ import Testing
     #expect(try stage.stats("disk", "entries") == 1)
   }
 
-  @Test func `a file that was handed out is written again when somebody has changed it`() throws {
+  @Test func `a handed-out file that another program changes is written again`() throws {
     let first = try path()
     try write("no picture", to: first)
     let second = try path()
@@ -39,12 +40,12 @@ import Testing
   }
 
   @Test(arguments: ["", "/1", "/1/*"])
-  func `a file that was handed out is written again when its directories have gone`(below: String)
+  func `a handed-out file is written again when its directories are gone`(below: String)
     throws
   {
     _ = try path()
     for _ in 0..<3 {
-      // What the daemon makes at the same time may stay: it is still at it since the last time.
+      // Files that the daemon creates at the same time may stay: it is still busy from before.
       try CacheFiles.shell("rm -rf \(stage.daemon.directory)/cache\(below); true")
       let again = try path()
       #expect(readBytes(again) != nil, "\(stage.daemon.log)")

@@ -10,7 +10,7 @@ import Testing
   private static let whole = OriginAnswer.ranged(png(1_000), tag: tag)
   private static let broken = OriginAnswer.cut(png(1_000), after: 600, headers: headers)
 
-  @Test func `a body that breaks off is continued by the next fetch`() throws {
+  @Test func `an interrupted body is continued by the next fetch`() throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, Self.whole)
     #expect(try stage.outcome("/a") == "truncated")
@@ -22,7 +22,7 @@ import Testing
     #expect(try stage.stats("downloads", "bytes_received") == 400)
   }
 
-  @Test func `a body that breaks off is let go of when memory is short`() throws {
+  @Test func `an interrupted body is dropped when memory is short`() throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, Self.whole)
     #expect(try stage.outcome("/a") == "truncated")
@@ -38,7 +38,7 @@ import Testing
     #expect(stage.ranges("/a") == [nil, nil])
   }
 
-  @Test func `a body that breaks off is continued by its own retry`() throws {
+  @Test func `an interrupted body is continued by its own retry`() throws {
     let stage = try Stage("Downloads.Retries=1")
     stage.origin.plan("/a", Self.broken, Self.whole)
     try stage.client.send(#"{"cmd":"fetch","url":"\#(stage.base)/a","progress":true}"#)
@@ -50,7 +50,7 @@ import Testing
     #expect(try stage.stats("downloads", "resumed") == 1)
   }
 
-  @Test func `progress goes on where it was`() throws {
+  @Test func `progress continues at the size of the kept part`() throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, Self.whole)
     #expect(try stage.outcome("/a") == "truncated")
@@ -60,7 +60,7 @@ import Testing
     #expect(line["bytes"]?.integer == 1_000)
   }
 
-  @Test func `a fetch that was cancelled is continued by the next`() throws {
+  @Test func `a cancelled fetch is continued by the next`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .stalls(png(1_000), after: 600, headers: Self.headers), Self.whole)
     let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
@@ -78,7 +78,7 @@ import Testing
     #expect(stage.ranges("/a").last??.hasPrefix("bytes=") == true)
   }
 
-  @Test func `a range that the origin has not is asked for whole`() throws {
+  @Test func `an impossible range is answered by a fetch of the whole picture`() throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, .status(416), .picture(png(1_000)))
     #expect(try stage.outcome("/a") == "truncated")
@@ -87,7 +87,7 @@ import Testing
     #expect(try stage.stats("downloads", "resumed") == 0)
   }
 
-  @Test func `a picture that has changed comes whole`() throws {
+  @Test func `a changed picture is fetched as a whole`() throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, .ranged(png(2_000, seed: 7), tag: "\"2\""))
     #expect(try stage.outcome("/a") == "truncated")
@@ -102,7 +102,9 @@ import Testing
     [("ETag", "\"1\""), ("Accept-Ranges", "none")], [("Accept-Ranges", "bytes")],
     [("ETag", "\"1\""), ("Accept-Ranges", "bytes"), ("Cache-Control", "no-store")],
   ])
-  func `what cannot be told to be the same is fetched whole`(headers: [(String, String)]) throws {
+  func `a picture without a strong validator is fetched as a whole`(headers: [(String, String)])
+    throws
+  {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", .cut(png(1_000), after: 600, headers: headers), Self.whole)
     #expect(try stage.outcome("/a") == "truncated")
@@ -111,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [#""cache":"no-store""#, #""store":"none""#])
-  func `a request that keeps nothing leaves no beginning`(fields: String) throws {
+  func `a request that keeps nothing leaves no partial body`(fields: String) throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, Self.whole)
     #expect(try stage.outcome("/a", fields) == "truncated")
@@ -120,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: [#""tier":"all""#, #""tier":"memory""#])
-  func `a purge of everything drops beginnings too`(filter: String) throws {
+  func `a purge of everything drops partial bodies as well`(filter: String) throws {
     let stage = try Stage("Downloads.Retries=0")
     stage.origin.plan("/a", Self.broken, Self.whole)
     #expect(try stage.outcome("/a") == "truncated")
@@ -139,7 +141,7 @@ extension Stage {
     origin.requests(path).map { $0.header("range") }
   }
 
-  /// What the progress events of a fetch count, each of them cumulative, and its last line.
+  /// The counts of a fetch's progress events, each of them cumulative, and its last line.
   fileprivate func progress() throws -> (counts: [Int64], line: JSONValue) {
     var counts: [Int64] = []
     while true {

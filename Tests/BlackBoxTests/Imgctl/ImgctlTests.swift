@@ -38,7 +38,7 @@ import Testing
 
   // MARK: fetch
 
-  @Test func aPictureIsAFileOfTheDaemons() throws {
+  @Test func `a picture is a file of the daemon's`() throws {
     let (code, output) = try imgctl("fetch", origin.url("/a.png"))
     #expect(code == 0)
     let path = String(output.dropLast())
@@ -49,7 +49,7 @@ import Testing
     #expect(origin.requests("/a.png").count == 1)
   }
 
-  @Test func aPictureInNoFileIsDescribed() throws {
+  @Test func `a picture without a file is described`() throws {
     let described = try imgctl("fetch", origin.url("/a.png"), "--cache", "no-store")
     #expect(described.code == 0)
     #expect(described.output == "\(origin.url("/a.png")): png 16x16 3000 bytes (network)\n")
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func aPictureOnDiskGoesWhereItIsWanted() throws {
+  @Test func `a picture on disk is copied to its target`() throws {
     let path = directory.path + "/out.png"
     _ = try imgctl("fetch", origin.url("/a.png"))
     try daemon.restart()
@@ -74,7 +74,7 @@ import Testing
     #expect(origin.requests("/a.png").count == 1)
   }
 
-  @Test func aTierIsPurgedAndTheOtherKeepsWhatItHas() throws {
+  @Test func `a purge of one tier keeps the other`() throws {
     let url = origin.url("/a.png")
     _ = try imgctl("fetch", url)
     let disk = try imgctl("purge", "--tier", "disk").output
@@ -85,7 +85,7 @@ import Testing
     #expect(try imgctl("fetch", url, "--cache", "only-if-cached").code == 6)
   }
 
-  @Test func theTableOfCountersHasTheDisk() throws {
+  @Test func `the table of counters contains the disk tier`() throws {
     _ = try imgctl("fetch", origin.url("/a.png"))
     let table = try imgctl("stats").output.split(separator: "\n")
     let part = table.drop { $0 != "disk" }.dropFirst().prefix { $0.hasPrefix("  ") }
@@ -96,7 +96,7 @@ import Testing
     #expect(part.contains { $0.contains("capacity") && $0.hasSuffix("(150M)") }, "\(part)")
   }
 
-  @Test func aPictureGoesIntoAFile() throws {
+  @Test func `a picture is written into a file`() throws {
     let path = directory.path + "/out.png"
     try write("old", to: path)
     let (code, output) = try imgctl("fetch", origin.url("/a.png"), "-o", path)
@@ -105,7 +105,7 @@ import Testing
     #expect(readBytes(path) == Self.picture)
   }
 
-  @Test func picturesGoIntoADirectory() throws {
+  @Test func `pictures are written into a directory`() throws {
     origin.plan("/sub/a.png", .picture(TestPicture.png(bytes: 2_000)))
     origin.plan("/b?size=2", .picture(TestPicture.jpeg(bytes: 2_000), type: "image/jpeg"))
     let (code, output) = try imgctl(
@@ -121,14 +121,14 @@ import Testing
     #expect(paths.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".jpeg") }.count == 1)
   }
 
-  @Test func aPictureGoesToStandardOutput() throws {
+  @Test func `a picture is written to standard output`() throws {
     let (code, output) = try shell("$imgctl fetch \(origin.url("/a.png")) -o - | sha1sum; ")
     #expect(code == 0)
     try Self.save(Self.picture, to: directory.path + "/expected")
     #expect(output == (try shell("sha1sum < \(directory.path)/expected").output))
   }
 
-  @Test func whatIsNoFileIsWrittenIntoAndNotReplaced() throws {
+  @Test func `a target that is not a file is written into and not replaced`() throws {
     let pipe = directory.path + "/pipe"
     mkfifo(pipe, 0o600)
     let (code, output) = try shell(
@@ -146,7 +146,7 @@ import Testing
     fclose(file)
   }
 
-  @Test func theDaemonsAnswersAreShownAsTheyAre() throws {
+  @Test func `the daemon's answers are printed unchanged`() throws {
     let (code, output) = try imgctl("fetch", origin.url("/a.png"), "--json")
     #expect(code == 0)
     let line = try JSONValue(parsing: String(output.dropLast()))
@@ -154,7 +154,7 @@ import Testing
     #expect(line["bytes"]?.integer == 3_000)
   }
 
-  @Test func severalURLsAndAListOnStandardInput() throws {
+  @Test func `several URLs and a list on standard input are fetched`() throws {
     for number in 0..<300 {
       origin.plan("/n\(number).png", .picture(TestPicture.png(bytes: 500, seed: UInt64(number))))
     }
@@ -168,7 +168,7 @@ import Testing
     #expect(two.output.split(separator: "\n").count == 2)
   }
 
-  @Test func optionsReachTheOrigin() throws {
+  @Test func `options reach the origin`() throws {
     origin.plan("/echo", .echo)
     let (code, _) = try imgctl(
       "fetch", origin.url("/echo"), "--header", "X-Test: yes", "--identifier", "i", "--tag", "t",
@@ -179,7 +179,7 @@ import Testing
 
   // MARK: Exit codes
 
-  @Test func whatFailsHasItsOwnCode() throws {
+  @Test func `each failure has an exit code of its own`() throws {
     origin.plan("/html.png", .picture(Array("<html>".utf8)))
     origin.plan("/hangs", .silence)
     origin.plan("/nowhere", .status(404))
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func withoutADaemonItIsUnreachable() throws {
+  @Test func `a missing daemon is unreachable`() throws {
     for socket in [directory.path + "/none", "/dev/null"] {
       let (code, output) = try ChildProcess.run(Self.program, ["--socket", socket, "ping"])
       #expect(code == 3)
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can become somebody else"))
-  func whoMayNotConnectIsToldSo() throws {
+  func `a user without access is told so`() throws {
     chmod(daemon.socket, 0o600)
     chmod(daemon.directory, 0o755)
     let copy = directory.path + "/imgctl"
@@ -230,7 +230,7 @@ import Testing
     #expect(code == 4, "\(output)")
   }
 
-  @Test func controlCEndsItAndTheFetch() throws {
+  @Test func `Control-C ends the command and its fetch`() throws {
     origin.plan("/hangs", .silence)
     let pid = try ChildProcess.spawn(
       Self.program, ["--socket", daemon.socket, "fetch", origin.url("/hangs")])
@@ -240,7 +240,7 @@ import Testing
     #expect(origin.waitForOpenConnections(0))
   }
 
-  @Test func aDaemonThatGoesAwayIsUnreachable() throws {
+  @Test func `a daemon that closes the connection is unreachable`() throws {
     origin.plan("/hangs", .silence)
     let pid = try ChildProcess.spawn(
       Self.program, ["--socket", daemon.socket, "fetch", origin.url("/hangs")])
@@ -251,7 +251,7 @@ import Testing
 
   // MARK: The other verbs
 
-  @Test func pingStatsAndListAnswer() throws {
+  @Test func `ping, stats and list are answered`() throws {
     let ping = try imgctl("ping")
     #expect(ping.code == 0)
     #expect(ping.output.contains(daemon.socket))
@@ -267,7 +267,7 @@ import Testing
     #expect(try JSONValue(parsing: String(list.output.dropLast())).jobCount == 1)
   }
 
-  @Test func cancelEndsFetches() throws {
+  @Test func `cancel ends fetches`() throws {
     origin.plan("/hangs", .silence)
     let client = try daemon.connect()
     let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
@@ -285,7 +285,7 @@ import Testing
     #expect(try imgctl("cancel", "not-a-receipt").code == 1)
   }
 
-  @Test func purgeRemoves() throws {
+  @Test func `purge removes`() throws {
     _ = try imgctl("fetch", origin.url("/a.png"))
     #expect(try imgctl("purge", "--host", "elsewhere.example").output.contains("0 entries"))
     #expect(try imgctl("purge", "--soft", "--all").output.contains("marked as stale"))
@@ -295,7 +295,7 @@ import Testing
     #expect(try imgctl("purge", "--tier", "disk", "--all").output.contains("disk: 0 entries"))
   }
 
-  @Test func reloadSaysWhatHasChanged() throws {
+  @Test func `reload reports the changed keys`() throws {
     let stage = try Stage(configuration: "[Memory]\nCapacity=80M\n")
     let imgctl = {
       try ChildProcess.run(Self.program, ["--socket", stage.daemon.socket, "reload"])
@@ -318,7 +318,7 @@ import Testing
         == .string("70M"))
   }
 
-  @Test func helpAndVersionNeedNoDaemon() throws {
+  @Test func `help and version need no daemon`() throws {
     for arguments in [
       ["--help"], ["help"], ["help", "fetch"], ["fetch", "--help"], ["--version"],
     ] {

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 @Suite struct PressureSignalTests {
-  @Test func `memory is given back on a signal, and told of`() throws {
+  @Test func `memory is freed on a signal, and the relief is reported`() throws {
     let stage = try Stage("Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png(9_000)))
     stage.origin.plan("/b", .picture(png(9_000)))

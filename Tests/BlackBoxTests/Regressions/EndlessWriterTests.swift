@@ -4,10 +4,10 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// Clients that write and do not want to hear.
+/// Clients that write and do not read.
 @Suite struct EndlessWriterTests {
   @Test(arguments: [#"{"cmd":"ping"}"# + "\n", "x"])
-  func `one that cannot be answered and writes for ever does not stop the others`(
+  func `a client that writes endlessly and cannot be answered does not stop the others`(
     text: String
   ) throws {
     let stage = try Stage()

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 @Suite struct LateReaderTests {
-  @Test func `told to stop, it does not cut the line of one who reads late`() throws {
+  @Test func `a daemon that is told to stop does not cut the line of a slow reader`() throws {
     let stage = try Stage()
     let gate = Gate()
     let picture = png(200_000)

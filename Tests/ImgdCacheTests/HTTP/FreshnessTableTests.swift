@@ -5,8 +5,7 @@ import Testing
 ///
 /// Every answer arrives at Sun, 06 Nov 1994 08:49:37 GMT, and has a guess of an hour where its
 /// origin says nothing.
-@Suite("Freshness, section by section")
-struct FreshnessTableTests {
+@Suite struct FreshnessTableTests {
   private static let now: Int64 = 784_111_777
   private static let inAnHour = "Sun, 06 Nov 1994 09:49:37 GMT"
   private static let rightNow = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -206,8 +205,8 @@ struct FreshnessTableTests {
 
   static let rows = storing + statuses + lifetimes + ages + directives + ownLifetimes
 
-  @Test("what is stored, and how long it is fresh", arguments: rows.indices)
-  func row(index: Int) {
+  @Test(arguments: rows.indices)
+  func `a response is stored and fresh as the section of its row says`(index: Int) {
     let row = Self.rows[index]
     let answer = Freshness(
       status: row.status, headers: row.headers, ttl: row.ttl.map { .seconds($0) },
@@ -218,8 +217,7 @@ struct FreshnessTableTests {
     #expect(answer.initialAge >= .zero)
   }
 
-  @Test("no number of any field goes beyond what can be reckoned with")
-  func extremes() {
+  @Test func `no number of any field overflows`() {
     let numbers = [
       "9223372036854775807", "-9223372036854775808", "18446744073709551616", "2147483648",
     ]

@@ -1,8 +1,8 @@
 import ImgdCache
 import Testing
 
-@Suite("Freshness by RFC 9111")
-struct FreshnessTests {
+/// Freshness by RFC 9111.
+@Suite struct FreshnessTests {
   /// Sun, 06 Nov 1994 08:49:37 GMT.
   private let now: Int64 = 784_111_777
   private static let thisMoment = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -60,23 +60,21 @@ struct FreshnessTests {
     Case("a malformed max-age", [("cache-control", "max-age=x")], 0),
   ]
 
-  @Test("what is left of the lifetime", arguments: cases.indices)
-  func remaining(index: Int) {
+  @Test(arguments: cases.indices)
+  func `the remaining lifetime follows from the headers`(index: Int) {
     let given = Self.cases[index]
     #expect(judge(given.headers).remaining == .seconds(given.remaining), "\(given.name)")
     #expect(judge(given.headers).refusal == nil, "\(given.name)")
   }
 
-  @Test("what the exchange took is added to the age that a cache on the way has named")
-  func delay() {
+  @Test func `the time of the exchange is added to the Age that a cache has sent`() {
     let answer = judge([("cache-control", "max-age=60"), ("age", "10")], delay: .seconds(5))
     #expect(answer.initialAge == .seconds(15))
     #expect(answer.remaining == .seconds(45))
     #expect(judge([], delay: .seconds(-5)).initialAge == .zero)
   }
 
-  @Test("the rules for what is not said can be changed")
-  func rules() {
+  @Test func `the defaults for silent origins can be changed`() {
     let letter = FreshnessRules(defaultLifetime: .zero, heuristicPercent: 50)
     #expect(judge([], rules: letter).remaining == .zero)
     let modified: HeaderList = [("last-modified", "Sun, 06 Nov 1994 08:48:37 GMT")]
@@ -85,8 +83,7 @@ struct FreshnessTests {
     #expect(judge(modified, rules: none).remaining == .zero)
   }
 
-  @Test("a request's own lifetime takes the place of the origin's")
-  func ttl() {
+  @Test func `a request's own lifetime replaces the origin's`() {
     let headers: HeaderList = [("cache-control", "max-age=60, no-cache"), ("age", "50")]
     let answer = judge(headers, ttl: .seconds(7))
     #expect(answer.remaining == .seconds(7))
@@ -95,8 +92,7 @@ struct FreshnessTests {
     #expect(judge([("cache-control", "no-store")], ttl: .seconds(7)).refusal == .noStore)
   }
 
-  @Test("what may not be stored")
-  func refusals() {
+  @Test func `a response that must not be stored is recognised`() {
     #expect(judge([("cache-control", "no-store, max-age=60")]).refusal == .noStore)
     #expect(judge([("cache-control", "private")]).refusal == .noStore)
     #expect(judge([("cache-control", "private")], isScoped: true).refusal == nil)
@@ -105,21 +101,20 @@ struct FreshnessTests {
     #expect(judge([("cache-control", "no-cache")]).refusal == nil)
   }
 
-  @Test(
-    "statuses",
-    arguments: [
-      (200, true, true), (203, true, true), (206, false, false), (304, false, false),
-      (100, false, false), (404, true, true), (302, false, true), (500, false, true),
-      (403, false, true), (410, true, true),
-    ])
-  func statuses(status: Int, byDefault: Bool, whenTold: Bool) {
+  @Test(arguments: [
+    (200, true, true), (203, true, true), (206, false, false), (304, false, false),
+    (100, false, false), (404, true, true), (302, false, true), (500, false, true),
+    (403, false, true), (410, true, true),
+  ])
+  func `a status decides whether the response may be stored`(
+    status: Int, byDefault: Bool, whenTold: Bool
+  ) {
     #expect((judge([], status: status).refusal == nil) == byDefault)
     let told = judge([("cache-control", "max-age=60")], status: status)
     #expect((told.refusal == nil) == whenTold)
   }
 
-  @Test("flags for later uses")
-  func flags() {
+  @Test func `the flags for later uses are read`() {
     #expect(judge([("cache-control", "no-cache")]).needsConfirmation)
     #expect(judge([("pragma", "no-cache")]).needsConfirmation)
     #expect(judge([("cache-control", "must-revalidate")]).mustRevalidate)
@@ -128,8 +123,7 @@ struct FreshnessTests {
     #expect(judge([("cache-control", "immutable")]).isImmutable)
   }
 
-  @Test("Vary is a list of names, each once, in lower case")
-  func vary() {
+  @Test func `Vary is a list of names, each once, in lower case`() {
     let answer = judge([("vary", "Accept-Encoding, Accept"), ("vary", "accept,,X-Y")])
     #expect(answer.varyingHeaders == ["accept", "accept-encoding", "x-y"])
     #expect(judge([("vary", " , ")]).varyingHeaders.isEmpty)

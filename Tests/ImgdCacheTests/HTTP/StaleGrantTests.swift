@@ -1,9 +1,8 @@
 import ImgdCache
 import Testing
 
-/// What an answer's directives say of the time after its lifetime, each row with its section.
-@Suite("What is granted to stale answers")
-struct StaleGrantTests {
+/// An answer's directives for the time after its lifetime, each row with its section.
+@Suite struct StaleGrantTests {
   struct Row: Sendable {
     let section: String
     let control: String
@@ -51,8 +50,8 @@ struct StaleGrantTests {
     Row("ttl", "must-revalidate, \(both)", ttl: 7, confirms: (false, true), onError: 0),
   ]
 
-  @Test("directives", arguments: rows.indices)
-  func row(index: Int) {
+  @Test(arguments: rows.indices)
+  func `a directive decides how long a stale answer may be used`(index: Int) {
     let row = Self.rows[index]
     let answer = Freshness(
       status: 200, headers: [("cache-control", row.control)], ttl: row.ttl.map { .seconds($0) },
@@ -66,7 +65,6 @@ struct StaleGrantTests {
   }
 
   @Test(
-    "Pragma counts where there is no Cache-Control",
     arguments: [
       ([("pragma", "no-cache")], true), ([("pragma", "No-Cache, x")], true),
       ([("pragma", "x=1, no-cache")], true), ([("pragma", "x")], false),
@@ -74,13 +72,14 @@ struct StaleGrantTests {
       ([("pragma", "no-cache"), ("cache-control", "")], false),
       ([("pragma", "x=\"no-cache\"")], false),
     ] as [([(name: String, value: String)], Bool)])
-  func pragma(headers: [(name: String, value: String)], confirms: Bool) {
+  func `Pragma counts where Cache-Control is missing`(
+    headers: [(name: String, value: String)], confirms: Bool
+  ) {
     let answer = Freshness(status: 200, headers: headers, receivedAt: 0)
     #expect(answer.needsConfirmation == confirms)
   }
 
-  @Test("a judgement that was stored is restored as it was")
-  func restored() {
+  @Test func `a stored judgement is restored unchanged`() {
     let made = Freshness(
       status: 200,
       headers: [

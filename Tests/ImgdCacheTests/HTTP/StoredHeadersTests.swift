@@ -1,8 +1,7 @@
 import ImgdCache
 import Testing
 
-@Suite("Stored headers")
-struct StoredHeadersTests {
+@Suite struct StoredHeadersTests {
   private func roundTrips(_ list: HeaderList) -> Bool {
     isSame(StoredHeaders(list).list, list)
   }
@@ -11,8 +10,7 @@ struct StoredHeadersTests {
     left.map(\.name) == right.map(\.name) && left.map(\.value) == right.map(\.value)
   }
 
-  @Test("come back as they went in, whatever is in them")
-  func roundTrip() {
+  @Test func `stored headers are read back unchanged, whatever they contain`() {
     #expect(roundTrips([]))
     #expect(roundTrips([("etag", "\"x\""), ("set-cookie", "a=b"), ("set-cookie", "c=d")]))
     #expect(roundTrips([("", ""), ("a", ""), ("", "b"), ("x", "line\nline:\0ä")]))
@@ -22,14 +20,13 @@ struct StoredHeadersTests {
   typealias Fields = [(name: String, value: String)]
 
   @Test(
-    "what a confirmation changes (3.2, 4.3.4)",
     arguments: [
       ([("a", "1")], [], [("a", "1")]),
       ([], [("a", "1")], [("a", "1")]),
       ([("a", "1"), ("b", "1")], [("a", "2")], [("b", "1"), ("a", "2")]),
       ([("a", "1"), ("a", "2")], [("a", "3")], [("a", "3")]),
       ([("a", "1")], [("a", "2"), ("a", "3")], [("a", "2"), ("a", "3")]),
-      // What tells of the bytes stays.
+      // Headers about the bytes stay.
       ([("content-length", "9")], [("content-length", "0")], [("content-length", "9")]),
       ([("content-encoding", "br")], [("content-encoding", "gzip")], [("content-encoding", "br")]),
       (
@@ -40,12 +37,12 @@ struct StoredHeadersTests {
       // Other names that begin so are replaced.
       ([("content-language", "de")], [("content-language", "fr")], [("content-language", "fr")]),
       ([("content-location", "/a")], [("content-location", "/b")], [("content-location", "/b")]),
-      // What tells of the old message goes.
+      // Headers about the old message are removed.
       ([("age", "90"), ("etag", "1")], [], [("etag", "1")]),
       ([("age", "90")], [("age", "3")], [("age", "3")]),
       ([("date", "then")], [("date", "now")], [("date", "now")]),
       ([("date", "then")], [("etag", "1")], [("etag", "1")]),
-      // What tells of the connection does not come.
+      // Headers about the connection are not taken over.
       ([("a", "1")], [("connection", "a"), ("a", "2"), ("keep-alive", "5")], [("a", "1")]),
       (
         [("x", "1")], [("transfer-encoding", "chunked"), ("proxy-authenticate", "b")], [("x", "1")]
@@ -65,24 +62,26 @@ struct StoredHeadersTests {
       ),
       ([("a", "1")], [("etag", "\"2\""), ("a", "2")], [("etag", "\"2\""), ("a", "2")]),
     ] as [(Fields, Fields, Fields)])
-  func confirmed(old: Fields, fresh: Fields, expected: Fields) {
+  func `a confirmation changes the headers that it may change (3.2, 4.3.4)`(
+    old: Fields, fresh: Fields, expected: Fields
+  ) {
     #expect(isSame(StoredHeaders(old).confirmed(with: fresh), expected))
   }
 
   @Test(
-    "which confirmations speak of the answer (4.3.4)",
     arguments: [
       (nil, nil, true), (nil, "\"1\"", true), ("\"1\"", nil, true), ("\"1\"", "\"1\"", true),
       ("\"1\"", "\"2\"", false), ("\"1\"", "W/\"2\"", true), ("W/\"1\"", "W/\"2\"", true),
       ("W/\"1\"", "\"1\"", false),
     ] as [(String?, String?, Bool)])
-  func speaks(own: String?, tag: String?, isConfirmed: Bool) {
+  func `a confirmation is matched by its validator (4.3.4)`(
+    own: String?, tag: String?, isConfirmed: Bool
+  ) {
     func fields(_ tag: String?) -> HeaderList { tag.map { [("etag", $0)] } ?? [] }
     #expect(StoredHeaders(fields(own)).areConfirmed(by: fields(tag)) == isConfirmed)
   }
 
-  @Test("a lifetime begins anew with a confirmation")
-  func renewal() {
+  @Test func `a confirmation starts a new lifetime`() {
     let old = StoredHeaders([
       ("cache-control", "max-age=60"), ("age", "50"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ])
@@ -92,7 +91,6 @@ struct StoredHeadersTests {
   }
 
   @Test(
-    "what is storable of a message (3.1)",
     arguments: [
       ([("etag", "1")], [("etag", "1")]),
       ([("connection", "close"), ("etag", "1")], [("etag", "1")]),
@@ -104,7 +102,7 @@ struct StoredHeadersTests {
       ([("connection", "\"a"), ("a", "1")], [("a", "1")]),
       ([("proxy-authentication-info", "x"), ("te", "x"), ("trailer", "x"), ("upgrade", "x")], []),
     ] as [(Fields, Fields)])
-  func storable(message: Fields, expected: Fields) {
+  func `headers of the connection are not stored (3.1)`(message: Fields, expected: Fields) {
     #expect(isSame(StoredHeaders.storable(message), expected))
   }
 }

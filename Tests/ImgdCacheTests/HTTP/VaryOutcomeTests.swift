@@ -1,8 +1,8 @@
 import ImgdCache
 import Testing
 
-@Suite("What an answer depends on")
-struct VaryOutcomeTests {
+/// The headers on which an answer depends.
+@Suite struct VaryOutcomeTests {
   struct Row: Sendable {
     let name: String
     let varying: [String]
@@ -49,8 +49,8 @@ struct VaryOutcomeTests {
     Row("one spelling of é is not the other", ["x"], [("x", "\u{e9}")], [("x", "e\u{301}")], false),
   ]
 
-  @Test("requests that get the same answer (4.1)", arguments: rows.indices)
-  func row(index: Int) {
+  @Test(arguments: rows.indices)
+  func `a request with the same varying headers gets the same answer (4.1)`(index: Int) {
     let row = Self.rows[index]
     let outcome = VaryOutcome(varying: row.varying, sent: row.stored)
     #expect(outcome.matches(sent: row.sent) == row.matches, "\(row.name)")
@@ -58,15 +58,14 @@ struct VaryOutcomeTests {
     #expect(outcome.matches(sent: row.stored), "\(row.name): the same request")
   }
 
-  @Test("comes back from its names and pairs", arguments: rows.indices)
-  func restored(index: Int) {
+  @Test(arguments: rows.indices)
+  func `a Vary outcome is rebuilt from its names and pairs`(index: Int) {
     let row = Self.rows[index]
     let outcome = VaryOutcome(varying: row.varying, sent: row.stored)
     #expect(VaryOutcome(varying: row.varying, sent: outcome.pairs) == outcome)
   }
 
-  @Test("every cut and every changed byte is answered")
-  func hostile() {
+  @Test func `every cut and every changed byte gives a result`() {
     let sample = Array("a , \"b\\\" , c\" ,, d\t".utf8)
     for place in sample.indices {
       for byte in UInt8.min...UInt8.max {

@@ -2,44 +2,39 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("A key keeps its parts apart")
-struct CacheKeyTests {
+/// The parts of a key, and equality.
+@Suite struct CacheKeyTests {
   private func key(
     _ url: String, _ identifier: String? = nil, _ scope: CredentialScope? = nil
   ) throws -> CacheKey {
     CacheKey(url: try CanonicalURL.parse(url), identifier: identifier, scope: scope)
   }
 
-  @Test("URL and identifier never run together")
-  func neverConcatenated() throws {
+  @Test func `URL and identifier are kept apart in a key`() throws {
     #expect(try key("http://h/a", "bc") != key("http://h/ab", "c"))
     #expect(try key("http://h/a", "b") != key("http://h/ab"))
     #expect(try key("http://h/a", "b") == key("HTTP://h:80/a", "b"))
   }
 
-  @Test("an empty identifier is none")
-  func emptyIdentifier() throws {
+  @Test func `an empty identifier means no identifier`() throws {
     #expect(try key("http://h/a", "") == key("http://h/a"))
     #expect(try key("http://h/a", "").identifier == nil)
     #expect(try key("http://h/a", " ") != key("http://h/a"))
   }
 
-  @Test("bytes decide, not how characters look")
-  func bytesDecide() throws {
+  @Test func `keys are compared by bytes, not by the look of characters`() throws {
     let composed = try key("http://h/a", "\u{E9}")
     let decomposed = try key("http://h/a", "e\u{301}")
     #expect(composed != decomposed)
     #expect(Set([composed, decomposed, composed]).count == 2)
   }
 
-  @Test("equal keys hash alike")
-  func hashing() throws {
+  @Test func `equal keys have equal hashes`() throws {
     let keys = try [key("http://h/a", "b"), key("http://h/a"), key("http://h/ab")]
     #expect(Set(keys + keys).count == 3)
   }
 
-  @Test("credentials and users part the keys")
-  func scopes() throws {
+  @Test func `keys of different credentials and users are different`() throws {
     let mine = CredentialScope(uid: 1, credentials: [("authorization", "Bearer 1")])
     let same = CredentialScope(uid: 1, credentials: [("authorization", "Bearer 1")])
     let others = [
@@ -56,15 +51,13 @@ struct CacheKeyTests {
     #expect(try key("http://h/a", nil, mine) != key("http://h/a"))
   }
 
-  @Test("the order in which credentials came is of no account")
-  func order() {
+  @Test func `the order of credentials does not matter`() {
     let one = CredentialScope(uid: 1, credentials: [("authorization", "a"), ("cookie", "b")])
     let two = CredentialScope(uid: 1, credentials: [("cookie", "b"), ("authorization", "a")])
     #expect(one == two)
   }
 
-  @Test("carries the digest that names its files, unless it has credentials")
-  func digest() throws {
+  @Test func `a key has the digest that names its files, unless it has credentials`() throws {
     let url = "https://example.org/a"
     #expect(try key(url).digest == KeyDigest(url: url, identifier: nil))
     #expect(try key(url, "x").digest == KeyDigest(url: url, identifier: "x"))

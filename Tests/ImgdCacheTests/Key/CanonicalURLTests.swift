@@ -1,79 +1,73 @@
 import ImgdCache
 import Testing
 
-@Suite("A URL has one form")
-struct CanonicalURLTests {
-  @Test(
-    "what is canonical is kept as it is",
-    arguments: [
-      "http://example.org/", "https://example.org/a.jpg", "http://a/", "http://a-b_c.example/x",
-      "https://example.org:8443/a/b.c/d..e?q=/../x&y=%7e", "http://127.0.0.1:8080/a.png",
-      "http://1.example.org/", "http://255.255.255.255/", "http://0.0.0.0/",
-      "http://example.org/%2e%2E/a", "http://example.org/?", "http://example.org/a?b?c",
-      "http://example.org:443/", "https://example.org:80/", "http://example.org//a//b",
-      "http://example.org/a|b\"<>\\^`{}", "http://example.org:65535/",
-    ])
-  func isKept(text: String) throws {
+/// The one form that each URL has.
+@Suite struct CanonicalURLTests {
+  @Test(arguments: [
+    "http://example.org/", "https://example.org/a.jpg", "http://a/", "http://a-b_c.example/x",
+    "https://example.org:8443/a/b.c/d..e?q=/../x&y=%7e", "http://127.0.0.1:8080/a.png",
+    "http://1.example.org/", "http://255.255.255.255/", "http://0.0.0.0/",
+    "http://example.org/%2e%2E/a", "http://example.org/?", "http://example.org/a?b?c",
+    "http://example.org:443/", "https://example.org:80/", "http://example.org//a//b",
+    "http://example.org/a|b\"<>\\^`{}", "http://example.org:65535/",
+  ])
+  func `a canonical URL is kept unchanged`(text: String) throws {
     #expect(CanonicalURL.isCanonical(text))
     #expect(try CanonicalURL.parse(text).text == text)
   }
 
-  @Test(
-    "other spellings are brought into it",
-    arguments: [
-      ("HTTP://Example.ORG/A", "http://example.org/A"),
-      ("https://example.org", "https://example.org/"),
-      ("https://example.org:443/a", "https://example.org/a"),
-      ("http://example.org:80/a", "http://example.org/a"),
-      ("http://example.org:0080/a", "http://example.org/a"),
-      ("http://example.org:08080/a", "http://example.org:8080/a"),
-      ("http://example.org/a#part", "http://example.org/a"),
-      ("http://example.org#part", "http://example.org/"),
-      ("http://example.org?x=1", "http://example.org/?x=1"),
-      ("http://example.org?x=1#a?b", "http://example.org/?x=1"),
-      ("http://example.org/a?#part", "http://example.org/a?"),
-      ("http://example.org/a/./b/../c", "http://example.org/a/c"),
-      ("http://example.org/../../a", "http://example.org/a"),
-      ("http://example.org/a/..", "http://example.org/"),
-      ("http://example.org/.well-known/a", "http://example.org/.well-known/a"),
-      ("http://example.org/./a?x=/../b", "http://example.org/a?x=/../b"),
-      ("http://127.1/a", "http://127.0.0.1/a"),
-      ("http://0x7f.0.0.1/", "http://127.0.0.1/"),
-      ("http://2130706433/", "http://127.0.0.1/"),
-      ("http://[::1]/a", "http://[::1]/a"),
-      ("http://[0:0::1]:8080/a", "http://[::1]:8080/a"),
-      ("http://[2001:DB8::1]/", "http://[2001:db8::1]/"),
-      ("http://example.org/ä", "http://example.org/%C3%A4"),
-      ("http://example.org/?q=ä", "http://example.org/?q=%C3%A4"),
-      ("http://example.org./a", "http://example.org./a"),
-    ])
-  func isBrought(text: String, canonical: String) throws {
+  @Test(arguments: [
+    ("HTTP://Example.ORG/A", "http://example.org/A"),
+    ("https://example.org", "https://example.org/"),
+    ("https://example.org:443/a", "https://example.org/a"),
+    ("http://example.org:80/a", "http://example.org/a"),
+    ("http://example.org:0080/a", "http://example.org/a"),
+    ("http://example.org:08080/a", "http://example.org:8080/a"),
+    ("http://example.org/a#part", "http://example.org/a"),
+    ("http://example.org#part", "http://example.org/"),
+    ("http://example.org?x=1", "http://example.org/?x=1"),
+    ("http://example.org?x=1#a?b", "http://example.org/?x=1"),
+    ("http://example.org/a?#part", "http://example.org/a?"),
+    ("http://example.org/a/./b/../c", "http://example.org/a/c"),
+    ("http://example.org/../../a", "http://example.org/a"),
+    ("http://example.org/a/..", "http://example.org/"),
+    ("http://example.org/.well-known/a", "http://example.org/.well-known/a"),
+    ("http://example.org/./a?x=/../b", "http://example.org/a?x=/../b"),
+    ("http://127.1/a", "http://127.0.0.1/a"),
+    ("http://0x7f.0.0.1/", "http://127.0.0.1/"),
+    ("http://2130706433/", "http://127.0.0.1/"),
+    ("http://[::1]/a", "http://[::1]/a"),
+    ("http://[0:0::1]:8080/a", "http://[::1]:8080/a"),
+    ("http://[2001:DB8::1]/", "http://[2001:db8::1]/"),
+    ("http://example.org/ä", "http://example.org/%C3%A4"),
+    ("http://example.org/?q=ä", "http://example.org/?q=%C3%A4"),
+    ("http://example.org./a", "http://example.org./a"),
+  ])
+  func `another spelling is changed to the canonical one`(text: String, canonical: String) throws {
     #expect(!CanonicalURL.isCanonical(text))
     let url = try CanonicalURL.parse(text)
     #expect(url.text == canonical)
     #expect(try CanonicalURL.parse(canonical) == url)
   }
 
-  @Test(
-    "what cannot be fetched is refused, with the reason",
-    arguments: [
-      ("", "empty"), ("example.org/a", "no scheme"), ("//example.org/a", "no scheme"),
-      ("/a.jpg", "no scheme"), ("http:/example.org/", "no //"), ("http:example.org", "no //"),
-      ("http://", "no host"), ("http:///a", "no host"), ("http://?a", "no host"),
-      ("http://:80/", "no host"), ("http://user@example.org/", "Authorization"),
-      ("http://user:pass@example.org/", "Authorization"), ("http://@example.org/", "Authorization"),
-      ("http://example.org/a b", "a space at byte 20"),
-      (" http://example.org/", "a space at byte 0"),
-      ("http://example.org/\n", "control character"),
-      ("http://exam\0ple.org/", "control character"),
-      ("http://example.org/\u{7F}", "control character"), ("http://bücher.example/", "punycode"),
-      ("http://ex%61mple.org/", "% in it"), ("http://[fe80::1%25eth0]/", "% in it"),
-      ("http://example.org:0/", "port"), ("http://example.org:65536/", "port"),
-      ("http://example.org:http/", "port"), ("http://[::1/", "IPv6"), ("http://[zz]/", "IPv6"),
-      ("http://exa*mple.org/", "host"), ("http://a\\b/", "host"), ("1http://a/", "no scheme"),
-      (":", "no scheme"), ("http://exa'mple.org/", "host"),
-    ])
-  func isRefused(text: String, reason: String) {
+  @Test(arguments: [
+    ("", "empty"), ("example.org/a", "no scheme"), ("//example.org/a", "no scheme"),
+    ("/a.jpg", "no scheme"), ("http:/example.org/", "no //"), ("http:example.org", "no //"),
+    ("http://", "no host"), ("http:///a", "no host"), ("http://?a", "no host"),
+    ("http://:80/", "no host"), ("http://user@example.org/", "Authorization"),
+    ("http://user:pass@example.org/", "Authorization"), ("http://@example.org/", "Authorization"),
+    ("http://example.org/a b", "a space at byte 20"),
+    (" http://example.org/", "a space at byte 0"),
+    ("http://example.org/\n", "control character"),
+    ("http://exam\0ple.org/", "control character"),
+    ("http://example.org/\u{7F}", "control character"), ("http://bücher.example/", "punycode"),
+    ("http://ex%61mple.org/", "% in it"), ("http://[fe80::1%25eth0]/", "% in it"),
+    ("http://example.org:0/", "port"), ("http://example.org:65536/", "port"),
+    ("http://example.org:http/", "port"), ("http://[::1/", "IPv6"), ("http://[zz]/", "IPv6"),
+    ("http://exa*mple.org/", "host"), ("http://a\\b/", "host"), ("1http://a/", "no scheme"),
+    (":", "no scheme"), ("http://exa'mple.org/", "host"),
+  ])
+  func `a URL that cannot be fetched is refused with the reason`(text: String, reason: String) {
     #expect {
       try CanonicalURL.parse(text)
     } throws: { problem in
@@ -82,19 +76,16 @@ struct CanonicalURLTests {
     }
   }
 
-  @Test(
-    "other schemes are named",
-    arguments: [
-      ("ftp://example.org/", "ftp"), ("file:///etc/passwd", "file"), ("FILE:/etc/passwd", "file"),
-      ("data:image/png;base64,AAAA", "data"), ("javascript:alert(1)", "javascript"),
-      ("httpx://example.org/", "httpx"), ("unix+http://a/", "unix+http"),
-    ])
-  func isBlocked(text: String, scheme: String) {
+  @Test(arguments: [
+    ("ftp://example.org/", "ftp"), ("file:///etc/passwd", "file"), ("FILE:/etc/passwd", "file"),
+    ("data:image/png;base64,AAAA", "data"), ("javascript:alert(1)", "javascript"),
+    ("httpx://example.org/", "httpx"), ("unix+http://a/", "unix+http"),
+  ])
+  func `another scheme is named in the error`(text: String, scheme: String) {
     #expect(throws: URLProblem.blockedScheme(scheme: scheme)) { try CanonicalURL.parse(text) }
   }
 
-  @Test("eight kibibytes are the limit, before and after")
-  func longest() throws {
+  @Test func `a URL has at most eight kibibytes before and after`() throws {
     let fitting = "http://a/" + String(repeating: "x", count: CanonicalURL.longest - 9)
     #expect(try CanonicalURL.parse(fitting).text == fitting)
     #expect(throws: URLProblem.self) { try CanonicalURL.parse(fitting + "x") }
@@ -102,8 +93,7 @@ struct CanonicalURLTests {
     #expect(throws: URLProblem.self) { try CanonicalURL.parse(growing) }
   }
 
-  @Test("host, port and security are read off the text")
-  func parts() throws {
+  @Test func `host, port and security are read from the URL`() throws {
     let plain = try CanonicalURL.parse("http://cdn.example.org/a:b")
     #expect((plain.host, plain.port, plain.isSecure) == ("cdn.example.org", 80, false))
     #expect(plain.hostRange == 7..<22)
@@ -114,8 +104,7 @@ struct CanonicalURLTests {
     #expect(try CanonicalURL.parse("https://[::1]").port == 443)
   }
 
-  @Test("every cut and every changed byte gives an answer, and answers are stable")
-  func hostile() {
+  @Test func `every cut and every changed byte gives a stable result`() {
     let samples = [
       "http://user@[::1]:80/a/../b?c#d", "https://Example.org:443/ä?b#c", "http://1.2.3.4:81/.a?",
     ]
@@ -132,7 +121,7 @@ struct CanonicalURLTests {
     }
   }
 
-  /// What parses must parse to itself, and its parts must be readable.
+  /// A text that parses must parse to itself, and its parts must be readable.
   private func answersStably(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let url = try? CanonicalURL.parse(text) else {

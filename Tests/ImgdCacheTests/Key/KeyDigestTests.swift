@@ -14,16 +14,16 @@ import Testing
       "d4d900a35072277122e736fac9ad4479"
     ),
   ])
-  func isTheSameForEver(url: String, identifier: String?, hex: String) {
+  func `a key digest never changes`(url: String, identifier: String?, hex: String) {
     #expect(KeyDigest(url: url, identifier: identifier).hex == hex)
   }
 
-  @Test func theEmptyIdentifierIsNone() {
+  @Test func `an empty identifier means no identifier`() {
     #expect(
       KeyDigest(url: "http://a/", identifier: "") == KeyDigest(url: "http://a/", identifier: nil))
   }
 
-  @Test func aPartCannotPassForItsNeighbours() {
+  @Test func `the parts of a key are kept apart in the digest`() {
     let digests: Set = [
       KeyDigest(url: "http://a/b", identifier: "c"), KeyDigest(url: "http://a/", identifier: "bc"),
       KeyDigest(url: "http://a/bc", identifier: nil),
@@ -37,13 +37,13 @@ import Testing
     arguments: [
       (0, 0), (1, 2), (.max, .max), (0x0123_4567_89AB_CDEF, 0xFEDC_BA98_7654_3210), (0, 1 << 63),
     ] as [(UInt64, UInt64)])
-  func isReadBackFromItsDigits(high: UInt64, low: UInt64) {
+  func `a key digest is read back from its digits`(high: UInt64, low: UInt64) {
     let digest = KeyDigest(high: high, low: low)
     #expect(digest.hex.utf8.count == 32)
     #expect(KeyDigest(hex: digest.hex) == digest)
   }
 
-  @Test func readsNothingButThirtyTwoLowerCaseDigits() {
+  @Test func `a key digest is only read from thirty-two lower case digits`() {
     let hex = "0123456789abcdef0123456789abcdef"
     #expect(KeyDigest(hex: hex) != nil)
     for end in 0..<32 { #expect(KeyDigest(hex: hex.prefix(end)) == nil, "\(end) digits") }
@@ -62,16 +62,16 @@ import Testing
       ("", 0xE3B0_C442_98FC_1C14, 0x9AFB_F4C8_996F_B924),
       ("abc", 0xBA78_16BF_8F01_CFEA, 0x4141_40DE_5DAE_2223),
     ] as [(String, UInt64, UInt64)])
-  func isTheFrontOfTheSHA256(text: String, high: UInt64, low: UInt64) {
+  func `a body checksum is the front of the SHA-256`(text: String, high: UInt64, low: UInt64) {
     #expect(BodyChecksum(of: Payload(Array(text.utf8))) == BodyChecksum(high: high, low: low))
   }
 
-  @Test func isTheSameOnTheHeapAndInSharedMemory() throws {
+  @Test func `a body checksum is the same on the heap and in shared memory`() throws {
     let payload = Payload(body(5_000))
     #expect(BodyChecksum(of: payload) == BodyChecksum(of: try payload.shareable()))
   }
 
-  @Test func everyByteCounts() {
+  @Test func `every byte changes the checksum`() {
     let bytes = body(300)
     let sum = BodyChecksum(of: Payload(bytes))
     for place in bytes.indices {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("The hash of a key")
-struct KeyHasherTests {
+/// The hash of a key in the memory tier.
+@Suite struct KeyHasherTests {
   private func hash(_ parts: String..., seed: KeyHasher.Seed = (0x9E37_79B9_7F4A_7C15, 7)) -> UInt64
   {
     var hasher = KeyHasher(seed)
@@ -11,8 +11,7 @@ struct KeyHasherTests {
     return hasher.finish()
   }
 
-  @Test("every byte of every length counts")
-  func everyByteCounts() {
+  @Test func `every byte of every length changes the hash`() {
     for length in 1...70 {
       let text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
       var seen: Set<UInt64> = [hash(String(decoding: text, as: UTF8.self))]
@@ -25,8 +24,7 @@ struct KeyHasherTests {
     }
   }
 
-  @Test("parts and their order count, however they run together")
-  func parts() {
+  @Test func `the parts of a key and their order change the hash`() {
     let all = [
       hash("ab", "c"), hash("a", "bc"), hash("abc"), hash("abc", ""), hash("", "abc"),
       hash("c", "ab"), hash(),
@@ -34,14 +32,12 @@ struct KeyHasherTests {
     #expect(Set(all).count == all.count)
   }
 
-  @Test("seeds part the hashes")
-  func seeds() {
+  @Test func `different seeds give different hashes`() {
     #expect(hash("abc", seed: (3, 5)) != hash("abc", seed: (3, 7)))
     #expect(hash("abc", seed: (3, 5)) != hash("abc", seed: (5, 5)))
   }
 
-  @Test("numbered URLs spread evenly over the upper bits")
-  func spread() {
+  @Test func `numbered URLs spread evenly over the upper bits`() {
     var buckets = [Int](repeating: 0, count: 256)
     for number in 0..<25_600 {
       let tag = PlaceTable.tag(hash("http://example.org/pictures/\(number).jpg"))

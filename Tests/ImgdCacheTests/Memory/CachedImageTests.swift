@@ -3,10 +3,8 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("A cached image")
-struct CachedImageTests {
-  @Test("ages from the age that it came with")
-  func age() {
+@Suite struct CachedImageTests {
+  @Test func `a cached image ages from the age that it arrived with`() {
     let image = image(
       key("http://h/a"), headers: [("cache-control", "max-age=60"), ("age", "20")], storedAt: 100)
     #expect(image.age(at: at(100)) == 20)
@@ -18,8 +16,7 @@ struct CachedImageTests {
     #expect(image.age(at: at(0)) == 20, "a clock before the beginning makes no age less")
   }
 
-  @Test("is for requests that say the same where the answer varies")
-  func varying() {
+  @Test func `a cached image matches requests with the same varying headers`() {
     let tier = MemoryTier.holding(100_000)
     let plain = stored(varying: ["accept"], sent: [])
     #expect(plain.isFor(sent: []) && plain.isFor(sent: [("x", "1")]))
@@ -58,23 +55,22 @@ struct CachedImageTests {
   }
 
   @Test(
-    "an image from before the beginning of the clock has the age and the rest that it has",
     arguments: [
       // Stored at, now; age, rest.
       (-10, 0, 30, 50), (-59, 0, 79, 1), (-60, 0, 80, 0), (-1_000, 5, 1_025, 0),
       (5, 5, 20, 60), (5, 0, 20, 65),
     ] as [(Int64, Int64, Int, Int)])
-  func restored(moment: Int64, now: Int64, age: Int, left: Int) {
+  func `an image from before the clock's beginning keeps its age and its remaining lifetime`(
+    moment: Int64, now: Int64, age: Int, left: Int
+  ) {
     let image = stored(judgement(), moment: at(moment))
     #expect(image.age(at: at(now)) == age)
     #expect(image.freshFor(at: at(now)) == left)
     #expect(image.isFresh(at: at(now)) == (left > 0))
   }
 
-  @Test(
-    "a wall clock that was set makes no image younger and none fresh for longer",
-    arguments: [-1 << 40, -3_600, -6, -5, -1, 0, 1, 59, 60, 3_600, 1 << 40] as [Int64])
-  func clocks(elapsed: Int64) {
+  @Test(arguments: [-1 << 40, -3_600, -6, -5, -1, 0, 1, 59, 60, 3_600, 1 << 40] as [Int64])
+  func `a changed wall clock makes no image younger or fresh for longer`(elapsed: Int64) {
     let moment = StoredMoment(storedWall: 0, nowWall: elapsed, now: at(7))
     let image = stored(judgement(), moment: moment.instant, isDoubtful: moment.isDoubtful)
     #expect(image.age(at: at(7)) >= 20)
@@ -83,8 +79,7 @@ struct CachedImageTests {
     if !image.isFresh(at: at(7)) { #expect(image.freshFor(at: at(7)) == 0) }
   }
 
-  @Test("an image of a doubtful time is granted nothing")
-  func doubtful() {
+  @Test func `an image with a doubtful time is granted no lifetime`() {
     let state = stored(judgement(), moment: at(7), isDoubtful: true).state(at: at(7))
     #expect(!state.isFresh)
     #expect(!state.mayBeShownMeanwhile && !state.mayStandIn(for: state.staleIfError))
@@ -94,8 +89,7 @@ struct CachedImageTests {
     #expect(!granted.isUsable && !granted.mayStandIn(for: granted.staleIfError))
   }
 
-  @Test("tells its state, of which marking changes one part")
-  func state() {
+  @Test func `marking an image as stale changes only its state`() {
     let image = stored(judgement(mustRevalidate: true), moment: at(100))
     var expected = StoredState(
       isFresh: true, mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(30),
@@ -111,8 +105,7 @@ struct CachedImageTests {
     #expect(!unconfirmed.isFresh(at: at(100)))
   }
 
-  @Test("no judgement and no time, whatever was stored, is too much to reckon with")
-  func extremes() {
+  @Test func `no stored judgement or time overflows`() {
     let durations: [Duration] = [.seconds(Int64.min), .seconds(-1), .zero, .seconds(Int64.max)]
     let instants = [Int64.min, -1, 0, .max / 4].map { Instant(nanoseconds: $0) }
     for (age, rest) in durations.flatMap({ age in durations.map { (age, $0) } }) {
@@ -126,8 +119,7 @@ struct CachedImageTests {
     }
   }
 
-  @Test("keeps the validators, and is renewed when they hold")
-  func renewing() {
+  @Test func `a cached image keeps its validators and is renewed by a confirmation`() {
     let headers: HeaderList = [("etag", "\"1\""), ("cache-control", "max-age=5")]
     let old = image(key("http://h/a"), serial: 3, headers: headers, tags: ["t"])
     #expect(old.response.entityTag == "\"1\"")
@@ -142,8 +134,7 @@ struct CachedImageTests {
     #expect((new.serial, new.tags, new.key) == (4, ["t"], old.key))
   }
 
-  @Test("a lifetime of no end is no overflow")
-  func endless() {
+  @Test func `an endless lifetime does not overflow`() {
     let freshness = Freshness(
       status: 200, headers: [], ttl: .seconds(Int64.max), receivedAt: 0)
     let endless = CachedImage(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-/// What must hold of a tier after every step, counted afresh.
+/// Expects a tier's figures to be right after every step, counted afresh.
 func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLocation) {
   let images = tier.images.list.places.compactMap { tier.images.list[$0].image }
   let found = images.filter { tier.peek($0.key) === $0 }.count
@@ -19,12 +19,10 @@ func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLo
   #expect(misplaced.isEmpty, "every image knows its place", sourceLocation: sourceLocation)
 }
 
-@Suite("The memory tier")
-struct MemoryCapacityTests {
+@Suite struct MemoryCapacityTests {
   private let cost = image("http://h/0").cost
 
-  @Test("an image is found by URL, identifier and scope, and by nothing else")
-  func identity() {
+  @Test func `an image is found only by its URL, identifier and scope`() {
     let tier = MemoryTier.holding(100_000)
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
     let keys = [
@@ -40,8 +38,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("an empty identifier finds the image without one")
-  func emptyIdentifier() {
+  @Test func `an empty identifier finds the image without one`() {
     let tier = MemoryTier.holding(100_000)
     let image = image("http://h/a")
     _ = tier.add(image, at: at(0))
@@ -49,8 +46,8 @@ struct MemoryCapacityTests {
     #expect(tier.readyImage(for: "http://h/a", identifier: "x", at: at(0)) == nil)
   }
 
-  @Test("a ready image is fresh; what it depends on, a request without headers cannot change")
-  func ready() {
+  @Test
+  func `an image is ready while it is fresh, even if it varies on a header that was not sent`() {
     let tier = MemoryTier.holding(100_000)
     _ = tier.add(image(key("http://h/a"), headers: [("cache-control", "max-age=10")]), at: at(0))
     _ = tier.add(image(key("http://h/b"), headers: [("vary", "accept")]), at: at(0))
@@ -62,8 +59,9 @@ struct MemoryCapacityTests {
     #expect((tier.counts.hits, tier.counts.misses) == (2, 0))
   }
 
-  @Test("at its capacity it keeps all, above it the preferred amount is left")
-  func capacityAndPreferred() {
+  @Test
+  func `the tier keeps everything up to its capacity, and trims to the preferred amount above it`()
+  {
     let tier = MemoryTier.holding(10 * cost, preferred: 6 * cost)
     for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
     #expect(tier.count == 10)
@@ -77,8 +75,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("what was not used for longest goes first")
-  func recency() {
+  @Test func `the least recently used image is evicted first`() {
     let tier = MemoryTier.holding(10 * cost, preferred: 6 * cost)
     for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
     _ = tier.image(for: key("http://h/0"), at: at(1))
@@ -89,8 +86,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("replacing takes the old cost off first, and is no insertion")
-  func replacing() {
+  @Test func `replacing first subtracts the old cost, and is no insertion`() {
     let tier = MemoryTier.holding(4 * cost)
     for number in 0..<3 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
     let larger = image("http://h/1", bytes: 1_500, serial: 2)
@@ -102,8 +98,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("what may not be kept is refused, with the reason, and changes nothing")
-  func refusals() {
+  @Test func `an image that must not be kept is refused with the reason, and changes nothing`() {
     let tier = MemoryTier.holding(100 * cost, preferred: 50 * cost, maxEntry: 2 * cost)
     let cases: [(CachedImage, StoreRefusal)] = [
       (image(key("http://h/a"), headers: [("cache-control", "no-store")]), .noStore),
@@ -120,8 +115,7 @@ struct MemoryCapacityTests {
     #expect(tier.shouldCache(image("http://h/a")) == nil)
   }
 
-  @Test("an image above the preferred amount would not survive its own purge")
-  func abovePreferred() {
+  @Test func `an image above the preferred amount is refused, as it would evict itself`() {
     let tier = MemoryTier.holding(10 * cost, preferred: cost)
     #expect(tier.add(image("http://h/a"), at: at(0)).isStored)
     #expect(tier.add(image("http://h/b", bytes: 1_001), at: at(0)) == .refused(.tooLarge))
@@ -129,8 +123,7 @@ struct MemoryCapacityTests {
     #expect(none.add(image("http://h/a"), at: at(0)) == .refused(.tooLarge))
   }
 
-  @Test("a late response never takes the place of a newer one")
-  func lateResponse() {
+  @Test func `a late response never replaces a newer one`() {
     let tier = MemoryTier.holding(10 * cost)
     let newer = image("http://h/a", serial: 5)
     _ = tier.add(newer, at: at(0))
@@ -140,8 +133,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("removing gives the image, once")
-  func removing() {
+  @Test func `removing returns the image once`() {
     let tier = MemoryTier.holding(10 * cost)
     let image = image("http://h/a")
     _ = tier.add(image, at: at(0))
@@ -151,8 +143,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("removing all tells what went")
-  func removingAll() {
+  @Test func `removing all reports the removed images`() {
     let tier = MemoryTier.holding(1_000 * cost)
     for number in 0..<100 { _ = tier.add(image("http://h/\(number % 10)/\(number)"), at: at(0)) }
     let (bytes, entries) = (tier.usage, tier.count)
@@ -165,8 +156,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("lower limits make room at once, higher ones touch nothing")
-  func limits() {
+  @Test func `lower limits evict at once, higher limits change nothing`() {
     let tier = MemoryTier.holding(10 * cost)
     for number in 0..<10 { _ = tier.add(image("http://h/\(number)"), at: at(0)) }
     let lower = MemoryTier.Limits(capacity: 5 * cost, preferred: 3 * cost, maxEntry: cost)
@@ -177,8 +167,9 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("an encoded reply and a memfd are charged to their image, and what is lent is counted")
-  func recounting() throws {
+  @Test func `an encoded reply and a memfd are charged to their image, and lent bytes are counted`()
+    throws
+  {
     let tier = MemoryTier.holding(10 * cost)
     let kept = image("http://h/a")
     _ = tier.add(kept, at: at(0))
@@ -197,8 +188,7 @@ struct MemoryCapacityTests {
     #expect(tier.usage == 0)
   }
 
-  @Test("a reply that breaks the capacity makes room")
-  func recountingAboveCapacity() {
+  @Test func `a reply that exceeds the capacity causes an eviction`() {
     let tier = MemoryTier.holding(2 * cost, preferred: 2 * cost)
     let images = [image("http://h/a"), image("http://h/b")]
     for image in images { _ = tier.add(image, at: at(0)) }
@@ -208,8 +198,7 @@ struct MemoryCapacityTests {
     expectSound(tier)
   }
 
-  @Test("pictures of equal size go in the numbers that AlamofireImage's users know")
-  func equalSizes() {
+  @Test func `pictures of equal size are evicted in AlamofireImage's numbers`() {
     // 100 MiB and 60 MiB, 164,000 bytes each: 639 fit, the next one leaves 383.
     let tier = MemoryTier.holding(104_857_600, preferred: 62_914_560)
     let bytes = 164_000 - (image("http://h/000", bytes: 0).cost)

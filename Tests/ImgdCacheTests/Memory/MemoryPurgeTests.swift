@@ -3,8 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("A purge of the memory tier")
-struct MemoryPurgeTests {
+@Suite struct MemoryPurgeTests {
   private let tier = MemoryTier.holding(1_000_000)
   private let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
 
@@ -31,17 +30,14 @@ struct MemoryPurgeTests {
     return removal.entries
   }
 
-  @Test("without conditions takes everything")
-  func everything() { #expect(removed { _ in } == 6) }
+  @Test func `a purge without conditions removes everything`() { #expect(removed { _ in } == 6) }
 
-  @Test("by URL takes all its identifiers and scopes")
-  func byURL() {
+  @Test func `a purge by URL removes all its identifiers and scopes`() {
     #expect(removed { $0.url = key("http://example.org/a").url } == 3)
     #expect(tier.peek(key("http://badexample.org/a")) != nil)
   }
 
-  @Test("by URL and identifier takes that one, in every scope")
-  func byIdentifier() {
+  @Test func `a purge by URL and identifier removes that one in every scope`() {
     #expect(
       removed {
         $0.url = key("http://example.org/a").url
@@ -50,8 +46,7 @@ struct MemoryPurgeTests {
     #expect(removed { $0.identifier = "x" } == 0)
   }
 
-  @Test("by the empty identifier takes what has none")
-  func byNoIdentifier() {
+  @Test func `a purge by the empty identifier removes entries without one`() {
     #expect(
       removed {
         $0.url = key("http://example.org/a").url
@@ -59,8 +54,8 @@ struct MemoryPurgeTests {
       } == 1)
   }
 
-  @Test("nothing lies below an address", arguments: ["0.0.1", "1", "0.1"])
-  func byPartOfAnAddress(host: String) throws {
+  @Test(arguments: ["0.0.1", "1", "0.1"])
+  func `a purge by an address matches no names below it`(host: String) throws {
     let key = CacheKey(url: try CanonicalURL.parse("http://127.0.0.1/a"))
     var filter = PurgeFilter()
     filter.host = host
@@ -69,47 +64,46 @@ struct MemoryPurgeTests {
     #expect(filter.matches(key: key, tags: []))
   }
 
-  @Test(
-    "by host goes by labels",
-    arguments: [
-      ("example.org", 4), ("EXAMPLE.org", 4), ("cdn.example.org", 1), ("org", 5), ("ample.org", 0),
-      ("badexample.org", 1), ("[::1]", 1), ("::1", 0), ("", 0), ("example.org:8443", 0),
-      ("x.cdn.example.org", 0), (".example.org", 0),
-    ])
-  func byHost(host: String, count: Int) { #expect(removed { $0.host = host } == count) }
+  @Test(arguments: [
+    ("example.org", 4), ("EXAMPLE.org", 4), ("cdn.example.org", 1), ("org", 5), ("ample.org", 0),
+    ("badexample.org", 1), ("[::1]", 1), ("::1", 0), ("", 0), ("example.org:8443", 0),
+    ("x.cdn.example.org", 0), (".example.org", 0),
+  ])
+  func `a purge by host matches whole labels`(host: String, count: Int) {
+    #expect(removed { $0.host = host } == count)
+  }
 
-  @Test(
-    "by prefix goes by bytes",
-    arguments: [
-      ("http://example.org/", 3), ("http://", 5), ("", 6), ("http://example.org/a/", 0),
-      ("HTTP://", 0),
-    ])
-  func byPrefix(prefix: String, count: Int) { #expect(removed { $0.prefix = prefix } == count) }
+  @Test(arguments: [
+    ("http://example.org/", 3), ("http://", 5), ("", 6), ("http://example.org/a/", 0),
+    ("HTTP://", 0),
+  ])
+  func `a purge by prefix matches bytes`(prefix: String, count: Int) {
+    #expect(removed { $0.prefix = prefix } == count)
+  }
 
-  @Test("by tag", arguments: [("red", 2), ("big", 1), ("re", 0)])
-  func byTag(tag: String, count: Int) { #expect(removed { $0.tag = tag } == count) }
+  @Test(arguments: [("red", 2), ("big", 1), ("re", 0)])
+  func `a purge by tag removes the entries with that tag`(tag: String, count: Int) {
+    #expect(removed { $0.tag = tag } == count)
+  }
 
-  @Test("by the time since it was stored", arguments: [(0, 6), (10, 4), (20, 3), (39, 1), (40, 0)])
-  func byAge(seconds: Int, count: Int) {
+  @Test(arguments: [(0, 6), (10, 4), (20, 3), (39, 1), (40, 0)])
+  func `a purge by age counts from the time of storing`(seconds: Int, count: Int) {
     #expect(removed { $0.olderThan = .seconds(seconds) } == count)
   }
 
-  @Test("by the time since it was used")
-  func byUse() {
+  @Test func `a purge by idle time counts from the last use`() {
     _ = tier.image(for: key("http://example.org/a"), at: at(40))
     _ = tier.peek(key("http://example.org/a", "x"))
     #expect(removed { $0.unusedFor = .seconds(15) } == 3)
     #expect(tier.peek(key("http://example.org/a")) != nil)
   }
 
-  @Test("of what has expired")
-  func expired() {
+  @Test func `a purge of expired entries keeps fresh ones`() {
     #expect(removed(at: 34) { $0.expired = true } == 0)
     #expect(removed(at: 35) { $0.expired = true } == 1)
   }
 
-  @Test("has all its conditions hold")
-  func together() {
+  @Test func `a purge removes entries that meet all its conditions`() {
     #expect(
       removed {
         $0.host = "example.org"
@@ -118,8 +112,7 @@ struct MemoryPurgeTests {
       } == 1)
   }
 
-  @Test("softly marks stale and removes nothing")
-  func softly() {
+  @Test func `a soft purge marks entries as stale and removes nothing`() {
     var filter = PurgeFilter()
     filter.tag = "big"
     let usage = tier.usage
@@ -134,8 +127,7 @@ struct MemoryPurgeTests {
     #expect(tier.readyImage(for: "http://badexample.org/a", identifier: nil, at: at(40)) == nil)
   }
 
-  @Test("knows what is on its way by its name, and takes it for new")
-  func onItsWay() {
+  @Test func `a purge matches a transfer by its key, and treats it as new`() {
     var filter = PurgeFilter()
     #expect(filter.matches(key: key("http://h/a"), tags: []))
     filter.host = "h"

@@ -1,9 +1,10 @@
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
 
-/// The tier as one would write it without caring for time: an array, oldest use first.
+/// The tier in its simplest form, without regard to speed: an array, oldest use first.
 private struct PlainTier {
   var entries: [(key: CacheKey, serial: UInt64, cost: Int)] = []
   let limits: MemoryTier.Limits
@@ -41,11 +42,11 @@ private struct PlainTier {
   }
 }
 
-@Suite("The memory tier does what a plain one does")
-struct MemoryTierModelTests {
-  @Test("through random sequences", arguments: [1, 2, 3, 4] as [UInt64])
-  func randomSequences(seed: UInt64) {
-    var random = FixedGenerator(seed: seed)
+/// The memory tier compared with a plain model.
+@Suite struct MemoryTierModelTests {
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func `the memory tier behaves like a plain model in random sequences`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     let limits = MemoryTier.Limits(capacity: 60_000, preferred: 40_000, maxEntry: 20_000)
     let tier = MemoryTier(limits: limits)
     var plain = PlainTier(limits: limits)
@@ -76,7 +77,7 @@ struct MemoryTierModelTests {
 
   private func add(
     to tier: MemoryTier, and plain: inout PlainTier, _ key: CacheKey,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) -> Bool {
     let image = image(
       key, bytes: Int.random(in: 0..<25_000, using: &random),
@@ -85,13 +86,12 @@ struct MemoryTierModelTests {
   }
 }
 
-@Suite("The table of places")
-struct PlaceTableTests {
-  @Test(
-    "finds what was put in and not taken out, however tags collide",
-    arguments: [0, 8, 28] as [UInt32])
-  func randomSequences(lostBits: UInt32) {
-    var random = FixedGenerator(seed: UInt64(lostBits))
+@Suite struct PlaceTableTests {
+  @Test(arguments: [0, 8, 28] as [UInt32])
+  func `the place table finds the inserted and not removed keys, even when tags collide`(
+    lostBits: UInt32
+  ) {
+    var random = SeededGenerator(seed: UInt64(lostBits))
     var table = PlaceTable()
     var tags: [Int: UInt32] = [:]
     for step in 0..<6_000 {

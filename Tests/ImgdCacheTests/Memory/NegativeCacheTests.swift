@@ -1,9 +1,10 @@
 import ImgdCache
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
-@Suite("Failures that are remembered")
-struct NegativeCacheTests {
+/// Failures that are remembered.
+@Suite struct NegativeCacheTests {
   private func key(_ number: Int) -> CacheKey { ImgdCacheTests.key("http://h/\(number)") }
 
   private func filter(_ change: (inout PurgeFilter) -> Void) -> PurgeFilter {
@@ -12,8 +13,7 @@ struct NegativeCacheTests {
     return filter
   }
 
-  @Test("are found until their end, with their age")
-  func finding() {
+  @Test func `a failure is found until its end, with its age`() {
     var cache = NegativeCache<Int>()
     cache.note(404, for: key(1), lasting: .seconds(10), at: at(100))
     let found = cache.find(key(1), at: at(103))
@@ -23,11 +23,10 @@ struct NegativeCacheTests {
     #expect(cache.find(key(1), at: at(99))?.age == .zero)
     #expect(cache.count == 1)
     #expect(cache.find(key(1), at: at(110)) == nil)
-    #expect(cache.count == 0, "what has expired goes when it is met")
+    #expect(cache.count == 0, "an expired failure is removed when it is found")
   }
 
-  @Test("are forgotten one by one, without a trace")
-  func forgetting() {
+  @Test func `a failure is removed without a trace`() {
     var cache = NegativeCache<Int>(capacity: 2)
     for number in 0..<100 {
       cache.note(404, for: key(number), lasting: .seconds(10), at: at(0))
@@ -39,8 +38,7 @@ struct NegativeCacheTests {
     #expect((0..<2).allSatisfy { cache.find(key($0), at: at(1)) != nil })
   }
 
-  @Test("are replaced, and forgotten by one that lasts no time")
-  func replacing() {
+  @Test func `a failure is replaced, and removed by one without a lifetime`() {
     var cache = NegativeCache<Int>()
     cache.note(404, for: key(1), lasting: .seconds(10), at: at(0))
     cache.note(410, for: key(1), lasting: .seconds(20), at: at(5))
@@ -52,8 +50,7 @@ struct NegativeCacheTests {
     #expect(cache.count == 0)
   }
 
-  @Test("go in the order in which they were noted when there is no room")
-  func bounded() {
+  @Test func `the oldest failures are removed first when there is no space`() {
     var cache = NegativeCache<Int>(capacity: 3)
     for number in 1...3 { cache.note(number, for: key(number), lasting: .seconds(99), at: at(0)) }
     cache.note(11, for: key(1), lasting: .seconds(99), at: at(1))
@@ -65,11 +62,11 @@ struct NegativeCacheTests {
     #expect(cache.find(key(3), at: at(2)) == nil)
   }
 
-  @Test("keep their order through any number of notes, expiries and purges")
-  func model() {
+  @Test func `the order of failures is kept through any number of insertions, expiries and purges`()
+  {
     var cache = NegativeCache<Int>(capacity: 8)
     var model: [(number: Int, value: Int, end: Int64)] = []
-    var generator = FixedGenerator(seed: 9)
+    var generator = SeededGenerator(seed: 9)
     for step in 0..<5_000 {
       let now = Int64(step / 4)
       let number = Int.random(in: 0..<20, using: &generator)
@@ -92,8 +89,7 @@ struct NegativeCacheTests {
     }
   }
 
-  @Test("are forgotten by purges that name them")
-  func purging() {
+  @Test func `a purge removes the failures that it matches`() {
     var full = NegativeCache<Int>()
     for number in 1...4 {
       full.note(number, for: key(number), lasting: .seconds(99), at: at(Int64(number)))
@@ -161,8 +157,8 @@ struct NegativeCacheTests {
     Row("beyond all numbers", control("max-age=999999999999999999999"), 600),
   ]
 
-  @Test("lifetimes", arguments: rows.indices)
-  func lifetime(index: Int) {
+  @Test(arguments: rows.indices)
+  func `the lifetime of a failure depends on its status and headers`(index: Int) {
     let row = Self.rows[index]
     let lifetime = negativeLifetime(
       status: row.status, headers: row.headers, rule: .seconds(row.rule), receivedAt: 0)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("Reading a tier page by page")
-struct PageTests {
+/// Reading a tier page by page.
+@Suite struct PageTests {
   private let tier = MemoryTier.holding(100_000_000)
 
   private func add(_ range: Range<Int>) {
@@ -26,16 +26,15 @@ struct PageTests {
     return names
   }
 
-  @Test("gives every image once, in the order of insertion", arguments: [1, 3, 10, 100])
-  func inOrder(limit: Int) {
+  @Test(arguments: [1, 3, 10, 100])
+  func `pages contain every image once, in the order of insertion`(limit: Int) {
     add(0..<10)
     _ = tier.image(for: key("http://h/3"), at: at(1))
     #expect(readAll(limit: limit) == (0..<10).map(String.init))
     #expect(tier.counts.hits == 1)
   }
 
-  @Test("is not upset by what comes and goes meanwhile")
-  func underChange() {
+  @Test func `insertions and removals between pages do not disturb the reading`() {
     add(0..<200)
     let names = readAll(limit: 10) { page in
       if page == 5 {
@@ -49,8 +48,7 @@ struct PageTests {
     #expect(names == expected)
   }
 
-  @Test("takes a prefix, and looks at no more than it may at once")
-  func prefix() {
+  @Test func `a page takes a prefix and examines a limited number of images`() {
     add(0..<20)
     #expect(readAll(limit: 2, prefix: "http://h/1").count == 11)
     #expect(readAll(limit: 2, prefix: "http://i").isEmpty)
@@ -61,6 +59,5 @@ struct PageTests {
     #expect(readAll(limit: 5, prefix: "http://i").count == 1)
   }
 
-  @Test("an empty tier has an empty page")
-  func empty() { #expect(readAll(limit: 5).isEmpty) }
+  @Test func `an empty tier has an empty page`() { #expect(readAll(limit: 5).isEmpty) }
 }

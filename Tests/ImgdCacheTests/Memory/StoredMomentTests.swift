@@ -3,10 +3,9 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("The moment of storing, over a restart")
-struct StoredMomentTests {
+/// The time of storing, carried over a restart.
+@Suite struct StoredMomentTests {
   @Test(
-    "is put on this process's clock",
     arguments: [
       // Stored at, now, this clock; on this clock, doubtful.
       (1000, 1000, 50, 50, false),
@@ -18,16 +17,16 @@ struct StoredMomentTests {
       (.max, 1000, 50, 50, true),
       (.max, .min, 50, 50, true),
     ] as [(Int64, Int64, Int64, Int64, Bool)])
-  func moments(stored: Int64, wall: Int64, now: Int64, instant: Int64, isDoubtful: Bool) {
+  func `the time of storing is converted to this process's clock`(
+    stored: Int64, wall: Int64, now: Int64, instant: Int64, isDoubtful: Bool
+  ) {
     let moment = StoredMoment(storedWall: stored, nowWall: wall, now: at(now))
     #expect(moment.instant == at(instant))
     #expect(moment.isDoubtful == isDoubtful)
   }
 
-  @Test(
-    "is at the beginning of time at the earliest",
-    arguments: [Int64.min, -Int64.max / 2, -1 << 40] as [Int64])
-  func beginning(stored: Int64) {
+  @Test(arguments: [Int64.min, -Int64.max / 2, -1 << 40] as [Int64])
+  func `the time of storing is not before the clock's beginning`(stored: Int64) {
     let moment = StoredMoment(storedWall: stored, nowWall: .max / 4, now: at(50))
     #expect(moment.instant == StoredMoment.earliest)
     #expect(!moment.isDoubtful)

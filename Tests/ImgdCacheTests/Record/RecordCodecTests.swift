@@ -3,8 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("The codec of a stored record")
-struct RecordCodecTests {
+@Suite struct RecordCodecTests {
   private static let record: StoredRecord = {
     var record = sampleRow(3, identifier: "ü", tags: ["a", "e\u{301}"]).record
     record.headers = StoredHeaders([("etag", "\"1\""), ("vary", "accept")]).packed
@@ -18,8 +17,8 @@ struct RecordCodecTests {
     try #require(RecordCodec.encode(record))
   }
 
-  @Test("keeps every field, and what is missing apart from what is empty or zero")
-  func fields() throws {
+  @Test func `a record keeps every field, and missing values apart from empty or zero ones`() throws
+  {
     var records = [Self.record, sampleRow(1).record]
     records[1].finalURL = ""
     for var record in records {
@@ -30,15 +29,13 @@ struct RecordCodecTests {
     }
   }
 
-  @Test("is the same on every machine, as it is part of the layout")
-  func layout() throws {
+  @Test func `a record has the same bytes on every machine, as it is part of the layout`() throws {
     let encoded = try Self.encoded()
     #expect(encoded.count == 280)
     #expect(encoded.prefix(9) == [148, 203, 239, 178, 56, 27, 235, 81, 1])
   }
 
-  @Test("gives nothing when it was cut anywhere, or has more behind it")
-  func cut() throws {
+  @Test func `a cut or longer record is refused`() throws {
     let whole = try Self.encoded()
     for count in 0..<whole.count {
       #expect(RecordCodec.decode(Array(whole.prefix(count))) == nil)
@@ -48,8 +45,7 @@ struct RecordCodecTests {
     #expect(RecordCodec.decode(resealed(whole + [0])) == nil)
   }
 
-  @Test("gives nothing when a byte has changed")
-  func changed() throws {
+  @Test func `a record with a changed byte is refused`() throws {
     let whole = try Self.encoded()
     for place in whole.indices {
       var changed = whole
@@ -58,8 +54,9 @@ struct RecordCodecTests {
     }
   }
 
-  @Test("survives any bytes under a checksum that fits, and so does the image that they give")
-  func forged() throws {
+  @Test func `any bytes under a valid checksum are read without a trap, and so is their image`()
+    throws
+  {
     let whole = try Self.encoded()
     for place in 8..<whole.count {
       for value: UInt8 in [0, 1, 0x7f, 0x80, 0xff] {
@@ -86,8 +83,7 @@ struct RecordCodecTests {
     _ = image?.state(at: at(1 << 30))
   }
 
-  @Test("takes no record that is too long")
-  func bounds() {
+  @Test func `a record that is too long is refused`() {
     var record = Self.record
     record.headers = [UInt8](repeating: 0, count: RecordCodec.mostBytes - 1_000)
     #expect(RecordCodec.hasRoom(for: record) && RecordCodec.encode(record) != nil)

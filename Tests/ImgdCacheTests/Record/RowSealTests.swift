@@ -2,10 +2,8 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("The seal of a row")
-struct RowSealTests {
-  @Test("is the same on every machine, as it is part of the layout")
-  func layout() throws {
+@Suite struct RowSealTests {
+  @Test func `a row seal is the same on every machine, as it is part of the layout`() throws {
     var row = sampleRow(1, identifier: "x", tags: ["a"])
     row.number = 7
     #expect(DiskEntry(row).seal == 13_302_093_111_434_645_665)
@@ -13,15 +11,15 @@ struct RowSealTests {
     #expect(row.seal(encoded) == 6_762_287_741_507_821_838)
   }
 
-  @Test("changes with every single value of an entry", arguments: entryChanges.indices)
-  func entry(_ index: Int) {
+  @Test(arguments: entryChanges.indices)
+  func `a row seal depends on every value of an entry`(_ index: Int) {
     var row = sampleRow(1)
     entryChanges[index](&row)
     #expect(DiskEntry(row).seal != DiskEntry(sampleRow(1)).seal)
   }
 
-  @Test("changes with every single value of a row", arguments: rowChanges.indices)
-  func row(_ index: Int) throws {
+  @Test(arguments: rowChanges.indices)
+  func `a row seal depends on every value of a row`(_ index: Int) throws {
     var row = sampleRow(1, tags: ["ab", "c"])
     let encoded = try #require(RecordCodec.encode(row.record))
     let seal = row.seal(encoded)
@@ -29,8 +27,7 @@ struct RowSealTests {
     #expect(try row.seal(#require(RecordCodec.encode(row.record))) != seal)
   }
 
-  @Test("changes with every bit of a record")
-  func bits() throws {
+  @Test func `a row seal depends on every bit of a record`() throws {
     let row = sampleRow(1)
     let encoded = try #require(RecordCodec.encode(row.record))
     for place in encoded.indices {
@@ -52,7 +49,7 @@ private let entryChanges: [@Sendable (inout IndexRow) -> Void] = [
   { $0.record.facts = facts(frames: 2) }, { $0.record.flags.insert(.plain) },
 ]
 
-/// Those of a sample, but for one.
+/// The facts of a sample, except for one.
 private func facts(
   format: UInt8 = 3, width: Int = 640, height: Int = 480, frames: Int = 1, orientation: Int = 6
 ) -> ImageFacts {

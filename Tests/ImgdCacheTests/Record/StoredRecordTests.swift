@@ -41,7 +41,7 @@ import Testing
       wall: Self.wall + time, at: .init(seconds: 0))
   }
 
-  @Test func whatIsKnownOfAnImageSurvives() throws {
+  @Test func `an image keeps its properties through a stored record`() throws {
     let image = stored()
     let record = try record(of: image)
     let again = try #require(found(record, after: 0))
@@ -60,7 +60,7 @@ import Testing
     #expect(record.isOf(image.key))
   }
 
-  @Test func theFactsOfTheFileAreRight() throws {
+  @Test func `a stored record has the facts of the file`() throws {
     let image = stored()
     let record = try record(of: image)
     #expect(record.bytes == 100)
@@ -76,7 +76,7 @@ import Testing
     "max-age=60", "no-cache", "max-age=60, must-revalidate", "max-age=60, immutable",
     "max-age=0, stale-while-revalidate=5", "max-age=60, stale-if-error=0", "public",
   ])
-  func everyJudgementSurvives(control: String) throws {
+  func `every judgement is read back`(control: String) throws {
     let image = stored([("cache-control", control)])
     let again = try #require(found(record(of: image), after: 0))
     #expect(again.freshness == image.freshness)
@@ -87,7 +87,7 @@ import Testing
   // MARK: Time
 
   @Test(arguments: [0, 1, 7_200, 30 * 86_400] as [Int64])
-  func itsAgeGoesOnOverARestart(hours time: Int64) throws {
+  func `the age of an image continues over a restart`(hours time: Int64) throws {
     let again = try #require(found(record(of: stored()), after: time))
     #expect(again.age(at: .init(seconds: 0)) == 100 + Int(time))
     #expect(again.freshFor(at: .init(seconds: 0)) == max(3_500 - Int(time), 0))
@@ -95,7 +95,7 @@ import Testing
     #expect(!again.isStale)
   }
 
-  @Test func whatIsStaleByAgeAloneMayStillBeShownForAWhile() throws {
+  @Test func `an image that is stale only by age may still be delivered for a while`() throws {
     let again = try #require(found(record(of: stored()), after: 3_510))
     let state = again.state(at: .init(seconds: 0))
     #expect(!state.isFresh)
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: [-3_600, -365 * 86_400] as [Int64])
-  func aClockThatWentBackGrantsNothing(time: Int64) throws {
+  func `a clock that was set back grants no lifetime`(time: Int64) throws {
     let again = try #require(found(record(of: stored()), after: time))
     #expect(!again.isFresh(at: .init(seconds: 0)))
     #expect(again.freshFor(at: .init(seconds: 0)) == 0)
@@ -114,7 +114,7 @@ import Testing
     #expect(again.age(at: .init(seconds: 10)) == 110)
   }
 
-  @Test func aClockThatRanAheadMakesItOld() throws {
+  @Test func `a clock that was ahead makes an image old`() throws {
     let again = try #require(found(record(of: stored()), after: 365 * 86_400))
     #expect(!again.isFresh(at: .init(seconds: 0)))
     #expect(again.age(at: .init(seconds: 0)) == 100 + 365 * 86_400)
@@ -122,7 +122,7 @@ import Testing
 
   /// An image may have been in memory for a while before it is written.
   @Test(arguments: [0, 600, 7_200] as [Int64])
-  func whatIsWrittenLateIsAsOldAsItIs(delay: Int64) throws {
+  func `a record that is written late has the age of its image`(delay: Int64) throws {
     let image = stored()
     let again = try #require(found(record(of: image, now: delay), after: delay))
     #expect(again.age(at: .init(seconds: 0)) == image.age(at: .init(seconds: delay)))
@@ -130,14 +130,14 @@ import Testing
     #expect(!again.isStale)
   }
 
-  @Test func whatWasStoredAtADoubtfulTimeIsNotFreshWhenItIsWrittenAgain() throws {
+  @Test func `an image with a doubtful time is not fresh when it is written again`() throws {
     let doubtful = try #require(found(record(of: stored()), after: -3_600))
     let record = try #require(
       StoredRecord(doubtful, wall: Self.wall, at: .init(seconds: 0)))
     #expect(found(record, after: 0)?.isFresh(at: .init(seconds: 0)) == false)
   }
 
-  @Test func whatASoftPurgeHasMarkedStaysMarked() throws {
+  @Test func `an image that a soft purge has marked stays marked`() throws {
     let image = stored()
     image.markStale()
     let again = try #require(found(record(of: image), after: 0))
@@ -145,7 +145,7 @@ import Testing
     #expect(!again.isFresh(at: .init(seconds: 0)))
   }
 
-  @Test func aPurgeInTheFileAloneMarksItToo() throws {
+  @Test func `a purge mark in the file alone marks the image as well`() throws {
     var record = try record(of: stored())
     record.freshUntil = 0
     #expect(found(record, after: 0)?.isStale == true)
@@ -153,7 +153,7 @@ import Testing
 
   // MARK: Hostile rows
 
-  @Test func headersThatAreCutAreRefused() throws {
+  @Test func `cut headers are refused`() throws {
     let record = try record(of: stored())
     let whole = record.headers
     let ends = fieldEnds(whole)
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// Where a field, a name and its value, is over.
+  /// The offsets at which a field, a name and its value, ends.
   private func fieldEnds(_ packed: [UInt8]) -> Set<Int> {
     var (ends, offset, parts) = (Set([0]), 0, 0)
     while offset < packed.count {
@@ -179,7 +179,7 @@ import Testing
     return ends
   }
 
-  @Test func lengthsThatLieAreRefused() throws {
+  @Test func `wrong lengths are refused`() throws {
     var record = try record(of: stored())
     for place in 0..<4 {
       record.headers[place] = 0xFF
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: [.min, -1, 0, 1 << 40, .max] as [Int64])
-  func absurdNumbersAreSurvived(number: Int64) throws {
+  func `excessive numbers do not trap`(number: Int64) throws {
     var record = try record(of: stored())
     record.storedAt = number
     record.freshUntil = number
@@ -201,7 +201,7 @@ import Testing
     #expect(image.age(at: .init(seconds: 0)) >= 0)
   }
 
-  @Test func anotherKeyIsNotItsOwn() throws {
+  @Test func `a record with another key is refused`() throws {
     let record = try record(of: stored())
     #expect(!record.isOf(key("https://example.org/a")))
     #expect(!record.isOf(key("https://example.org/a", "ID")))

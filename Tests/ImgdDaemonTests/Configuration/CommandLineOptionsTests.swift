@@ -12,17 +12,17 @@ import Testing
       (["--check-config", "--print-config"], .printConfiguration),
       (["--check-config", "--version"], .version),
     ] as [([String], CommandLineOptions.Action)])
-  func oneThingIsAsked(arguments: [String], action: CommandLineOptions.Action) throws {
+  func `each action has an option`(arguments: [String], action: CommandLineOptions.Action) throws {
     #expect(try CommandLineOptions.parse(arguments).action == action)
   }
 
-  @Test func theConfigurationFileIsNamed() throws {
+  @Test func `the configuration file is taken from the option`() throws {
     #expect(try CommandLineOptions.parse(["--config", "f"]).configurationFile == "f")
     #expect(try CommandLineOptions.parse(["-cf"]).configurationFile == "f")
     #expect(try CommandLineOptions.parse([]).configurationFile == nil)
   }
 
-  @Test func settingsKeepTheirOrderAndTheirEqualsSigns() throws {
+  @Test func `settings keep their order and their equals signs`() throws {
     let options = try CommandLineOptions.parse(
       ["--set", "Downloads.UserAgent=a=b.c", "--set=Memory.Capacity="])
     #expect(options.settings.compactMap(\.assignment).map(\.key) == ["UserAgent", "Capacity"])
@@ -42,16 +42,16 @@ import Testing
         + "such as --set Memory.Capacity=200M"
     ),
   ])
-  func wrongArgumentsGetOneSentence(arguments: [String], sentence: String) {
+  func `wrong arguments are explained in one sentence`(arguments: [String], sentence: String) {
     #expect(throws: UsageProblem(sentence)) { try CommandLineOptions.parse(arguments) }
   }
 
   @Test(arguments: ["", "=", ".", ".=", "Capacity=1", "Memory=1.5", ".Capacity=1"])
-  func aSettingNeedsSectionKeyAndValue(text: String) {
+  func `a setting needs section, key and value`(text: String) {
     #expect(throws: UsageProblem.self) { try CommandLineOptions.parse(["--set", text]) }
   }
 
-  @Test func theHelpNamesEveryOption() {
+  @Test func `the help names every option`() {
     for name in [
       "config", "socket", "cache-directory", "set", "check-config", "print-config", "version",
       "help",

@@ -17,25 +17,25 @@ import Testing
     "[Memory]\nCapacity=1M", "[Memory]\nCapacity=1M\n", "  [Memory]  \r\n  Capacity \t=  1M  \r\n",
     "# a\n[Memory]\n;b\nCapacity=1M", "[Memory]\nCapacity=\\\n1M",
   ])
-  func blanksDoNotMatter(text: String) {
+  func `blanks around names and values are ignored`(text: String) {
     let file = read(text)
     #expect(file.problems == [])
     #expect(file.assignments.map(\.key) == ["Capacity"])
     #expect(file.assignments.map(\.value) == ["1M"])
   }
 
-  @Test func commentsAndEmptyLinesSayNothing() {
+  @Test func `comments and empty lines are ignored`() {
     let file = read("\n# Capacity=1\n;[Nonsense]\n\n   # x = y\n")
     #expect(file.assignments == [])
     #expect(file.problems == [])
   }
 
-  @Test func aValueMayHoldEqualsSignsAndCommentSigns() {
+  @Test func `a value may hold equals signs and comment signs`() {
     let file = read("[Downloads]\nUserAgent=a=b # c ; d")
     #expect(file.assignments == [assignment(2, .downloads, "UserAgent", "a=b # c ; d")])
   }
 
-  @Test func aBackslashContinuesTheLineAcrossComments() {
+  @Test func `a backslash continues the line across comments`() {
     let file = read("[Network]\nAllow=10.0.0.0/8 \\\n# why\n  fd00::/8 \\\n;\n::1/128\nDeny=\n")
     #expect(
       file.assignments == [
@@ -44,13 +44,13 @@ import Testing
       ])
   }
 
-  @Test func aContinuationMayEndWithTheFile() {
+  @Test func `a continued line may be the last one`() {
     #expect(
       read("[Memory]\nCapacity=1M \\").assignments == [assignment(2, .memory, "Capacity", "1M")])
     #expect(read("\\").assignments == [])
   }
 
-  @Test func sectionsMayComeBack() {
+  @Test func `a section may appear several times`() {
     let file = read("[Memory]\nA=1\n[HTTP]\nB=2\n[Memory]\nC=3")
     #expect(
       file.assignments == [
@@ -76,25 +76,25 @@ import Testing
     ("[]", "f:1: '[]' is not a section: write [Memory], for example"),
     ("\n\n[a\u{1B}]b", "f:3: '[a?]b' is not a section: write [Memory], for example"),
   ])
-  func mistakesNameTheLine(text: String, problem: String) {
+  func `each mistake is reported with its line`(text: String, problem: String) {
     #expect(read(text).problems == [problem])
     #expect(read(text).assignments == [])
   }
 
-  @Test func textThatIsNotUTF8IsRefusedByTheLine() {
+  @Test func `text that is not UTF-8 is refused with its line`() {
     let bytes = Array("[Memory]\nA=1\nB=".utf8) + [0xFF, 10] + Array("C=\u{FFFD}".utf8)
     let file = ConfigurationFile(path: "f", bytes: bytes)
     #expect(file.problems == ["f:3: the line is not UTF-8"])
     #expect(file.assignments.map(\.key) == ["A", "C"])
   }
 
-  @Test func everyMistakeIsReported() {
+  @Test func `all mistakes are reported`() {
     let file = read("x\n[Nope]\nA=1\n[HTTP]\ny\nA=1")
     #expect(file.problems.map { $0.prefix(4) } == ["f:1:", "f:2:", "f:5:"])
     #expect(file.assignments == [assignment(6, .http, "A", "1")])
   }
 
-  @Test func aFileCutAnywhereIsRead() {
+  @Test func `a file cut anywhere is read`() {
     let whole = Array(
       (Configuration().printed() + "[Network]\r\nAllow=10.0.0.0/8 \\\n;x\n ::1/128\nProxy=ü\n").utf8
     )
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func anyByteInAnyPlaceIsRead() {
+  @Test func `a file with any byte in any place is read`() {
     let whole = Array("[HTTP]\nHeuristic=10% \\\n#\n [;]\\".utf8)
     let defaults = Configuration()
     for place in whole.indices {

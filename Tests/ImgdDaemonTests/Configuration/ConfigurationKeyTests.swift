@@ -51,17 +51,17 @@ import Testing
     return try read("[\(parts[0])]\n\(parts[1])=\(value)\n")
   }
 
-  @Test func theTableIsTheContract() {
+  @Test func `the keys and their defaults are the documented ones`() {
     let entries = Configuration().entries.map { "\($0.section).\($0.key)=\($0.value)" }
     #expect(entries == Self.defaults.map { "\($0.key)=\($0.value)" })
   }
 
-  @Test func whatIsPrintedIsReadEqual() throws {
+  @Test func `a printed configuration is read back equal`() throws {
     #expect(try read(Configuration().printed()) == Configuration())
   }
 
   @Test(arguments: ConfigurationKey.all.map(\.fullName))
-  func everyKeyIsReadPrintedAndReadEqual(key: String) throws {
+  func `every key is read, printed and read back equal`(key: String) throws {
     let value = try #require(Self.others[key])
     let changed = try configuration(key, value)
     #expect(changed != Configuration())
@@ -70,19 +70,19 @@ import Testing
   }
 
   @Test(arguments: ConfigurationKey.all.map(\.fullName))
-  func anEmptyValueIsTheDefault(key: String) throws {
+  func `an empty value means the default`(key: String) throws {
     let value = try #require(Self.others[key])
     let name = try #require(key.split(separator: ".").last)
     #expect(try configuration(key, "\(value)\n\(name)=") == Configuration())
   }
 
-  @Test func aLaterValueWins() throws {
+  @Test func `a later value overrides an earlier one`() throws {
     let configuration = try read("[Memory]\nCapacity=200M\n[HTTP]\n[Memory]\nCapacity=300M\n")
     #expect(configuration.memory.capacity == 300 << 20)
     #expect(configuration.memory.maxEntryBytes == 75 << 20)
   }
 
-  @Test func whereTheDaemonIsNeedsARestart() {
+  @Test func `the daemon's own places need a restart`() {
     #expect(
       ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName)
         == ["Control.Socket", "Disk.Enabled", "Disk.Directory"])
@@ -101,7 +101,7 @@ import Testing
     #expect(other.changes(to: other) == [])
   }
 
-  @Test func everyKeyIsExplainedInASentence() {
+  @Test func `every key is explained in a sentence`() {
     for key in ConfigurationKey.all {
       #expect(key.help.hasSuffix("."), "\(key.fullName)")
       #expect(key.help.utf8.count <= 96, "\(key.fullName)")
@@ -109,7 +109,7 @@ import Testing
     #expect(Set(ConfigurationKey.all.map(\.fullName)).count == ConfigurationKey.all.count)
   }
 
-  @Test func thePrintedFileExplainsItself() {
+  @Test func `the printed file contains its explanations`() {
     let beginning = """
       [Control]
       # The path of the socket. A new value needs a restart.

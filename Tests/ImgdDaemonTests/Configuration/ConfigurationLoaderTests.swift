@@ -54,7 +54,7 @@ private final class Files {
     }
   }
 
-  @Test func ofVeryManyMistakesTheFirstAreNamed() throws {
+  @Test func `only the first of very many mistakes are named`() throws {
     let files = try Files([
       "imgd.conf": "[Memory]\n" + String(repeating: "nonsense\n", count: 10_000)
     ])
@@ -64,7 +64,7 @@ private final class Files {
     #expect(lines.last == "and 9950 more mistakes")
   }
 
-  /// The message goes into the journal and into a status that everybody on the machine can read.
+  /// The message goes into the journal and into a status that every user of the machine can read.
   @Test(arguments: [
     ("Proxy=http://ann:secret@proxy:99999", "Network.Proxy=http://…@proxy:99999 is not a proxy"),
     ("Proxy=ann:secret@proxy:3128", "Network.Proxy=…@proxy:3128 is not a proxy"),
@@ -72,7 +72,7 @@ private final class Files {
     ("Proxy http://ann:secret@proxy:3128", "'Proxy http://…@proxy:3128' is not an assignment"),
     ("]\nProxy=ann:secret@proxy", "'Proxy=…@proxy' comes before any section"),
   ])
-  func noMessageHoldsAPassword(line: String, wanted: String) throws {
+  func `no message holds a password`(line: String, wanted: String) throws {
     let files = try Files([
       "imgd.conf": line.hasPrefix("]") ? String(line.dropFirst()) : "[Network]\n\(line)\n"
     ])
@@ -81,11 +81,11 @@ private final class Files {
     #expect(said.allSatisfy { !$0.contains("secret") })
   }
 
-  @Test func withoutAnyWordTheDefaultsHold() throws {
+  @Test func `the defaults hold without any setting`() throws {
     #expect(try load() == Configuration())
   }
 
-  @Test func theCommandLineWinsOverTheEnvironmentAndThatOverFiles() throws {
+  @Test func `the command line overrides the environment, which overrides the files`() throws {
     let files = try Files(["imgd.conf": "[Downloads]\nMaxActive=7\nMaxPerHost=7\nRetries=7\n"])
     let configuration = try load(
       ["--set", "Downloads.Retries=9"],
@@ -96,7 +96,7 @@ private final class Files {
     #expect(configuration.downloads.retries == 9)
   }
 
-  @Test func dropInsFollowTheFileInTheOrderOfTheirNames() throws {
+  @Test func `drop-ins follow the file in the order of their names`() throws {
     let files = try Files([
       "imgd.conf": "[Downloads]\nMaxActive=1\nMaxPerHost=1\nRetries=1\n",
       "imgd.conf.d/20-b.conf": "[Downloads]\nMaxActive=3\n",
@@ -112,12 +112,12 @@ private final class Files {
     #expect(downloads.maxRedirects == 2)
   }
 
-  @Test func dropInsNeedNoMainFile() throws {
+  @Test func `drop-ins need no main file`() throws {
     let files = try Files(["imgd.conf.d/a.conf": "[Memory]\nCapacity=1G\n"])
     #expect(try load(systemFile: files.path + "/imgd.conf").memory.capacity == 1 << 30)
   }
 
-  @Test func aNamedFileReplacesTheUsualOne() throws {
+  @Test func `a named file replaces the usual one`() throws {
     let files = try Files([
       "imgd.conf": "[Downloads]\nRetries=7\n", "own": "[Downloads]\nMaxActive=7\n",
       "own.d/a.conf": "[Downloads]\nMaxPerHost=7\n",
@@ -130,14 +130,14 @@ private final class Files {
     #expect(downloads.maxPerHost == 7)
   }
 
-  @Test func aNamedFileMustBeThere() throws {
+  @Test func `a named file must exist`() throws {
     #expect(
       problems(["--config", "/nonexistent/x"]) == ["/nonexistent/x: the file does not exist"])
     let files = try Files()
     #expect(problems(["--config", files.path]) == ["read \(files.path): Is a directory"])
   }
 
-  @Test func aFileHasAnEnd() throws {
+  @Test func `the size of a file is limited`() throws {
     let files = try Files()
     let comment = [UInt8](repeating: UInt8(ascii: "#"), count: 1 << 20)
     try files.write("fits", comment)
@@ -148,7 +148,7 @@ private final class Files {
     #expect(problems(["--config", "/dev/zero"]) == ["read /dev/zero: File too large"])
   }
 
-  @Test func aUserHasAFileAndASocketOfTheirOwn() throws {
+  @Test func `a user has a file and a socket of their own`() throws {
     let files = try Files([
       "config/imgd/imgd.conf": "[Downloads]\nRetries=7\n",
       "home/.config/imgd/imgd.conf": "[Downloads]\nRetries=8\n",
@@ -173,7 +173,7 @@ private final class Files {
     #expect(try retries(["HOME": home, "CONFIGURATION_DIRECTORY": "imgd"], uid: 1000) == 8)
   }
 
-  @Test func theServiceOfTheMachineHasAUserOfItsOwn() throws {
+  @Test func `the machine's service has the machine's paths under a user of its own`() throws {
     let environment = [
       "CONFIGURATION_DIRECTORY": "/etc/imgd", "CACHE_DIRECTORY": "/var/cache/imgd",
       "XDG_RUNTIME_DIR": "/tmp/r",
@@ -195,13 +195,15 @@ private final class Files {
       (0, ["IMGD_SOCKET": "/tmp/s", "IMGD_CONTROL_SOCKET": "/tmp/t"], "/tmp/t"),
       (0, ["IMGD_SOCKET": ""], "/run/imgd/imgd.sock"),
     ] as [(UInt32, [String: String], String)])
-  func theSocketIsWhereClientsLook(uid: UInt32, environment: [String: String], socket: String)
+  func `the default socket is where clients look`(
+    uid: UInt32, environment: [String: String], socket: String
+  )
     throws
   {
     #expect(try load(environment: environment, uid: uid).control.socket == socket)
   }
 
-  @Test func theSocketOptionIsASetting() throws {
+  @Test func `the socket option is a setting`() throws {
     let arguments = ["--socket", "/tmp/a", "--set", "Control.Socket=/tmp/b"]
     #expect(try load(arguments).control.socket == "/tmp/b")
     #expect(
@@ -224,13 +226,13 @@ private final class Files {
       (0, ["CACHE_DIRECTORY": "/a", "IMGD_DISK_DIRECTORY": "/b"], "/b"),
       (0, ["CACHE_DIRECTORY": "/a", "IMGD_DISK_DIRECTORY": ""], "/a"),
     ] as [(UInt32, [String: String], String)])
-  func picturesLieWhereTheInstanceHasItsCache(
+  func `the default cache directory depends on the instance`(
     uid: UInt32, environment: [String: String], directory: String
   ) throws {
     #expect(try load(environment: environment, uid: uid).disk.directory == directory)
   }
 
-  @Test func theCacheDirectoryOptionIsASetting() throws {
+  @Test func `the cache directory option is a setting`() throws {
     let arguments = ["--cache-directory", "/tmp/a", "--set", "Disk.Directory=/tmp/b"]
     let environment = ["IMGD_DISK_DIRECTORY": "/tmp/e", "CACHE_DIRECTORY": "/tmp/s"]
     #expect(try load(arguments, environment: environment).disk.directory == "/tmp/b")
@@ -241,7 +243,7 @@ private final class Files {
       ])
   }
 
-  @Test func variablesOfOthersAreLeftAlone() throws {
+  @Test func `variables of other programs are ignored`() throws {
     let environment = [
       "IMGD": "x", "IMGD_": "x", "IMGD_LOG": "x", "IMGD_DISKS_X": "x", "IMGD_MEMORY": "x",
       "MEMORY_CAPACITY": "x", "imgd_memory_capacity": "x",
@@ -269,7 +271,7 @@ private final class Files {
       "IMGD_DISK_DIRECTORY: Disk.Directory=cache is not an absolute path: begin with /"
     ),
   ])
-  func wrongVariablesAreNamed(variable: String, value: String, problem: String) {
+  func `wrong variables are named`(variable: String, value: String, problem: String) {
     #expect(problems(environment: [variable: value]) == [problem])
   }
 
@@ -330,12 +332,12 @@ private final class Files {
       "2: HTTP.StaleIfError=on is neither off nor a duration: write off, or one such as 1h or 7d"
     ),
   ])
-  func wrongFilesAreNamedByTheLine(text: String, problem: String) throws {
+  func `mistakes in files are reported with their lines`(text: String, problem: String) throws {
     let files = try Files(["f": text])
     #expect(problems(["--config", files.path + "/f"]) == ["\(files.path)/f:\(problem)"])
   }
 
-  @Test func allProblemsOfAllPlacesAreReportedTogether() throws {
+  @Test func `all problems of all sources are reported together`() throws {
     let files = try Files([
       "f": "[Memory]\nCapacity=x\nfoo\n", "f.d/a.conf": "[Nope]\n", "f.d/b.conf": "[HTTP]\nA=1\n",
     ])
@@ -352,7 +354,7 @@ private final class Files {
         ].map { $0[...] })
   }
 
-  @Test func strangeValuesAreShownHarmless() {
+  @Test func `strange values are made printable in messages`() {
     let long = String(repeating: "x", count: 200)
     let shownOnce = problems(["--set", "Memory.Capacity=\u{1B}[2J" + long])
     #expect(shownOnce.count == 1)

@@ -18,32 +18,32 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("yes", true), ("true", true), ("on", true), ("1", true), ("YES", true), ("On", true),
     ("no", false), ("false", false), ("off", false), ("0", false), ("No", false),
   ])
-  func booleansHaveManyWords(text: String, value: Bool) throws {
+  func `booleans have several spellings`(text: String, value: Bool) throws {
     #expect(try read(ValueFormat<Bool>.boolean, text).get() == value)
     let printed = ValueFormat<Bool>.boolean.text(value)
     #expect(try read(ValueFormat<Bool>.boolean, printed).get() == value)
   }
 
   @Test(arguments: ["", "y", "2", "maybe", "yes ", "ye", "10"])
-  func whatIsNeitherYesNorNoIsRefused(text: String) {
+  func `a text that is not a boolean is refused`(text: String) {
     #expect(complaint(.boolean, text) == "is neither yes nor no: write yes or no")
   }
 
   @Test(arguments: [("1%", 1), ("25%", 25), ("100%", 100)])
-  func percentagesCarryTheirSign(text: String, percent: Int) throws {
+  func `percentages carry their sign`(text: String, percent: Int) throws {
     #expect(try read(ValueFormat<Int>.percentage(1...100), text).get() == percent)
     #expect(try read(.share, text).get() == .percent(percent))
     #expect(ValueFormat<Share>.share.text(.percent(percent)) == text)
   }
 
   @Test(arguments: ["%", "25", "-1%", "2 5%", "25%%", "1.5%", "many%"])
-  func whatIsNoPercentageIsRefused(text: String) {
+  func `a text that is not a percentage is refused`(text: String) {
     #expect(
       complaint(.percentage(1...100), text)
         == "is not a percentage: write a number with %, such as 10%")
   }
 
-  @Test func limitsAreNamed() {
+  @Test func `the limits of a value are named`() {
     #expect(
       complaint(.percentage(1...100), "101%")
         == "is out of range: write a percentage from 1% to 100%")
@@ -60,13 +60,13 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("0", Share.bytes(0), "0"), ("0%", .percent(0), "0%"), ("5%", .percent(5), "5%"),
     ("100%", .percent(100), "100%"), ("2G", .bytes(2 << 30), "2G"), ("0K", .bytes(0), "0"),
   ])
-  func aReserveMayBeNothing(text: String, share: Share, printed: String) throws {
+  func `a reserve may be zero`(text: String, share: Share, printed: String) throws {
     #expect(try read(.reserve, text).get() == share)
     #expect(ValueFormat<Share>.reserve.text(share) == printed)
   }
 
   @Test(arguments: ["", "%", "-1%", "101%", "00%", "off", "-1", "5 %"])
-  func whatIsNoReserveIsRefused(text: String) {
+  func `a text that is not a reserve is refused`(text: String) {
     #expect(complaint(.reserve, text) != nil)
   }
 
@@ -74,7 +74,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("off", Duration.zero, "off"), ("OFF", .zero, "off"), ("0", .zero, "off"), ("0s", .zero, "off"),
     ("90", .seconds(90), "1min 30s"), ("1d", .seconds(86_400), "1d"),
   ])
-  func aDurationMayBeOff(text: String, duration: Duration, printed: String) throws {
+  func `a duration may be off`(text: String, duration: Duration, printed: String) throws {
     let format = ValueFormat<Duration>.durationOrOff(.zero...(.seconds(86_400)))
     #expect(try read(format, text).get() == duration)
     #expect(format.text(duration) == printed)
@@ -86,7 +86,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("no", "is neither off nor a duration: write off, or one such as 1h or 7d"),
     ("2d", "is out of range: write a duration from 0s to 1d"),
   ])
-  func whatIsNeitherOffNorADurationIsRefused(text: String, sentence: String) {
+  func `a text that is neither off nor a duration is refused`(text: String, sentence: String) {
     #expect(complaint(.durationOrOff(.zero...(.seconds(86_400))), text) == sentence)
   }
 
@@ -94,7 +94,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     (Share.bytes(7), 100, 7), (.percent(25), 100 << 20, 25 << 20), (.percent(25), 7, 1),
     (.percent(100), Int.max, Int.max), (.percent(50), 0, 0), (.percent(33), 1000, 330),
   ])
-  func sharesAreOfTheWhole(share: Share, whole: Int, bytes: Int) {
+  func `a share is a part of the whole`(share: Share, whole: Int, bytes: Int) {
     #expect(share.bytes(of: whole) == bytes)
   }
 
@@ -102,7 +102,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     "10.0.0.0/8", "0.0.0.0/0", "192.168.1.1/32", "fd00::/8", "::/0", "::1/128",
     "::ffff:10.0.0.1/96",
   ])
-  func networksHaveAnAddressAndAPrefix(text: String) throws {
+  func `networks have an address and a prefix`(text: String) throws {
     #expect(try read(ValueFormat<[String]>.networks, text).get() == [text])
   }
 
@@ -111,18 +111,18 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     "fd00::/129", "fd00::/-1", "example.org/8", "fd00::%eth0/8", "10.0.0.0/ 8", "[::1]/128",
     "10.0.0.0/99999999999999999999",
   ])
-  func whatIsNoNetworkIsRefused(text: String) {
+  func `a text that is not a network is refused`(text: String) {
     #expect(complaint(.networks, text)?.contains("not a network: write address/prefix") == true)
   }
 
-  @Test func listsTakeBlanksAndCommas() throws {
+  @Test func `lists are separated by blanks and commas`() throws {
     let networks = try read(ValueFormat<[String]>.networks, "10.0.0.0/8, fd00::/8\t::1/128").get()
     #expect(networks == ["10.0.0.0/8", "fd00::/8", "::1/128"])
     let words = try read(ValueFormat<AcceptedType>.words, "png,jpeg png").get()
     #expect(words == [.png, .jpeg])
   }
 
-  @Test func theWrongWordOfAListIsNamed() {
+  @Test func `the wrong word of a list is named`() {
     #expect(
       complaint(ValueFormat<AcceptedType>.words, "png jpge")
         == "contains 'jpge': did you mean jpeg?")
@@ -136,7 +136,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("none", nil), ("http://proxy:3128", "http://proxy:3128"),
     ("http://10.0.0.1:80", "http://10.0.0.1:80"), ("http://[::1]:8080", "http://[::1]:8080"),
   ])
-  func proxiesNameHostAndPort(text: String, proxy: String?) throws {
+  func `a proxy is a host and a port`(text: String, proxy: String?) throws {
     #expect(try read(ValueFormat<String?>.proxy, text).get() == proxy)
     #expect(ValueFormat<String?>.proxy.text(proxy) == text)
   }
@@ -146,7 +146,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     "http://proxy:65536", "https://proxy:1", "http://user@proxy:80", "http://proxy:80/", "http://",
     "http:", "http://[::1:80", "http://[]:80", "http://pro xy:80", "None",
   ])
-  func whatIsNoProxyIsRefused(text: String) {
+  func `a text that is not a proxy is refused`(text: String) {
     #expect(complaint(.proxy, text) == "is not a proxy: write none, or http://host:port")
   }
 
@@ -157,18 +157,18 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
     ("/a\\", "ends in a backslash: leave it out"),
     ("/aaaaaaaaaa", "is too long: write at most 10 bytes"),
   ])
-  func badPathsAreRefused(text: String, sentence: String) {
+  func `invalid paths are refused`(text: String, sentence: String) {
     #expect(complaint(.path(longest: 10), text) == sentence)
   }
 
-  @Test func headerValuesArePrintableASCII() throws {
+  @Test func `header values are printable ASCII`() throws {
     #expect(try read(.headerValue, "imgd/0.1 (+https://example.org)").get().isEmpty == false)
     #expect(complaint(.headerValue, "a\r\nHost: b")?.hasPrefix("is not valid in a header") == true)
     #expect(complaint(.headerValue, "ü")?.hasPrefix("is not valid in a header") == true)
     #expect(complaint(.headerValue, String(repeating: "a", count: 257))?.contains("256") == true)
   }
 
-  @Test func aWordOutsideTheChoiceIsToldTheChoice() {
+  @Test func `an unknown word is answered with the valid ones`() {
     #expect(complaint(ValueFormat<Order>.word, "Fifo") == "is not valid: write fifo or lifo")
     #expect(
       complaint(ValueFormat<PrivateAddresses>.word, "")

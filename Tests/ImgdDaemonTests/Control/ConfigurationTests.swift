@@ -2,9 +2,9 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What a client is told of the configuration, and what changes when that does.
+/// The configuration as clients see it, and the effects of a change.
 @Suite struct ConfigurationTests {
-  @Test func `hello tells who answers, and another start is another instance`() throws {
+  @Test func `hello names the daemon, and a restarted daemon is another instance`() throws {
     let hello = #"""
       > {"cmd":"hello","id":1}
       < {"id":1,"ok":true,"protocol":1,"server":"imgd","version":"…","features":"…","limits":{"line":65536,"url":8192,"inline":262144,"identifier":256,"slot":128,"tags":16,"tag":64,"clients":1024,"receipts_per_connection":10000,"queued":100000,"unsent_bytes":262144,"unsent_descriptors":64,"max_bytes":67108864,"max_active":4},"instance":"…"}
@@ -16,7 +16,7 @@ import Testing
     #expect(try stage.play(hello)[0]["instance"] != first)
   }
 
-  @Test func `limits follow the configuration`() throws {
+  @Test func `the limits follow the configuration`() throws {
     let stage = try CoreStage(
       "Control.MaxInline=1K", "Downloads.MaxActive=7", "Downloads.MaxBytes=5M")
     try stage.play(
@@ -28,7 +28,7 @@ import Testing
       """#)
   }
 
-  @Test func `a longest line holds for who is connected already`() throws {
+  @Test func `a new longest line applies to open connections`() throws {
     let stage = try CoreStage()
     let long = String(repeating: "x", count: 3_000)
     let request = #"{"cmd":"ping","x_note":"\#(long)"}"#
@@ -38,7 +38,7 @@ import Testing
     #expect(try stage.connect().ask(request)["error"]?["code"] == .string("line_too_long"))
   }
 
-  @Test func `failures that were remembered under another setting are forgotten`() throws {
+  @Test func `remembered failures are dropped when their setting changes`() throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=1h")
     stage.origin.plan("/a", .status(404), .picture(png(1_000)))
     let fetch = #"{"cmd":"fetch","url":"\#(stage.origin.url("/a"))"}"#

@@ -3,13 +3,15 @@ import ImgdWire
 import Testing
 
 @Suite struct ConnectionTests {
-  @Test func `nothing is sent on connecting, and blank lines and comments say nothing`() throws {
+  @Test func `a new connection receives nothing, and blank lines and comments get no answer`()
+    throws
+  {
     let stage = try CoreStage()
     try stage.client.sendRaw(Array("\n\r\n# hello\n   \n{\"cmd\":\"ping\"}\r\n".utf8))
     #expect(try stage.client.receive()["ok"] == .bool(true))
   }
 
-  @Test func `the last line needs no newline, and the daemon closes when it is answered`() throws {
+  @Test func `the last line needs no newline, and the daemon closes once it is answered`() throws {
     let stage = try CoreStage()
     try stage.client.sendRaw(Array(#"{"cmd":"ping","id":1}"#.utf8))
     stage.client.halfClose()
@@ -17,7 +19,7 @@ import Testing
     #expect(try stage.client.isClosedByDaemon())
   }
 
-  @Test func `who says no more is kept awake with spaces until it is answered`() throws {
+  @Test func `a half-closed connection receives spaces until it is answered`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
@@ -30,7 +32,7 @@ import Testing
     #expect(try stage.client.isClosedByDaemon())
   }
 
-  @Test func `a request in pieces is a request`() throws {
+  @Test func `a request may arrive in pieces`() throws {
     let stage = try CoreStage()
     for byte in Array((#"{"cmd":"ping","id":"piece by piece"}"# + "\n").utf8) {
       try stage.client.sendRaw([byte])
@@ -38,7 +40,7 @@ import Testing
     #expect(try stage.client.receive()["id"] == .string("piece by piece"))
   }
 
-  @Test func `a line that is too long is refused and the next one is read`() throws {
+  @Test func `a line that is too long is refused, and the next one is read`() throws {
     let stage = try CoreStage("Control.MaxLine=2K")
     let long = String(repeating: "x", count: 5_000)
     try stage.play(
@@ -68,7 +70,7 @@ import Testing
   ]
 
   @Test(arguments: refused)
-  func `what is no request is refused and the connection goes on`(
+  func `a line that is not a request is refused, and the connection stays open`(
     line: String, code: String
   ) throws {
     let stage = try CoreStage()
@@ -82,7 +84,7 @@ import Testing
     #expect(try stage.stats("clients", "errors") == 1)
   }
 
-  @Test func `one client too many is told so and closed, and may come back later`() throws {
+  @Test func `a client above the limit is refused and closed, and may come back later`() throws {
     let stage = try CoreStage("Control.MaxClients=2")
     var second: TestClient? = try stage.connect()
     _ = try second?.ask(#"{"cmd":"ping"}"#)
@@ -104,7 +106,7 @@ import Testing
     #expect(try stage.client.receive(1_000).map { $0["id"]?.integer } == Array(0..<1_000))
   }
 
-  @Test func `who does not read loses no answer`() throws {
+  @Test func `a client that does not read loses no answer`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(20_000)))
     try stage.fetch("/a")

@@ -3,7 +3,8 @@ import ImgdWire
 import Testing
 
 @Suite struct EventTests {
-  @Test func `queued, started, progress and the answer come in that order`() throws {
+  @Test func `the events queued, started and progress come in this order before the answer`() throws
+  {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let gate = Gate()
     stage.origin.plan("/busy", .held(at: gate, then: .picture(png())))
@@ -22,7 +23,7 @@ import Testing
     #expect(lines.dropFirst().dropLast().allSatisfy { $0["event"] == .string("progress") })
   }
 
-  @Test func `queued comes at once`() throws {
+  @Test func `the event queued comes at once`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
     try stage.client.send(#"{"cmd":"fetch","id":1,"url":"\#(stage.base)/a","events":true}"#)
@@ -31,7 +32,7 @@ import Testing
     #expect(lines.allSatisfy { $0["url"]?.string == stage.base + "/a" })
   }
 
-  @Test func `who joins what runs is told that it runs`() throws {
+  @Test func `a request that joins a running transfer gets its events`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
@@ -48,7 +49,8 @@ import Testing
     #expect(line["ok"] == .bool(true))
   }
 
-  @Test func `progress begins with nothing, never falls, and ends with everything once`() throws {
+  @Test func `progress begins with zero, never decreases, and ends with the full size once`() throws
+  {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .body(png(3_000_000), heldAfter: 100_000, at: gate))
@@ -67,7 +69,7 @@ import Testing
     #expect(zip(counts, counts.dropFirst()).allSatisfy { $0 < $1 })
   }
 
-  @Test func `what the origin does not announce is expected as null`() throws {
+  @Test func `a length that the origin does not announce is null`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .untilClosed(png(5_000)))
     try stage.client.send(#"{"cmd":"fetch","url":"\#(stage.base)/a","progress":true}"#)

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct InspectTests {
-  @Test func `list shows what runs and what waits, the oldest first`() throws {
+  @Test func `list shows running and waiting fetches, the oldest first`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let gate = Gate()
     stage.origin.plan("/a", .body(png(50_000), heldAfter: 10_000, at: gate))
@@ -27,7 +27,7 @@ import Testing
     #expect(try stage.client.receiveAnswers(3).allSatisfy { $0["ok"] == .bool(true) })
   }
 
-  @Test func `a query is no use and no hit`() throws {
+  @Test func `a query counts neither as a use nor as a hit`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     for path in ["/a", "/b", "/c"] { stage.origin.plan(path, .picture(png(40_000))) }
@@ -41,7 +41,7 @@ import Testing
         """#)
     }
     #expect(try stage.stats("memory", "hits") == 0)
-    // Over capacity now: /a was used before /b, whatever was asked about it since.
+    // Over capacity now: /a was used before /b, and queries do not count.
     try stage.fetch("/c")
     try stage.play(
       #"""
@@ -53,7 +53,7 @@ import Testing
     #expect(try stage.stats("memory", "misses") == 3)
   }
 
-  @Test func `entries come in pages, none twice, whatever changes meanwhile`() throws {
+  @Test func `entries come in pages without duplicates, whatever changes meanwhile`() throws {
     let stage = try CoreStage()
     for number in 10..<30 {
       stage.origin.plan("/\(number)", .picture(png()))
@@ -78,7 +78,7 @@ import Testing
     #expect(Set(seen).isSuperset(of: (11..<30).map { stage.base + "/\($0)" }))
   }
 
-  @Test func `entries can be asked for by the beginning of their URL`() throws {
+  @Test func `entries can be filtered by the beginning of their URL`() throws {
     let stage = try CoreStage()
     for path in ["/x/1", "/x/2", "/y/1"] {
       stage.origin.plan(path, .picture(png()))
@@ -132,7 +132,7 @@ import Testing
     ("process", ["version", "pid", "uptime_s", "rss_bytes", "open_fds"]),
   ]
 
-  @Test func `stats has every name`() throws {
+  @Test func `stats has every documented name`() throws {
     let stage = try CoreStage()
     let stats = try stage.client.ask(#"{"cmd":"stats"}"#)
     for (object, fields) in Self.names {

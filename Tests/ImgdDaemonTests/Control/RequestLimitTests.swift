@@ -17,7 +17,7 @@ import Testing
   ]
 
   @Test(arguments: largest)
-  func `what is as large as may be is accepted, and what is larger is not`(
+  func `the largest accepted number is accepted and a larger one is refused`(
     field: String, isAccepted: Bool
   ) throws {
     let stage = try CoreStage()

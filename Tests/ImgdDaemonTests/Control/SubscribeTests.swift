@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct SubscribeTests {
-  @Test func `a snapshot comes first`() throws {
+  @Test func `a subscription begins with a snapshot`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     stage.origin.plan("/b", .silence)
@@ -17,7 +17,7 @@ import Testing
       """#, on: try stage.connect())
   }
 
-  @Test func `jobs are told of from beginning to end, numbered without a gap`() throws {
+  @Test func `events of jobs are reported from beginning to end, numbered without a gap`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let listener = try stage.connect()
     try stage.play(
@@ -48,7 +48,7 @@ import Testing
     #expect(events.map { $0["seq"]?.integer } == Array(1...10))
   }
 
-  @Test func `the cache tells what comes and goes`() throws {
+  @Test func `events report insertions and removals in the cache`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     let listener = try stage.connect()
@@ -87,7 +87,7 @@ import Testing
       """#, on: listener)
   }
 
-  @Test func `who is slow loses events and is told how many`() throws {
+  @Test func `a slow subscriber loses events and learns how many`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(arguments: ["[]", #"["weather"]"#, #""jobs""#, #"["jobs",1]"#])
-  func `topics that are none are refused`(topics: String) throws {
+  func `unknown topics are refused`(topics: String) throws {
     let stage = try CoreStage()
     try stage.play(
       #"""

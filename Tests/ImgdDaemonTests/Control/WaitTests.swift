@@ -34,7 +34,7 @@ import Testing
     #expect(stage.client.takeDescriptor() != nil)
   }
 
-  @Test func `a failure is collected as one`() throws {
+  @Test func `a failure is collected as a failure`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     try stage.play(
@@ -46,7 +46,7 @@ import Testing
       """#)
   }
 
-  @Test func `a hit that nobody waits for is collected too`() throws {
+  @Test func `a hit without a waiter is collected as well`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
@@ -59,7 +59,7 @@ import Testing
       """#)
   }
 
-  @Test func `cancelled while it is waited for, those who wait are told`() throws {
+  @Test func `waiters are told when the fetch is cancelled`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
     try stage.play(
@@ -76,7 +76,7 @@ import Testing
     #expect(stage.origin.running == 0)
   }
 
-  @Test func `what somebody stayed for cannot be collected afterwards`() throws {
+  @Test func `an outcome that its requester has received cannot be collected afterwards`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.play(
@@ -88,7 +88,7 @@ import Testing
       """#)
   }
 
-  @Test func `a receipt whose outcome is kept may be used again`() throws {
+  @Test func `a receipt with a kept outcome may be used again`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)))
     stage.origin.plan("/b", .picture(png(2_000)))
@@ -129,8 +129,7 @@ import Testing
       """#)
   }
 
-  @Test func `a receipt that is used again and again does not use up the room for outcomes`() throws
-  {
+  @Test func `a receipt that is used again and again keeps one outcome`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=400K", "Memory.Preferred=400K", "Memory.MaxEntry=400K")
     stage.origin.plan("/a", .picture(png(20_000)))
@@ -146,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `what is detached goes on without its connection`() throws {
+  @Test func `a detached fetch continues without its connection`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
@@ -165,7 +164,7 @@ import Testing
     try stage.play(#"< {"id":2,"ok":true,"source":"network"}"#)
   }
 
-  @Test func `what is detached answers its connection while that lives`() throws {
+  @Test func `a detached fetch answers its connection while that is open`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.play(
@@ -175,7 +174,7 @@ import Testing
       """#)
   }
 
-  @Test func `one who waits and goes is not missed`() throws {
+  @Test func `a waiter that disconnects is removed`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What ends, or is forgotten, because time has passed: to the nanosecond, by the core's own clock.
+/// Limits of time, which hold to the nanosecond by the core's own clock.
 @Suite struct TimeLimitTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
   private static let moment = Duration.nanoseconds(1)
@@ -15,7 +15,7 @@ import Testing
     return stage
   }
 
-  @Test func `a request ends when its own time is over, and not before`() throws {
+  @Test func `a request ends exactly when its own time is over`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a","timeout_ms":1500}"#)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [(Duration.seconds(10), "/young"), (.seconds(10) + moment, "/old")])
-  func `what has waited for more than ten seconds goes before all that is younger`(
+  func `a download that has waited for more than ten seconds starts before all younger ones`(
     waiting: Duration, first: String
   ) throws {
     let gate = Gate()
@@ -97,7 +97,7 @@ import Testing
     try client.send(ask.joined(separator: "\n"))
   }
 
-  @Test func `a client that takes nothing is closed after half a minute`() throws {
+  @Test func `a client that reads nothing is closed after half a minute`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     let client = try stage.connect()
     try overfill(client)
@@ -109,13 +109,13 @@ import Testing
     #expect(try stage.stats("clients", "slow_closed") == 1)
   }
 
-  @Test func `a client that takes a little now and then stays`() throws {
+  @Test func `a client that reads a little now and then stays connected`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     let client = try stage.connect()
     try overfill(client)
     for _ in 0..<6 {
       stage.jump(.seconds(29))
-      // The kernel tells of room when most of what the socket holds has been taken.
+      // The kernel reports space when most bytes in the socket have been read.
       _ = try client.receive(300)
     }
     #expect(stage.connected == 2)

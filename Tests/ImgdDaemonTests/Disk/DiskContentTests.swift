@@ -3,7 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("The disk tier") struct DiskContentTests {
+/// The disk tier as clients see it.
+@Suite struct DiskContentTests {
   static let formats: [(suffix: String, bytes: [UInt8])] = [
     ("png", png(3_000)), ("jpg", jpeg(3_000)), ("gif", TestPicture.gif(width: 9, height: 7)),
     ("webp", TestPicture.webp(width: 9, height: 7)),
@@ -26,7 +27,7 @@ import Testing
     #expect(second["source"] == .string("memory") && second["path"] == .string(path))
   }
 
-  @Test func `what memory has lost comes from disk, and is in memory again`() throws {
+  @Test func `a picture that memory has lost comes from disk and is in memory again`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     let path = try stage.path(of: "/a")
@@ -38,7 +39,7 @@ import Testing
     #expect(stage.origin.count("/a") == 1)
   }
 
-  @Test func `a picture outlives the process, its path too`() throws {
+  @Test func `a picture and its path outlive the process`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     let path = try stage.path(of: "/a")
@@ -49,7 +50,7 @@ import Testing
     #expect(stage.origin.count("/a") == 1)
   }
 
-  /// Each with what the fetch says besides, and the origin's headers.
+  /// Each with further fields of the fetch, and the origin's headers.
   static let unkept: [(fields: String, headers: [(String, String)])] = [
     ("", [("Cache-Control", "no-store")]),
     ("", [("Cache-Control", "private, max-age=1000")]),
@@ -61,7 +62,7 @@ import Testing
   ]
 
   @Test(arguments: unkept)
-  func `what must not be kept leaves no file`(
+  func `a picture that must not be kept leaves no file`(
     fields: String, headers: [(String, String)]
   ) throws {
     let stage = try CoreStage()
@@ -78,7 +79,7 @@ import Testing
     #expect(stage.files.isEmpty)
   }
 
-  @Test func `store disk keeps nothing in memory`() throws {
+  @Test func `a fetch with store disk keeps nothing in memory`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     let stored = #""store":"disk""#
@@ -95,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: ["inline", "fd", "none"])
-  func `a picture from disk comes in every form`(form: String) throws {
+  func `a picture from disk is delivered in every form`(form: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(5_000)))
     try stage.fetch("/a", #""deliver":"\#(form)""#)
@@ -112,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `status and headers come from disk as they were`() throws {
+  @Test func `status and headers come from disk unchanged`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a",
@@ -127,7 +128,7 @@ import Testing
     #expect(after["http"]?["headers"]?["x-two"] == .string("one, two"))
   }
 
-  @Test func `a stale picture from disk is confirmed, and keeps its file`() throws {
+  @Test func `a stale picture from disk is confirmed and keeps its file`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]))
@@ -138,7 +139,7 @@ import Testing
     #expect(stage.files == [path])
   }
 
-  @Test func `identifiers are entries and files of their own`() throws {
+  @Test func `identifiers have entries and files of their own`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     let first = try stage.path(of: "/a")
@@ -149,7 +150,7 @@ import Testing
     #expect(readBytes(first) == png(1_000) && readBytes(second) == png(2_000))
   }
 
-  @Test func `query and entries tell what is on disk`() throws {
+  @Test func `query and entries report the entries on disk`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     let path = try stage.path(of: "/a", #""identifier":"i","tags":["t","u"],"ttl":1000"#)
@@ -170,7 +171,7 @@ import Testing
       """#)
   }
 
-  @Test func `entries come in pages, each once`() throws {
+  @Test func `entries come in pages, each entry once`() throws {
     let stage = try CoreStage()
     for number in 0..<25 {
       let path = "/\(number % 2 == 0 ? "even" : "odd")/\(number)"
@@ -188,7 +189,7 @@ import Testing
     #expect(try stage.entries(prefix: "/neither").isEmpty)
   }
 
-  @Test func `what stats counts is what lies on the disk`() throws {
+  @Test func `stats counts exactly the files on the disk`() throws {
     let stage = try CoreStage("Disk.Lease=0s")
     for number in 0..<20 {
       stage.origin.plan("/\(number)", .picture(png(700 * (number + 1))))

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("The limits of the disk tier") struct DiskLimitTests {
+@Suite struct DiskLimitTests {
   /// Each takes 20 blocks of 4 KiB, whatever the file system adds.
   private static let each = 80_000
 
@@ -25,7 +25,9 @@ import Testing
     }.sorted()
   }
 
-  @Test func `above the capacity the least recently used go, down to the ratio`() throws {
+  @Test func `the least recently used pictures are evicted above the capacity, down to the ratio`()
+    throws
+  {
     let settings = ["Disk.Capacity=\(10 * 81_920)", "Disk.TrimTo=60%"]
     let stage = try filledStage(settings, pictures: 10)
     #expect(try stage.count("evictions") == 0 && stage.count("entries") == 10)
@@ -69,7 +71,7 @@ import Testing
     #expect(stage.files == [small])
   }
 
-  @Test func `where nothing is to stay free of the file system nothing is stored`() throws {
+  @Test func `nothing is stored when the file system has no free space to spare`() throws {
     let stage = try CoreStage("Disk.MinFree=100%")
     stage.origin.plan("/a", .picture(png()))
     for source in ["network", "memory"] {
@@ -82,18 +84,18 @@ import Testing
     #expect(try stage.disk("state") == .string("read-only"))
   }
 
-  @Test func `what has grown too old is asked for anew, and its file goes`() throws {
+  @Test func `a picture above the greatest age is fetched again, and its file is removed`() throws {
     let stage = try CoreStage("Disk.MaxAge=1s", "Disk.Lease=0s")
     stage.origin.plan("/a", .picture(png()))
     let path = try stage.path(of: "/a", #""store":"disk""#)
-    // The sweep finds it: nobody asks for it.
+    // The sweep finds it without a request.
     stage.pass(.seconds(60))
     #expect(try stage.count("entries") == 0)
     #expect(!CacheFiles.exists(path))
     #expect(try stage.source(of: "/a", #""store":"disk""#) == "network")
   }
 
-  @Test func `a path that was handed out stays for its lease when its entry is purged`() throws {
+  @Test func `a handed-out path stays for its lease when its entry is purged`() throws {
     let stage = try CoreStage("Disk.Lease=6s")
     stage.origin.plan("/a", .picture(png()))
     stage.origin.plan("/b", .picture(png()))
@@ -112,7 +114,7 @@ import Testing
     #expect(stage.files.isEmpty)
   }
 
-  @Test func `a lease is kept by the next process too`() throws {
+  @Test func `the next process keeps a lease`() throws {
     let stage = try CoreStage("Disk.Lease=9s")
     stage.origin.plan("/a", .picture(png()))
     let lent = try stage.path(of: "/a")
@@ -123,7 +125,7 @@ import Testing
     #expect(stage.files.isEmpty)
   }
 
-  @Test func `a new picture has a new path, and the old one stays for its lease`() throws {
+  @Test func `a new picture has a new path, and the old path stays for its lease`() throws {
     let stage = try CoreStage("Disk.Lease=6s")
     stage.origin.plan("/a", .picture(png(1_000)), .picture(jpeg(2_000)))
     let old = try stage.path(of: "/a")
@@ -135,7 +137,7 @@ import Testing
     #expect(stage.files == [new])
   }
 
-  @Test func `trimming passes over what was handed out`() throws {
+  @Test func `trimming skips handed-out files`() throws {
     let stage = try CoreStage("Disk.Capacity=\(3 * 81_920)", "Disk.TrimTo=34%")
     for number in 0..<4 {
       stage.origin.plan("/\(number)", .picture(png(Self.each, seed: UInt64(number))))

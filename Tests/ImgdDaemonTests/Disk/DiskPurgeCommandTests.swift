@@ -2,14 +2,16 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("A purge of the disk tier") struct DiskPurgeCommandTests {
+@Suite struct DiskPurgeCommandTests {
   static let filters = [
     "", #""url":"ORIGIN/a""#, #""prefix":"ORIGIN/""#, #""host":"127.0.0.1""#, #""tag":"t""#,
     #""tier":"disk""#,
   ]
 
   @Test(arguments: filters.dropLast())
-  func `delivers what is on its way, and stores it in neither tier`(filter: String) throws {
+  func `a purged picture that is being stored is delivered, and kept in neither tier`(
+    filter: String
+  ) throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png(1_000))), .picture(png(2_000)))
@@ -31,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: filters)
-  func `holds for a fetch that was sent with it`(filter: String) throws {
+  func `a purge covers a fetch that was sent with it`(filter: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     _ = try stage.path(of: "/a", #""tags":["t"]"#)
@@ -51,7 +53,7 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  @Test func `of one tier leaves the other`() throws {
+  @Test func `a purge of one tier leaves the other`() throws {
     let stage = try CoreStage("Disk.Lease=0s")
     stage.origin.plan("/a", .picture(png()))
     let path = try stage.path(of: "/a")
@@ -60,12 +62,12 @@ import Testing
     #expect(stage.files.isEmpty)
     let line = try stage.fetch("/a")
     #expect(line["source"] == .string("memory"))
-    // It is written again for who wants a path, under another name.
+    // It is written again for a request for a path, under another name.
     #expect(line["path"]?.string.map { $0 != path } == true, "\(line.text)")
   }
 
   @Test(arguments: ["", #""url":"ORIGIN/a","#])
-  func `of memory leaves what is on its way to the disk`(filter: String) throws {
+  func `a purge of memory leaves pictures that are being written to disk`(filter: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)))
     for _ in 0..<30 {
@@ -83,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `that is soft has the origin confirm what is on disk`() throws {
+  @Test func `a soft purge leaves pictures on disk for revalidation`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .conditional(png(), tag: "\"1\""))
     let path = try stage.path(of: "/a")

@@ -3,7 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("A cache directory that goes while it is used") struct LostDirectoryTests {
+/// A cache directory that is removed while it is in use.
+@Suite struct LostDirectoryTests {
   static let losses = [
     "rm -rf CACHE", "rm -rf CACHE/*", "rm -rf CACHE/1", "rm -rf CACHE/1/*", "rm -rf CACHE/1/?",
     "rm CACHE/lock", "mv CACHE CACHE.away", "mv CACHE/1 CACHE/2",
@@ -13,7 +14,7 @@ import Testing
   ]
 
   @Test(arguments: losses)
-  func `fails no fetch and is there again by itself`(loss: String) throws {
+  func `a lost directory fails no fetch and is created again`(loss: String) throws {
     let stage = try CoreStage("Disk.Lease=0s")
     for number in 0..<10 { stage.origin.plan("/\(number)", .picture(png(700 + number))) }
     for number in 0..<5 { _ = try stage.path(of: "/\(number)") }
@@ -48,7 +49,9 @@ import Testing
     }
   }
 
-  @Test func `replaced by a file, it is made again when the file has gone`() throws {
+  @Test func `a directory that was replaced by a file is created again once the file is gone`()
+    throws
+  {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     _ = try stage.path(of: "/a")
@@ -66,7 +69,7 @@ import Testing
     #expect(readBytes(try stage.path(of: "/a")) == png())
   }
 
-  @Test func `what was in memory is written again`() throws {
+  @Test func `pictures in memory are written again after the directory was lost`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     _ = try stage.path(of: "/a")

@@ -3,7 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("A file that somebody touches") struct TouchedFileTests {
+/// A picture file that another program changes or removes.
+@Suite struct TouchedFileTests {
   private func storedPicture() throws -> (stage: CoreStage, path: String) {
     let stage = try CoreStage("Disk.Lease=0s")
     stage.origin.plan("/a", .picture(png()), .picture(png(seed: 1)))
@@ -21,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
-  func `is a miss when it is wanted from disk`(damage: FileDamage) throws {
+  func `a touched file is a miss for a fetch from disk`(damage: FileDamage) throws {
     let (stage, path) = try storedPicture()
     try stage.emptyMemory()
     try damage.damage(path)
@@ -30,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
-  func `is never handed out from memory`(damage: FileDamage) throws {
+  func `a touched file is never handed out for a memory hit`(damage: FileDamage) throws {
     let (stage, path) = try storedPicture()
     try damage.damage(path)
     stage.passMoment()
@@ -41,7 +42,7 @@ import Testing
     #expect(stage.origin.count("/a") == 1)
   }
 
-  @Test func `what a link leads to is left alone, and so is what is in a directory`() throws {
+  @Test func `the target of a link and the contents of a directory are left alone`() throws {
     let (stage, path) = try storedPicture()
     let theirs = stage.home + "/theirs"
     try write("theirs", to: theirs)
@@ -62,12 +63,12 @@ import Testing
     #expect(CacheFiles.below(stage.cache).contains { read($0) == "theirs" })
   }
 
-  @Test(arguments: ["shelf", "rack"])
-  func `a shelf that is replaced by a link is not followed`(which: String) throws {
+  @Test(arguments: ["inner", "outer"])
+  func `a link in place of a subdirectory is not followed`(which: String) throws {
     let (stage, path) = try storedPicture()
-    let shelf = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-    let rack = String(shelf[..<(shelf.lastIndex(of: "/") ?? shelf.endIndex)])
-    let victim = which == "shelf" ? shelf : rack
+    let inner = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    let outer = String(inner[..<(inner.lastIndex(of: "/") ?? inner.endIndex)])
+    let victim = which == "inner" ? inner : outer
     rename(victim, stage.home + "/elsewhere")
     symlink(stage.home + "/elsewhere", victim)
     stage.passMoment()

@@ -1,20 +1,9 @@
 import ImgdSystem
 import ImgdWire
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdDaemon
-
-/// A generator that gives the same numbers in every run.
-private struct FixedGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-}
 
 private enum Step {
   case enqueue(UInt64, host: String, Priority)
@@ -81,11 +70,11 @@ private final class Pair {
   }
 }
 
-@Suite("The scheduler does what its rules say")
-struct DownloadSchedulerModelTests {
+/// The scheduler compared with a plain model of its rules.
+@Suite struct DownloadSchedulerModelTests {
   @Test(arguments: 1...5)
-  func `through random sequences, a hundred thousand steps in all`(seed: Int) {
-    var random = FixedGenerator(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)
+  func `the scheduler follows its rules through a hundred thousand random steps`(seed: Int) {
+    var random = SeededGenerator(seed: UInt64(seed))
     let pair = Pair(settings(&random))
     var serial: UInt64 = 0
     for number in 0..<20_000 {
@@ -97,7 +86,7 @@ struct DownloadSchedulerModelTests {
     #expect(pair.startedCount > 1_000)
   }
 
-  private func step(_ serial: inout UInt64, _ pair: Pair, _ random: inout FixedGenerator) -> Step {
+  private func step(_ serial: inout UInt64, _ pair: Pair, _ random: inout SeededGenerator) -> Step {
     let known = pair.serials.randomElement(using: &random) ?? 0
     switch Int.random(in: 0..<100, using: &random) {
     case 0: return .apply(settings(&random))
@@ -113,11 +102,11 @@ struct DownloadSchedulerModelTests {
     }
   }
 
-  private func priority(_ random: inout FixedGenerator) -> Priority {
+  private func priority(_ random: inout SeededGenerator) -> Priority {
     Priority.allCases[Int.random(in: 0..<3, using: &random)]
   }
 
-  private func settings(_ random: inout FixedGenerator) -> DownloadScheduler.Settings {
+  private func settings(_ random: inout SeededGenerator) -> DownloadScheduler.Settings {
     DownloadScheduler.Settings(
       maxActive: Int.random(in: 1...6, using: &random),
       maxPerHost: Int.random(in: 1...3, using: &random),
@@ -125,7 +114,9 @@ struct DownloadSchedulerModelTests {
   }
 
   @Test(arguments: Order.allCases)
-  func `through all orders of six steps with three downloads`(order: Order) {
+  func `the scheduler follows its rules through all orders of six steps with three downloads`(
+    order: Order
+  ) {
     let settings = DownloadScheduler.Settings(maxActive: 2, maxPerHost: 1, order: order)
     let other = DownloadScheduler.Settings(
       maxActive: 1, maxPerHost: 2, order: order == .fifo ? .lifo : .fifo)

@@ -33,16 +33,16 @@ extension DownloadScheduler {
   }
 }
 
-@Suite("The scheduler picks what starts next")
-struct DownloadSchedulerTests {
-  @Test func `first in, first out`() {
+/// The order in which waiting downloads start.
+@Suite struct DownloadSchedulerTests {
+  @Test func `fifo starts the oldest download first`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3, 4)
     #expect(scheduler.runAll() == [1, 2, 3, 4])
     #expect((scheduler.activeCount, scheduler.queuedCount, scheduler.peakActive) == (0, 0, 1))
   }
 
-  @Test func `last in, first out: of fourteen the first runs, then the last to the second`() {
+  @Test func `lifo starts the newest waiting download first`() {
     let scheduler = scheduler(.lifo)
     scheduler.add(1)
     #expect(scheduler.startable(at: at(0)) == [1])
@@ -52,7 +52,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == Array((2...14 as ClosedRange<UInt64>).reversed()))
   }
 
-  @Test func `never more than may run at once, and a place is free at once`() {
+  @Test func `at most the allowed number run at once, and a finished one frees its place`() {
     let scheduler = scheduler(active: 4)
     scheduler.add(1, 2, 3, 4, 5, 6)
     #expect(scheduler.startable(at: at(0)) == [1, 2, 3, 4])
@@ -68,7 +68,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.activeCount == 4)
   }
 
-  @Test func `a host at its limit holds up nobody else`() {
+  @Test func `a host at its limit does not delay other hosts`() {
     let scheduler = scheduler(active: 4, perHost: 2)
     scheduler.add(1, 2, 3, 4, host: "busy")
     scheduler.add(5, host: "other")
@@ -80,7 +80,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.state(of: 4) == .queued)
   }
 
-  @Test func `high before normal before low`() {
+  @Test func `high priority starts before normal, and normal before low`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, priority: .low)
     scheduler.add(3, 4)
@@ -89,7 +89,9 @@ struct DownloadSchedulerTests {
   }
 
   @Test(arguments: Order.allCases)
-  func `raised it goes behind those before it, lowered ahead of them`(order: Order) {
+  func `a raised download goes behind those of its new priority, a lowered one ahead of them`(
+    order: Order
+  ) {
     let scheduler = scheduler(order)
     scheduler.add(1, 2, priority: .high)
     scheduler.add(3, 4)
@@ -98,7 +100,8 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [2, 3, 1, 4])
   }
 
-  @Test func `raised and lowered again it stands ahead, and who comes later is not upset`() {
+  @Test
+  func `a download that is raised and lowered again is ahead, and later ones keep their order`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3)
     scheduler.setPriority(2, .high)
@@ -107,7 +110,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [2, 1, 3, 4])
   }
 
-  @Test func `where there is more than one place, one is kept from low`() {
+  @Test func `one of several places is kept free from low priority`() {
     let scheduler = scheduler(active: 3)
     scheduler.add(1, 2, 3, priority: .low)
     #expect(scheduler.startable(at: at(0)) == [1, 2])
@@ -119,14 +122,14 @@ struct DownloadSchedulerTests {
     #expect(scheduler.startable(at: at(100)) == [3])
   }
 
-  @Test func `the only place is for all`() {
+  @Test func `a single place is open to every priority`() {
     let scheduler = scheduler(active: 1)
     scheduler.add(1, priority: .low)
     #expect(scheduler.startable(at: at(0)) == [1])
   }
 
   @Test(arguments: Order.allCases)
-  func `what has waited past the age bound goes before the younger`(order: Order) {
+  func `a download that has waited past the age limit starts before younger ones`(order: Order) {
     let scheduler = scheduler(order)
     scheduler.add(1, priority: .low, at: at(0))
     scheduler.add(2, at: at(1))
@@ -141,7 +144,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll(at: at(12)) == [2])
   }
 
-  @Test func `under a steady stream of high ones, a low one starts when it is old enough`() {
+  @Test func `a low download starts at the age limit even in a steady stream of high ones`() {
     let scheduler = scheduler(.lifo)
     scheduler.add(1, priority: .low, at: at(0))
     for second in 0...20 as ClosedRange<Int64> {
@@ -153,7 +156,8 @@ struct DownloadSchedulerTests {
     Issue.record("it never started")
   }
 
-  @Test func `more places are filled at once, and with fewer what runs goes on`() {
+  @Test
+  func `additional places are filled at once, and removed places let running downloads finish`() {
     let scheduler = scheduler(active: 1, perHost: 1)
     scheduler.add(1, 2, 3, 4, 5)
     #expect(scheduler.startable(at: at(0)) == [1])
@@ -171,7 +175,7 @@ struct DownloadSchedulerTests {
     #expect(scheduler.startable(at: at(0)) == [4])
   }
 
-  @Test func `another order holds for what waits already`() {
+  @Test func `a new order applies to waiting downloads`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3)
     scheduler.apply(.init(maxActive: 1, order: .lifo))
@@ -181,7 +185,8 @@ struct DownloadSchedulerTests {
     #expect(scheduler.runAll() == [1, 2])
   }
 
-  @Test func `a hundred thousand that wait for one busy host are not looked at again and again`() {
+  @Test func `a hundred thousand downloads that wait for one busy host are not scanned repeatedly`()
+  {
     let scheduler = scheduler(active: 8, perHost: 2)
     for serial in 1...100_000 as ClosedRange<UInt64> {
       scheduler.add(serial, host: "busy", priority: Priority.allCases[Int(serial % 3)])
@@ -201,7 +206,7 @@ struct DownloadSchedulerTests {
     #expect((scheduler.queuedCount, scheduler.activeCount) == (98_998, 2))
   }
 
-  @Test func `enqueueing, changing and cancelling for ever makes nothing grow`() {
+  @Test func `endless enqueueing, changing and cancelling does not grow the scheduler`() {
     let scheduler = scheduler(active: 1)
     scheduler.add(1, 2)
     _ = scheduler.startable(at: at(0))

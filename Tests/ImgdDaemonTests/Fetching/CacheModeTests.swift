@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct CacheModeTests {
-  /// What each mode does with a fresh entry, a stale one, and none.
+  /// The source of each mode's answer with a fresh entry, a stale one, and none.
   static let table: [(mode: String, fresh: String, stale: String, none: String)] = [
     ("default", "memory", "network", "network"), ("reload", "network", "network", "network"),
     ("no-cache", "network", "network", "network"), ("force-cache", "memory", "memory", "network"),
@@ -12,7 +12,7 @@ import Testing
   ]
 
   @Test(arguments: table)
-  func `a mode does with fresh, stale and missing entries what its table says`(
+  func `each mode treats fresh, stale and missing entries as its table says`(
     mode: String, fresh: String, stale: String, none: String
   ) throws {
     let stage = try CoreStage()
@@ -65,7 +65,7 @@ import Testing
     #expect(stage.origin.requests("/a").last?.header("if-modified-since") == date)
   }
 
-  @Test func `a changed picture replaces the one that was to be confirmed`() throws {
+  @Test func `a changed picture replaces the stale one`() throws {
     let stage = try CoreStage()
     let headers = [("Cache-Control", "max-age=0")]
     stage.origin.plan(
@@ -84,7 +84,7 @@ import Testing
       """#)
   }
 
-  @Test func `reload asks without a condition`() throws {
+  @Test func `a reload request has no condition`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .conditional(png(), tag: "\"1\""))
     try stage.fetch("/a")
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: ["no-store", "private", "private, max-age=100"])
-  func `what HTTP forbids to keep is delivered and not kept`(control: String) throws {
+  func `a picture that HTTP forbids to keep is delivered and not kept`(control: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", control)]))
     try stage.fetch("/a")
@@ -142,7 +142,7 @@ import Testing
       """#)
   }
 
-  @Test func `no-store does not take away what is there`() throws {
+  @Test func `no-store leaves existing entries alone`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
@@ -155,7 +155,7 @@ import Testing
       """#)
   }
 
-  @Test func `an answer that depends on a header that was sent is not given to others`() throws {
+  @Test func `an answer that varies on a sent header is not given to other requests`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Vary", "Accept-Language")]))
     try stage.play(
@@ -177,7 +177,7 @@ import Testing
       stage.origin.requests("/a").map { $0.header("accept-language") } == ["fr", nil, "de", nil])
   }
 
-  @Test func `an answer that depends on everything is not kept`() throws {
+  @Test func `an answer that varies on everything is not kept`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Vary", "*")]))
     try stage.fetch("/a")
@@ -189,7 +189,9 @@ import Testing
   }
 
   @Test(arguments: ["Authorization", "Cookie", "authorization"])
-  func `what was fetched with credentials is found with the same ones alone`(name: String) throws {
+  func `a picture that was fetched with credentials is found only with the same credentials`(
+    name: String
+  ) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", "max-age=100, private")]))
     try stage.play(
@@ -212,7 +214,7 @@ import Testing
     "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Authorization", "proxy-x",
     "", "a b", "a:b",
   ])
-  func `a header that is not the client's business is refused`(name: String) throws {
+  func `a header that is reserved for the daemon is refused`(name: String) throws {
     let stage = try CoreStage()
     try stage.play(
       #"""

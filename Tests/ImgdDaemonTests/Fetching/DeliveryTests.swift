@@ -14,7 +14,7 @@ import Testing
     #expect(line["deliver_note"] == nil)
   }
 
-  @Test func `without a disk tier a path is null and a note says what to do`() throws {
+  @Test func `a path is null without a disk tier, and a note gives the remedy`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.fetch("/a.png")
@@ -24,7 +24,7 @@ import Testing
     #expect(stage.client.takeDescriptor() == nil)
   }
 
-  @Test func `none brings what is known and no more`() throws {
+  @Test func `the delivery none contains only the properties`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     let line = try stage.play(
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [100, 4_095, 4_096, 4_097, 65_536, 262_143, 262_144])
-  func `inline carries exactly the bytes of the origin`(count: Int) throws {
+  func `the delivery inline contains exactly the bytes of the origin`(count: Int) throws {
     let stage = try CoreStage()
     let picture = count < 500 ? TestPicture.gif(width: 2, height: 2) : jpeg(count)
     stage.origin.plan("/a", .picture(picture))
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `two receivers of one download have offsets of their own`() throws {
+  @Test func `two receivers of one download have separate offsets`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png(5_000))))
@@ -104,7 +104,7 @@ import Testing
     #expect(contents(of: descriptors[0]) == Array(png(5_000).dropFirst(700)))
   }
 
-  @Test func `a descriptor outlives the entry it came from`() throws {
+  @Test func `a descriptor outlives its entry`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(5_000)))
     try stage.play(
@@ -119,7 +119,7 @@ import Testing
     #expect(contents(of: descriptor) == png(5_000))
   }
 
-  @Test func `many descriptors each come with the line they belong to`() throws {
+  @Test func `many descriptors each arrive with their own line`() throws {
     let stage = try CoreStage()
     for number in 0..<100 {
       stage.origin.plan("/\(number)", .picture(png(600 + number, seed: UInt64(number))))
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `each of those who share a download gets it in the form it asked for`() throws {
+  @Test func `each request of a shared download gets its own form of delivery`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png(5_000))))

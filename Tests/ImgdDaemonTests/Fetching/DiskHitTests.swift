@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What only the disk has.
+/// Pictures that only the disk tier has.
 @Suite struct DiskHitTests {
   private func stageWithPicture() throws -> CoreStage {
     let stage = try CoreStage()
@@ -16,7 +16,9 @@ import Testing
     return stage
   }
 
-  @Test func `what only the disk has comes from disk once, and from memory from then on`() throws {
+  @Test func `a picture that is only on disk comes from disk once, and from memory afterwards`()
+    throws
+  {
     let stage = try stageWithPicture()
     for _ in 0..<50 {
       try stage.play(
@@ -34,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: ["path", "none", "inline"])
-  func `it is answered the same whichever way it takes`(delivery: String) throws {
+  func `a picture from disk is answered the same with and without tags`(delivery: String) throws {
     let stage = try stageWithPicture()
     let request = #"{"cmd":"fetch","url":"ORIGIN/a.png","deliver":"\#(delivery)""#
     let short = try stage.play("> \(request)}\n< " + #"{"ok":true,"source":"disk"}"#)[0]
@@ -46,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `it stays on disk for a client that wants nothing in memory`() throws {
+  @Test func `a picture from disk stays there for a client that wants nothing in memory`() throws {
     let stage = try stageWithPicture()
     for _ in 0..<3 {
       try stage.play(

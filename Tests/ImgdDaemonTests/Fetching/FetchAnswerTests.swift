@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 @Suite struct FetchAnswerTests {
-  @Test func `a picture comes from the network first and from memory then`() throws {
+  @Test func `a picture comes from the network first and then from memory`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(3_000)))
     try stage.play(
@@ -17,7 +17,7 @@ import Testing
     #expect(stage.origin.count("/a.png") == 1)
   }
 
-  @Test func `two pictures that are asked for together both come`() throws {
+  @Test func `two simultaneous requests for pictures are both answered`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     stage.origin.plan("/b.jpg", .picture(jpeg(), type: "image/jpeg"))
@@ -37,7 +37,7 @@ import Testing
   ]
 
   @Test(arguments: badURLs)
-  func `what is not a URL that can be fetched is refused, with its receipt`(
+  func `a URL that cannot be fetched is refused, with its receipt`(
     url: String, code: String
   ) throws {
     let stage = try CoreStage()
@@ -65,7 +65,7 @@ import Testing
   ]
 
   @Test(arguments: statuses)
-  func `an error of the origin is told with its status`(status: Int, isRetryable: Bool) throws {
+  func `an error of the origin is reported with its status`(status: Int, isRetryable: Bool) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .status(status, headers: [("X-Why", "because")], body: png()))
     try stage.play(
@@ -89,7 +89,7 @@ import Testing
   ]
 
   @Test(arguments: impostors)
-  func `what is no picture is refused and not kept`(
+  func `a body that is not a picture is refused and not kept`(
     name: String, answer: OriginAnswer, code: String
   ) throws {
     let stage = try CoreStage()
@@ -104,7 +104,7 @@ import Testing
     #expect(try stage.stats("downloads", "failed") == 1)
   }
 
-  @Test func `http shows status and headers, from memory too`() throws {
+  @Test func `the field http shows status and headers, from memory as well`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a.png",
@@ -122,7 +122,7 @@ import Testing
     #expect(lines[2]["http"] == nil)
   }
 
-  @Test func `identifiers make entries of their own`() throws {
+  @Test func `identifiers have entries of their own`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     stage.origin.plan("/ab", .picture(png()))
@@ -142,7 +142,7 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  @Test func `a fragment is no part of what is fetched`() throws {
+  @Test func `a fragment is not part of the fetched URL`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     try stage.play(
@@ -154,7 +154,7 @@ import Testing
       """#)
   }
 
-  @Test func `the ttl of a request decides how long its picture is fresh`() throws {
+  @Test func `the ttl of a request sets the lifetime of its picture`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(), headers: [("Cache-Control", "max-age=10")]))
     let line = try stage.play(
@@ -172,7 +172,7 @@ import Testing
       """#)
   }
 
-  @Test func `a body beyond max_bytes is refused and one that is equal is not`() throws {
+  @Test func `a body above max_bytes is refused and one of that size is not`() throws {
     let stage = try CoreStage("Downloads.MaxBytes=5000")
     stage.origin.plan("/a.png", .picture(png(4_000)))
     stage.origin.plan("/b.png", .untilClosed(png(4_000)))
@@ -190,7 +190,7 @@ import Testing
       """#)
   }
 
-  @Test func `a request that has had its time is told so, and the transfer goes with it`() throws {
+  @Test func `a request past its time gets an error, and its transfer is cancelled`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .silence)
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a.png","timeout_ms":50}"#)
@@ -204,7 +204,7 @@ import Testing
     #expect(stage.origin.running == 0)
   }
 
-  @Test func `what needs a decoder is refused before anything is asked`() throws {
+  @Test func `a request that needs a decoder is refused before the origin is asked`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     try stage.play(
@@ -219,7 +219,7 @@ import Testing
     #expect(stage.origin.requests.isEmpty)
   }
 
-  @Test func `a kind of picture that is not accepted is refused and not kept`() throws {
+  @Test func `a picture of a format that is not accepted is refused and not kept`() throws {
     let stage = try CoreStage("Downloads.AcceptTypes=jpeg")
     stage.origin.plan("/a.png", .picture(png()))
     try stage.play(

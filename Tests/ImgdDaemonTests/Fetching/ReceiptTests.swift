@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct ReceiptTests {
-  @Test func `a receipt of one's own comes back by value, in lower case`() throws {
+  @Test func `a receipt of the client's own is returned by value, in lower case`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     try stage.play(
@@ -15,7 +15,7 @@ import Testing
       """#)
   }
 
-  @Test func `every fetch has a receipt, a hit too, and no two the same`() throws {
+  @Test func `every fetch has a receipt, a hit too, and no two are the same`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     let receipts = try (0..<20).map { _ in try stage.fetch("/a.png")["receipt"]?.string ?? "" }
@@ -23,7 +23,9 @@ import Testing
     #expect(receipts.allSatisfy { $0.utf8.count == 36 && $0 == $0.lowercased() })
   }
 
-  @Test func `a receipt that is in use is refused, in whatever case and by whomever`() throws {
+  @Test func `a receipt in use is refused, in upper and lower case and from every connection`()
+    throws
+  {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -48,7 +50,7 @@ import Testing
   @Test(arguments: [
     "", "x", "5d0c9b7e2a434b579a572c2e3c9e1b11", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b1g",
   ])
-  func `what is no UUID is no receipt`(text: String) throws {
+  func `a text that is not a UUID is refused as a receipt`(text: String) throws {
     let stage = try CoreStage()
     try stage.play(
       #"""
@@ -57,7 +59,7 @@ import Testing
       """#)
   }
 
-  @Test func `whoever has heard of the line finds the picture`() throws {
+  @Test func `a client that has received the answer finds the picture`() throws {
     let stage = try CoreStage()
     let other = try stage.connect()
     for number in 0..<20 {

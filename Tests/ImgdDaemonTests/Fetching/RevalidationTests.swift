@@ -6,7 +6,7 @@ import Testing
 @Suite struct RevalidationTests {
   private static let stale = [("Cache-Control", "max-age=0")]
 
-  @Test func `all who want a stale picture share one confirmation`() throws {
+  @Test func `simultaneous requests for a stale picture share one confirmation`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -25,7 +25,7 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  @Test func `an entry that is purged while it is confirmed is delivered and not kept`() throws {
+  @Test func `an entry that is purged during its confirmation is delivered and not kept`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -47,7 +47,7 @@ import Testing
       """#)
   }
 
-  @Test func `what was begun earlier does not replace what was begun later`() throws {
+  @Test func `an earlier transfer does not replace the result of a later one`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -68,7 +68,7 @@ import Testing
       """#)
   }
 
-  @Test func `an origin that confirms what nobody asked about is in error`() throws {
+  @Test func `a confirmation of an unconditional request is an error of the origin`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(304))
     try stage.play(
@@ -83,7 +83,7 @@ import Testing
   @Test(arguments: [
     #""If-None-Match":"\"1\"""#, #""If-Modified-Since":"Tue, 01 Jul 2025 10:00:00 GMT""#,
   ])
-  func `a condition of the client's own does not harm the daemon`(header: String) throws {
+  func `a condition of the client's own does no harm`(header: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(304))
     try stage.play(
@@ -95,7 +95,7 @@ import Testing
       """#)
   }
 
-  @Test func `what the client has is not taken for what the cache has`() throws {
+  @Test func `the client's validator is not mistaken for the cache's`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(1_000), tag: "\"1\"", headers: Self.stale),
@@ -112,7 +112,9 @@ import Testing
   }
 
   @Test(arguments: [206, 201, 203])
-  func `other good statuses do not pass for the whole picture unless they are`(status: Int) throws {
+  func `a successful status is accepted as the whole picture unless it is 206`(
+    status: Int
+  ) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(status, body: png()))
     let line = try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.base)/a"}"#)

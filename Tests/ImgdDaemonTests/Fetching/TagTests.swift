@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct TagTests {
-  @Test func `an entry has the tags of all who shared its download`() throws {
+  @Test func `an entry has the tags of all requests that shared its download`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
@@ -22,7 +22,7 @@ import Testing
       """#)
   }
 
-  @Test func `an orphan that finishes has its tags and its time too`() throws {
+  @Test func `an orphan that finishes keeps its tags and its lifetime`() throws {
     let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

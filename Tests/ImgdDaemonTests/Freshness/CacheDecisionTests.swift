@@ -4,9 +4,8 @@ import Testing
 
 @testable import ImgdDaemon
 
-/// Every policy with every state; what is not said of a row in its columns is in its rules.
-@Suite("What the cache decides")
-struct CacheDecisionTests {
+/// Every policy with every state; a row's rules complete its columns.
+@Suite struct CacheDecisionTests {
   struct Row: Sendable {
     let section: String
     let name: String
@@ -16,7 +15,7 @@ struct CacheDecisionTests {
     let byProtocol: CacheDecision
     /// Whether a failed confirmation falls back under `no-cache`.
     var revalidationFallsBack = false
-    /// Whether those that prefer what is stored say that it is stale.
+    /// Whether the modes that prefer a stored answer report it as stale.
     var isShownAsStale = true
 
     init(
@@ -159,8 +158,8 @@ struct CacheDecisionTests {
 
   static let rows = plain + granted + forbidden + marked
 
-  @Test("by policy and state", arguments: CacheMode.allCases)
-  func table(policy: CacheMode) {
+  @Test(arguments: CacheMode.allCases)
+  func `a policy and a state decide what the cache does`(policy: CacheMode) {
     for row in Self.rows {
       let decision = policy.decision(
         on: row.state, rules: FreshnessRules(staleIfError: row.rule))
@@ -168,16 +167,15 @@ struct CacheDecisionTests {
     }
   }
 
-  /// All states there are, by the promises that hold for every one of them.
-  @Test("promises that hold for every state")
-  func promises() {
+  /// All possible states, by the guarantees that hold for each of them.
+  @Test func `each guarantee of the cache holds for every state`() {
     let flags = [false, true]
     let times: [Duration] = [.zero, .seconds(4), .seconds(5), .seconds(6)]
     for (first, second) in flags.flatMap({ first in flags.map { (first, $0) } }) {
       for (third, fourth) in flags.flatMap({ third in flags.map { (third, $0) } }) {
         for (age, isFresh) in times.map({ ($0, false) }) + [(.zero, true)] {
           for grant in [nil, .zero, .seconds(5)] as [Duration?] {
-            expectPromises(
+            expectGuarantees(
               StoredState(
                 isFresh: isFresh, staleFor: age, needsConfirmation: first, mustRevalidate: second,
                 isMarkedStale: third, isImmutable: fourth, staleWhileRevalidate: grant ?? .zero,
@@ -188,7 +186,7 @@ struct CacheDecisionTests {
     }
   }
 
-  private func expectPromises(_ state: StoredState) {
+  private func expectGuarantees(_ state: StoredState) {
     let rules = FreshnessRules(staleIfError: .seconds(5))
     let usual = CacheMode.default_.decision(on: state, rules: rules)
     if state.needsConfirmation { #expect(usual == .confirm(mayFallBack: false)) }

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What is stored is confirmed by its origin, in both tiers alike.
+/// Stored pictures are confirmed by their origin, in both tiers alike.
 @Suite struct ConfirmationTests {
   private static let stale = [("Cache-Control", "max-age=0")]
   private static let date = "Tue, 01 Jul 2025 10:00:00 GMT"
@@ -10,7 +10,7 @@ import Testing
   @Test(
     arguments: HitTier.allCases,
     ["\"1\"", "W/\"1\"", "\"\"", "\"a, b\"", "unquoted", "\"caf\u{e9}\""])
-  func `a tag is sent back as it came`(tier: HitTier, tag: String) throws {
+  func `an entity tag is sent back unchanged`(tier: HitTier, tag: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .conditional(png(), tag: tag, headers: Self.stale))
     try stage.fetch("/a")
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `a date of change is sent back as it came`(tier: HitTier) throws {
+  func `a date of change is sent back unchanged`(tier: HitTier) throws {
     let stage = try CoreStage()
     let headers = Self.stale + [("Last-Modified", Self.date)]
     stage.origin.plan("/a", .picture(png(), headers: headers), .status(304, headers: headers))
@@ -32,7 +32,7 @@ import Testing
     #expect(stage.origin.requests("/a").last?.header("if-modified-since") == Self.date)
   }
 
-  @Test func `without a validator a stale picture is fetched anew`() throws {
+  @Test func `a stale picture without a validator is fetched again`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: Self.stale))
     try stage.fetch("/a")
@@ -82,7 +82,7 @@ import Testing
     let second = try #require(line["path"]?.string)
     #expect(first != second)
     #expect(readBytes(second) == png(2_000))
-    // Who was given the first path may still open it.
+    // A client that was given the first path may still open it.
     #expect(readBytes(first) == png(1_000))
     try stage.leave(in: .disk)
     #expect(try stage.fetch("/a")["path"]?.string == second)
@@ -90,7 +90,7 @@ import Testing
 
   /// An origin that says "not modified" of another version than was asked about.
   @Test(arguments: HitTier.allCases)
-  func `a confirmation of another version has the picture fetched anew`(tier: HitTier) throws {
+  func `a confirmation of another version causes a new fetch`(tier: HitTier) throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -117,7 +117,7 @@ import Testing
     #expect(try stage.stats("downloads", "active") == 0)
   }
 
-  @Test func `an origin that confirms whatever it is asked makes no loop`() throws {
+  @Test func `an origin that confirms every request causes no loop`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: Self.stale),
@@ -128,7 +128,7 @@ import Testing
     #expect(try stage.outcome("/a", #""cache":"force-cache""#) == "memory stale")
   }
 
-  @Test func `a fetch that is cancelled between the two ends once`() throws {
+  @Test func `a fetch that is cancelled between confirmation and new fetch ends once`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: [#"W/"2""#, #"W/"1""#])
-  func `a weak tag in a confirmation speaks of what was asked about`(tag: String) throws {
+  func `a weak tag in a confirmation applies to the requested entry`(tag: String) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: Self.stale),
@@ -160,9 +160,9 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  /// What a soft purge marks is confirmed as if it were stale.
+  /// A picture that a soft purge has marked is confirmed as if it were stale.
   @Test(arguments: HitTier.allCases)
-  func `what is marked stale is confirmed and is fresh again`(tier: HitTier) throws {
+  func `a picture that is marked stale is confirmed and fresh again`(tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=1000")]))

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What was fetched with credentials belongs to who has them.
+/// A picture that was fetched with credentials is delivered only with the same credentials.
 @Suite struct CredentialTests {
   private static let mine = #""headers":{"Authorization":"mine"}"#
   private static let other = #""headers":{"Authorization":"other"}"#
@@ -11,7 +11,9 @@ import Testing
     "max-age=1000", "max-age=1000, private", "max-age=1000, public", "s-maxage=1000",
     "max-age=1000, must-revalidate",
   ])
-  func `it is kept in memory for them alone, and never in a file`(control: String) throws {
+  func `a picture with credentials is kept only in memory and only for the same credentials`(
+    control: String
+  ) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", control)]))
     let line = try stage.ask("/a", Self.mine)
@@ -30,7 +32,7 @@ import Testing
     #expect(try stage.outcome("/a", Self.mine) == "network")
   }
 
-  @Test func `a picture without credentials is not shown to who has some`() throws {
+  @Test func `a picture without credentials is not delivered to a request with some`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     try stage.fetch("/a")
@@ -40,14 +42,14 @@ import Testing
     #expect(try stage.ask("/a", Self.mine).outcome == "network")
   }
 
-  @Test func `no-store holds for them too`() throws {
+  @Test func `no-store applies to pictures with credentials`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", "no-store")]))
     try stage.ask("/a", Self.mine)
     #expect(try stage.outcome("/a", Self.mine) == "network")
   }
 
-  @Test func `it is confirmed with the credentials that it was fetched with`() throws {
+  @Test func `a picture is confirmed with the credentials that it was fetched with`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]))
@@ -60,7 +62,7 @@ import Testing
     #expect(stage.files.count == 0)
   }
 
-  @Test func `a purge by url removes it`() throws {
+  @Test func `a purge by URL removes a picture with credentials`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.ask("/a", Self.mine)

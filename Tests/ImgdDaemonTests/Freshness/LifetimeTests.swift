@@ -2,8 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// How long a picture is shown without asking: what the origin says of it, and what the next one
-/// who wants it is given.
+/// How long a picture is delivered without a request to its origin, by the headers of the origin.
 @Suite struct LifetimeTests {
   struct Row: Sendable {
     let headers: [(String, String)]
@@ -63,7 +62,9 @@ import Testing
     ]
 
   @Test(arguments: HitTier.allCases)
-  func `a picture is shown without asking for as long as its origin grants`(tier: HitTier) throws {
+  func `a picture is delivered without a request for as long as its origin grants`(tier: HitTier)
+    throws
+  {
     let stage = try CoreStage()
     for (number, row) in Self.rows.enumerated() {
       let path = "/\(number)"
@@ -76,7 +77,8 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `an answer tells how old the picture is and how long it is fresh`(tier: HitTier) throws {
+  func `an answer contains the age of the picture and its remaining lifetime`(tier: HitTier) throws
+  {
     let stage = try CoreStage()
     let month = 30 * 86_400
     let table: [(headers: [(String, String)], age: Int, freshFor: Int)] = [
@@ -100,21 +102,25 @@ import Testing
   }
 
   @Test(arguments: [("0s", "network"), ("1h", "memory")])
-  func `where the origin is silent the setting counts`(setting: String, outcome: String) throws {
+  func `the default lifetime applies where the origin is silent`(setting: String, outcome: String)
+    throws
+  {
     let stage = try CoreStage("HTTP.DefaultFreshness=\(setting)")
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
     #expect(try stage.outcome("/a") == outcome)
   }
 
-  @Test func `a guess from the last change takes the part that is set`() throws {
+  @Test func `a heuristic lifetime is the configured part of the time since the last change`()
+    throws
+  {
     let stage = try CoreStage("HTTP.Heuristic=0%")
     stage.origin.plan("/a", .picture(png(), headers: [("Last-Modified", httpDate(-100_000))]))
     try stage.fetch("/a")
     #expect(try stage.outcome("/a") == "network")
   }
 
-  @Test func `the time that a transfer took counts as age`() throws {
+  @Test func `the time of a transfer counts as age`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -131,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: ["no-store", "private", "private, max-age=1000", "no-store, max-age=1000"])
-  func `what may not be kept is in no tier and no file`(control: String) throws {
+  func `a picture that must not be kept is in no tier and no file`(control: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Cache-Control", control)]))
     let line = try stage.ask("/a")
@@ -144,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `no-cache is confirmed each time`(tier: HitTier) throws {
+  func `a picture with no-cache is confirmed each time`(tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a",
@@ -159,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `a reload asks for an immutable picture too`(tier: HitTier) throws {
+  func `a reload revalidates an immutable picture as well`(tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .picture(png(), headers: [("Cache-Control", "immutable, max-age=1000")]))

@@ -2,15 +2,15 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What each mode does with nothing, with a fresh and with a stale picture, and how often it asks.
+/// Each mode without a picture, with a fresh and with a stale one, and how often it asks.
 @Suite struct ModeTableTests {
   struct Row: Sendable {
     let mode: String
-    /// What becomes of the fetch; `hit` stands for the tier.
+    /// The outcome of the fetch; `hit` stands for the tier.
     let nothing: String
     let fresh: String
     let stale: String
-    /// What the origin was asked under when a picture was there; nil: it was not asked.
+    /// The tag of the request to the origin when a picture was there; nil: there was no request.
     let freshTag: String??
     let staleTag: String??
   }
@@ -40,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: HitTier.allCases)
-  func `every mode takes and asks what its row says`(tier: HitTier) throws {
+  func `each mode reads the tiers and asks the origin as its row says`(tier: HitTier) throws {
     let stage = try CoreStage()
     for row in Self.table {
       let fields = #""cache":"\#(row.mode)""#
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `no-store and store none take nothing away and leave nothing`(tier: HitTier) throws {
+  func `no-store and store none remove nothing and leave nothing`(tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(1_000)), .picture(png(2_000)))
     stage.origin.plan("/b", .picture(png()))

@@ -3,10 +3,10 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// What an origin has not is not asked for again and again.
+/// A missing picture is not requested again and again.
 @Suite struct NegativeTests {
   @Test(arguments: [404, 410])
-  func `what is not there is asked for once`(status: Int) throws {
+  func `a missing picture is requested once`(status: Int) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(status))
     #expect(try stage.outcome("/a") == "http_status")
@@ -20,14 +20,14 @@ import Testing
   }
 
   @Test(arguments: [400, 401, 403, 405, 414, 429, 500, 501, 503])
-  func `other failures are asked for anew`(status: Int) throws {
+  func `other failures are requested again`(status: Int) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(status))
     for _ in 0..<2 { #expect(try stage.outcome("/a") == "http_status") }
     #expect(stage.origin.count("/a") == 2)
   }
 
-  /// What the missing picture's answer says, what the setting says, and whether it is remembered.
+  /// The missing picture's headers, the setting, and whether the failure is remembered.
   static let lifetimes: [(control: String, setting: String, isRemembered: Bool)] = [
     ("max-age=1000", "60s", true), ("max-age=0", "60s", false), ("no-store", "60s", false),
     ("no-cache", "60s", false), ("private", "60s", false), ("max-age=1000", "0s", false),
@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(arguments: lifetimes)
-  func `origin and setting say how long it is remembered`(
+  func `the origin and the configuration decide how long a failure is remembered`(
     control: String, setting: String, isRemembered: Bool
   ) throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=\(setting)")
@@ -48,7 +48,7 @@ import Testing
 
   @Test(
     arguments: [([], 60), ([("Cache-Control", "max-age=20")], 20)] as [([(String, String)], Int)])
-  func `when its time is over it is asked for anew`(
+  func `a failure is requested again when its time is over`(
     headers: [(String, String)], seconds: Int
   ) throws {
     let stage = try CoreStage("Disk.Enabled=no")
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: ["reload", "no-cache", "no-store"])
-  func `who wants the network's answer asks for it`(cache: String) throws {
+  func `a request for the network's answer ignores a remembered failure`(cache: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404), .picture(png()))
     #expect(try stage.outcome("/a") == "http_status")
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: ["reload", "no-cache"])
-  func `a picture that has come is not hidden by what was remembered`(cache: String) throws {
+  func `a remembered failure does not hide a stored picture`(cache: String) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .status(404), .picture(png(), headers: [("Cache-Control", "max-age=0")]))
@@ -81,7 +81,7 @@ import Testing
     #expect(try stage.outcome("/a") == "network")
   }
 
-  @Test func `no-store leaves nothing to remember`() throws {
+  @Test func `no-store leaves no failure to remember`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     for _ in 0..<2 { #expect(try stage.outcome("/a", #""cache":"no-store""#) == "http_status") }
@@ -93,7 +93,7 @@ import Testing
     #""url":"ORIGIN/a""#, #""prefix":"ORIGIN/""#, #""host":"127.0.0.1""#, #""tier":"all""#,
     #""tier":"memory""#,
   ])
-  func `a purge makes it forgotten`(filter: String) throws {
+  func `a purge removes a remembered failure`(filter: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404), .picture(png()))
     try stage.ask("/a")
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: [#""url":"ORIGIN/b""#, #""tag":"t""#, #""tier":"disk""#])
-  func `a purge of something else does not`(filter: String) throws {
+  func `a purge of another URL keeps a remembered failure`(filter: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     try stage.ask("/a")
@@ -118,7 +118,7 @@ import Testing
     #expect(try stage.outcome("/a") == "http_status cached")
   }
 
-  @Test func `another identifier and other headers ask for themselves`() throws {
+  @Test func `another identifier and other headers are requested separately`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404))
     try stage.ask("/a")
@@ -128,7 +128,7 @@ import Testing
     #expect(stage.origin.count("/a") == 4)
   }
 
-  @Test func `it shows the answer that it was`() throws {
+  @Test func `a remembered failure is answered like the first one`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .status(404, headers: [("X-Why", "gone fishing")]))
     let first = try stage.ask("/a", #""http":true"#)
@@ -139,7 +139,7 @@ import Testing
     #expect(first["http"] == second["http"])
   }
 
-  @Test func `a name that means nothing is looked up once in a while`() throws {
+  @Test func `a name that does not resolve is looked up once in a while`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .fails(.dns))
     let request = #"{"cmd":"fetch","url":"http://nope.invalid/a"}"#
@@ -152,7 +152,7 @@ import Testing
     #expect(try stage.client.ask(request).outcome == "dns")
   }
 
-  @Test func `a name is looked up anew where nothing is remembered`() throws {
+  @Test func `a name is looked up again where no failure is remembered`() throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     stage.origin.plan("/a", .fails(.dns))
     for _ in 0..<2 {

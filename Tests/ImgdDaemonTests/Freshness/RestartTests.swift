@@ -3,11 +3,11 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// What HTTP has said of a picture outlives the process that heard it.
+/// Properties of a picture by HTTP outlive the process that received them.
 @Suite struct RestartTests {
   private static let stale = ("Cache-Control", "max-age=0")
 
-  @Test func `lifetimes hold after a restart`() throws {
+  @Test func `a lifetime continues after a restart`() throws {
     let stage = try CoreStage()
     for (number, row) in LifetimeTests.rows.enumerated() {
       stage.origin.plan("/\(number)", .picture(png(), headers: row.headers))
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `a confirmation holds after a restart`() throws {
+  @Test func `a confirmation is kept after a restart`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [Self.stale, ("X-N", "1")]),
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `what is granted to stale pictures holds after a restart`() throws {
+  @Test func `the time for stale delivery continues after a restart`() throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h")
     let table: [(path: String, control: String, outcome: String)] = [
       ("/rule", "max-age=0", "disk stale"),
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that depends on headers is found with the same after a restart`() throws {
+  @Test func `an answer that varies on headers is found after a restart`() throws {
     let stage = try CoreStage()
     let headers = [("Vary", "Accept-Language, X-Nobody"), ("Cache-Control", "max-age=1000")]
     let german = #""headers":{"Accept-Language":"de"}"#
@@ -96,7 +96,7 @@ import Testing
     #expect(try stage.outcome("/c", french, on: client) == "network")
   }
 
-  @Test func `what is missing and what belongs to somebody are forgotten at the end`() throws {
+  @Test func `failures and pictures with credentials are dropped at the end`() throws {
     let stage = try CoreStage()
     let secret = #""headers":{"Authorization":"a"}"#
     stage.origin.plan("/missing", .status(404))

@@ -3,13 +3,13 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// Pictures whose time is over, and that are shown all the same.
+/// Stale pictures that are delivered all the same.
 @Suite struct StaleTests {
   private static let granted = [("Cache-Control", "max-age=0, stale-while-revalidate=1000")]
   private static let fresh = [("Cache-Control", "max-age=1000")]
 
   @Test(arguments: HitTier.allCases)
-  func `a stale picture is shown at once while it is fetched anew`(tier: HitTier) throws {
+  func `a stale picture is delivered at once while it is fetched again`(tier: HitTier) throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -28,7 +28,9 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `fifty who want it at once cause one request`(tier: HitTier) throws {
+  func `fifty simultaneous requests for a stale picture cause one request to the origin`(
+    tier: HitTier
+  ) throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan(
@@ -47,14 +49,16 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  /// How it fails, and what is shown next: a picture that is gone is not shown again.
+  /// The failure, and the next answer: a picture that is gone is not delivered again.
   static let failures: [(answer: OriginAnswer, next: String)] = [
     (.fails(.truncated), "memory stale"), (.status(500), "memory stale"),
     (.status(404), "network"), (.body(Array("no".utf8)), "memory stale"),
   ]
 
   @Test(arguments: failures)
-  func `a failure behind its back breaks nothing`(answer: OriginAnswer, next: String) throws {
+  func `a failure of the background fetch has no effect on clients`(
+    answer: OriginAnswer, next: String
+  ) throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     let gate = Gate()
     stage.origin.plan(
@@ -69,7 +73,7 @@ import Testing
     #expect(try stage.ask("/a")["bytes"]?.integer == 2_000)
   }
 
-  @Test func `beyond the grant it is confirmed first`() throws {
+  @Test func `a picture past its stale time is confirmed first`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a",
@@ -84,7 +88,7 @@ import Testing
 
   // MARK: When the origin fails
 
-  /// What the origin grants, what the setting grants, and whether the stale picture stands in.
+  /// The origin's grant, the setting's grant, and whether the stale picture is delivered.
   static let grants: [(control: String, setting: String, isShown: Bool)] = [
     ("max-age=0", "off", false), ("max-age=0", "1h", true),
     ("max-age=0, stale-if-error=1000", "off", true), ("max-age=0, stale-if-error=0", "1h", false),
@@ -94,7 +98,7 @@ import Testing
   ]
 
   @Test(arguments: HitTier.allCases, grants)
-  func `a stale picture stands in for a failing origin where that is granted`(
+  func `a stale picture replaces the answer of a failing origin where that is granted`(
     tier: HitTier, grant: (control: String, setting: String, isShown: Bool)
   ) throws {
     let stage = try CoreStage("HTTP.StaleIfError=\(grant.setting)")
@@ -124,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: HitTier.allCases)
-  func `a stale picture stands in for an origin that is gone`(tier: HitTier) throws {
+  func `a stale picture replaces the answer of an unreachable origin`(tier: HitTier) throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h")
     for (path, control) in [("/a", "max-age=0"), ("/b", "max-age=0, must-revalidate")] {
       stage.origin.plan(
@@ -136,7 +140,7 @@ import Testing
     #expect(try stage.outcome("/b") == "connect")
   }
 
-  /// A request that wants its origin's consent, what the origin has said, and what is shown when it
+  /// The mode of a request, the origin's earlier Cache-Control, and the outcome when the origin
   /// fails.
   static let consents: [(mode: String, control: String, outcome: String)] = [
     ("no-cache", "max-age=1000", "http_status"), ("no-cache", "max-age=0", "http_status"),
@@ -149,7 +153,7 @@ import Testing
   ]
 
   @Test(arguments: HitTier.allCases)
-  func `who wants the origin's consent goes without it only by the origin's word`(
+  func `a request for the origin's confirmation gets a stale picture only if the origin allows it`(
     tier: HitTier
   ) throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h")
@@ -167,7 +171,7 @@ import Testing
 
   /// The time may be the client's own, or the server's for any download.
   @Test(arguments: HitTier.allCases, [("", "1s"), (#""timeout_ms":300"#, "60s")])
-  func `a stale picture stands in when the time is over`(
+  func `a stale picture is delivered when the time is over`(
     tier: HitTier, time: (fields: String, setting: String)
   ) throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h", "Downloads.Timeout=\(time.setting)")
@@ -185,8 +189,8 @@ import Testing
     }
   }
 
-  /// Who shares a transfer with somebody who wants the network's answer alone.
-  @Test func `everybody is shown what they may be shown when the origin fails`() throws {
+  /// A request shares its transfer with another that accepts only the network's answer.
+  @Test func `each request gets its allowed answer when the origin fails`() throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h")
     let gate = Gate()
     stage.origin.plan(
@@ -206,7 +210,7 @@ import Testing
   }
 
   @Test(arguments: [400, 401, 403, 404, 410, 501])
-  func `what the origin says of the picture is no failure of the origin`(status: Int) throws {
+  func `an answer about the picture does not count as a failure of the origin`(status: Int) throws {
     let stage = try CoreStage("HTTP.StaleIfError=1h")
     stage.origin.plan(
       "/a", .picture(png(), headers: [("Cache-Control", "max-age=0, stale-if-error=1000")]),
@@ -215,9 +219,9 @@ import Testing
     #expect(try stage.outcome("/a") == "http_status")
   }
 
-  /// A picture that its origin has taken down is not shown for ever to who takes any.
+  /// A picture that its origin has taken down is not delivered for ever, even if it may be stale.
   @Test(arguments: HitTier.allCases, [404, 410])
-  func `a picture that is gone is forgotten`(tier: HitTier, status: Int) throws {
+  func `a picture that is gone at the origin is removed`(tier: HitTier, status: Int) throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     stage.origin.plan(
       "/a", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]),
@@ -231,7 +235,7 @@ import Testing
     #expect(try stage.stats("disk", "entries") == 0)
   }
 
-  @Test func `a refusal of what one client has sent takes nothing from the others`() throws {
+  @Test func `an error caused by one client's headers does not affect other clients`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()), .status(404))
     try stage.fetch("/a")

@@ -2,12 +2,12 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// Which answers are stored, and as what they are shown afterwards.
+/// Which answers are stored, and how they are delivered afterwards.
 @Suite struct StoredAnswerTests {
   private static let picture = [("Content-Type", "image/png")]
 
   @Test(arguments: HitTier.allCases)
-  func `http shows the answer as it is stored`(tier: HitTier) throws {
+  func `the field http shows the answer as it is stored`(tier: HitTier) throws {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a",
@@ -29,8 +29,8 @@ import Testing
     #expect(try stage.ask("/a")["http"] == nil)
   }
 
-  /// What comes with a picture as its body, what becomes of the fetch, and whether it is stored when
-  /// nothing is said of it and when a lifetime is.
+  /// The status of an answer with a picture, the outcome of the fetch, and whether the picture is
+  /// stored without and with an explicit lifetime.
   static let statuses: [(status: Int, outcome: String, isStored: Bool, isStoredForTime: Bool)] = [
     (200, "network", true, true), (201, "network", false, true), (203, "network", true, true),
     (206, "http_status", false, false), (300, "http_status", false, false),
@@ -40,7 +40,7 @@ import Testing
   ]
 
   @Test(arguments: statuses)
-  func `a status decides whether its picture is one that may be kept`(
+  func `a status decides whether its picture may be kept`(
     status: Int, outcome: String, isStored: Bool, isStoredForTime: Bool
   ) throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=0s")
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["not a picture", ""])
-  func `what is no picture is not stored`(body: String) throws {
+  func `a body that is not a picture is not stored`(body: String) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(Array(body.utf8), headers: [("Cache-Control", "max-age=9")]))
     for _ in 0..<2 { #expect(try stage.ask("/a")["ok"]?.bool == false) }
@@ -82,7 +82,7 @@ import Testing
   ]
 
   @Test(arguments: HitTier.allCases, replacements)
-  func `a newer answer leaves no older one behind`(
+  func `a newer answer leaves no older one`(
     tier: HitTier, row: (control: String, fields: String, first: String, second: String)
   ) throws {
     let stage = try CoreStage()
@@ -115,7 +115,7 @@ import Testing
 
   /// A fetch that was begun before a reload, and ends after it.
   @Test(arguments: HitTier.allCases, ["all", "disk"])
-  func `what was begun earlier does not replace what was begun later`(
+  func `an earlier transfer does not replace the result of a later one`(
     tier: HitTier, store: String
   ) throws {
     let stage = try CoreStage()

@@ -2,10 +2,10 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// Answers that depend on what was asked.
+/// Answers that depend on headers of the request.
 @Suite struct VaryTests {
-  /// What the origin says it depends on, what the first request sends and what the second one, and
-  /// whether they share the answer.
+  /// The origin's Vary, the headers of the first and of the second request, and whether they share
+  /// the answer.
   static let table: [(vary: String, first: String, second: String, isShared: Bool)] = [
     ("Accept-Language", #""Accept-Language":"de""#, #""Accept-Language":"de""#, true),
     ("Accept-Language", #""Accept-Language":"de""#, #""accept-language":" de ""#, true),
@@ -22,7 +22,7 @@ import Testing
   ]
 
   @Test(arguments: HitTier.allCases)
-  func `an answer is shared by those who would have been given the same`(tier: HitTier) throws {
+  func `an answer is shared by requests that would have got the same`(tier: HitTier) throws {
     let stage = try CoreStage()
     for (number, row) in Self.table.enumerated() {
       let path = "/\(number)"
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `what depends on everything is in no tier and no file`() throws {
+  @Test func `an answer that varies on everything is in no tier and no file`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(), headers: [("Vary", "*")]))
     #expect(try stage.ask("/a")["path"] == .null)
@@ -47,7 +47,7 @@ import Testing
 
   /// The stored picture of one language must not be confirmed by an answer in another.
   @Test(arguments: HitTier.allCases)
-  func `another variant is not asked for under the condition of the stored one`(
+  func `another variant is requested without the condition of the stored one`(
     tier: HitTier
   ) throws {
     let stage = try CoreStage()

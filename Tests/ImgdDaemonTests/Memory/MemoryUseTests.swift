@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct MemoryUseTests {
   /// The seeds' numbers: ten pictures fit, and six are left after one too many.
-  @Test func `an eleventh picture where ten fit leaves six, the ones used last`() throws {
+  @Test func `an eleventh picture where ten fit leaves the six that were used last`() throws {
     let each = 100_000
-    // For what an entry costs besides its picture, which is not always the same.
+    // For the cost of an entry besides its picture, which varies.
     let slack = 20_000
     let probe = try CoreStage("Disk.Enabled=no")
     probe.origin.plan("/a", .picture(png(each)))
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `usage comes back to what it was when a picture is replaced or removed`() throws {
+  @Test func `usage returns to its earlier value when a picture is replaced or removed`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(9_000)))
     stage.origin.plan("/b", .picture(png(5_000)))
@@ -62,7 +62,7 @@ import Testing
     #expect(try stage.stats("memory", "bytes") == before)
   }
 
-  @Test func `a picture larger than the tier takes is delivered and not kept`() throws {
+  @Test func `a picture larger than the tier is delivered and not kept`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=1M", "Memory.Preferred=600K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
     stage.origin.plan("/small", .picture(png(50_000)))
@@ -79,7 +79,7 @@ import Testing
       """#)
   }
 
-  @Test func `a smaller capacity holds at once`() throws {
+  @Test func `a smaller capacity applies at once`() throws {
     let stage = try CoreStage("Memory.Capacity=1M", "Memory.Preferred=600K")
     for number in 0..<5 {
       stage.origin.plan("/\(number)", .picture(png(50_000)))
@@ -95,7 +95,7 @@ import Testing
       """#)
   }
 
-  @Test func `a tier that may hold nothing still serves`() throws {
+  @Test func `a tier without capacity still serves`() throws {
     let stage = try CoreStage("Memory.Capacity=0", "Memory.Preferred=0", "Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png()))
     for _ in 0..<2 {
@@ -105,7 +105,7 @@ import Testing
     #expect(try stage.stats("memory", "entries") == 0)
   }
 
-  @Test func `what clients hold is counted as lent once the tier lets it go`() throws {
+  @Test func `memory that clients hold is counted as lent once the tier drops it`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(9_000)))
     try stage.play(

@@ -40,7 +40,7 @@ import Testing
     ]
 
   @Test(arguments: filters)
-  func `a filter removes what it matches and leaves the rest`(
+  func `a filter removes the matching entries and leaves the rest`(
     filter: String, memory: Int, disk: Int
   ) throws {
     let stage = try filledStage()
@@ -61,7 +61,7 @@ import Testing
   @Test(arguments: [
     #""tier":"tape""#, #""older_than":-1"#, #""expired":"yes""#, #""url":5"#, #""soft":1"#,
   ])
-  func `a filter that cannot be is refused and removes nothing`(filter: String) throws {
+  func `an invalid filter is refused and removes nothing`(filter: String) throws {
     let stage = try filledStage()
     try stage.play(
       #"""
@@ -91,7 +91,7 @@ import Testing
 
   @Test(
     arguments: ["", #""url":"ORIGIN/a""#, #""tag":"t""#, #""host":"127.0.0.1""#], [false, true])
-  func `what is on its way when it is purged is delivered and not kept`(
+  func `a picture that is purged during its transfer is delivered and not kept`(
     filter: String, isAskedAgain: Bool
   ) throws {
     let stage = try CoreStage()
@@ -106,7 +106,7 @@ import Testing
       < {"ok":true,"memory":{"entries":0}}
       """#)
     if isAskedAgain {
-      // Who asks after the purge must not be given what was begun before it.
+      // A request after the purge must not get the result of a transfer before it.
       try stage.play(
         #"""
         > {"cmd":"fetch","id":2,"url":"ORIGIN/a"}
@@ -123,7 +123,7 @@ import Testing
       """#)
   }
 
-  @Test func `a purge that does not match what is on its way leaves it alone`() throws {
+  @Test func `a purge of another picture leaves a transfer alone`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

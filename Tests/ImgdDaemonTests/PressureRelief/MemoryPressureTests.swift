@@ -6,10 +6,12 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite("Memory pressure in the daemon") struct MemoryPressureTests {
+/// Memory pressure in the whole daemon.
+@Suite struct MemoryPressureTests {
   /// In a process of its own: a child being started elsewhere would hold the FIFO open.
-  @Test("answers reports through a FIFO, and none when it is turned off")
-  func fifo() async {
+  @Test func `the daemon answers reports through a FIFO, and none when pressure is turned off`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       let directory = try ImgdTestSupport.TemporaryDirectory.make()
       defer { ImgdTestSupport.TemporaryDirectory.remove(directory) }
@@ -54,8 +56,7 @@ import Testing
     }
   }
 
-  @Test("logs which source is used, and why no better one")
-  func passedOver() throws {
+  @Test func `the daemon logs the source in use and why no better one is used`() throws {
     let loop = try EventLoop(clock: .manual())
     var paths = PressurePaths()
     (paths.membership, paths.mounts, paths.stalls) = ("/nowhere", "/nowhere", "/nowhere")

@@ -4,21 +4,21 @@ import Testing
 @testable import ImgdCache
 @testable import ImgdDaemon
 
-@Suite("Relief of memory pressure") struct PressureReliefTests {
+@Suite struct PressureReliefTests {
   let bench: ReliefBench
 
   init() throws {
     bench = try ReliefBench()
   }
 
-  @Test("comes at once, with an event") func once() {
+  @Test func `relief comes at once, with an event`() {
     bench.relief.answer("cgroup")
     #expect(bench.steps == [.released, .held(.half), .reported("cgroup")])
     bench.pass(.seconds(30))
     #expect(bench.steps.count == 3)
   }
 
-  @Test("comes once in two seconds, however often pressure is reported") func floor() {
+  @Test func `relief comes once in two seconds, however often pressure is reported`() {
     bench.relief.answer("system")
     for _ in 0..<100 { bench.relief.answer("system") }
     #expect(bench.releases == 1)
@@ -30,7 +30,7 @@ import Testing
     #expect(bench.releases == 2)
   }
 
-  @Test("comes at once again after two seconds") func afterFloor() {
+  @Test func `relief comes at once again after two seconds`() {
     for round in 1...5 {
       bench.relief.answer("system")
       #expect(bench.releases == round)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("comes no sooner for a report just before the two seconds are over") func justBefore() {
+  @Test func `relief for a report just before the two seconds are over waits for their end`() {
     bench.relief.answer("system")
     bench.pass(.milliseconds(1_990))
     bench.relief.answer("system")
@@ -52,7 +52,7 @@ import Testing
     #expect(bench.releases == 3)
   }
 
-  @Test("comes no more often on demand, which does not count as a report") func byHand() {
+  @Test func `relief on demand is limited the same, and does not count as a report`() {
     for round in 1...5 {
       for _ in 0..<100 { bench.relief.relieve("signal") }
       #expect(bench.releases == 2 * round - 1)
@@ -64,7 +64,7 @@ import Testing
     #expect(bench.relief.level == .warning && bench.shares == [.half])
   }
 
-  @Test("on demand also answers the reports until then") func byHandAfter() {
+  @Test func `relief on demand also answers the reports until then`() {
     bench.relief.answer("system")
     bench.relief.relieve("signal")
     bench.relief.answer("system")
@@ -72,7 +72,7 @@ import Testing
     #expect(bench.releases == 2)
   }
 
-  @Test("limits the memory tier to a half for a minute") func half() {
+  @Test func `relief limits the memory tier to a half for a minute`() {
     bench.relief.answer("system")
     #expect(bench.shares == [.half])
     bench.pass(.milliseconds(59_999))
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.shares.count == 2)
   }
 
-  @Test("limits it for a minute from the last report on") func longer() {
+  @Test func `the limit lasts for a minute from the last report on`() {
     for _ in 0..<2 {
       bench.relief.answer("system")
       bench.pass(.seconds(50))
@@ -93,7 +93,7 @@ import Testing
     #expect(bench.shares == [.half, .whole])
   }
 
-  @Test("limits it further while pressure goes on, and grows it back in steps") func critical() {
+  @Test func `the limit tightens while pressure continues, and is lifted in steps`() {
     for round in 1...5 {
       bench.relief.answer("cgroup")
       #expect((bench.relief.level == .critical) == (round >= 3))
@@ -107,7 +107,7 @@ import Testing
     #expect(bench.shares == [.half, .quarter, .half, .whole])
   }
 
-  @Test("does not start over while it grows back") func relapse() {
+  @Test func `a report while the limit is lifted does not start over`() {
     for _ in 1...3 {
       bench.relief.answer("cgroup")
       bench.pass(.seconds(2))
@@ -121,7 +121,7 @@ import Testing
     #expect(bench.relief.share == .whole)
   }
 
-  @Test("is one line in the log where something has changed") func lines() {
+  @Test func `relief is logged in one line where something has changed`() {
     for _ in 1...10 {
       bench.relief.answer("cgroup")
       bench.pass(.seconds(2))
@@ -145,7 +145,7 @@ import Testing
     #expect(seen.lines.last?.contains("(signal): freed 700 bytes (1 picture);") == true)
   }
 
-  @Test("ends with its owner") func ends() throws {
+  @Test func `relief ends with its owner`() throws {
     let steps = ReliefRecord()
     var relief: PressureRelief? = bench.makeRelief(steps)
     relief?.answer("system")
@@ -155,8 +155,7 @@ import Testing
     #expect(steps.all == [.released, .held(.half), .reported("system")] && relief == nil)
   }
 
-  @Test("does not flush, refill and flush: a steady load fits into what is left")
-  func oscillation() {
+  @Test func `a steady load fits into the limited tier and is not flushed again and again`() {
     let whole = MemoryTier.Limits(capacity: 1_000, preferred: 600, maxEntry: 250)
     #expect(whole.held(to: .whole) == whole)
     #expect(
@@ -178,7 +177,7 @@ final class ReliefRecord {
 
   var all: [Step] = []
   var lines: [String] = []
-  /// What there is to free.
+  /// The memory that can be freed.
   var held = Removal.none
 }
 

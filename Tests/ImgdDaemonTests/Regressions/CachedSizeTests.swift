@@ -4,7 +4,9 @@ import Testing
 
 @Suite struct CachedSizeTests {
   @Test(arguments: ["default", "no-cache", "force-cache", "only-if-cached"])
-  func `a cached picture is not delivered to one who said it is too large`(mode: String) throws {
+  func `a cached picture is not delivered to a request with a smaller max_bytes`(mode: String)
+    throws
+  {
     let stage = try CoreStage()
     stage.origin.plan(
       "/a", .conditional(png(20_000), tag: "\"1\"", headers: [("Cache-Control", "max-age=500")]))

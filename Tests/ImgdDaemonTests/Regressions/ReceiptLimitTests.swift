@@ -2,11 +2,11 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What counts against the receipts that one connection may have at once.
+/// The limit on the receipts that one connection may have at once.
 @Suite struct ReceiptLimitTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
-  @Test func `one who waits ten thousand times for the same receipt may not wait once more`() throws
+  @Test func `a client that waits ten thousand times for a receipt may not wait once more`() throws
   {
     let stage = try CoreStage()
     let gate = Gate()
@@ -20,7 +20,7 @@ import Testing
     let wait = #"{"cmd":"wait","id":2,"receipt":"\#(Self.one)"}"#
     let block = Array(String(repeating: wait + "\n", count: 1_000).utf8)
     for _ in 0..<10 { try other.sendRaw(block) }
-    // Without a refusal the ping's answer is what comes first.
+    // Without a refusal the ping's answer comes first.
     try stage.play(
       #"""
       > {"cmd":"wait","id":"over","receipt":"\#(Self.one)"}
@@ -34,7 +34,7 @@ import Testing
     try stage.play(#"< {"id":3,"ok":true}"#, on: third)
   }
 
-  @Test func `ten thousand fetches that nobody waits for are the most of one connection`() throws {
+  @Test func `one connection may have ten thousand detached fetches at most`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

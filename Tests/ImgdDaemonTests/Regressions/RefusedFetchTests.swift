@@ -7,7 +7,7 @@ import Testing
   private static let receipt = "5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11"
   private static let echoed = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
 
-  @Test func `what is no URL is answered with the receipt that came with it`() throws {
+  @Test func `a refused URL is answered with its receipt`() throws {
     let stage = try CoreStage()
     try stage.play(
       #"""
@@ -17,7 +17,7 @@ import Testing
     #expect(try stage.stats("downloads", "started") == 0)
   }
 
-  @Test func `what is no URL is named to the fetch whose slot it takes`() throws {
+  @Test func `a refused URL ends the fetch in its slot`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

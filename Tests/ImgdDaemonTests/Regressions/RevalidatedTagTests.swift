@@ -11,7 +11,7 @@ import Testing
   ]
 
   @Test(arguments: table)
-  func `a confirmed entry is found by the tag of whoever had it confirmed`(
+  func `a confirmed entry is found by the tag of the request that confirmed it`(
     first: String, second: String, purged: String
   ) throws {
     let stage = try CoreStage()

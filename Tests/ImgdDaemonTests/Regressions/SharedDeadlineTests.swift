@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 @Suite struct SharedDeadlineTests {
-  @Test func `one with much time does not prolong the wait of one who named none`() throws {
+  @Test func `a long time limit does not extend a request without one`() throws {
     let stage = try CoreStage("Downloads.Timeout=3s")
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))

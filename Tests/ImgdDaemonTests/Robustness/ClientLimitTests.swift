@@ -2,13 +2,13 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// What one client, and all of them together, may take.
+/// The limits for one client, and for all clients together.
 @Suite struct ClientLimitTests {
   private func fetch(_ stage: CoreStage) -> String {
     #"{"cmd":"fetch","url":"\#(stage.base)/hangs.png"}"#
   }
 
-  @Test func `one client too many is told so and closed`() throws {
+  @Test func `a client above the limit is refused and closed`() throws {
     let stage = try CoreStage("Control.MaxClients=3", "Disk.Enabled=no")
     let inside = try (0..<2).map { _ in try stage.connect() }
     for client in inside { _ = try client.ask(#"{"cmd":"ping"}"#) }
@@ -27,7 +27,7 @@ import Testing
       """#)
   }
 
-  @Test func `a place that is left is taken`() throws {
+  @Test func `a freed place is given to the next client`() throws {
     let stage = try CoreStage("Control.MaxClients=2", "Disk.Enabled=no")
     for _ in 0..<10 {
       #expect(stage.connected == 1)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `ten thousand receipts are the most of one connection`() throws {
+  @Test func `one connection may have ten thousand receipts at most`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     stage.origin.plan("/hangs.png", .silence)
     var client: TestClient? = try stage.connect()
@@ -52,7 +52,7 @@ import Testing
     #expect(stage.origin.count("/hangs.png") == 1)
   }
 
-  @Test func `a hundred thousand fetches are the most of all`() throws {
+  @Test func `all connections may have a hundred thousand fetches at most`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     stage.origin.plan("/hangs.png", .silence)
     let block = String(repeating: fetch(stage) + "\n", count: 999) + fetch(stage)
@@ -67,7 +67,7 @@ import Testing
     #expect(stage.origin.aborted == 1)
   }
 
-  @Test func `slots are bounded, and one in which nothing runs gives way`() throws {
+  @Test func `slots are limited, and an idle one is replaced`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     for batch in 0..<11 {
       let lines = (0..<1_000).map { number in

@@ -67,7 +67,7 @@ import Testing
       #expect(answer["ok"]?.bool == false, "\(value)")
       #expect(answer["id"]?.string == "f")
       #expect(answer.failureCode == "bad_request", "\(value): \(answer.failureMessage)")
-      // What is wrong inside an object is named itself.
+      // A mistake inside an object is named by its own field.
       let field = try #require(answer.failureField)
       #expect(field == wrong.field || value.contains("\"\(field)\""), "\(value)")
       #expect(answer.failureMessage.contains(field))
@@ -136,7 +136,7 @@ import Testing
     #expect(answer.failureCode == code, "\(answer.failureMessage)")
   }
 
-  @Test func `an unknown field refuses before anything is asked`() throws {
+  @Test func `an unknown field is refused before the origin is asked`() throws {
     let url = stage.origin.url("/unknown-field")
     for field in ["Url", "urls", "timeout", "X_a", "x"] {
       let answer = try stage.client.ask(#"{"cmd":"fetch","url":"\#(url)","\#(field)":1}"#)

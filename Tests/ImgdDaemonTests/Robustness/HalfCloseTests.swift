@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// "No more requests": what was asked is answered, and then the core closes.
+/// A client that closes its sending side gets all its answers, and then the core closes.
 @Suite struct HalfCloseTests {
   private let stage: CoreStage
 
@@ -12,19 +12,21 @@ import Testing
     #"{"cmd":"fetch","url":"\#(stage.base)\#(path)"\#(more)}"#
   }
 
-  @Test func `with nothing pending it closes at once`() throws {
+  @Test func `a half-closed connection without pending requests closes at once`() throws {
     stage.client.halfClose()
     #expect(try stage.client.isClosedByDaemon())
   }
 
-  @Test func `after the last answer it closes`() throws {
+  @Test func `a half-closed connection closes after the last answer`() throws {
     try stage.client.send(#"{"cmd":"ping","id":1}"#, #"{"cmd":"ping","id":2}"#)
     stage.client.halfClose()
     #expect(try stage.client.receive(2).map { $0["id"]?.integer } == [1, 2])
     #expect(try stage.client.isClosedByDaemon())
   }
 
-  @Test func `while work is pending a space comes four times a second`() throws {
+  @Test func `a half-closed connection gets four spaces a second while requests are pending`()
+    throws
+  {
     let gate = Gate()
     stage.origin.plan("/slow.png", .held(at: gate, then: .picture(png())))
     try stage.client.send(fetch("/slow.png"))
@@ -41,7 +43,7 @@ import Testing
     #expect(try stage.client.isClosedByDaemon())
   }
 
-  @Test func `without half close there are no spaces`() throws {
+  @Test func `an open connection gets no spaces`() throws {
     stage.origin.plan("/hangs.png", .silence)
     try stage.client.send(fetch("/hangs.png"))
     stage.pass(.seconds(10))
@@ -49,7 +51,9 @@ import Testing
     #expect(throws: TestFailure.self) { try stage.client.receiveRaw() }
   }
 
-  @Test func `one that waits for a receipt is served before the close`() throws {
+  @Test func `a half-closed connection that waits for a receipt is answered before it closes`()
+    throws
+  {
     let gate = Gate()
     stage.origin.plan("/later.png", .held(at: gate, then: .picture(png())))
     let accepted = try stage.client.ask(fetch("/later.png", #","wait":false"#))
@@ -63,7 +67,7 @@ import Testing
     #expect(try collector.isClosedByDaemon())
   }
 
-  @Test func `a subscriber goes on hearing`() throws {
+  @Test func `a half-closed subscriber still gets events`() throws {
     let subscriber = try stage.connect()
     try subscriber.send(#"{"cmd":"subscribe","events":["jobs"]}"#)
     subscriber.halfClose()
@@ -72,7 +76,7 @@ import Testing
     #expect(try subscriber.receive()["event"] == .string("job"))
   }
 
-  @Test func `a full close aborts what is not detached`() throws {
+  @Test func `a full close cancels fetches that are not detached`() throws {
     stage.origin.plan("/own.png", .silence)
     stage.origin.plan("/detached.png", .silence)
     var client: TestClient? = try stage.connect()
@@ -100,7 +104,7 @@ import Testing
     #expect(stage.connected == 1)
   }
 
-  @Test func `a last word is heard`() throws {
+  @Test func `the last line before a close is read`() throws {
     stage.origin.plan("/a.png", .picture(png()))
     stage.origin.plan("/hangs.png", .silence)
     #expect(try stage.outcome("/a.png") == "network")
@@ -113,7 +117,7 @@ import Testing
     #expect(try stage.stats("downloads", "active") == 0)
   }
 
-  @Test func `a long farewell is heard to its end`() throws {
+  @Test func `many lines before a close are read to their end`() throws {
     let before = try stage.stats("clients", "commands")
     // More than one read brings, from a client that is gone before the first answer.
     let padding = String(repeating: "x", count: 200)

@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `depth is bounded`() throws {
+  @Test func `the nesting depth is limited`() throws {
     for opening in ["[", #"{"a":"#] {
       let bomb = String(repeating: opening, count: 10_000)
       let refusal = try client.ask(#"{"cmd":"ping","x_a":"# + bomb)
@@ -89,7 +89,7 @@ import Testing
     #expect(refusal["id"] == nil)
   }
 
-  @Test func `blank lines and comments are nothing`() throws {
+  @Test func `blank lines and comments are ignored`() throws {
     try client.send(
       "", "   ", "\t", "\r", "# a comment", "  # another", #"{"cmd":"ping","id":1}"#)
     #expect(try client.receive()["id"]?.integer == 1)
@@ -99,31 +99,31 @@ import Testing
     #expect(try client.receive()["id"]?.integer == 3)
   }
 
-  @Test func `fields of the client's own are ignored`() throws {
+  @Test func `the client's own fields are ignored`() throws {
     let line = #"{"x_":1,"cmd":"ping","x_trace":{"a":[1,2,{"b":null}]},"id":1,"x_\u0061":"y"}"#
     #expect(try client.ask(line)["ok"]?.bool == true)
   }
 
-  @Test func `the last line needs no end`() throws {
+  @Test func `the last line needs no newline`() throws {
     try client.sendRaw(Array(#"{"cmd":"ping","id":1}"#.utf8))
     client.halfClose()
     #expect(try client.receive()["id"]?.integer == 1)
     #expect(try client.isClosedByDaemon())
   }
 
-  @Test func `half a line at the end is refused`() throws {
+  @Test func `an incomplete line at the end is refused`() throws {
     try client.sendRaw(Array(#"{"cmd":"pi"#.utf8))
     client.halfClose()
     #expect(try client.receive().failureCode == "bad_json")
     #expect(try client.isClosedByDaemon())
   }
 
-  @Test func `a line may come a byte at a time`() throws {
+  @Test func `a line may arrive one byte at a time`() throws {
     for byte in Array("{\"cmd\":\"ping\",\"id\":1}\r\n".utf8) { try client.sendRaw([byte]) }
     #expect(try client.receive()["id"]?.integer == 1)
   }
 
-  @Test func `the longest line is read and one byte more is not`() throws {
+  @Test func `a line of the greatest length is read, and one byte more is refused`() throws {
     let frame = #"{"cmd":"ping","x_a":""}"#.utf8.count
     for (length, isRead) in [(65_536, true), (65_537, false)] {
       let padding = String(repeating: "x", count: length - frame)
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `a shorter limit is kept`() throws {
+  @Test func `a smaller line limit applies at once`() throws {
     try stage.apply("Control.MaxLine=1K")
     let padding = String(repeating: "x", count: 1_024)
     #expect(try client.ask(#"{"cmd":"ping","x_a":"\#(padding)"}"#).failureCode == "line_too_long")

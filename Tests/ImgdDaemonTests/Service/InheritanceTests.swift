@@ -4,13 +4,14 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite("Descriptors inherited from the service manager") struct InheritanceTests {
+/// Descriptors inherited from the service manager.
+@Suite struct InheritanceTests {
   private func inherited(_ name: String) -> InheritedDescriptor {
     InheritedDescriptor(number: open("/dev/null", O_RDONLY | O_CLOEXEC), name: name)
   }
 
-  @Test("have one owner each, and unknown ones are closed and their names reported")
-  func owners() {
+  @Test func `inherited descriptors have one owner each, and unknown ones are closed and reported`()
+  {
     let socket = inherited("control")
     let left = [inherited("imgd-hot"), inherited("imgd-index"), inherited("imgd-hot")]
     var ends: [CInt] = []
@@ -25,7 +26,7 @@ import Testing
     #expect(inheritance.unknown == ["stored", "control", "other"])
     for end in ends {
       var byte: UInt8 = 0
-      #expect(read(end, &byte, 1) == 0, "nobody can write any more")
+      #expect(read(end, &byte, 1) == 0, "no writer is left")
       close(end)
     }
     for known in [socket] + left { #expect(close(known.number) == 0) }

@@ -16,7 +16,7 @@ import Testing
     loop.settle()
   }
 
-  /// What a watchdog has asked and reported.
+  /// The questions and reports of a watchdog.
   private final class Record {
     var questions: [[() -> Void]]
     var pings = 0
@@ -42,7 +42,7 @@ import Testing
     return (watchdog, record)
   }
 
-  @Test func `a sign of life is given when all stages have answered, and not before`() {
+  @Test func `a sign of life is sent exactly when all stages have answered`() {
     let (watchdog, record) = watch(["a", "b", "c"])
     for answered in 0..<3 {
       #expect(record.pings == 0)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.milliseconds(500), .seconds(20), .seconds(3_600)])
-  func `four signs of life are given in a period`(period: Duration) {
+  func `four signs of life are sent in a period`(period: Duration) {
     let (watchdog, record) = watch(every: period)
     record.answerAll()
     for quarter in 2...9 {
@@ -84,7 +84,7 @@ import Testing
     withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `a stage that has not answered is not asked again`() {
+  @Test func `a stage without an answer is not asked again`() {
     let (watchdog, record) = watch()
     record.questions[0][0]()
     for _ in 0..<100 { advance(by: .seconds(20)) }
@@ -125,7 +125,7 @@ import Testing
     withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `after its end it asks no stage and gives no sign of life`() {
+  @Test func `a stopped watchdog asks no stage and sends no sign of life`() {
     let (watchdog, record) = watch()
     record.questions[0][0]()
     watchdog.stop()
@@ -136,7 +136,7 @@ import Testing
     #expect(record.questions.map(\.count) == [1, 1])
   }
 
-  @Test func `when it stops between two rounds no other round begins`() {
+  @Test func `a watchdog that is stopped between two rounds begins no other round`() {
     let (watchdog, record) = watch()
     record.answerAll()
     watchdog.stop()
@@ -146,7 +146,7 @@ import Testing
     #expect(record.pings == 1)
   }
 
-  @Test func `the sign of life itself may stop it`() {
+  @Test func `a sign of life may stop the watchdog`() {
     let record = Record(stages: 1)
     var watchdog: Watchdog?
     let stage = Watchdog.Stage(name: "a") { record.questions[0].append($0) }
@@ -161,7 +161,7 @@ import Testing
     #expect(record.pings == 1)
   }
 
-  @Test func `a question may stop it, and no stage is asked after that`() {
+  @Test func `a question may stop the watchdog, and no stage is asked after that`() {
     let record = Record(stages: 1)
     var watchdog: Watchdog?
     let ending = Watchdog.Stage(name: "ending") { answered in
@@ -182,7 +182,7 @@ import Testing
     #expect(watchdog?.late == [])
   }
 
-  @Test func `it needs at least one stage`() async {
+  @Test func `a watchdog needs at least one stage`() async {
     await #expect(processExitsWith: .failure) {
       _ = Watchdog(period: .seconds(1), loop: try EventLoop(), stages: []) {}
     }
@@ -198,7 +198,7 @@ import Testing
     withExtendedLifetime(watchdog) {}
   }
 
-  @Test func `late answers after its end have no effect`() {
+  @Test func `late answers after the end have no effect`() {
     var (watchdog, record): (Watchdog?, Record) = watch()
     withExtendedLifetime(watchdog) {}
     watchdog = nil

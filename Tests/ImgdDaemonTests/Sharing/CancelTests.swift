@@ -17,7 +17,7 @@ import Testing
     #"{"cmd":"cancel","id":"c","receipt":"\#(receipt)"}"#
   }
 
-  @Test func `one of two goes and the other stays`() throws {
+  @Test func `cancelling one of two requests leaves the other`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -33,7 +33,7 @@ import Testing
     #expect(stage.origin.count("/a.png") == 1)
   }
 
-  @Test func `when the last one goes the transfer is aborted`() throws {
+  @Test func `cancelling the last request aborts the transfer`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .silence)
     try stage.begin(fetch(1, "/a.png", Self.one), fetch(2, "/a.png", Self.two))
@@ -54,7 +54,7 @@ import Testing
     #expect(try stage.stats("downloads", "active") == 0)
   }
 
-  @Test func `a queued one never reaches the origin`() throws {
+  @Test func `a cancelled queued fetch never reaches the origin`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -76,7 +76,9 @@ import Testing
     #expect(stage.origin.count("/b.png") == 1)
   }
 
-  @Test func `more than there are places for, cancelled and asked for again, all come`() throws {
+  @Test func `more fetches than places are cancelled and requested again, and all are answered`()
+    throws
+  {
     let stage = try CoreStage()
     for number in 1...5 { stage.origin.plan("/\(number)", .silence, .picture(png())) }
     for number in 1...5 { try stage.begin(fetch(number, "/\(number)")) }
@@ -92,7 +94,7 @@ import Testing
     #expect(again.allSatisfy { $0["ok"] == .bool(true) })
   }
 
-  @Test func `after its end, twice, or never heard of is no error`() throws {
+  @Test func `cancelling an ended, cancelled or unknown fetch is no error`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -137,7 +139,7 @@ import Testing
     try stage.play(#"< {"id":2,"ok":true,"source":"network","coalesced":false}"#)
   }
 
-  @Test func `by tag, those with the tag and no others`() throws {
+  @Test func `cancelling by tag affects only fetches with that tag`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     for path in ["/a", "/b", "/c"] {
@@ -159,7 +161,7 @@ import Testing
     #expect(rest.allSatisfy { $0["ok"] == .bool(true) })
   }
 
-  @Test func `another connection's line is there before the answer`() throws {
+  @Test func `another connection gets its cancelled line before the answer`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -174,7 +176,7 @@ import Testing
     gate.open()
   }
 
-  @Test func `an answer that came first is not taken back`() throws {
+  @Test func `an earlier answer is not taken back`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))
     for _ in 0..<50 {
@@ -188,7 +190,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `when all end at once, what waits does not reach the origin`(byCancel: Bool) throws {
+  func `waiting fetches do not reach the origin when all are cancelled at once`(byCancel: Bool)
+    throws
+  {
     let stage = try CoreStage("Downloads.MaxActive=1")
     stage.origin.plan("/0", .silence)
     stage.origin.plan("/last", .picture(png()))
@@ -211,7 +215,7 @@ import Testing
     #expect(try stage.stats("downloads", "started") == 2)
   }
 
-  @Test func `a connection that is lost takes its fetches with it`() throws {
+  @Test func `a lost connection cancels its fetches`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .silence)
     var other: TestClient? = try stage.connect()
@@ -253,7 +257,7 @@ import Testing
   }
 
   @Test(arguments: [#""store":"none""#, #""cache":"no-store""#])
-  func `an orphan that was not to be kept is not`(option: String) throws {
+  func `an orphan with store none is not kept`(option: String) throws {
     let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -273,7 +277,7 @@ import Testing
       """#)
   }
 
-  @Test func `an orphan that finishes can be joined`() throws {
+  @Test func `a running orphan can be joined`() throws {
     let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -296,7 +300,7 @@ import Testing
     "{}", #"{"receipt":"11111111-1111-4111-8111-111111111111","all":true}"#, #"{"all":false}"#,
     #"{"receipt":"nonsense"}"#, #"{"tag":""}"#,
   ])
-  func `what does not say exactly one thing to cancel is refused`(fields: String) throws {
+  func `a cancel without exactly one target is refused`(fields: String) throws {
     let stage = try CoreStage()
     let rest = fields == "{}" ? "}" : "," + fields.dropFirst()
     try stage.play(

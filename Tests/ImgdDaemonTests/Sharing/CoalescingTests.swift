@@ -3,7 +3,9 @@ import ImgdWire
 import Testing
 
 @Suite struct CoalescingTests {
-  @Test func `many clients share one transfer, and all but the first are told so`() throws {
+  @Test func `many clients share one transfer, and all but the first learn that they joined`()
+    throws
+  {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -22,7 +24,7 @@ import Testing
     #expect(try stage.stats("memory", "insertions") == 1)
   }
 
-  @Test func `who joins has a first and a last progress`() throws {
+  @Test func `a joined request gets a first and a last progress`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .body(png(50_000), heldAfter: 1_000, at: gate))
@@ -44,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `each of them gets an error once`() throws {
+  @Test func `each request of a shared transfer gets one error`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .status(404)))
@@ -77,7 +79,7 @@ import Testing
     (#""priority":"low""#, #""priority":"high""#, 1), (#""slot":"a""#, #""slot":"b""#, 1),
     (#""deliver":"none""#, #""deliver":"fd""#, 1), (#""ttl":1"#, #""ttl":2"#, 1),
   ])
-  func `two requests share a transfer where they ask for the same`(
+  func `two requests for the same picture share a transfer`(
     one: String, other: String, transfers: Int
   ) throws {
     let stage = try CoreStage()
@@ -95,7 +97,7 @@ import Testing
     #expect(coalesced == 2 - transfers)
   }
 
-  @Test func `a body too large for one is right for another who shares it`() throws {
+  @Test func `a body too large for one request is delivered to another that shares it`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png(5_000))))
@@ -111,7 +113,7 @@ import Testing
     #expect(stage.origin.count("/a.png") == 1)
   }
 
-  @Test func `the time of one runs out without touching the other`() throws {
+  @Test func `the time limit of one request does not affect the other`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -124,7 +126,7 @@ import Testing
     try stage.play(#"< {"id":1,"ok":true}"#)
   }
 
-  @Test func `the joiner's longer time holds for the transfer`() throws {
+  @Test func `the longer time limit of a joined request applies to the transfer`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
@@ -138,7 +140,7 @@ import Testing
     #expect(stage.origin.count("/a.png") == 1)
   }
 
-  @Test func `one who wants it stored is enough for it to be stored`() throws {
+  @Test func `one request to store the picture is enough`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))

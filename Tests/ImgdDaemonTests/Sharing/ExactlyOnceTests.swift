@@ -6,7 +6,7 @@ import Testing
 @Suite struct ExactlyOnceTests {
   /// Fetches and cancels at random over few URLs, while the origin lets answers go at random.
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `whatever happens, every fetch is answered exactly once`(seed: UInt64) throws {
+  func `every fetch is answered exactly once in random sequences`(seed: UInt64) throws {
     var noise = Noise(seed: seed)
     let stage = try CoreStage("Downloads.MaxActive=3")
     let paths = (0..<6).map { "/\($0)" }
@@ -74,7 +74,7 @@ import Testing
     return gate
   }
 
-  @Test func `clients that vanish leave nothing behind`() throws {
+  @Test func `clients that disconnect leave nothing behind`() throws {
     let stage = try CoreStage("Downloads.MaxActive=2")
     stage.origin.plan("/a", .silence)
     stage.origin.plan("/b", .silence)

@@ -26,21 +26,21 @@ import Testing
     return stage.origin.requests.map(\.path)
   }
 
-  @Test func `first in, first out`() throws {
+  @Test func `fifo starts the oldest fetch first`() throws {
     let gate = Gate()
     let stage = try busyStage(gate: gate)
     for number in 1...13 { try ask(stage, "/\(number)") }
     #expect(try order(stage, gate, answers: 14) == ["/busy"] + (1...13).map { "/\($0)" })
   }
 
-  @Test func `last in, first out, after the one that runs`() throws {
+  @Test func `lifo starts the newest waiting fetch first`() throws {
     let gate = Gate()
     let stage = try busyStage("Downloads.Order=lifo", gate: gate)
     for number in 1...13 { try ask(stage, "/\(number)") }
     #expect(try order(stage, gate, answers: 14) == ["/busy"] + (1...13).reversed().map { "/\($0)" })
   }
 
-  @Test func `high before normal before low`() throws {
+  @Test func `high priority starts before normal, and normal before low`() throws {
     let gate = Gate()
     let stage = try busyStage(gate: gate)
     try ask(stage, "/low", #","priority":"low""#)
@@ -53,7 +53,7 @@ import Testing
         == ["/busy", "/high1", "/high2", "/normal1", "/normal2", "/low"])
   }
 
-  @Test func `who joins raises what waits`() throws {
+  @Test func `a joined request raises the priority of a waiting fetch`() throws {
     let gate = Gate()
     let stage = try busyStage(gate: gate)
     try ask(stage, "/a")
@@ -67,7 +67,7 @@ import Testing
     #expect(try order(stage, gate, answers: 4) == ["/busy", "/b", "/a"])
   }
 
-  @Test func `when the one who raised it leaves, it is as it was`() throws {
+  @Test func `a fetch falls back when the request that raised it leaves`() throws {
     let gate = Gate()
     let stage = try busyStage(gate: gate)
     let receipt = "11111111-1111-4111-8111-111111111111"
@@ -83,7 +83,7 @@ import Testing
     #expect(try order(stage, gate, answers: 3) == ["/busy", "/normal", "/low"])
   }
 
-  @Test func `one place is kept from low`() throws {
+  @Test func `one of several places is kept free from low priority`() throws {
     let stage = try CoreStage("Downloads.MaxActive=3")
     let gate = Gate()
     for number in 1...5 {
@@ -104,7 +104,7 @@ import Testing
     #expect(try stage.client.receive(5).allSatisfy { $0["ok"] == .bool(true) })
   }
 
-  @Test func `where there is one place, low has it`() throws {
+  @Test func `a single place is open to low priority`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     stage.origin.plan("/low", .picture(png()))
     try stage.play(
@@ -114,7 +114,7 @@ import Testing
       """#)
   }
 
-  @Test func `a host at its limit does not hold up another`() throws {
+  @Test func `a host at its limit does not delay another`() throws {
     let stage = try CoreStage("Downloads.MaxActive=3", "Downloads.MaxPerHost=1")
     let gate = Gate()
     stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 4])
-  func `never more run than may, and everything comes`(places: Int) throws {
+  func `at most the allowed number run at once, and all are answered`(places: Int) throws {
     let stage = try CoreStage("Downloads.MaxActive=\(places)", "Downloads.MaxPerHost=100")
     let gates = (0..<20).map { _ in Gate() }
     for (number, gate) in gates.enumerated() {
@@ -150,7 +150,7 @@ import Testing
     #expect(try stage.stats("downloads", "peak_active") == places)
   }
 
-  @Test func `a place is free again after every kind of failure`() throws {
+  @Test func `every kind of failure frees the place`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     stage.origin.plan("/cut", .fails(.truncated))
     stage.origin.plan("/closed", .fails(.connect))

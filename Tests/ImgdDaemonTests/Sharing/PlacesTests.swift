@@ -3,12 +3,12 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// How many run at once, as those who transfer see it.
+/// The number of simultaneous transfers, as the transfer side sees it.
 @Suite struct PlacesTests {
-  /// Each URL has a gate of its own. Whatever ends, by its answer or by a cancel, there must never be
-  /// more transfers than may run.
+  /// Each URL has a gate of its own. After each answer and each cancel there must be no more
+  /// transfers than may run.
   @Test(arguments: [(1, 1), (3, 2), (4, 3)] as [(Int, UInt64)])
-  func `never more than MaxActive run, whatever is cancelled or fails`(
+  func `at most MaxActive run, whatever is cancelled or fails`(
     places: Int, seed: UInt64
   ) throws {
     var noise = Noise(seed: seed)
@@ -51,7 +51,7 @@ import Testing
     #expect(cancelled > 0)
   }
 
-  @Test func `fewer places let what runs finish and start no more`() throws {
+  @Test func `a smaller MaxActive lets running fetches finish and starts no more`() throws {
     let stage = try CoreStage("Downloads.MaxActive=3")
     let gates = (0..<5).map { _ in Gate() }
     for (number, gate) in gates.enumerated() {

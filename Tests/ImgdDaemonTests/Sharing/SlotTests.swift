@@ -14,7 +14,7 @@ import Testing
     return stage
   }
 
-  @Test func `another picture takes the slot, and the line of the old one says so`() throws {
+  @Test func `another picture takes the slot, and the old request is told`() throws {
     let gate = Gate()
     let stage = try stage(holding: gate)
     try stage.play(
@@ -34,7 +34,7 @@ import Testing
       """#)
   }
 
-  @Test func `the same again joins, and both are answered`() throws {
+  @Test func `the same request again joins, and both are answered`() throws {
     let gate = Gate()
     let stage = try stage(holding: gate)
     try stage.begin(
@@ -65,7 +65,7 @@ import Testing
     try stage.play(#"< {"id":2,"ok":true}"#)
   }
 
-  @Test func `what is no URL empties the slot and is told`() throws {
+  @Test func `a refused URL empties the slot and gets an error`() throws {
     let gate = Gate()
     let stage = try stage(holding: gate)
     try stage.play(
@@ -97,7 +97,7 @@ import Testing
     gate.open()
   }
 
-  @Test func `slots do not touch each other, nor those of other connections`() throws {
+  @Test func `slots are independent of each other and of other connections`() throws {
     let gate = Gate()
     let stage = try stage(holding: gate)
     let other = try stage.connect()
@@ -118,7 +118,7 @@ import Testing
     #expect(lines.allSatisfy { $0["ok"] == .bool(true) })
   }
 
-  @Test func `cancelled and asked for again at once, it comes`() throws {
+  @Test func `a fetch that is cancelled and requested again at once is answered`() throws {
     let gate = Gate()
     let stage = try stage(holding: gate)
     try stage.play(
@@ -149,7 +149,7 @@ import Testing
       """#)
   }
 
-  @Test func `a fetch that nobody stays for holds its slot to its end and no longer`() throws {
+  @Test func `a detached fetch keeps its slot until its end`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     stage.origin.plan("/b", .picture(png()))

@@ -2,9 +2,9 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-/// One client that does not read must not be anybody else's trouble.
+/// A client that does not read must not affect other clients.
 @Suite struct SlowReaderTests {
-  @Test func `others are served while a subscriber takes nothing`() throws {
+  @Test func `a subscriber that reads nothing does not delay other clients`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     try stage.fetch("/a")
@@ -26,7 +26,7 @@ import Testing
       """#)
   }
 
-  @Test func `descriptors that are not taken stop the reading, and all of them come`() throws {
+  @Test func `descriptors that are not read stop the reading, and all arrive later`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png(5_000)))
     try stage.fetch("/a")
@@ -43,7 +43,7 @@ import Testing
     #expect(taken == 1_000)
   }
 
-  @Test func `progress that is not read is replaced and not heaped up`() throws {
+  @Test func `progress that is not read is replaced and does not accumulate`() throws {
     let stage = try CoreStage()
     let gate = Gate()
     stage.origin.plan("/a", .body(png(400_000), heldAfter: 200_000, at: gate))

@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `descriptors without a name each, or closed ones, are not used, which is reported`()
+  @Test func `descriptors without a name each, or closed ones, are not used and reported`()
     async
   {
     await #expect(processExitsWith: .success) {

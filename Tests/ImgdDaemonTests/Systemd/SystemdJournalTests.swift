@@ -5,7 +5,8 @@ import Testing
 
 @testable import ImgdDaemon
 
-/// What libsystemd sends to the journal. Its path is fixed, so that only root can take its place.
+/// The datagrams that libsystemd sends to the journal. Its path is fixed, so that only root can take
+/// its place.
 @Suite(.enabled(if: geteuid() == 0, "only root may cover /run")) struct SystemdJournalTests {
   /// The peer's own descriptor stands for a standard error that the journal reads.
   private static func journal(at peer: DatagramPeer) throws -> SystemdJournal {
@@ -48,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `no value passes for another field`() async {
+  @Test func `a value cannot add another field`() async {
     await #expect(processExitsWith: .success) {
       let peer = try makeJournal()
       let journal = try SystemdJournalTests.journal(at: peer)
@@ -101,7 +102,7 @@ import Testing
 
   // MARK: A journal that is busy
 
-  @Test func `a journal that reads nothing holds up neither the loop nor the end`() async {
+  @Test func `a journal that reads nothing delays neither the loop nor the end`() async {
     await #expect(processExitsWith: .success) {
       let peer = try makeJournal()
       try peer.fillQueue()
@@ -125,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `entries that were lost are counted when the journal reads again`() async {
+  @Test func `lost entries are counted when the journal reads again`() async {
     await #expect(processExitsWith: .success) {
       let peer = try makeJournal()
       try peer.fillQueue()

@@ -25,7 +25,7 @@ import Testing
   }
 
   /// Each call returns at once, and a few messages wait, however many were posted.
-  @Test func `a manager that reads nothing holds up neither the loop nor the end`() async {
+  @Test func `a manager that reads nothing delays neither the loop nor the end`() async {
     await #expect(processExitsWith: .success) {
       let manager = try makeManager()
       try manager.fillQueue()
@@ -94,7 +94,7 @@ import Testing
         [.removeDescriptors(named: "a"), .removeDescriptors(named: "b")]
       ),
     ] as [([SystemdMessage], [SystemdMessage])])
-  func `later messages replace earlier ones that mean less`(
+  func `a later message replaces earlier ones of less weight`(
     posted: [SystemdMessage], left: [SystemdMessage]
   ) {
     var backlog = MessageBacklog()

@@ -7,7 +7,7 @@ import Testing
 
 private let notifier = SystemdNotifier()
 
-/// What libsystemd sends to the service manager.
+/// The datagrams that libsystemd sends to the service manager.
 @Suite struct SystemdNotifierTests {
   /// A payload in a memfd.
   private static func memory() throws -> Payload {
@@ -123,7 +123,7 @@ private let notifier = SystemdNotifier()
     }
   }
 
-  @Test func `a manager that cannot be reached is no obstacle`() async {
+  @Test func `an unreachable manager is no obstacle`() async {
     await #expect(processExitsWith: .success) {
       for name in ["relative", "@", "vsock:2:1234", "/nowhere/notify", "@nobody"] {
         setenv("NOTIFY_SOCKET", name, 1)

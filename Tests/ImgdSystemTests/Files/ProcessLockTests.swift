@@ -28,7 +28,7 @@ import Testing
     return fcntl(try #require(number), F_DUPFD_CLOEXEC, 0)
   }
 
-  @Test func `a directory's lock goes with its holder, whoever has a copy`() throws {
+  @Test func `a directory's lock ends with its holder, even if a child has a copy`() throws {
     let directory = try Directory(path: root)
     let number = try holdAndCopy(in: directory)
     defer { close(number) }
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a socket's lock goes with its listener, whoever has a copy`() throws {
+  @Test func `a socket's lock ends with its listener, even if a child has a copy`() throws {
     var listener: UnixListener? = try UnixListener(path: root + "/socket")
     let number = try copy(of: "socket.lock")
     defer { close(number) }

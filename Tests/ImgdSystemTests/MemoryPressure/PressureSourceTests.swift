@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite("The source of memory pressure") struct PressureSourceTests {
+@Suite struct PressureSourceTests {
   let fixture: PressureFixture
 
   init() throws {
@@ -19,7 +19,7 @@ import Testing
     symlink("/proc/pressure/memory", name)
   }
 
-  @Test("is off where pressure is turned off") func off() throws {
+  @Test func `pressure that is turned off has no source`() throws {
     link(fixture.cgroup + "/memory.pressure")
     let unwanted = PressureMonitor(
       PressureRequest(isWanted: false), paths: fixture.paths, loop: fixture.loop
@@ -29,7 +29,7 @@ import Testing
     #expect(null.source == .off && null.note == nil)
   }
 
-  @Test("is none where nothing works, and a note says why") func nothing() throws {
+  @Test func `a machine without any source has none, and a note explains it`() throws {
     let watch = fixture.watch()
     #expect(watch.source == .none)
     let note = try #require(watch.note)
@@ -40,8 +40,8 @@ import Testing
     #expect(fixture.reports == 0)
   }
 
-  @Test("is a trigger on the own group first", .enabled(if: PressureSourceTests.hasStalls))
-  func cgroup() throws {
+  @Test(.enabled(if: PressureSourceTests.hasStalls))
+  func `the first choice is a trigger on the own group`() throws {
     link(fixture.cgroup + "/memory.pressure")
     link(fixture.paths.stalls)
     let watch = fixture.watch()
@@ -49,8 +49,8 @@ import Testing
     #expect(fixture.wakeUps(in: 1_000) == 0)
   }
 
-  @Test("is the whole machine when the group cannot be used", .enabled(if: hasStalls))
-  func system() throws {
+  @Test(.enabled(if: hasStalls))
+  func `the whole machine is the source when the group cannot be used`() throws {
     link(fixture.paths.stalls)
     let watch = fixture.watch()
     #expect(watch.source == .system)
@@ -58,8 +58,8 @@ import Testing
     #expect(fixture.wakeUps(in: 1_000) == 0)
   }
 
-  @Test("is not a group where none is mounted", .enabled(if: hasStalls))
-  func noGroup() throws {
+  @Test(.enabled(if: hasStalls))
+  func `a group is no source where none is mounted`() throws {
     link(fixture.paths.stalls)
     try write("", to: fixture.paths.mounts)
     let watch = fixture.watch()
@@ -67,7 +67,7 @@ import Testing
     #expect(watch.note == "cgroup: the process is in no cgroup of version 2 that is mounted")
   }
 
-  @Test("never writes into an ordinary file") func ordinaryFile() throws {
+  @Test func `an ordinary file is never written to`() throws {
     let stalls = PressureFixture.stalls(0)
     try fill("memory.pressure", stalls)
     try write(stalls, to: fixture.paths.stalls)
@@ -81,8 +81,8 @@ import Testing
     #expect(watch.note?.contains("\(path) is an ordinary file") == true)
   }
 
-  @Test("is replaced when a group of the kernel's is removed", .enabled(if: mayMakeGroups))
-  func realGroup() throws {
+  @Test(.enabled(if: mayMakeGroups))
+  func `the source is replaced when its group is removed`() throws {
     let name = "/imgd-test-\(getpid())"
     let group = try #require(PressurePaths.system.ownCgroup) + name
     #expect(mkdir(group, 0o755) == 0)
@@ -104,7 +104,7 @@ import Testing
 
   // MARK: Limits of the group
 
-  @Test("counts how often the group reached its limits") func limits() throws {
+  @Test func `the counts tell how often the group reached its limits`() throws {
     try fill("memory.high", "1000000\n")
     try fill("memory.max", "max\n")
     try fill("memory.events", "low 0\nhigh 3\nmax 0\noom 0\n")
@@ -124,7 +124,7 @@ import Testing
     #expect(fixture.wakeUps(in: 1_000) == 0)
   }
 
-  @Test("is not a group without limits") func noLimits() throws {
+  @Test func `a group without limits is no source`() throws {
     try fill("memory.high", "max\n")
     try fill("memory.max", "max\n")
     try fill("memory.events", "low 0\nhigh 3\nmax 0\n")
@@ -134,7 +134,7 @@ import Testing
     #expect(watch.note?.contains("neither memory.high nor memory.max set") == true)
   }
 
-  @Test("is replaced when the counts are gone") func limitsGone() throws {
+  @Test func `the source is replaced when the counts are gone`() throws {
     try fill("memory.max", "1000000\n")
     try fill("memory.events", "high 0\nmax 0\n")
     try write(PressureFixture.stalls(0), to: fixture.paths.stalls)
@@ -148,7 +148,7 @@ import Testing
 
   // MARK: Sampling
 
-  @Test("reads the stalls every two seconds as the last resort") func sampling() throws {
+  @Test func `the last resort reads the stalls every two seconds`() throws {
     try fill("memory.pressure", PressureFixture.stalls(5_000_000))
     try write(PressureFixture.stalls(0), to: fixture.paths.stalls)
     let watch = fixture.watch()
@@ -172,8 +172,8 @@ import Testing
     #expect(watch.note?.contains("can no longer be read") == true)
   }
 
-  @Test("is closed with the monitor", arguments: ["pressure", "events"])
-  func ends(_ kind: String) throws {
+  @Test(arguments: ["pressure", "events"])
+  func `the source is closed with the monitor`(_ kind: String) throws {
     try fill("memory.max", "1000000\n")
     if kind == "events" { try fill("memory.events", "high 0\nmax 0\n") }
     try fill("memory.pressure", PressureFixture.stalls(0))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite("The file that the service manager names for memory pressure")
-struct ServiceManagerPressureTests {
+/// The file that the service manager names for memory pressure.
+@Suite struct ServiceManagerPressureTests {
   /// The service manager's request, in Base64.
   static let usual = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
   let fixture: PressureFixture
@@ -16,8 +16,7 @@ struct ServiceManagerPressureTests {
     path = fixture.directory + "/pressure"
   }
 
-  @Test("is refused with a word when it cannot be used")
-  func refusals() throws {
+  @Test func `an unusable file is refused with a message`() throws {
     for (watch, write, word) in [
       ("pressure", nil, "\"pressure\" is not an absolute path"),
       ("/nowhere/pressure", nil, "stat /nowhere/pressure: No such file"),
@@ -34,8 +33,8 @@ struct ServiceManagerPressureTests {
     #expect(fixture.watch("").note?.contains("service-manager") == false)
   }
 
-  @Test("may be a file of the kernel's", .enabled(if: PressureSourceTests.hasStalls))
-  func trigger() {
+  @Test(.enabled(if: PressureSourceTests.hasStalls))
+  func `a file of the kernel is accepted`() {
     let watch = fixture.watch("/proc/pressure/memory", write: Self.usual)
     #expect(watch.source == .serviceManager && watch.note == nil)
     // As something to be read it would be ready all the time.
@@ -43,10 +42,8 @@ struct ServiceManagerPressureTests {
     #expect(fixture.reports == 0)
   }
 
-  @Test(
-    "is given up when it is a trigger that was never set",
-    .enabled(if: PressureSourceTests.hasStalls))
-  func noTrigger() throws {
+  @Test(.enabled(if: PressureSourceTests.hasStalls))
+  func `a trigger that was never set is given up`() throws {
     try write(PressureFixture.stalls(0), to: fixture.paths.stalls)
     let watch = fixture.watch("/proc/pressure/memory")
     #expect(watch.source == .serviceManager)
@@ -58,7 +55,7 @@ struct ServiceManagerPressureTests {
 
   // MARK: FIFO
 
-  @Test("may be a FIFO, whatever is written to it") func fifo() throws {
+  @Test func `a FIFO is accepted, whatever is written to it`() throws {
     mkfifo(path, 0o600)
     let watch = fixture.watch(path)
     #expect(watch.source == .serviceManager && watch.note == nil)
@@ -78,8 +75,7 @@ struct ServiceManagerPressureTests {
     #expect(fixture.wakeUps(in: 1_000) == 0)
   }
 
-  @Test("may be a FIFO, which gets the request once and unchanged")
-  func fifoRequest() throws {
+  @Test func `a FIFO gets the request once and unchanged`() throws {
     mkfifo(path, 0o600)
     let other = open(path, O_RDWR | O_NONBLOCK)
     defer { close(other) }
@@ -95,8 +91,7 @@ struct ServiceManagerPressureTests {
     #expect(fixture.reports == 1)
   }
 
-  @Test("may be a FIFO from which nobody else reads the request")
-  func fifoOwnRequest() throws {
+  @Test func `a FIFO that no other process reads is accepted`() throws {
     mkfifo(path, 0o600)
     let watch = fixture.watch(path, write: Self.usual)
     fixture.pass(.seconds(1))
@@ -110,8 +105,7 @@ struct ServiceManagerPressureTests {
     #expect(fixture.wakeUps(in: 1_000) <= 1)
   }
 
-  @Test("may be a FIFO with a report right after the request") func fifoReportAfterRequest() throws
-  {
+  @Test func `a FIFO with a report right after the request is accepted`() throws {
     mkfifo(path, 0o600)
     let watch = fixture.watch(path, write: Self.usual)
     ReportingPeer(writingTo: path).report()
@@ -119,8 +113,8 @@ struct ServiceManagerPressureTests {
     #expect(watch.source == .serviceManager && fixture.reports == 1)
   }
 
-  /// In a process where nobody starts another: that one would hold the writer until it has begun.
-  @Test("may be a FIFO whose writers come and go") func fifoWriters() async {
+  /// In a process of its own that starts no other: a child would hold the writer until it has begun.
+  @Test func `a FIFO whose writers come and go is accepted`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try PressureFixture()
       let path = fixture.directory + "/pressure"
@@ -139,7 +133,7 @@ struct ServiceManagerPressureTests {
     }
   }
 
-  @Test("loses no report that is written while the FIFO is reopened") func fifoBetween() throws {
+  @Test func `a report that is written while the FIFO is reopened is not lost`() throws {
     mkfifo(path, 0o600)
     let watch = fixture.watch(path)
     ReportingPeer(writingTo: path).close()
@@ -149,7 +143,7 @@ struct ServiceManagerPressureTests {
     #expect(fixture.reports == 1 && watch.source == .serviceManager)
   }
 
-  @Test("costs little however often a writer comes") func restlessWriters() throws {
+  @Test func `frequent writers cost little`() throws {
     mkfifo(path, 0o600)
     let watch = fixture.watch(path)
     var wakeUps = 0
@@ -161,8 +155,8 @@ struct ServiceManagerPressureTests {
     #expect(watch.source == .serviceManager && fixture.reports == 0)
   }
 
-  /// In a process where nobody starts another, as above.
-  @Test("is given up when the FIFO is gone as its writer goes") func fifoGone() async {
+  /// In a process of its own that starts no other, as above.
+  @Test func `a FIFO that is removed when its writer leaves is given up`() async {
     await #expect(processExitsWith: .success) {
       let fixture = try PressureFixture()
       let path = fixture.directory + "/pressure"
@@ -179,7 +173,7 @@ struct ServiceManagerPressureTests {
 
   // MARK: Socket
 
-  @Test("may be a socket, which gets the request first") func socket() throws {
+  @Test func `a socket gets the request first`() throws {
     let server = try ReportingServer(path)
     let watch = fixture.watch(path, write: Self.usual)
     #expect(watch.source == .serviceManager && watch.note == nil)
@@ -194,7 +188,7 @@ struct ServiceManagerPressureTests {
     #expect(peer.received().isEmpty)
   }
 
-  @Test("is given up, once, when the socket is closed") func socketClosed() throws {
+  @Test func `a closed socket is given up once`() throws {
     try write(PressureFixture.stalls(0), to: fixture.paths.stalls)
     let server = try ReportingServer(path)
     let watch = fixture.watch(path)
@@ -210,7 +204,7 @@ struct ServiceManagerPressureTests {
     #expect(fixture.wakeUps(in: 1_000) == 0)
   }
 
-  @Test("is refused when nobody accepts on the socket") func nobody() throws {
+  @Test func `a socket without a listener is refused`() throws {
     _ = try ReportingServer(path)
     let watch = fixture.watch(path)
     #expect(watch.source == .none)
@@ -219,8 +213,7 @@ struct ServiceManagerPressureTests {
 
   // MARK: Floods
 
-  @Test("is ignored for a minute when it reports without end and no task waits for memory")
-  func floods() throws {
+  @Test func `endless reports are ignored for a minute when no task waits for memory`() throws {
     mkfifo(path, 0o600)
     try write(PressureFixture.stalls(0, recent: "0.99"), to: fixture.paths.stalls)
     let watch = fixture.watch(path)

@@ -22,7 +22,7 @@ final class ServiceCommands {
     session.reply(id: id) { line in
       line.field("protocol", 1)
       line.field("server", "imgd")
-      line.field("version", Version.string)
+      line.field("version", Release.version)
       line.array("features") { line in for name in Features.all { line.value(name) } }
       line.object("limits") { $0.limits(session.limits, of: parts.pipeline.settings) }
       line.field("instance", instance)

@@ -119,7 +119,7 @@ final class StatsCommand {
   }
 
   private func process(in line: inout JSONWriter) {
-    line.field("version", Version.string)
+    line.field("version", Release.version)
     line.field("pid", Int(getpid()))
     line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
     line.field("rss_bytes", ProcessFacts.residentBytes)

@@ -2,7 +2,7 @@ package import ImgdSystem
 
 /// The options on the daemon's command line.
 package struct CommandLineOptions: Equatable {
-  /// What the program does; all actions except `run` write to standard output and exit.
+  /// The action of the program; all actions except `run` write to standard output and exit.
   package enum Action: Equatable, Sendable {
     case run, checkConfiguration, printConfiguration, version, help
   }

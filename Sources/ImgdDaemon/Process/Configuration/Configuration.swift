@@ -11,6 +11,9 @@
 // there a configuration. So a file with three mistakes causes three messages, and a reload of a file with
 // mistakes changes nothing.
 
+import Glibc
+import ImgdSystem
+
 /// All settings, with valid values; the defaults are those of the machine's daemon.
 package struct Configuration: Sendable, Equatable {
   package var control = Control()
@@ -65,7 +68,7 @@ package struct Configuration: Sendable, Equatable {
     package var maxBytes = 64 << 20
     package var maxRedirects = 5
     package var retries = 2
-    package var userAgent = "imgd/" + Version.string
+    package var userAgent = "imgd/" + Release.version
     package var acceptTypes = AcceptedType.allCases
   }
 
@@ -86,5 +89,48 @@ package struct Configuration: Sendable, Equatable {
     package var deny: [String] = []
     package var proxy: String?
     package var caFile = "/etc/ssl/certs/ca-certificates.crt"
+
+    /// The reason why every https origin will fail; nil if the certificates can be read.
+    ///
+    /// This is not a mistake in the configuration: the file may be created later, and plain http needs no
+    /// certificates.
+    var certificateProblem: String? {
+      guard unsafe access(caFile, R_OK) != 0 else { return nil }
+      let reason = SystemFailure("access").reason
+      return "no https origin can be verified: Network.CAFile=\(caFile) cannot be read: \(reason)"
+    }
   }
+
+  // MARK: As text
+
+  /// Every key with its value as text, section by section.
+  package var entries: [(section: String, key: String, value: String)] {
+    ConfigurationKey.all.map { ($0.section.rawValue, $0.name, $0.text(self)) }
+  }
+
+  /// A configuration file with these values and an explanation of every key.
+  package func printed() -> String {
+    let sections = ConfigurationSection.allCases.map { section in
+      "[\(section.rawValue)]\n" + ConfigurationKey.keys(of: section).map(printed).joined()
+    }
+    return sections.joined(separator: "\n")
+  }
+
+  private func printed(_ key: ConfigurationKey) -> String {
+    let restart = key.isLive ? "" : " A new value needs a restart."
+    return "# \(key.help)\(restart)\n\(key.name)=\(key.text(self))\n"
+  }
+
+  /// The keys that have a different value in `other`.
+  package func changes(to other: Configuration) -> [ConfigurationChange] {
+    ConfigurationKey.all.filter { $0.text(self) != $0.text(other) }
+      .map { ConfigurationChange(key: $0.fullName, isLive: $0.isLive) }
+  }
+}
+
+/// A key with different values in two configurations.
+package struct ConfigurationChange: Equatable, Sendable {
+  package let key: String
+  /// Whether a reload applies the new value; otherwise the daemon needs a restart.
+  package let isLive: Bool
 }

@@ -3,7 +3,7 @@ package enum Order: String, Sendable, CaseIterable {
   case fifo, lifo
 }
 
-/// What happens to a running download when no request waits for it any more.
+/// The fate of a running download when no request waits for it any more.
 package enum Orphans: String, Sendable, CaseIterable {
   case cancel, finish
 }

@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// Memory pressure in the daemon: where it is reported, and what is done about it.
+/// Memory pressure in the daemon: the source that reports it, and the relief.
 final class MemoryPressure {
   private let relief: PressureRelief
   private let loop: EventLoop

@@ -1,8 +1,8 @@
-// What is done when memory is short: everything that can be fetched again is freed.
+// Relief when memory is short: everything that can be fetched again is freed.
 //
-// At most once in two seconds: the sources report again and again while the shortage lasts, and what
-// was just emptied has nothing to free. Reports within that time are answered once, at its end, as
-// they may be about another shortage.
+// At most once in two seconds: the sources report again and again while the shortage lasts, and a
+// cache that was just emptied has nothing to free. Reports within that time are answered once, at
+// its end, as they may be about another shortage.
 //
 // A cache that fills up again at once would be emptied again at once. So it is limited to half its
 // capacity until a minute has passed without pressure, and to a quarter from the third report in a
@@ -13,7 +13,7 @@ import ImgdSystem
 
 /// Frees memory under pressure, with a limit on how often and how much.
 final class PressureRelief {
-  /// What it does to the rest of the daemon.
+  /// Its effects on the rest of the daemon.
   struct Effects {
     /// Empties the memory tier and everything else that can be fetched again; answers what the tier
     /// held.
@@ -85,7 +85,7 @@ final class PressureRelief {
     postponed?.cancel()
     postponed = nil
     last = loop.now
-    // First, or what a smaller share evicts would be missing in the count.
+    // First, or the pictures that a smaller share evicts would be missing in the count.
     let removed = effects.release()
     let isLess = hold()
     effects.tell(source, removed)

@@ -7,7 +7,7 @@ struct Inheritance {
   static let socketName = "control"
 
   let socket: CInt?
-  /// What the previous daemon has left of its memory tier.
+  /// The descriptors of the previous daemon's memory tier.
   private(set) var left: [InheritedDescriptor] = []
   /// The names that imgd does not use.
   private(set) var unknown: Set<String> = []
@@ -20,7 +20,7 @@ struct Inheritance {
       switch descriptor.name {
       case MemoryHandover.indexName, MemoryHandover.bodiesName: left.append(descriptor)
       default:
-        // Nobody else would ever close it.
+        // It has no other owner that would close it.
         Glibc.close(descriptor.number)
         unknown.insert(descriptor.name)
         closed += 1

@@ -5,8 +5,8 @@ import ImgdSystem
 /// Leaves the hottest pictures with the service manager when the daemon stops, and takes over those
 /// that the previous daemon has left.
 ///
-/// The manager keeps descriptors through a restart, and after a crash too. What a daemon leaves that
-/// crashes later is not taken over: it may be the reason for the crash.
+/// The manager keeps descriptors through a restart, and after a crash too. Pictures of a daemon that
+/// crashed are not taken over: they may be the reason for the crash.
 ///
 /// The store is changed on the service thread, one change at a time.
 final class MemoryHandover {
@@ -14,7 +14,7 @@ final class MemoryHandover {
   static let bodiesName = "imgd-hot"
   /// How long the manager may take to process the last change.
   private static let timeToProcess = Duration.seconds(2)
-  /// After this a removal that nobody received is tried again.
+  /// After this a removal that the manager did not receive is tried again.
   private static let retryPause = Duration.seconds(1)
 
   private let manager: SystemdMessenger
@@ -31,8 +31,8 @@ final class MemoryHandover {
   private var indices: [Payload]
   private var bodies: [Payload]
 
-  /// `mostDescriptors` is what the manager is ready to keep. What the previous daemon has left is
-  /// removed from the manager's store at once: a start that fails shall not find it a second time.
+  /// `mostDescriptors` is how many the manager is ready to keep. The previous daemon's descriptors are
+  /// removed from the manager's store at once: a start that fails shall not find them a second time.
   init(
     _ manager: SystemdMessenger, of memory: MemoryTier, mostDescriptors: Int,
     inheriting inherited: [InheritedDescriptor], loop: EventLoop
@@ -67,7 +67,7 @@ final class MemoryHandover {
     }
   }
 
-  /// Removes what has been left, when it is no longer to be taken over, or its memory is needed.
+  /// Removes the stored pictures, when they are no longer to be taken over, or memory is needed.
   func forget() {
     retry?.cancel()
     guard mayBeStored || isChanging, manager.hasManager else { return }
@@ -79,7 +79,7 @@ final class MemoryHandover {
     guard mostDescriptors > 0 else { return nil }
     let limits = HandoverLimits(descriptors: mostDescriptors, bytes: memory.limits.preferred)
     let handover = try? memory.handover(
-      within: limits, isClean: isClean, release: Version.string, at: loop.now,
+      within: limits, isClean: isClean, release: Release.version, at: loop.now,
       wall: WallClock.seconds)
     let replacement = handover.map { StoreChange.Content(index: $0.index, bodies: $0.bodies) }
     let removesFirst = mayBeStored || isChanging
@@ -105,14 +105,14 @@ final class MemoryHandover {
 
   // MARK: Taking over
 
-  /// Takes over what the previous daemon has left.
+  /// Takes over the pictures of the previous daemon.
   func takeOver() {
     defer { (indices, bodies) = ([], []) }
     // Of several indices it is unknown which is the latest.
     guard indices.count == 1, let index = indices.first else { return }
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
-        index: index, bodies: bodies, release: Version.string, at: loop.now,
+        index: index, bodies: bodies, release: Release.version, at: loop.now,
         wall: WallClock.seconds, isKnown: { PictureFormat(rawValue: $0.format) != nil })
     } catch {
       Log.notice(.handover, "the memory tier begins empty: \(error.description)")
@@ -127,7 +127,7 @@ final class MemoryHandover {
   }
 }
 
-/// One change of what the manager keeps: out with the old, in with the new.
+/// One change of the manager's store: the old descriptors are removed, the new ones stored.
 private struct StoreChange: Sendable {
   struct Content: Sendable {
     let index: Payload

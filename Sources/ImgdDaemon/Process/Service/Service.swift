@@ -53,7 +53,7 @@ final class Service {
     manager.flush()
   }
 
-  /// Waits until the manager has got everything, for a while.
+  /// Waits for a while until the manager has received everything.
   func finish() {
     manager.finish(within: Self.timeToFinish)
   }

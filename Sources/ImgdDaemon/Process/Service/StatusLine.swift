@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// The status line that `systemctl status` shows to everybody.
+/// The status line that `systemctl status` shows to every user.
 ///
 /// It names no URL, and is sent at most every five seconds and only after a command: an idle daemon
 /// does not wake up.

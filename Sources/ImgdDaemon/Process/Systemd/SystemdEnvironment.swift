@@ -10,7 +10,7 @@ import CSystemd
 import Glibc
 import ImgdSystem
 
-/// What systemd has passed to this process.
+/// The variables and descriptors that systemd has passed to this process.
 struct SystemdEnvironment: Sendable, Equatable {
   /// Whether a service manager takes notifications.
   let hasManager: Bool
@@ -20,7 +20,7 @@ struct SystemdEnvironment: Sendable, Equatable {
   let inherited: [InheritedDescriptor]
   /// Why announced descriptors are not used; nil when there is nothing to complain about.
   let inheritanceProblem: String?
-  /// What to poll for memory pressure, and what to write to it first.
+  /// The file to poll for memory pressure, and the text to write to it first.
   let pressureWatch: String?
   let pressureWrite: String?
   /// Which file standard error is, if it is a stream to the journal.

@@ -7,13 +7,13 @@ enum SystemdMessage: Sendable, Equatable {
   /// A reload begins; `ready` ends it. The time tells the manager one reload from another.
   case reloading(since: Instant)
   case stopping(status: String)
-  /// One line for everybody on the machine.
+  /// One line for every user of the machine.
   case status(String)
   /// The sign of life that the watchdog waits for.
   case alive
   /// The service needs more time to start, reload or stop, counted from now.
   case extendTimeout(Duration)
-  /// The manager shall close what it keeps under a name.
+  /// The manager shall close the descriptors that it keeps under a name.
   case removeDescriptors(named: String)
 
   /// The message as sd_notify(3) defines it: one assignment a line.
@@ -50,7 +50,7 @@ enum SystemdMessage: Sendable, Equatable {
 struct MessageBacklog {
   private(set) var messages: [SystemdMessage] = []
 
-  /// Appends a message, and drops what it replaces.
+  /// Appends a message, and drops the messages that it replaces.
   mutating func add(_ message: SystemdMessage) {
     switch message {
     case .alive:

@@ -26,7 +26,7 @@ final class SystemdMessenger {
     if !isSending { sendBacklog() }
   }
 
-  /// Runs `job` on the service thread, after what was posted to it, and then `then` on the loop.
+  /// Runs `job` on the service thread, after the messages posted to it, and then `then` on the loop.
   func perform<Outcome: Sendable>(
     _ job: @escaping @Sendable (SystemdNotifier) -> Outcome,
     then: @escaping (Outcome) -> Void = { _ in }
@@ -34,7 +34,7 @@ final class SystemdMessenger {
     thread?.submit(job, then: then)
   }
 
-  /// Hands the backlog over at once. For the end: outcomes come home no longer when the loop stands.
+  /// Hands the backlog over at once. For the end: a loop that has stopped gets no outcomes any more.
   func flush() {
     sendBacklog()
   }

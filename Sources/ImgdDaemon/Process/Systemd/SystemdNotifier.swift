@@ -9,7 +9,7 @@ struct SystemdNotifier {
   /// The kernel takes no more descriptors with one datagram (SCM_MAX_FD).
   static let mostDescriptors = 253
 
-  /// Sends one message; false when nobody can receive it.
+  /// Sends one message; false when there is no manager to receive it.
   @discardableResult
   func send(_ message: SystemdMessage) -> Bool {
     notify(message.text)
@@ -30,7 +30,7 @@ struct SystemdNotifier {
     return true
   }
 
-  /// Has the manager close what it keeps under a name; false when nobody can receive that.
+  /// Has the manager close the descriptors that it keeps under a name; false when there is no manager.
   func remove(named name: String) -> Bool {
     send(.removeDescriptors(named: name))
   }

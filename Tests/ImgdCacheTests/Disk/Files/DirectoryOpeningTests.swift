@@ -16,7 +16,7 @@ import Testing
     return reason
   }
 
-  @Test func makesWhatIsMissing() throws {
+  @Test func `a missing directory and its parent are created`() throws {
     let path = place.root + "/new/disk"
     let directory = try DiskDirectory.open(path)
     for made in [place.root + "/new", path, path + "/1"] {
@@ -29,7 +29,7 @@ import Testing
     #expect(directory.path(of: try picture()) == path + "/1/" + (try picture()).relativePath)
   }
 
-  @Test func makesNoMoreThanTwoDirectories() {
+  @Test func `no more than two missing directories are created`() {
     guard case .unavailable(let failure) = place.problem(place.root + "/one/two/three") else {
       Issue.record("it was opened")
       return
@@ -38,14 +38,14 @@ import Testing
     #expect(failure.description.contains(place.root + "/one/two"))
   }
 
-  @Test func takesWhatIsThere() throws {
+  @Test func `an existing directory is used`() throws {
     _ = mkdir(place.path, 0o700)
     for _ in 0..<3 { _ = try place.open() }
     #expect(try permissions(place.path) == 0o700, "as it was set up")
     #expect(try names(place.path) == ["1", "lock"])
   }
 
-  @Test func handsTheGroupOfTheDirectoryDown() throws {
+  @Test func `a new directory inherits the group of its parent`() throws {
     _ = mkdir(place.path, 0o750)
     _ = chmod(place.path, 0o2750)
     let directory = try place.open()
@@ -55,37 +55,37 @@ import Testing
     }
   }
 
-  @Test func slashesAtTheEndMeanNothing() throws {
+  @Test func `slashes at the end of the path are ignored`() throws {
     #expect(try DiskDirectory.open(place.path + "///").path == place.path)
   }
 
   // MARK: Refusals
 
   @Test(arguments: ["", "disk", "./disk", "~/disk"])
-  func refusesAPathThatIsNotAbsolute(path: String) {
+  func `a relative path is refused`(path: String) {
     #expect(reason(path)?.contains("is not an absolute path") == true)
   }
 
-  @Test func refusesAPathWithAZeroByte() {
+  @Test func `a path with a zero byte is refused`() {
     #expect(reason(place.path + "\0/more")?.contains("zero byte") == true)
     #expect(access(place.path, F_OK) != 0)
   }
 
   @Test(arguments: ["", "/"])
-  func refusesALink(end: String) throws {
+  func `a link in place of the directory is refused`(end: String) throws {
     _ = mkdir(place.root + "/elsewhere", 0o750)
     _ = symlink("elsewhere", place.path)
     #expect(reason(place.path + end)?.contains("is a symbolic link") == true)
     #expect(try names(place.root + "/elsewhere") == [])
   }
 
-  @Test func refusesADanglingLink() {
+  @Test func `a dangling link in place of the directory is refused`() {
     _ = symlink("nowhere", place.path)
     #expect(reason()?.contains("is a symbolic link") == true)
     #expect(access(place.root + "/nowhere", F_OK) != 0)
   }
 
-  @Test func refusesWhatIsNoDirectory() throws {
+  @Test func `a file in place of the directory is refused`() throws {
     try write("text", to: place.path)
     #expect(reason()?.contains("is not a directory") == true)
     #expect(read(place.path) == "text")
@@ -94,7 +94,7 @@ import Testing
     #expect(reason()?.contains("is not a directory") == true)
   }
 
-  @Test func refusesADirectoryBelowAFile() throws {
+  @Test func `a directory below a file is refused`() throws {
     try write("text", to: place.path)
     guard case .unavailable(let failure) = place.problem(place.path + "/below") else {
       Issue.record("it was opened")
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: [0o770, 0o702, 0o777, 0o1777] as [mode_t])
-  func refusesWhatOthersMayWriteTo(mode: mode_t) throws {
+  func `a directory that other users may write to is refused`(mode: mode_t) throws {
     _ = mkdir(place.path, 0o700)
     _ = chmod(place.path, mode)
     let reason = try #require(self.reason())
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a directory away"))
-  func refusesAnotherUsersDirectory() throws {
+  func `a directory of another user is refused`() throws {
     _ = mkdir(place.path, 0o700)
     _ = chown(place.path, 65_534, 65_534)
     let reason = try #require(self.reason())
@@ -123,7 +123,7 @@ import Testing
     #expect(reason.contains("chown 0 \(place.path)"))
   }
 
-  @Test func theProblemSaysWhere() {
+  @Test func `the problem names the directory`() {
     let problem = DirectoryProblem.unsafe(path: "/a/b", reason: "is not a directory")
     #expect(problem.description == "/a/b is not a directory")
     let failure = SystemFailure("mkdir", "/a/b", errno: EROFS)
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: The lock
 
-  @Test func isOneDaemonsAtATime() throws {
+  @Test func `a directory is used by one daemon at a time`() throws {
     do {
       let first = try place.open()
       guard case .taken(let path, let pid) = place.problem() else {
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "12x\n", "-", "99999999999999999999\n", "\n", "\u{0}\u{0}"])
-  func aLockThatDoesNotSayWhoIsTakenAllTheSame(text: String) throws {
+  func `a lock file without a valid process number is locked all the same`(text: String) throws {
     let first = try place.open()
     try write(text, to: place.path + "/lock")
     guard case .taken(_, let pid) = place.problem() else {
@@ -160,7 +160,7 @@ import Testing
     #expect(first.isInPlace())
   }
 
-  @Test func theLockNamesItsLastHolderAlone() throws {
+  @Test func `the lock file names only its last holder`() throws {
     _ = mkdir(place.path, 0o700)
     try write("123456789012345", to: place.path + "/lock")
     let directory = try place.open()
@@ -168,7 +168,7 @@ import Testing
     #expect(directory.isInPlace())
   }
 
-  @Test func refusesALockThatIsNoFile() throws {
+  @Test func `a lock that is not a regular file is refused`() throws {
     let lock = place.path + "/lock"
     let target = place.root + "/target"
     _ = mkdir(place.path, 0o700)
@@ -186,7 +186,7 @@ import Testing
 
   // MARK: The layout
 
-  @Test func setsAsideWhatIsNotTheLayout() throws {
+  @Test func `a link, FIFO or file in place of the layout is set aside`() throws {
     let layout = place.path + "/1"
     _ = mkdir(place.path, 0o700)
     _ = mkdir(place.root + "/elsewhere", 0o700)
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a directory away"))
-  func setsAnotherUsersLayoutAside() throws {
+  func `a layout of another user is set aside`() throws {
     do { try place.open().store([1], as: try picture()) }
     _ = chown(place.path + "/1", 65_534, 65_534)
     let directory = try place.open()
@@ -212,13 +212,13 @@ import Testing
     #expect(try names(place.path) == ["1", "1.aside-1", "lock"])
   }
 
-  @Test func refusesALayoutThatOthersMayWriteTo() throws {
+  @Test func `a layout that other users may write to is refused`() throws {
     do { _ = try place.open() }
     _ = chmod(place.path + "/1", 0o770)
     #expect(reason()?.contains("chmod go-w \(place.path)/1") == true)
   }
 
-  @Test func leavesAnotherLayoutAsItIs() throws {
+  @Test func `a layout of another version is left as it is`() throws {
     _ = mkdir(place.path, 0o700)
     _ = mkdir(place.path + "/2", 0o700)
     try write("future", to: place.path + "/2/index.db")
@@ -229,14 +229,14 @@ import Testing
 
   // MARK: In place
 
-  @Test func knowsThatItIsInPlace() throws {
+  @Test func `an open directory is recognised in its place`() throws {
     let directory = try place.open()
     #expect(directory.isInPlace())
     try directory.store([1], as: try picture())
     #expect(directory.isInPlace())
   }
 
-  @Test func knowsThatItWasRemoved() throws {
+  @Test func `the removal of an open directory is noticed`() throws {
     let directory = try place.open()
     TemporaryDirectory.remove(place.path)
     #expect(!directory.isInPlace())
@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/1"])
-  func knowsThatItWasMoved(part: String) throws {
+  func `the move of an open directory is noticed`(part: String) throws {
     let directory = try place.open()
     _ = rename(place.path + part, place.root + "/moved")
     #expect(!directory.isInPlace())
@@ -260,7 +260,7 @@ import Testing
     #expect(directory.isInPlace())
   }
 
-  @Test func knowsItsFileSystem() throws {
+  @Test func `an open directory has the figures of its file system`() throws {
     let space = try place.open().pictures.freeSpace()
     #expect(space.free > 0)
     #expect(space.total > space.free)

@@ -31,7 +31,7 @@ extension DiskDirectory {
     try pictures.link(prepared, as: file)
   }
 
-  /// What opening and reading bring, in a word or the bytes.
+  /// The outcome of opening and reading, in a word or the bytes.
   func outcome(_ file: PictureFile, count: Int, allowsWaiting: Bool = true) -> Outcome {
     switch pictures.open(file, count: count, allowsWaiting: allowsWaiting) {
     case .file(let descriptor):

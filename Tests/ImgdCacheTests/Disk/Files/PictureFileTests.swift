@@ -6,7 +6,7 @@ import Testing
   private let digest = KeyDigest(high: 0xABC0_0000_0000_0001, low: 0x2F)
   private let hex = "abc0000000000001000000000000002f"
 
-  @Test func saysWhoseItIsAndWhereItStands() throws {
+  @Test func `the name of a picture file contains its digest and number`() throws {
     let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
     #expect(file.name == hex + "-2f.jpg")
     #expect(file.relativePath == "a/bc/" + hex + "-2f.jpg")
@@ -17,7 +17,9 @@ import Testing
       (0x0000_0000_0000_0000, 0x000, "0/00"), (0x00F0_0000_0000_0000, 0x00F, "0/0f"),
       (0xF010_0000_0000_0000, 0xF01, "f/01"), (0xFFFF_FFFF_FFFF_FFFF, 0xFFF, "f/ff"),
     ] as [(UInt64, Int, String)])
-  func theFirstThreeDigitsAreTheSubdirectory(high: UInt64, subdirectory: Int, path: String) throws {
+  func `the first three digits of the digest name the subdirectory`(
+    high: UInt64, subdirectory: Int, path: String
+  ) throws {
     let file = try picture(high: high)
     #expect(file.subdirectory == subdirectory)
     #expect(file.relativePath == path + "/" + file.name)
@@ -26,13 +28,13 @@ import Testing
   @Test(
     arguments: [0, 1, 15, 16, 0xDEAD_BEEF, .max] as [UInt32],
     ["a", "jpg", "webp", "7z", "abcdefgh"])
-  func isReadBackFromItsName(number: UInt32, suffix: String) throws {
+  func `a picture file is read back from its name`(number: UInt32, suffix: String) throws {
     let file = try #require(PictureFile(digest: digest, number: number, suffix: suffix))
     #expect(PictureFile(name: file.name) == file)
   }
 
   @Test(arguments: ["", "JPG", "jp g", "abcdefghi", ".jpg", "jpg/", "../x", "é", "j\0", "j-g"])
-  func takesNoOtherSuffix(suffix: String) {
+  func `an invalid suffix is refused`(suffix: String) {
     #expect(PictureFile(digest: digest, number: 1, suffix: suffix) == nil)
     #expect(PictureFile(name: hex + "-1." + suffix) == nil)
   }
@@ -45,19 +47,19 @@ import Testing
     "HEX.2f-jpg", "HEX2f.jpg", "HEX0-2f.jpg", "HEX-2f-1.jpg", " HEX-2f.jpg", "HEX-2f.jpg\n",
     "HEX-2f.jpg\0", "HEX-2f.jpg\u{301}", "HEX\u{301}-2f.jpg", "HEX-2f\u{301}.jpg",
   ])
-  func readsNoOtherName(pattern: String) {
+  func `a name of another form is refused`(pattern: String) {
     let name = pattern.split(separator: "HEX", omittingEmptySubsequences: false)
       .joined(separator: hex)
     #expect(PictureFile(name: name) == nil)
   }
 
-  @Test func readsNoUpperCaseDigestAndNoEndlessName() {
+  @Test func `an upper case digest and an endless name are refused`() {
     #expect(PictureFile(name: "ABC0000000000001000000000000002F-2f.jpg") == nil)
     #expect(PictureFile(name: String(repeating: "a", count: 100_000)) == nil)
     #expect(PictureFile(name: hex + "-1." + String(repeating: "j", count: 100_000)) == nil)
   }
 
-  @Test func everyCutAndEveryChangedByteIsAnotherNameOrNone() throws {
+  @Test func `a name with a cut or a changed byte is another name or none`() throws {
     let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
     let bytes = Array(file.name.utf8)
     for end in bytes.indices {

@@ -19,7 +19,7 @@ import Testing
     try directory.store(body(100), as: file)
   }
 
-  /// Expects that the picture is found damaged by everybody who looks, for a reason like this.
+  /// Expects that every way to read the picture finds it damaged, for a reason like this.
   private func expectDamage(_ reason: String, count: Int = 100) {
     for waits in [true, false] {
       guard case .damaged(let text) = directory.outcome(file, count: count, allowsWaiting: waits)
@@ -32,12 +32,12 @@ import Testing
     #expect(directory.pictures.check(file, count: count) == .damaged)
   }
 
-  @Test func opensWithoutWaitingWhatTheKernelKnows() {
+  @Test func `a picture that the kernel has cached is opened without waiting`() {
     #expect(directory.outcome(file, count: 100, allowsWaiting: false) == .bytes(body(100)))
     #expect(directory.pictures.check(file, count: 100) == .sound)
   }
 
-  @Test func missesWhatIsNotThere() throws {
+  @Test func `a missing picture is a miss`() throws {
     for other in [try picture(2), try picture(high: 0), try picture(high: 0xABD0 << 48)] {
       #expect(directory.outcome(other, count: 100) == .missing)
       #expect([.missing, .wouldWait].contains(directory.pictures.check(other, count: 100)))
@@ -47,31 +47,31 @@ import Testing
   }
 
   @Test(arguments: [0, 99, 101, 1 << 40, .max, -1])
-  func anotherLengthIsDamage(count: Int) {
+  func `a file of another length is damaged`(count: Int) {
     expectDamage("it has 100 bytes instead of \(count)", count: count)
   }
 
   @Test(arguments: [0, 50, 101])
-  func aFileThatWasCutOrGrownIsDamaged(length: Int) {
+  func `a file that was cut or has grown is damaged`(length: Int) {
     _ = truncate(path, length)
     expectDamage("it has \(length) bytes instead of 100")
   }
 
-  @Test func aLinkIsDamage() {
+  @Test func `a link in place of the picture counts as damage`() {
     _ = rename(path, place.root + "/moved")
     _ = symlink(place.root + "/moved", path)
     expectDamage("symbolic link")
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func aSubdirectoryThatIsALinkIsDamage(subdirectory: String) {
+  func `a link in place of the subdirectory counts as damage`(subdirectory: String) {
     let subdirectory = place.path + "/1/" + subdirectory
     _ = rename(subdirectory, place.root + "/moved")
     _ = symlink(place.root + "/moved", subdirectory)
     expectDamage("symbolic link")
   }
 
-  @Test func aSubdirectoryThatIsAFileIsDamage() throws {
+  @Test func `a file in place of the subdirectory counts as damage`() throws {
     TemporaryDirectory.remove(place.path + "/1/a/bc")
     try write("text", to: place.path + "/1/a/bc")
     let damage = Outcome.damaged("there is something else on the way to it")
@@ -81,7 +81,7 @@ import Testing
     #expect([.damaged, .wouldWait].contains(directory.pictures.check(file, count: 100)))
   }
 
-  @Test func whatIsNoFileIsDamageAndNeverWaitedFor() {
+  @Test func `a picture that is not a regular file is damaged and not waited for`() {
     _ = unlink(path)
     _ = mkfifo(path, 0o600)
     expectDamage("not a regular file")
@@ -91,19 +91,19 @@ import Testing
   }
 
   @Test(arguments: [0o660, 0o642, 0o666] as [mode_t])
-  func whatOthersMayWriteToIsDamage(mode: mode_t) {
+  func `a picture that other users may write to is damaged`(mode: mode_t) {
     _ = chmod(path, mode)
     expectDamage("others may write")
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-  func anotherUsersFileIsDamage() {
+  func `a picture of another user is damaged`() {
     _ = chown(path, 65_534, 65_534)
     expectDamage("belongs to user 65534")
   }
 
   @Test(arguments: [0, 1, Payload.heapLimit, Payload.heapLimit + 1, 100_000])
-  func aFileOfAnotherLengthIsNotRead(count: Int) throws {
+  func `a file of another length is not read`(count: Int) throws {
     let file = try picture(2)
     try directory.store(body(count), as: file)
     let descriptor = FileDescriptor(
@@ -116,7 +116,7 @@ import Testing
     #expect(payload.isShareable == (count > Payload.heapLimit))
   }
 
-  @Test func aFileOutlivesItsRemovalWhileItIsOpen() throws {
+  @Test func `an open file outlives its removal`() throws {
     guard
       case .file(let descriptor) = directory.pictures.open(file, count: 100, allowsWaiting: true)
     else {
@@ -127,7 +127,7 @@ import Testing
     #expect(try PictureDirectory.read(descriptor, count: 100).map(content) == body(100))
   }
 
-  @Test func leavesNoDescriptorOpen() async {
+  @Test func `reading leaves no descriptor open`() async {
     await #expect(processExitsWith: .success) {
       let place = try DiskPlace()
       let open = { () throws -> Int in

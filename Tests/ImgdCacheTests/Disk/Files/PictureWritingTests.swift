@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 4_096, Payload.heapLimit, Payload.heapLimit + 1, 3 << 20])
-  func whatIsWrittenIsReadBack(count: Int) throws {
+  func `a written picture is read back`(count: Int) throws {
     let bytes = body(count)
     for payload in [Payload(bytes), try Payload(bytes).shareable()] {
       let prepared = try directory.pictures.prepare(payload)
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func aPayloadIsWrittenAsOftenAsOneLikes() throws {
+  @Test func `a payload can be written several times`() throws {
     let payload = try Payload(body(100_000)).shareable()
     for number in 1...3 as ClosedRange<UInt32> {
       let prepared = try directory.pictures.prepare(payload)
@@ -42,19 +42,19 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 100_000])
-  func saysWhatTheBlocksTake(count: Int) throws {
+  func `writing reports the allocated blocks`(count: Int) throws {
     let prepared = try directory.pictures.prepare(Payload(body(count)))
     #expect(prepared.allocated >= count)
     #expect(prepared.allocated < count + 64 * 1024)
     #expect(prepared.allocated % 512 == 0)
   }
 
-  @Test func whatIsPreparedAndNotLinkedLeavesNothing() throws {
+  @Test func `a file that was prepared and not linked disappears`() throws {
     do { _ = try directory.pictures.prepare(Payload(body(50_000))) }
     #expect(try names(layout) == [])
   }
 
-  @Test func neverReplacesAPicture() throws {
+  @Test func `writing never replaces a picture`() throws {
     try directory.store([1, 2, 3], as: file)
     let failure = #expect(throws: SystemFailure.self) { try directory.store([4], as: file) }
     #expect(failure?.errno == EEXIST)
@@ -62,7 +62,7 @@ import Testing
     #expect(directory.outcome(file, count: 3) == .bytes([1, 2, 3]))
   }
 
-  @Test func isReadableForTheGroupWhateverTheMask() async {
+  @Test func `a picture is readable for the group under every umask`() async {
     await #expect(processExitsWith: .success) {
       let place = try DiskPlace()
       umask(0o077)
@@ -78,10 +78,10 @@ import Testing
     }
   }
 
-  // MARK: What stands in the way
+  // MARK: Obstacles
 
   @Test(arguments: ["a", "a/bc"])
-  func neverWritesThroughALink(subdirectory: String) throws {
+  func `writing follows no link to a subdirectory`(subdirectory: String) throws {
     let elsewhere = place.root + "/elsewhere"
     _ = mkdir(elsewhere, 0o700)
     _ = mkdir(elsewhere + "/bc", 0o700)
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func setsAsideWhatIsNoSubdirectory(subdirectory: String) throws {
+  func `a file in place of a subdirectory is set aside`(subdirectory: String) throws {
     if subdirectory != "a" { _ = mkdir(layout + "/a", 0o750) }
     try write("text", to: layout + "/" + subdirectory)
     try directory.store([1, 2], as: file)
@@ -102,7 +102,7 @@ import Testing
     #expect(read(layout + "/" + subdirectory + ".aside-1") == "text")
   }
 
-  @Test func aLinkInPlaceOfAPictureIsNotWrittenThrough() throws {
+  @Test func `a link in place of a picture is not written through`() throws {
     try directory.store([1], as: try picture(9))
     let target = place.root + "/target"
     _ = symlink(target, directory.path(of: file))
@@ -113,7 +113,7 @@ import Testing
 
   // MARK: Removing
 
-  @Test func removingWhatIsNotThereIsNoFailure() throws {
+  @Test func `removing a missing picture is no failure`() throws {
     try directory.pictures.remove(file)
     try directory.store([1], as: file)
     try directory.pictures.remove(file)
@@ -121,7 +121,7 @@ import Testing
     #expect(try files(below: layout) == [])
   }
 
-  @Test func removesALinkAndNotWhatItLeadsTo() throws {
+  @Test func `removing a link leaves its target`() throws {
     try directory.store([1], as: try picture(9))
     try write("text", to: place.root + "/target")
     _ = symlink(place.root + "/target", directory.path(of: file))
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: ["a", "a/bc"])
-  func removesNothingThroughALink(subdirectory: String) throws {
+  func `removing follows no link to a subdirectory`(subdirectory: String) throws {
     let elsewhere = place.root + "/elsewhere"
     try directory.store([7], as: file)
     _ = rename(layout + "/" + subdirectory, elsewhere)
@@ -140,7 +140,7 @@ import Testing
     #expect(try files(below: elsewhere).count == 1)
   }
 
-  @Test func setsADirectoryInItsPlaceAside() throws {
+  @Test func `removing sets a directory in place of a picture aside`() throws {
     try directory.store([1], as: try picture(9))
     let path = directory.path(of: file)
     for number in 1...3 {
@@ -157,7 +157,7 @@ import Testing
   // MARK: Trouble
 
   @Test(.enabled(if: geteuid() == 0, "only root can mount a small file system"))
-  func aFullFileSystemIsAFailureThatLeavesNothing() async {
+  func `a full file system is a failure that leaves no file`() async {
     await #expect(processExitsWith: .success) {
       let place = try DiskPlace()
       try mountSmall(place.root)
@@ -184,7 +184,7 @@ import Testing
       (ENOENT, .gone), (ESTALE, .gone), (ENOTDIR, .gone), (EIO, .broken), (EMFILE, .broken),
       (0, .broken),
     ] as [(CInt, StorageTrouble)])
-  func troubleHasAName(code: CInt, trouble: StorageTrouble) {
+  func `each kind of failure has a name`(code: CInt, trouble: StorageTrouble) {
     #expect(StorageTrouble(SystemFailure("write", errno: code)) == trouble)
   }
 }

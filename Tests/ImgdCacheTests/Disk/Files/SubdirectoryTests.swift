@@ -15,7 +15,7 @@ import Testing
     directory = try place.open()
   }
 
-  @Test func everyPictureIsInOneSubdirectory() throws {
+  @Test func `each picture is listed in one subdirectory`() throws {
     var stored: Set<PictureFile> = []
     for number in 0..<40 as Range<UInt32> {
       let file = try picture(number, high: UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
@@ -34,7 +34,7 @@ import Testing
     #expect(found == stored)
   }
 
-  @Test func whatIsForeignIsCountedAndLeftAlone() throws {
+  @Test func `foreign names are counted and left alone`() throws {
     let file = try picture()
     try directory.store([1, 2, 3], as: file)
     try write("text", to: subdirectory + "/notes.txt")
@@ -51,7 +51,7 @@ import Testing
     #expect(try names(subdirectory) == before)
   }
 
-  @Test func aNameThatIsNoTextIsForeign() throws {
+  @Test func `a name that is not text is foreign`() throws {
     let file = try picture()
     try directory.store([1], as: file)
     let name = (Array(subdirectory.utf8) + [0x2F, 0xFF, 0xFE, 0]).map { CChar(bitPattern: $0) }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-  func anotherUsersFileIsForeign() throws {
+  func `a file of another user is foreign`() throws {
     let file = try picture()
     try directory.store([1], as: file)
     _ = chown(directory.path(of: file), 65_534, 65_534)
@@ -75,7 +75,7 @@ import Testing
     #expect(found.foreign == 1)
   }
 
-  @Test func neverLooksThroughALink() throws {
+  @Test func `listing follows no link`() throws {
     let file = try picture()
     try directory.store([1], as: file)
     _ = rename(subdirectory, place.root + "/moved")
@@ -83,7 +83,7 @@ import Testing
     #expect(try directory.pictures.contents(ofSubdirectory: file.subdirectory).pictures.isEmpty)
   }
 
-  @Test func aSubdirectoryThatIsMissingIsEmpty() throws {
+  @Test func `a missing subdirectory is empty`() throws {
     #expect(try directory.pictures.contents(ofSubdirectory: 0).pictures.isEmpty)
     TemporaryDirectory.remove(place.path)
     #expect(

@@ -3,8 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("A filter of the index")
-struct FilterQueryTests {
+@Suite struct FilterQueryTests {
   private let sample: SampleIndex
   private let index: IndexFile
 
@@ -15,9 +14,8 @@ struct FilterQueryTests {
 
   // MARK: Against a plain model
 
-  @Test("finds what going through all rows finds")
-  func model() throws {
-    var random = FixedGenerator(seed: 3)
+  @Test func `a filter finds the same rows as a scan of all rows`() throws {
+    var random = SeededGenerator(seed: 3)
     let rows = (1...400).map { randomRow($0, using: &random) }
     let numbers = try index.add(rows)
     for _ in 0..<600 {
@@ -31,7 +29,7 @@ struct FilterQueryTests {
     }
   }
 
-  private func randomRow(_ digest: UInt64, using random: inout FixedGenerator) -> IndexRow {
+  private func randomRow(_ digest: UInt64, using random: inout SeededGenerator) -> IndexRow {
     let host = hosts.randomElement(using: &random) ?? ""
     let path = paths.randomElement(using: &random) ?? ""
     return sampleRow(
@@ -42,7 +40,7 @@ struct FilterQueryTests {
       freshUntil: .random(in: 0...5, using: &random))
   }
 
-  private func randomFilter(using random: inout FixedGenerator) -> PurgeFilter {
+  private func randomFilter(using random: inout SeededGenerator) -> PurgeFilter {
     var filter = PurgeFilter()
     func sometimes() -> Bool { Int.random(in: 0..<4, using: &random) == 0 }
     let url = "http://\(hosts.randomElement(using: &random) ?? "")/"
@@ -65,8 +63,7 @@ struct FilterQueryTests {
 
   // MARK: Edges
 
-  @Test("takes a host with all below it, and an address alone")
-  func hostEdges() throws {
+  @Test func `a host in a filter includes its subdomains, an address only itself`() throws {
     let numbers = try index.add(hosts.enumerated().map { sampleRow(UInt64($0), host: $1) })
     func found(_ host: String) throws -> [String] {
       try index.found { $0.host = host }.map { hosts[numbers.firstIndex(of: $0) ?? 0] }
@@ -82,8 +79,7 @@ struct FilterQueryTests {
     #expect(try found("example") == ["example"])
   }
 
-  @Test("takes a prefix byte for byte: no pattern, no characters")
-  func prefixEdges() throws {
+  @Test func `a prefix in a filter is compared byte by byte, without wildcards`() throws {
     let urls = [
       "http://e/100%", "http://e/100%25", "http://e/100_a", "http://e/100xa", "http://e/e\u{301}",
       "http://e/\u{E9}", "http://e/\u{10FFFF}", "http://e/\u{10FFFF}z", "http://E/", "", "\u{0}",
@@ -95,8 +91,7 @@ struct FilterQueryTests {
     }
   }
 
-  @Test("takes the empty identifier for none")
-  func identifierEdges() throws {
+  @Test func `an empty identifier in a filter means no identifier`() throws {
     let numbers = try index.add([
       sampleRow(1), sampleRow(2, identifier: ""), sampleRow(3, identifier: "e\u{301}"),
       sampleRow(4, identifier: "\u{E9}"),
@@ -105,8 +100,7 @@ struct FilterQueryTests {
     #expect(try index.found { $0.identifier = "\u{E9}" } == [numbers[3]])
   }
 
-  @Test("takes quotes and wildcards for what they are")
-  func hostile() throws {
+  @Test func `quotes and wildcards in a filter have no special meaning`() throws {
     let tag = "'; DROP TABLE entry; --"
     let number = try index.add([sampleRow(1, tags: [tag, "%"]), sampleRow(2, tags: ["x"])])[0]
     #expect(try index.found { $0.tag = tag } == [number])
@@ -116,14 +110,13 @@ struct FilterQueryTests {
 
   // MARK: Speed
 
-  @Test(
-    "is carried out by an index where there is one",
-    arguments: [
-      ("url", "picture_url (url=?)"), ("prefix", "picture_url (url>? AND url<?)"),
-      ("host", "picture_host (host>? AND host<?)"), ("address", "picture_host (host=?)"),
-      ("tag", "PRIMARY KEY (tag=?)"),
-    ])
-  func plans(_ name: String, _ use: String) throws {
+  @Test(arguments: [
+    ("url", "picture_url (url=?)"), ("prefix", "picture_url (url>? AND url<?)"),
+    ("host", "picture_host (host>? AND host<?)"), ("address", "picture_host (host=?)"),
+    ("tag", "PRIMARY KEY (tag=?)"),
+  ])
+  func `a filter uses an index of the table where one exists`(_ name: String, _ use: String) throws
+  {
     let filters: [String: (inout PurgeFilter) -> Void] = [
       "url": { $0.url = CanonicalURL(canonical: "http://e/") },
       "prefix": { $0.prefix = "http://e/" },

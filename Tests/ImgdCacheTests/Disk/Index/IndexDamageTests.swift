@@ -5,8 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("A damaged index file")
-struct IndexDamageTests {
+@Suite struct IndexDamageTests {
   private let sample: SampleIndex
 
   init() throws { sample = try SampleIndex() }
@@ -20,7 +19,7 @@ struct IndexDamageTests {
     return try #require(readBytes(sample.path))
   }
 
-  /// Everything that can be asked; what it answers is of no interest.
+  /// Performs every operation; the answers do not matter.
   private func use() {
     _ = problem { _ = try sample.contents() }
     _ = problem {
@@ -45,8 +44,7 @@ struct IndexDamageTests {
     try overwrite(sample.path, bytes)
   }
 
-  @Test("is noticed wherever it was cut short")
-  func cut() throws {
+  @Test func `a cut index file is noticed wherever it was cut`() throws {
     let whole = try filled(60)
     let expected = try sample.contents()
     let lengths = Set(stride(from: 0, to: whole.count, by: 4001)).union(
@@ -63,11 +61,10 @@ struct IndexDamageTests {
     }
   }
 
-  @Test("gives right data or none, whichever byte has changed")
-  func flipped() throws {
+  @Test func `an index file with a changed byte gives right data or none`() throws {
     let whole = try filled(12)
     let expected = try sample.contents()
-    var random = FixedGenerator(seed: 5)
+    var random = SeededGenerator(seed: 5)
     // All of the head, and then anything.
     let places =
       Array(0..<100) + (0..<120).map { _ in Int.random(in: 0..<whole.count, using: &random) }
@@ -89,24 +86,24 @@ struct IndexDamageTests {
     }
   }
 
-  @Test(
-    "is noticed in every value that this program does not write",
-    arguments: [
-      "UPDATE entry SET digest = x'00'", "UPDATE entry SET digest = zeroblob(17)",
-      "UPDATE entry SET bytes = -1", "UPDATE entry SET bytes = 9223372036854775807",
-      "UPDATE entry SET width = 2147483648", "UPDATE entry SET plain = 2",
-      "UPDATE entry SET fresh_until = 3001", "UPDATE entry SET last_access = -1",
-      "UPDATE entry SET seal = 0", "UPDATE picture SET record = x''",
-      "UPDATE picture SET record = cast(record || x'00' AS BLOB)", "UPDATE picture SET seal = 0",
-      "UPDATE picture SET url = url || 'x'", "UPDATE picture SET url = cast(x'FF' AS TEXT)",
-      "UPDATE picture SET suffix = 'x'", "UPDATE picture SET host = 'org'",
-      "UPDATE picture SET identifier = 'y'", "UPDATE removal SET soft = 1",
-      "UPDATE removal SET ceiling = 2", "UPDATE removal SET tag = NULL",
-      "UPDATE removal SET asked_at = 8", "UPDATE removal SET expired = 7",
-      "UPDATE picture SET number = 99", "DELETE FROM picture",
-      "UPDATE tag SET tag = 'other'", "DELETE FROM tag", "UPDATE entry SET number = 98",
-    ])
-  func forged(_ change: String) throws {
+  @Test(arguments: [
+    "UPDATE entry SET digest = x'00'", "UPDATE entry SET digest = zeroblob(17)",
+    "UPDATE entry SET bytes = -1", "UPDATE entry SET bytes = 9223372036854775807",
+    "UPDATE entry SET width = 2147483648", "UPDATE entry SET plain = 2",
+    "UPDATE entry SET fresh_until = 3001", "UPDATE entry SET last_access = -1",
+    "UPDATE entry SET seal = 0", "UPDATE picture SET record = x''",
+    "UPDATE picture SET record = cast(record || x'00' AS BLOB)", "UPDATE picture SET seal = 0",
+    "UPDATE picture SET url = url || 'x'", "UPDATE picture SET url = cast(x'FF' AS TEXT)",
+    "UPDATE picture SET suffix = 'x'", "UPDATE picture SET host = 'org'",
+    "UPDATE picture SET identifier = 'y'", "UPDATE removal SET soft = 1",
+    "UPDATE removal SET ceiling = 2", "UPDATE removal SET tag = NULL",
+    "UPDATE removal SET asked_at = 8", "UPDATE removal SET expired = 7",
+    "UPDATE picture SET number = 99", "DELETE FROM picture",
+    "UPDATE tag SET tag = 'other'", "DELETE FROM tag", "UPDATE entry SET number = 98",
+  ])
+  func `an index file is damaged when any value was not written by this program`(_ change: String)
+    throws
+  {
     let index = try sample.open()
     try index.add([sampleRow(1, tags: ["t"])])
     var filter = PurgeFilter()
@@ -121,8 +118,7 @@ struct IndexDamageTests {
     use()
   }
 
-  @Test("is not what a kill leaves behind, at any moment of a transaction")
-  func killed() throws {
+  @Test func `a kill at any moment of a transaction leaves an undamaged index`() throws {
     let index = try sample.open()
     let copy = try SampleIndex()
     var committed: [UInt64] = []
@@ -157,8 +153,7 @@ struct IndexDamageTests {
     }
   }
 
-  @Test("is not what a log leaves behind that was cut short")
-  func cutLog() throws {
+  @Test func `a log that was cut short leaves an undamaged index`() throws {
     let index = try sample.open()
     try index.close(clean: true)
     let writer = try sample.open()
@@ -178,11 +173,11 @@ struct IndexDamageTests {
   }
 }
 
-@Suite("An index file on a full disk")
-struct IndexFullDiskTests {
-  @Test(
-    "says so, keeps what it had, and works again when there is room", .enabled(if: getuid() == 0))
-  func full() throws {
+@Suite struct IndexFullDiskTests {
+  @Test(.enabled(if: getuid() == 0))
+  func `an index on a full disk reports it, keeps its rows, and works again once there is space`()
+    throws
+  {
     let sample = try SampleIndex()
     guard mount("none", sample.directory, "tmpfs", 0, "size=1m") == 0 else { return }
     defer { umount2(sample.directory, 2) }

@@ -2,8 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("The index file")
-struct IndexFileTests {
+@Suite struct IndexFileTests {
   private let sample: SampleIndex
   private let index: IndexFile
 
@@ -20,8 +19,10 @@ struct IndexFileTests {
 
   // MARK: Entries
 
-  @Test("gives back every value as it was, however empty or odd", arguments: oddRows)
-  func roundTrip(_ row: IndexRow) throws {
+  @Test(arguments: oddRows)
+  func `the index file returns every value as it was written, even empty or odd ones`(
+    _ row: IndexRow
+  ) throws {
     let number = try index.add([row])[0]
     let expected = stored(row, as: number)
     #expect(try index.entries.row(number: number) == expected)
@@ -32,8 +33,7 @@ struct IndexFileTests {
     #expect(try index.entries.entry(of: other) == nil)
   }
 
-  @Test("remembers everything when it is opened again")
-  func reopening() throws {
+  @Test func `a reopened index file has all its rows`() throws {
     let rows = (1...50).map { sampleRow($0, tags: ["a", "b\($0 % 7)"]) }
     let numbers = try index.add(rows)
     let retired = try index.write { () throws(IndexProblem) in
@@ -49,8 +49,7 @@ struct IndexFileTests {
     #expect(contents.entries == expected.map(DiskEntry.init))
   }
 
-  @Test("never gives a number twice, even when the last entry is gone")
-  func numbersAreNew() throws {
+  @Test func `a number is never given twice, even when the last entry is gone`() throws {
     let first = try index.add([sampleRow(1)])[0]
     _ = try index.write { () throws(IndexProblem) in
       _ = try index.unlinks.retire([first]) { _ in 0 }
@@ -60,8 +59,7 @@ struct IndexFileTests {
     #expect(try sample.open().add([sampleRow(1)])[0] > first)
   }
 
-  @Test("counts up to the last number, and begins anew behind it")
-  func lastNumber() throws {
+  @Test func `an index that has given its last number counts as damaged`() throws {
     try index.add([sampleRow(1)])
     try index.close(clean: true)
     try sample.sql("UPDATE sqlite_sequence SET seq = 4294967294")
@@ -73,8 +71,10 @@ struct IndexFileTests {
     #expect(try again.entries.entries(after: 0, limit: 5).count == 2)
   }
 
-  @Test("replaces an entry of the same digest, whose file is then a pending unlink")
-  func replacing() throws {
+  @Test
+  func `an entry of the same digest replaces the old one, whose file becomes a pending unlink`()
+    throws
+  {
     let old = sampleRow(1, tags: ["old"])
     let first = try index.add([old])[0]
     let (second, retired) = try index.write { () throws(IndexProblem) in
@@ -92,8 +92,7 @@ struct IndexFileTests {
     #expect(try index.found { $0.tag = "new" } == [second])
   }
 
-  @Test("renews what an answer says and keeps what the file is")
-  func renewing() throws {
+  @Test func `a renewed row has the new response and the old file`() throws {
     let old = sampleRow(1, identifier: "x", tags: ["a", "b"])
     let number = try index.add([old])[0]
     var row = stored(old, as: number)
@@ -120,8 +119,7 @@ struct IndexFileTests {
     #expect(try !index.write { () throws(IndexProblem) in try index.entries.renew(row) })
   }
 
-  @Test("notes uses and staleness, and passes over what is gone")
-  func touching() throws {
+  @Test func `uses and staleness are recorded, and missing rows are skipped`() throws {
     let numbers = try index.add([sampleRow(1), sampleRow(2)])
     try index.write { () throws(IndexProblem) in
       try index.entries.touch([(numbers[0], 5000), (999, 1)])
@@ -133,8 +131,7 @@ struct IndexFileTests {
     #expect(try index.entries.row(number: numbers[1])?.record.freshUntil == 0)
   }
 
-  @Test("brings numbers beyond reason into range, so that they can be read back")
-  func unreasonable() throws {
+  @Test func `excessive numbers are clamped so that they can be read back`() throws {
     var row = sampleRow(1, storedAt: .min, lastAccess: -1, freshUntil: .max)
     (row.record.lifetimeMs, row.record.ifErrorMs, row.record.bytes) = (.max, -1, .max)
     let number = try index.add([row])[0]
@@ -149,8 +146,7 @@ struct IndexFileTests {
 
   // MARK: Removal
 
-  @Test("turns entries into pending unlinks, and forgets those")
-  func retiring() throws {
+  @Test func `entries become pending unlinks, and those are removed`() throws {
     let numbers = try index.add((1...5).map { sampleRow($0, tags: ["t"]) })
     let retired = try index.write { () throws(IndexProblem) in
       try index.unlinks.retire([numbers[1], 999, numbers[4], numbers[1]]) { Int64($0) * 10 }
@@ -165,8 +161,9 @@ struct IndexFileTests {
     #expect(try index.unlinks.due() == [retired[1]])
   }
 
-  @Test("keeps a purge with all that it asks, until it has been carried out", arguments: orders)
-  func removals(_ order: RemovalOrder) throws {
+  @Test(arguments: orders)
+  func `a purge is kept with all its conditions until it is finished`(_ order: RemovalOrder) throws
+  {
     try index.add([sampleRow(1)])
     let (first, second) = try index.write { () throws(IndexProblem) in
       (try index.removals.add(order, ceiling: 1), try index.removals.add(order, ceiling: 7))
@@ -181,8 +178,7 @@ struct IndexFileTests {
     #expect(try again.removals.all() == [second])
   }
 
-  @Test("knows the last number and those up to another")
-  func numbers() throws {
+  @Test func `the last number and the rows up to a number are known`() throws {
     #expect(try index.entries.lastNumber() == 0)
     let numbers = try index.add((1...5 as ClosedRange<UInt64>).map { sampleRow($0) })
     #expect(try index.entries.lastNumber() == numbers[4])
@@ -190,8 +186,7 @@ struct IndexFileTests {
     #expect(try index.entries.numbers(through: numbers[3], limit: 9) == Array(numbers[0..<4]))
   }
 
-  @Test("says file by file what has to be removed by when")
-  func dueFiles() throws {
+  @Test func `pending unlinks are listed by their deadlines`() throws {
     let numbers = try index.add((1...5).map { sampleRow($0) })
     let times: [Int64] = [5, 100, 7, 200, 7]
     _ = try index.write { () throws(IndexProblem) in
@@ -212,8 +207,7 @@ struct IndexFileTests {
     #expect(try !index.unlinks.contains(999, sampleRow(1).record.digest))
   }
 
-  @Test("is searched in parts, and what comes meanwhile is not meant")
-  func searching() throws {
+  @Test func `a search runs in parts and ignores rows added meanwhile`() throws {
     let numbers = try index.add((1...7).map { sampleRow($0, tags: $0 == 3 ? [] : ["t"]) })
     var filter = PurgeFilter()
     filter.tag = "t"
@@ -238,8 +232,7 @@ struct IndexFileTests {
 
   // MARK: Pages
 
-  @Test("is read page by page in the order of insertion")
-  func pages() throws {
+  @Test func `rows are read page by page in the order of insertion`() throws {
     let rows = (1...10).map { sampleRow($0, host: $0 % 2 == 0 ? "even.example" : "odd.example") }
     let numbers = try index.add(rows)
     func page(_ after: UInt32, _ limit: Int, _ most: Int, _ prefix: String? = nil) throws
@@ -263,8 +256,7 @@ struct IndexFileTests {
 
   // MARK: Transactions
 
-  @Test("undoes everything when one change fails")
-  func undoing() throws {
+  @Test func `all changes are undone when one of them fails`() throws {
     struct Failure: Error {}
     try index.add([sampleRow(1)])
     let failure = problem {

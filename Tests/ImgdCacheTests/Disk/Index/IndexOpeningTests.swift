@@ -4,8 +4,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite("Opening the index file")
-struct IndexOpeningTests {
+@Suite struct IndexOpeningTests {
   private let sample: SampleIndex
 
   init() throws { sample = try SampleIndex() }
@@ -16,8 +15,7 @@ struct IndexOpeningTests {
     try index.close(clean: true)
   }
 
-  @Test("tells whether the last writer closed it")
-  func cleanliness() throws {
+  @Test func `opening tells whether the last writer closed the index`() throws {
     let first = try sample.open()
     #expect(first.wasClean)
     try first.close(clean: true)
@@ -33,8 +31,7 @@ struct IndexOpeningTests {
     #expect(try sample.open().wasClean)
   }
 
-  @Test("leaves one file behind when it is closed, that nobody else can read")
-  func files() throws {
+  @Test func `closing leaves a single file, which only its owner can read`() throws {
     let index = try sample.open()
     try index.add([sampleRow(1)])
     for part in ["", "-wal"] {
@@ -42,7 +39,7 @@ struct IndexOpeningTests {
       #expect(lstat(sample.path + part, &status) == 0)
       #expect(status.st_mode & 0o777 == 0o600)
     }
-    // What would lie there is mapped, and whoever cuts it short ends the process.
+    // A file there would be mapped, and another program that cuts it would end the process.
     #expect(access(sample.path + "-shm", F_OK) != 0)
     try index.close(clean: true)
     #expect(access(sample.path + "-wal", F_OK) != 0)
@@ -55,8 +52,7 @@ struct IndexOpeningTests {
     #expect(lstat(sample.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
   }
 
-  @Test("lets a reader see what has been committed, and no more")
-  func reading() throws {
+  @Test func `a reader sees exactly the committed rows`() throws {
     let writer = try sample.open()
     let reader = try sample.open(.readOnly)
     try writer.write { () throws(IndexProblem) in
@@ -71,8 +67,7 @@ struct IndexOpeningTests {
     try writer.close(clean: true)
   }
 
-  @Test("says when somebody else writes")
-  func locked() throws {
+  @Test func `a write during another writer's transaction is refused as busy`() throws {
     let first = try sample.open()
     let second = try sample.open()
     try first.write { () throws(IndexProblem) in
@@ -81,8 +76,7 @@ struct IndexOpeningTests {
     try second.add([sampleRow(1)])
   }
 
-  @Test("refuses a layout from the future")
-  func future() throws {
+  @Test func `a layout of a later version is refused`() throws {
     try closed()
     try sample.sql("PRAGMA user_version = 3")
     for access in [IndexFile.Access.readWrite, .readOnly] {
@@ -93,25 +87,22 @@ struct IndexOpeningTests {
     }
   }
 
-  @Test(
-    "takes for damaged what this program has not made",
-    arguments: [
-      "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = -1",
-      "PRAGMA application_id = 7",
-      "DROP TABLE tag", "DROP INDEX picture_url", "CREATE TABLE more (x)",
-      "CREATE VIEW more AS SELECT * FROM entry", "ALTER TABLE entry ADD COLUMN more INTEGER",
-      "CREATE TRIGGER more AFTER DELETE ON entry BEGIN DELETE FROM pending_unlink; END",
-      "DELETE FROM state", "UPDATE sqlite_sequence SET seq = 9223372036854775807",
-      "UPDATE sqlite_sequence SET seq = 'x'", "UPDATE entry SET number = 4294967296",
-    ])
-  func foreign(_ change: String) throws {
+  @Test(arguments: [
+    "PRAGMA user_version = 0", "PRAGMA user_version = 1", "PRAGMA user_version = -1",
+    "PRAGMA application_id = 7",
+    "DROP TABLE tag", "DROP INDEX picture_url", "CREATE TABLE more (x)",
+    "CREATE VIEW more AS SELECT * FROM entry", "ALTER TABLE entry ADD COLUMN more INTEGER",
+    "CREATE TRIGGER more AFTER DELETE ON entry BEGIN DELETE FROM pending_unlink; END",
+    "DELETE FROM state", "UPDATE sqlite_sequence SET seq = 9223372036854775807",
+    "UPDATE sqlite_sequence SET seq = 'x'", "UPDATE entry SET number = 4294967296",
+  ])
+  func `an index that another program has changed counts as damaged`(_ change: String) throws {
     try closed()
     try sample.sql(change)
     #expect(problem { _ = try sample.open() }?.isDamage == true)
   }
 
-  @Test("takes for damaged what is no file of SQLite")
-  func otherFiles() throws {
+  @Test func `a file that SQLite cannot read counts as damaged`() throws {
     for text in ["x", String(repeating: "This is a text. ", count: 1000)] {
       try overwrite(sample.path, Array(text.utf8))
       #expect(problem { _ = try sample.open() }?.isDamage == true)
@@ -127,16 +118,14 @@ struct IndexOpeningTests {
     #expect(readBytes(sample.directory + "/other") == [])
   }
 
-  @Test("makes a new file of an empty one, and does not take it for clean")
-  func empty() throws {
+  @Test func `an empty file becomes a new index, which does not count as clean`() throws {
     try overwrite(sample.path, [])
     let index = try sample.open()
     #expect(!index.wasClean)
     try index.add([sampleRow(1)])
   }
 
-  @Test("says what the system said when there is no directory, or no file to read")
-  func missing() throws {
+  @Test func `a missing directory or file is reported with the reason of the system`() throws {
     #expect(problem { _ = try sample.open(.readOnly) }?.systemErrno == ENOENT)
     let path = sample.directory + "/none/index.db"
     let missing = problem { _ = try IndexFile(path: path, access: .readWrite) }
@@ -144,8 +133,7 @@ struct IndexOpeningTests {
     #expect(missing?.description.hasSuffix("index.db: No such file or directory") == true)
   }
 
-  @Test("begins anew after the old file was set aside, in place of an older one")
-  func settingAside() throws {
+  @Test func `a new index begins after the old file was set aside over an earlier one`() throws {
     for round in 1...3 {
       try overwrite(sample.path, Array("text \(round)".utf8))
       try overwrite(sample.path + "-wal", [UInt8](repeating: 7, count: 99))

@@ -16,7 +16,7 @@ final class SampleIndex {
     try IndexFile(path: path, access: access)
   }
 
-  /// What the index says when it is opened and everything in it is read.
+  /// The contents of the index when it is opened and read completely.
   func contents() throws(IndexProblem) -> Contents {
     let index = try open()
     let rows = try index.entries.page(after: 0, limit: .max, examined: .max).rows
@@ -92,7 +92,7 @@ extension IndexFile {
   }
 }
 
-/// What went wrong; nil when nothing did.
+/// The problem of an operation; nil if there is none.
 func problem(_ body: () throws -> Void) -> IndexProblem? {
   do {
     try body()

@@ -1,9 +1,10 @@
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
 
 @Suite struct EntryTableTests {
-  /// What the index has to be: the entries in order, the least recently used first.
+  /// A plain list in place of the table: the entries in order, the least recently used first.
   private struct Model {
     var order: [KeyDigest] = []
     var entries: [KeyDigest: (place: Int, number: UInt32, allocated: Int)] = [:]
@@ -25,8 +26,8 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func itDoesWhatAListWouldDo(seed: UInt64) {
-    var random = FixedGenerator(seed: seed)
+  func `the entry table behaves like a list`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     var (index, model) = (EntryTable(), Model())
     for step in 0..<4_000 {
       change(&index, &model, digest(.random(in: 0..<100, using: &random)), step, &random)
@@ -37,7 +38,7 @@ import Testing
 
   private func change(
     _ index: inout EntryTable, _ model: inout Model, _ digest: KeyDigest, _ step: Int,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) {
     guard let known = model.entries[digest] else {
       return insert(digest, step, into: &index, &model, &random)
@@ -54,7 +55,7 @@ import Testing
 
   private func insert(
     _ digest: KeyDigest, _ step: Int, into index: inout EntryTable, _ model: inout Model,
-    _ random: inout FixedGenerator
+    _ random: inout SeededGenerator
   ) {
     let (isNewest, allocated) = (Bool.random(using: &random), 512 * (step % 100))
     let number = UInt32(step)
@@ -80,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func placesOutsideHoldNothing() {
+  @Test func `a position outside the table has no entry`() {
     var index = EntryTable()
     #expect(index.entry(at: 0, number: 1) == nil)
     #expect(index.entry(at: -1, number: 1) == nil)
@@ -90,7 +91,7 @@ import Testing
     #expect(Array(index.leastRecentFirst).isEmpty)
   }
 
-  @Test func aSingleEntryIsBothEndsOfTheOrder() {
+  @Test func `a single entry is first and last in the order`() {
     var index = EntryTable()
     let place = index.insert(entry(digest(1), number: 1, allocated: 512), asNewest: false)
     index.touch(place)

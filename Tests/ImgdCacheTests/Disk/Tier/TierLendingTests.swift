@@ -11,7 +11,7 @@ import Testing
     return access(path, R_OK) == 0
   }
 
-  @Test func whatIsLentIsTheFile() throws {
+  @Test func `a handed-out path leads to the stored file`() throws {
     let stage = try TierStage()
     let image = photo(url(1), body(5_000), on: stage)
     #expect(stage.lend(image) == .lent)
@@ -22,7 +22,7 @@ import Testing
     #expect(stage.tier.lentBytes == 5_000)
   }
 
-  @Test func whatWasFetchedIsLentWithoutAWrite() throws {
+  @Test func `a picture that is already stored is handed out without a second write`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     let image = try #require(stage.fetch(url(1)))
@@ -31,7 +31,7 @@ import Testing
     #expect(stage.tier.counts.insertions == 1)
   }
 
-  @Test func whatMayNotBeStoredIsNotLent() throws {
+  @Test func `a picture that must not be stored is not handed out`() throws {
     let stage = try TierStage()
     #expect(stage.lend(photo(url(1), on: stage), mayStore: false) == .refused(.lost))
     let noStore = photo(url(1), headers: [("cache-control", "no-store")], on: stage)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aFileStaysAfterAPurgeUntilTheLeaseIsOver(everything: Bool) throws {
+  func `a purged file stays until its lease is over`(everything: Bool) throws {
     let stage = try TierStage()
     let image = photo(url(1), tags: ["a"], on: stage)
     #expect(stage.lend(image) == .lent)
@@ -56,7 +56,7 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
-  @Test func aLeaseOutlivesARestart() throws {
+  @Test func `a lease outlives a restart`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     #expect(stage.lend(image) == .lent)
@@ -67,7 +67,7 @@ import Testing
     #expect(!exists(image))
   }
 
-  @Test func aPictureThatIsPurgedOnItsWayIsNotLent() throws {
+  @Test func `a picture that is purged while it is written is not handed out`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     var isSettled = false
@@ -80,7 +80,7 @@ import Testing
     #expect(stage.parts.stores.isEmpty)
   }
 
-  @Test func aFileThatSomebodyRemovedIsWrittenAnew() throws {
+  @Test func `a file that another program removed is written again`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     #expect(stage.lend(image) == .lent)
@@ -94,7 +94,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func aFileThatSomebodyRemovedIsNotLent() throws {
+  @Test func `a file that another program removed is not handed out`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     #expect(stage.lend(image) == .lent)
@@ -104,7 +104,7 @@ import Testing
     #expect(stage.tier.count == 0)
   }
 
-  @Test func aFileThatSomebodyCutIsNotLent() throws {
+  @Test func `a file that another program cut is not handed out`() throws {
     let stage = try TierStage()
     let image = photo(url(1), body(100), on: stage)
     #expect(stage.lend(image) == .lent)
@@ -116,7 +116,7 @@ import Testing
     #expect(try stage.pictures().isEmpty || stage.parts.leases.ends.ends.count == 1)
   }
 
-  @Test func bytesOfALeaseThatIsOverAreNotCounted() throws {
+  @Test func `bytes of an expired lease are not counted`() throws {
     let stage = try TierStage()
     for number in 0..<3 { #expect(stage.lend(photo(url(number), on: stage)) == .lent) }
     #expect(stage.tier.lentBytes == 3_000)
@@ -132,7 +132,7 @@ import Testing
   }
 
   /// Numbers begin anew with an index, and so do places.
-  @Test func aFileOfAnEarlierIndexIsNotTakenForAnother() throws {
+  @Test func `a file of an earlier index is not mistaken for a new one`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     #expect(stage.lend(image) == .lent)

@@ -25,7 +25,7 @@ import Testing
 
   // MARK: Restarts
 
-  @Test func everythingIsThereAfterARestart() throws {
+  @Test func `all pictures are found after a restart`() throws {
     let stage = try filled()
     let files = try stage.pictures()
     try stage.restart()
@@ -36,7 +36,7 @@ import Testing
     #expect(stage.parts.index.removedWhileLoading.isEmpty)
   }
 
-  @Test func everythingIsThereAfterAKill() throws {
+  @Test func `all pictures are found after a kill`() throws {
     let stage = try filled()
     try stage.crash()
     #expect(stage.tier.count == 20)
@@ -45,13 +45,13 @@ import Testing
     #expect(try stage.pictures().count == 20)
   }
 
-  @Test func aNewDirectoryIsTrustedFromItsFirstStopOn() throws {
+  @Test func `a new directory is trusted from its first clean stop on`() throws {
     let stage = try TierStage(.roomy)
     try stage.restart()
     #expect(stage.parts.loads.trustsFiles)
   }
 
-  @Test func aStopBeforeAllHasBeenLookedThroughLeavesItToTheNextStart() throws {
+  @Test func `a stop during verification leaves the rest to the next start`() throws {
     let stage = try filled()
     let stray = try #require(try stage.pictures().first)
     try stage.crash(turning: false)
@@ -64,7 +64,7 @@ import Testing
     #expect(try stage.pictures().contains(stray))
   }
 
-  @Test func theOrderOfUseOutlivesARestart() throws {
+  @Test func `the order of use outlives a restart`() throws {
     let stage = try filled()
     for number in [3, 1, 2] {
       stage.pass(.seconds(1))
@@ -74,7 +74,7 @@ import Testing
     #expect(recent(stage, 3) == [3, 1, 2])
   }
 
-  @Test func aKillLosesNoUsesButTheLast() throws {
+  @Test func `a kill loses only the latest uses`() throws {
     let stage = try filled()
     stage.pass(.seconds(1))
     _ = stage.fetch(url(3))
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: Damage
 
-  @Test func aFlippedByteIsNoticedAfterAKill() throws {
+  @Test func `a flipped byte is noticed after a kill`() throws {
     let stage = try filled()
     let path = try #require(stage.fetch(url(5))?.file?.path)
     try flip(path, at: 500)
@@ -110,7 +110,7 @@ import Testing
     #expect(stage.tier.counts.corrupt == 1)
   }
 
-  @Test func aFileThatWasCutIsNoticedAlways() throws {
+  @Test func `a cut file is noticed after a clean stop as well`() throws {
     let stage = try filled()
     let path = try #require(stage.fetch(url(5))?.file?.path)
     try stage.restart()
@@ -120,7 +120,7 @@ import Testing
     #expect(stage.tier.count == 19)
   }
 
-  @Test func filesWithoutRowsAndRowsWithoutFilesGoAfterAKill() throws {
+  @Test func `files without rows and rows without files are removed after a kill`() throws {
     let stage = try filled()
     let gone = try #require(stage.fetch(url(5))?.file?.path)
     let file = try #require(
@@ -135,7 +135,7 @@ import Testing
     #expect(found(stage).count == 19)
   }
 
-  @Test func whatIsForeignIsLeftAlone() throws {
+  @Test func `foreign files are left alone`() throws {
     let stage = try filled()
     let file = try #require(stage.fetch(url(5))?.file?.path)
     let note = String(file[..<(file.lastIndex(of: "/") ?? file.endIndex)]) + "/note.txt"
@@ -145,7 +145,7 @@ import Testing
     unlink(note)
   }
 
-  @Test func aDamagedIndexIsSetAside() throws {
+  @Test func `a damaged index is set aside`() throws {
     let stage = try filled()
     stage.end()
     try overwrite(stage.place.path + "/1/index.db", body(8_192))
@@ -158,7 +158,7 @@ import Testing
     #expect(stage.fetch(url(1)) != nil)
   }
 
-  @Test func aDirectoryThatCannotBeHadIsSaidOnceAndThatItIsBack() throws {
+  @Test func `an unusable directory is reported once, and its return as well`() throws {
     let stage = try filled()
     TemporaryDirectory.remove(stage.place.path)
     try overwrite(stage.place.path, [])
@@ -176,7 +176,7 @@ import Testing
 
   /// A row that has been changed is met when the index is read, or later: the file opens all right.
   @Test(arguments: ["entry SET width = 9", "picture SET suffix = 'gif'"])
-  func anIndexWithAChangedRowIsSetAside(change: String) throws {
+  func `an index with a changed row is set aside`(change: String) throws {
     let stage = try filled()
     stage.end()
     try sql(stage, "UPDATE \(change)")
@@ -197,7 +197,7 @@ import Testing
   }
 
   /// A later version may know more formats.
-  @Test func aFormatThatNobodyKnowsIsRefused() throws {
+  @Test func `an entry of an unknown format is dropped`() throws {
     let stage = try TierStage(.roomy) { place in
       let directory = try place.open()
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
@@ -217,7 +217,7 @@ import Testing
 
   // MARK: The directory goes
 
-  @Test func aDirectoryThatWasRemovedIsMadeAnew() throws {
+  @Test func `a removed directory is created again`() throws {
     let stage = try filled()
     TemporaryDirectory.remove(stage.place.path)
     #expect(stage.store(photo(url(50), on: stage)) == nil)
@@ -229,7 +229,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func aFetchNoticesThatTheDirectoryWasRemoved() throws {
+  @Test func `a fetch notices that the directory was removed`() throws {
     let stage = try filled()
     TemporaryDirectory.remove(stage.place.path)
     #expect(stage.fetch(url(1)) == nil)
@@ -239,7 +239,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func whoIsWaitingWhenTheDirectoryGoesIsAnswered() throws {
+  @Test func `waiting fetches are answered when the directory is reopened`() throws {
     let stage = try filled()
     var answers = 0
     for url in Self.urls { _ = stage.tier.fetch(key(url)) { _ in answers += 1 } }
@@ -252,7 +252,7 @@ import Testing
 
   // MARK: While the index is being read
 
-  @Test func whatIsStoredIsFoundBeforeItIsReadIn() throws {
+  @Test func `a stored picture is found before its row has been loaded`() throws {
     let stage = try Self.withManyRows()
     #expect(!stage.tier.isLoaded)
     #expect(stage.tier.isLoading)
@@ -274,7 +274,7 @@ import Testing
     #expect(stage.fetch(url(1)) != nil)
   }
 
-  @Test func aPurgeOfAllWhileRowsAreReadLeavesNothing() throws {
+  @Test func `a purge of everything while rows are loaded leaves nothing`() throws {
     let stage = try Self.withManyRows()
     for _ in 0..<3 { stage.loop.tick(waiting: true) }
     stage.purge()
@@ -286,7 +286,7 @@ import Testing
     #expect(stage.tier.count == 0)
   }
 
-  @Test func whatIsPurgedWhileRowsAreReadDoesNotComeBack() throws {
+  @Test func `a picture that is purged while rows are loaded does not come back`() throws {
     let stage = try Self.withManyRows()
     while stage.tier.count < 5_000 { stage.loop.tick(waiting: true) }
     #expect(!stage.tier.isLoaded)
@@ -298,7 +298,7 @@ import Testing
     #expect(stage.parts.index.removedWhileLoading.isEmpty)
   }
 
-  @Test func aKeyThatIsRemovedWhileRowsAreReadDoesNotComeBack() throws {
+  @Test func `a key that is removed while rows are loaded does not come back`() throws {
     let stage = try Self.withManyRows()
     stage.tier.remove(key(url(1)))
     stage.turn()
@@ -308,8 +308,8 @@ import Testing
 
   private static let many = 40_000
 
-  /// A tier that has begun to read an index of many rows and one picture; what it is doing goes on
-  /// when the loop is turned.
+  /// A tier that has begun to read an index of many rows and one picture; its work continues when
+  /// the loop is turned.
   private static func withManyRows() throws -> TierStage {
     let stage = try TierStage(.limits(capacity: 1 << 40))
     stage.store(photo(url(1), on: stage))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdCache
 
-/// What concerns so many entries that it goes by parts.
+/// Operations on so many entries that they are carried out in parts.
 @Suite struct TierPartsTests {
   private static let many = 3 * RemovalStep.most + 1
 
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func aPurgeIsToldWhenAllIsGone(everything: Bool) throws {
+  func `a purge is reported when all its entries are gone`(everything: Bool) throws {
     let stage = try Self.filled()
     var told: [Int] = []
     stage.tier.purge(Self.filter(everything), soft: false) { told.append($0.entries) }
@@ -34,9 +34,9 @@ import Testing
     #expect(!stage.parts.gate.isClosed)
   }
 
-  /// Nothing has been told, and yet nothing comes back.
+  /// No purge has been reported yet, and still no entry comes back.
   @Test(arguments: [false, true], [0, 1, 3, 5])
-  func aStopInTheMiddleFinishesAPurge(everything: Bool, ticks: Int) throws {
+  func `a stop during a purge finishes it`(everything: Bool, ticks: Int) throws {
     let stage = try Self.filled()
     stage.tier.purge(Self.filter(everything), soft: false) { _ in }
     for _ in 0..<ticks where stage.hasJobs { stage.loop.tick(waiting: true) }
@@ -47,7 +47,7 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
-  @Test func whoAsksDuringAPurgeOfEverythingDoesNotWait() throws {
+  @Test func `a fetch during a purge of everything does not wait`() throws {
     let stage = try Self.filled()
     stage.tier.purge(PurgeFilter(), soft: false) { _ in }
     guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
@@ -65,7 +65,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func aKillInTheMiddleOfClearingBringsNothingBack() throws {
+  @Test func `a kill during a purge of everything brings nothing back`() throws {
     let stage = try Self.filled()
     var isTold = false
     stage.tier.purge(PurgeFilter(), soft: false) { _ in isTold = true }
@@ -77,7 +77,7 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
-  @Test func aStopInTheMiddleOfATrimLeavesWhatIsWhole() throws {
+  @Test func `a stop during a trim leaves complete entries`() throws {
     let stage = try Self.filled()
     stage.tier.apply(.limits(capacity: 4_096))
     stage.end()
@@ -89,7 +89,7 @@ import Testing
     #expect(stage.news.troubles == [])
   }
 
-  @Test func aLeaseOutlivesAPurgeOfEverything() throws {
+  @Test func `a lease outlives a purge of everything`() throws {
     let stage = try Self.filled()
     let image = try #require(stage.fetch(url(5)))
     #expect(stage.lend(image) == .lent)
@@ -102,7 +102,7 @@ import Testing
 
   // MARK: The index file is removed
 
-  @Test func anIndexThatIsRemovedIsMissedAtTheNextStore() throws {
+  @Test func `the removal of the index is noticed at the next store`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     for part in ["", "-wal", "-shm"] { unlink(stage.place.path + "/1/index.db" + part) }

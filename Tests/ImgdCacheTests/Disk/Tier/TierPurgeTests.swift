@@ -45,7 +45,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func whatIsOnDiskGoes(purge: Case) throws {
+  func `a purge removes stored pictures`(purge: Case) throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func whatIsOnItsWayGoes(purge: Case) throws {
+  func `a purge removes pictures that are being written`(purge: Case) throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.purge(purge.change)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func whatIsNotYetReadInAgainGoes(purge: Case) throws {
+  func `a purge removes pictures whose rows are not yet loaded`(purge: Case) throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -84,7 +84,7 @@ import Testing
 
   // MARK: Ages
 
-  @Test func whatIsOldUnusedOrStaleIsTold() throws {
+  @Test func `a purge finds old, unused and expired pictures`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), headers: [("cache-control", "max-age=10")], on: stage))
     stage.jump(.seconds(100))
@@ -102,7 +102,7 @@ import Testing
 
   // MARK: Order of events
 
-  @Test func aFetchDuringAPurgeWaitsAndFindsNothing() throws {
+  @Test func `a fetch during a purge waits and misses`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     var filter = PurgeFilter()
@@ -110,7 +110,7 @@ import Testing
     var answers: [CachedImage?] = []
     stage.tier.purge(filter, soft: false) { _ in }
     guard case .later = stage.tier.fetch(key(url(1)), then: { answers.append($0) }) else {
-      Issue.record("who asks during a purge waits")
+      Issue.record("a fetch during a purge waits")
       return
     }
     #expect(answers.isEmpty)
@@ -118,7 +118,7 @@ import Testing
     #expect(answers.map { $0 == nil } == [true])
   }
 
-  @Test func whatDoesNotMatchIsFoundAfterTheWait() throws {
+  @Test func `a fetch that a purge does not match waits for it and hits`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     var filter = PurgeFilter()
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func whatIsBeingReadWhenAPurgeComesIsNotShown(everything: Bool) throws {
+  func `a picture that is being read during a purge is not delivered`(everything: Bool) throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(1 << 20), on: stage))
     var answers: [CachedImage?] = []
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `who comes while the picture before it is read gets the one that is there`(
+  func `fetches get the new picture while the old one is read`(
     isPurged: Bool
   ) throws {
     let stage = try TierStage()
@@ -166,8 +166,8 @@ import Testing
     #expect(found == [2_000, 2_000])
   }
 
-  /// What it would find is in an index that is gone, and its numbers mean others in the next one.
-  @Test func `a purge that waits is not looked for in an index that is being replaced`() throws {
+  /// Its matches are in an index that is gone; in the next one their numbers name other entries.
+  @Test func `a waiting purge does not search an index that is being replaced`() throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -189,7 +189,7 @@ import Testing
     #expect(stage.tier.state == .ok && !stage.parts.removals.isOwing)
   }
 
-  @Test func whatIsStoredBehindAPurgeStays() throws {
+  @Test func `a picture that is stored after a purge stays`() throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -202,7 +202,7 @@ import Testing
     #expect(stage.tier.count == 1)
   }
 
-  @Test func twoPurgesAtOnceAreBothTold() throws {
+  @Test func `two simultaneous purges are both reported`() throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -219,7 +219,7 @@ import Testing
 
   // MARK: Soft
 
-  @Test func aSoftPurgeLeavesPicturesToBeConfirmed() throws {
+  @Test func `a soft purge leaves pictures for revalidation`() throws {
     let stage = try TierStage()
     Self.fill(stage)
     stage.turn()
@@ -233,7 +233,7 @@ import Testing
     #expect(stage.tier.count == 3)
   }
 
-  @Test func whatTheOriginConfirmsIsNotStaleAnyMore() throws {
+  @Test func `a picture that the origin confirms is no longer stale`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     stage.purge(soft: true) { $0.host = "example.org" }
@@ -254,7 +254,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func whatHasBeenConfirmedIsFoundWhileItsRowIsWritten() throws {
+  @Test func `a confirmed picture is found while its row is written`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     let renewed = try #require(stage.fetch(url(1))).renewed(
@@ -269,7 +269,7 @@ import Testing
     #expect(image === renewed)
     stage.tier.remove(key(url(1)))
     guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
-      Issue.record("what has been removed is still found")
+      Issue.record("a removed picture is still found")
       return
     }
     stage.turn()
@@ -278,7 +278,7 @@ import Testing
 
   // MARK: One key
 
-  @Test func aKeyIsRemovedWithItsFile() throws {
+  @Test func `removing a key removes its file`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     stage.store(photo(key(url(1), "x"), on: stage))
@@ -291,7 +291,7 @@ import Testing
     #expect(stage.tier.count == 1)
   }
 
-  @Test func aKeyIsRemovedOnItsWay() throws {
+  @Test func `removing a key affects a picture that is being written`() throws {
     let stage = try TierStage()
     stage.tier.add(photo(url(1), on: stage))
     stage.tier.remove(key(url(1)))
@@ -301,7 +301,7 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
-  @Test func aKeyThatIsNotYetReadInIsRemoved() throws {
+  @Test func `a key whose row is not yet loaded is removed`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     stage.store(photo(key(url(1), "x"), on: stage))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-/// Purges that are interrupted: what was asked for is a row in the index file as soon as it can be.
+/// Purges that are interrupted: a purge is a row in the index file as soon as it can be.
 @Suite struct TierRemovalTests {
   private static let gone = [url(0), url(2)]
   private static let kept = [url(1), url(3)]
@@ -51,9 +51,9 @@ import Testing
 
   // MARK: A kill
 
-  /// The jobs that the writer has are done; what would have followed is not.
+  /// The jobs that the writer has are finished; the next ones are not begun.
   @Test(arguments: 0..<5)
-  func aKillAtAnyStepOfAPurgeBringsNothingBack(ticks: Int) throws {
+  func `a kill at any step of a purge brings nothing back`(ticks: Int) throws {
     let stage = try filled(.limits(lease: .zero))
     stage.tier.purge(Self.tagged, soft: false) { _ in }
     for _ in 0..<ticks where stage.hasJobs { stage.loop.tick(waiting: true) }
@@ -61,7 +61,7 @@ import Testing
     try expectGone(stage)
   }
 
-  @Test func aPurgeIsWrittenDownBeforeItsEntriesAreLookedFor() throws {
+  @Test func `a purge is recorded before its entries are searched`() throws {
     let stage = try filled()
     stage.tier.purge(Self.tagged, soft: false) { _ in }
     while try rows(stage).isEmpty { stage.loop.tick(waiting: true) }
@@ -71,7 +71,7 @@ import Testing
     try expectGone(stage)
   }
 
-  @Test func questionsWaitForAPurgeThatWasLeft() throws {
+  @Test func `fetches wait for a purge that the last process has left`() throws {
     let stage = try filled(.limits(lease: .zero))
     stage.tier.purge(Self.tagged, soft: false) { _ in }
     try stage.crash(turning: false)
@@ -93,7 +93,7 @@ import Testing
     #expect(seen == [false] && listed == Self.kept)
   }
 
-  @Test func aPurgeThatComesBeforeTheListingIsReadHoldsForIt() throws {
+  @Test func `a purge that comes before the listing is read covers it`() throws {
     let stage = try filled()
     let mayRead = Shared(false)
     stage.parts.threads.ask({ _ in _ = mayRead.wait { $0 ? true : nil } }, then: {})
@@ -106,7 +106,7 @@ import Testing
     #expect(seen == [false] && listed == Self.kept)
   }
 
-  @Test func aSoftPurgeOutlivesAKill() throws {
+  @Test func `a soft purge outlives a kill`() throws {
     let stage = try filled()
     stage.tier.purge(Self.tagged, soft: true) { _ in }
     try stage.crash(turning: false)
@@ -117,7 +117,7 @@ import Testing
     #expect(stage.fetch(url(2))?.isStale == true)
   }
 
-  @Test func agesAreCountedFromThePurgeAndNotFromTheRestart() throws {
+  @Test func `ages count from the purge and not from the restart`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     stage.jump(.seconds(100))
@@ -129,7 +129,7 @@ import Testing
     #expect(stage.known([url(1), url(2)]) == [url(2)])
   }
 
-  @Test func whatIsStoredAfterThePurgeStaysAfterAKill() throws {
+  @Test func `a picture that is stored after the purge outlives a kill`() throws {
     let stage = try filled(.limits(lease: .zero))
     stage.tier.purge(Self.tagged, soft: false) { _ in }
     stage.tier.add(photo(url(9), tags: ["t"], on: stage))
@@ -140,7 +140,7 @@ import Testing
 
   /// Leases are not known to the process that finishes the purge.
   @Test(arguments: [false, true])
-  func aLeaseOutlivesAKillInTheMiddleOfAPurge(everything: Bool) throws {
+  func `a lease outlives a kill during a purge`(everything: Bool) throws {
     let stage = try filled()
     let image = try #require(stage.fetch(url(0)))
     #expect(stage.lend(image) == .lent)
@@ -156,7 +156,7 @@ import Testing
 
   // MARK: A disk that cannot be written
 
-  @Test func aPurgeThatCouldNotBeWrittenIsARowBeforeItIsCarriedOut() throws {
+  @Test func `a purge that could not be recorded is recorded before it is carried out`() throws {
     let stage = try filled(.limits(lease: .zero))
     let lock = try lock(stage)
     var told: [Removal] = []
@@ -173,7 +173,7 @@ import Testing
     try expectGone(stage)
   }
 
-  @Test func aPurgeThatCouldNotBeWrittenIsCarriedOutWhenItCan() throws {
+  @Test func `a purge that could not be recorded is carried out later`() throws {
     let stage = try filled(.limits(lease: .zero))
     let lock = try lock(stage)
     stage.purge { $0.tag = "t" }
@@ -185,8 +185,8 @@ import Testing
     try expectGone(stage)
   }
 
-  /// The limit of what can be done: a disk that refuses every write cannot be told of a purge.
-  @Test func aKillBeforeTheRowCouldBeWrittenLosesThePurge() throws {
+  /// A limit of the design: a disk that refuses every write cannot record a purge.
+  @Test func `a kill before the purge could be recorded loses it`() throws {
     let stage = try filled()
     let lock = try lock(stage)
     stage.purge { $0.tag = "t" }
@@ -198,7 +198,7 @@ import Testing
     #expect(stage.fetch(url(0)) != nil)
   }
 
-  @Test func tooManyPurgesThatCouldNotBeWrittenTakeEverything() throws {
+  @Test func `too many purges that could not be recorded remove everything`() throws {
     let stage = try filled(.limits(lease: .zero))
     let lock = try lock(stage)
     for number in 0..<65 { stage.purge { $0.tag = "\(number)" } }
@@ -214,7 +214,7 @@ import Testing
 
   // MARK: The end
 
-  @Test func aStopWithoutTimeLeavesRows() throws {
+  @Test func `a stop without time leaves a purge to the next start`() throws {
     let place = try DiskPlace()
     let directory = try place.open()
     let index = try IndexFile(path: directory.indexPath, access: .readWrite)
@@ -233,7 +233,7 @@ import Testing
 
   // MARK: Another layout
 
-  @Test func anIndexOfAnOlderLayoutIsSetAside() throws {
+  @Test func `an index of an older layout is set aside`() throws {
     let stage = try filled()
     stage.end()
     let connection = try Connection(path: indexPath(stage), isReadOnly: false)

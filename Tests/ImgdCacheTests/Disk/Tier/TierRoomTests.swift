@@ -21,7 +21,7 @@ import Testing
     (0..<10).filter { stage.known([url($0)]) != [] }
   }
 
-  @Test func whatWasNotUsedForLongestGoesAndWhatIsLentStays() throws {
+  @Test func `the least recently used pictures are evicted, and handed-out ones stay`() throws {
     let stage = try Self.filled()
     for number in [1, 2] {
       let image = try #require(stage.fetch(url(number)))
@@ -33,14 +33,14 @@ import Testing
     #expect(try stage.pictures().count == 3)
   }
 
-  @Test func aLowerCapacityTrimsAtOnce() throws {
+  @Test func `a lower capacity trims at once`() throws {
     let stage = try Self.filled()
     stage.apply(.limits(capacity: 9 * Self.block, trimTo: 50))
     #expect(Self.numbers(stage) == [6, 7, 8, 9])
     #expect(stage.news.evicted == 6)
   }
 
-  @Test func aLowerAgeSweepsAtOnce() throws {
+  @Test func `a lower age limit evicts at once`() throws {
     let stage = try Self.filled()
     stage.apply(.limits(maxAge: .seconds(5)))
     #expect(stage.tier.count == 4)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [(seconds: -1, isThere: true), (0, false), (1, false)])
-  func anEntryOfTheLongestAgeGoes(_ edge: (seconds: Int, isThere: Bool)) throws {
+  func `an entry of the greatest age is evicted`(_ edge: (seconds: Int, isThere: Bool)) throws {
     let stage = try TierStage(.limits(maxAge: .seconds(7 * 86_400)))
     stage.store(photo(url(1), on: stage))
     try stage.restart(wall: TierStage.start + 7 * 86_400 + Int64(edge.seconds))
@@ -58,14 +58,14 @@ import Testing
     #expect(try stage.pictures().count == stage.tier.count)
   }
 
-  @Test func moreThatShallBeFreeIsMadeFreeAtOnce() throws {
+  @Test func `a larger reserve is freed at once`() throws {
     let stage = try Self.filled()
     stage.apply(.limits(minFree: .bytes(.max)))
     #expect(stage.tier.count == 0)
     #expect(try stage.pictures() == [])
   }
 
-  @Test func aReserveThatIsMissingIsNotSaidToBeThereAgain() throws {
+  @Test func `a missing reserve is not reported as restored`() throws {
     let stage = try TierStage(.limits(minFree: .bytes(.max)))
     stage.store(photo(url(1), on: stage))
     for _ in 0..<20 {
@@ -76,7 +76,7 @@ import Testing
     #expect(stage.news.troubles.count == 1)
     #expect(stage.news.recoveries == 0)
     #expect(stage.parts.stores.isEmpty)
-    // Nobody waits for the next try with limits that are met.
+    // Limits that are met end the wait for the next try.
     stage.apply(.roomy)
     #expect(stage.tier.state == .ok)
     #expect(stage.news.recoveries == 1)

@@ -43,7 +43,7 @@ final class TierStage {
     return life.tier
   }
 
-  /// What the tier consists of.
+  /// The parts of the tier.
   var parts: DiskParts {
     guard let life else { preconditionFailure("a stage has no tier between its lives") }
     return life.parts
@@ -62,7 +62,7 @@ final class TierStage {
     try succeed(at: next, turning: turning)
   }
 
-  /// What a kill leaves: nothing is closed, nothing more is written.
+  /// Ends the tier like a kill: nothing is closed, nothing more is written.
   func crash(wall: Int64? = nil, turning: Bool = true) throws {
     try succeed(at: wall ?? self.wall, turning: turning)
   }
@@ -82,7 +82,7 @@ final class TierStage {
     if turning { turn() }
   }
 
-  /// Nobody but the tier may hold its directory afterwards.
+  /// Only the tier may hold its directory afterwards.
   private func makeTier(at wall: Int64) throws -> (DiskTier, DiskParts) {
     let parts = try DiskParts(
       path: place.path, limits: limits, suffixes: ["bin", "jpg", "png", "gif"], loop: loop,

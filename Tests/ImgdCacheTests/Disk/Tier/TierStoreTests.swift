@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 @Suite struct TierStoreTests {
-  @Test func whatIsStoredIsFetched() throws {
+  @Test func `a stored picture is fetched`() throws {
     let stage = try TierStage()
     #expect(stage.fetch(url(1)) == nil)
     #expect(stage.store(photo(url(1), body(5_000), tags: ["a"], on: stage)) == nil)
@@ -22,7 +22,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func memoryIsGivenBackWhenNothingWaitsForTheDiskAnyMore() throws {
+  @Test func `memory is given back when no disk job is left`() throws {
     let stage = try TierStage()
     // Several batches.
     for number in 0..<200 {
@@ -39,7 +39,7 @@ import Testing
     #expect(stage.fetch(url(7)) != nil)
   }
 
-  @Test func aLargePictureIsFetchedAsItWasStored() throws {
+  @Test func `a large picture is fetched as it was stored`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(3 << 20), on: stage))
     let image = try #require(stage.fetch(url(1)))
@@ -47,7 +47,7 @@ import Testing
     #expect(stage.tier.allocated >= 3 << 20)
   }
 
-  @Test func identifiersAreKeptApart() throws {
+  @Test func `pictures with different identifiers are separate`() throws {
     let stage = try TierStage()
     stage.store(photo(key(url(1)), body(10), on: stage))
     stage.store(photo(key(url(1), "a"), body(20), on: stage))
@@ -56,7 +56,7 @@ import Testing
     #expect(stage.fetch(key(url(1), "b")) == nil)
   }
 
-  @Test func aNewPictureReplacesTheOldOne() throws {
+  @Test func `a new picture replaces the old one`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(10), on: stage))
     stage.store(photo(url(1), body(20), on: stage))
@@ -65,7 +65,7 @@ import Testing
     #expect(stage.tier.counts.replacements == 1)
   }
 
-  @Test func theFileThatIsReplacedStaysForTheLease() throws {
+  @Test func `the file of a replaced picture stays for its lease`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), body(10), on: stage))
     stage.store(photo(url(1), body(20), on: stage))
@@ -74,7 +74,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func twoStoresOfOneKeyInFlightLeaveTheNewer() throws {
+  @Test func `the newer of two simultaneous stores of a key stays`() throws {
     let stage = try TierStage()
     let (first, second) = (
       photo(url(1), body(10), on: stage), photo(url(1), body(20), on: stage)
@@ -82,7 +82,7 @@ import Testing
     #expect(stage.tier.add(first) == nil)
     #expect(stage.tier.add(second) == nil)
     guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
-      Issue.record("what is on its way is here")
+      Issue.record("a picture on its way to the disk is in memory")
       return
     }
     #expect(image === second)
@@ -93,12 +93,12 @@ import Testing
     #expect(stage.tier.holds(second))
   }
 
-  @Test func whatIsOnItsWayIsFetchedFromMemory() throws {
+  @Test func `a picture that is being written is fetched from memory`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     stage.tier.add(image)
     guard case .image(let found) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
-      Issue.record("what is on its way is here")
+      Issue.record("a picture on its way to the disk is in memory")
       return
     }
     #expect(found === image)
@@ -106,7 +106,7 @@ import Testing
     #expect(stage.parts.stores.isEmpty)
   }
 
-  @Test func theSameImageIsStoredOnce() throws {
+  @Test func `the same image is stored once`() throws {
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     stage.tier.add(image)
@@ -116,7 +116,7 @@ import Testing
     #expect(try stage.pictures().count == 1)
   }
 
-  @Test func manyAreStoredInOrder() throws {
+  @Test func `many pictures are stored in order`() throws {
     let stage = try TierStage()
     for number in 0..<300 { stage.tier.add(photo(url(number), body(number + 1), on: stage)) }
     stage.turn()
@@ -126,9 +126,9 @@ import Testing
     for number in 0..<300 { #expect(stage.fetch(url(number))?.payload.count == number + 1) }
   }
 
-  // MARK: What is not stored
+  // MARK: Refusals
 
-  @Test func whatMayNotBeStoredIsRefused() throws {
+  @Test func `a picture that must not be stored is refused`() throws {
     let stage = try TierStage()
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
     let noStore = photo(url(1), headers: [("cache-control", "no-store")], on: stage)
@@ -141,14 +141,14 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
-  @Test func whatIsLargerThanTheTierIsRefused() throws {
+  @Test func `a picture that is larger than the tier is refused`() throws {
     let stage = try TierStage(.limits(capacity: 10_000))
     #expect(stage.store(photo(url(1), body(10_001), on: stage)) == .tooLarge)
     #expect(stage.store(photo(url(1), body(4_000), on: stage)) == nil)
     #expect(stage.tier.count == 1)
   }
 
-  @Test func anAbsentTierFindsAndStoresNothing() throws {
+  @Test func `an absent tier stores and finds nothing`() throws {
     let loop = try EventLoop(clock: .manual())
     let tier = DiskTier(offOn: loop)
     let picture = image(url(1))
@@ -166,7 +166,7 @@ import Testing
     tier.stop()
   }
 
-  @Test func credentialsAreNeverLookedFor() throws {
+  @Test func `pictures with credentials are not looked up`() throws {
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])

@@ -1,11 +1,12 @@
 import Glibc
 import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdCache
 
-@Suite("What a memory tier leaves to the next process")
-struct MemoryHandoverTests {
+/// The pictures that a memory tier leaves to the next process.
+@Suite struct MemoryHandoverTests {
   private static let plenty = HandoverLimits(descriptors: 1_000, bytes: 1 << 30)
 
   private func leave(
@@ -49,7 +50,7 @@ struct MemoryHandoverTests {
 
   // MARK: Whole
 
-  /// A picture that came from elsewhere, for those who want it in German.
+  /// A picture that was redirected, for requests that want it in German.
   private func redirected(_ headers: HeaderList) -> CachedImage {
     CachedImage(
       key: key("http://h/redirected"), payload: Payload([1, 2, 3]),
@@ -60,8 +61,7 @@ struct MemoryHandoverTests {
       serial: 9, at: at(3), wall: 3)
   }
 
-  @Test("small and large pictures are there again, with all that is known of them")
-  func everything() throws {
+  @Test func `small and large pictures are taken over with all their properties`() throws {
     let headers: HeaderList = [
       ("cache-control", "max-age=600, stale-while-revalidate=30, stale-if-error=70, immutable"),
       ("etag", "\"é1\""), ("vary", "accept-language"), ("x-empty", ""),
@@ -92,8 +92,7 @@ struct MemoryHandoverTests {
     expectSound(later)
   }
 
-  @Test("what was used last goes last again")
-  func recency() throws {
+  @Test func `the most recently used picture stays the most recently used`() throws {
     let first = try tier((0..<50).map { image("http://h/\($0)") })
     for number in [7, 3, 3, 40] {
       _ = first.image(for: key("http://h/\(number)"), at: at(Int64(number)))
@@ -107,8 +106,8 @@ struct MemoryHandoverTests {
     #expect(second.peek(key("http://h/40"))?.lastAccess == at(-20))
   }
 
-  @Test("a lifetime that has ended between the two has ended, and a purge that marked still marks")
-  func freshness() throws {
+  @Test func `a lifetime that ends between the processes is over, and a purge mark is kept`() throws
+  {
     let fresh = image(key("http://h/a"), headers: [("cache-control", "max-age=60")])
     let marked = image(key("http://h/b"), headers: [("cache-control", "max-age=9999")])
     let first = try tier([fresh, marked])
@@ -118,12 +117,11 @@ struct MemoryHandoverTests {
     #expect(second.peek(fresh.key)?.isFresh(at: at(0)) == true)
     #expect(second.peek(marked.key)?.isFresh(at: at(0)) == false)
     #expect(try next(handover, wall: 1_000_061).peek(fresh.key)?.isFresh(at: at(0)) == false)
-    // A clock that was set back: nobody knows how long ago it was.
+    // A clock that was set back: the time between is unknown.
     #expect(try next(handover, wall: 900_000).peek(fresh.key)?.isFresh(at: at(0)) == false)
   }
 
-  @Test("a mark of a purge stays, also on what was never fresh and may only be shown stale")
-  func marks() throws {
+  @Test func `a purge mark is kept on a picture that was never fresh`() throws {
     let headers = [("cache-control", "max-age=0, stale-while-revalidate=900")]
     let marked = image(key("http://h/a"), headers: headers)
     let other = image(key("http://h/b"), headers: headers)
@@ -138,8 +136,9 @@ struct MemoryHandoverTests {
 
   // MARK: Bounded
 
-  @Test("there is never more than the limits allow, and what goes was used last")
-  func bounds() throws {
+  @Test func `a handover keeps within its limits and contains the most recently used pictures`()
+    throws
+  {
     let images = (0..<20).map { image("http://h/large\($0)", bytes: 200_000) }
     let first = try tier(images + (0..<20).map { image("http://h/small\($0)", bytes: 1_000) })
     let four = 4 * (image("http://h/small10").cost - 1_000) + 100
@@ -163,8 +162,7 @@ struct MemoryHandoverTests {
     }
   }
 
-  @Test("pictures that are not large take one descriptor together, and come back as they were")
-  func pack() throws {
+  @Test func `small pictures share one descriptor and come back unchanged`() throws {
     let sizes = [1, 1_000, Payload.heapLimit, Payload.heapLimit + 1, 50_000, 128 << 10]
     let images = sizes.map { image("http://h/\($0)", bytes: $0) }
     for (place, image) in images.enumerated() {
@@ -181,8 +179,7 @@ struct MemoryHandoverTests {
     expectSound(second)
   }
 
-  @Test("what the pack has no room for goes alone")
-  func fullPack() throws {
+  @Test func `a picture that does not fit into the pack has a descriptor of its own`() throws {
     let first = try tier((0..<3).map { image("http://h/\($0)", bytes: 50_000) })
     let limits = HandoverLimits(descriptors: 10, bytes: 1 << 20, packBytes: 60_000)
     let handover = try #require(try leave(first, within: limits))
@@ -190,15 +187,13 @@ struct MemoryHandoverTests {
     #expect(try next(handover).count == 3)
   }
 
-  @Test("a snapshot, which nobody will take over, copies nothing")
-  func snapshot() throws {
+  @Test func `a snapshot, which is never taken over, copies nothing`() throws {
     let images = [image("http://h/a"), image("http://h/b", bytes: 200_000)]
     let left = try #require(try leave(try tier(images), isClean: false))
     #expect(left.entries == 1 && left.bodies.map(\.count) == [200_000])
   }
 
-  @Test("names and headers count as well: ever so many of them make no index too large to read")
-  func descriptions() throws {
+  @Test func `names and headers count as well, so that no index is too large to read`() throws {
     let headers: HeaderList = [("x-long", String(repeating: "x", count: 50_000))]
     let tier = try tier((0..<500).map { image(key("http://h/\($0)"), bytes: 1, headers: headers) })
     let handover = try #require(try leave(tier))
@@ -206,8 +201,7 @@ struct MemoryHandoverTests {
     #expect(try next(handover).count == handover.entries)
   }
 
-  @Test("an index larger than any that is left is not even read")
-  func enormous() throws {
+  @Test func `an index above the limit is not read`() throws {
     let bytes = [UInt8](repeating: 0, count: HandoverIndex.most + 1)
     let index = try Payload(bytes).shareable()
     #expect(throws: HandoverProblem.notWhole) {
@@ -216,8 +210,7 @@ struct MemoryHandoverTests {
     }
   }
 
-  @Test("a small picture takes no descriptor along, even if somebody asked for one of it")
-  func smallAndLent() throws {
+  @Test func `a small picture is packed even if it has a descriptor`() throws {
     let lent = image("http://h/a", bytes: 1_000)
     let first = try tier([lent])
     _ = first.makeLendable(lent)
@@ -227,8 +220,7 @@ struct MemoryHandoverTests {
     #expect(new.payload.bytes == lent.payload.bytes && !new.payload.isShareable)
   }
 
-  @Test("a smaller tier keeps what was used last")
-  func smallerTier() throws {
+  @Test func `a smaller tier keeps the most recently used pictures`() throws {
     let handover = try #require(try leave(try tier((0..<20).map { image("http://h/\($0)") })))
     let cost = image("http://h/10").cost
     let second = try next(handover, tier: .holding(8 * cost, preferred: 5 * cost))
@@ -237,8 +229,9 @@ struct MemoryHandoverTests {
     expectSound(second)
   }
 
-  @Test("what does not fit into the next tier is not even verified, and nothing is evicted for it")
-  func lessRoom() throws {
+  @Test func `a picture that does not fit into the next tier is not verified, and evicts nothing`()
+    throws
+  {
     let images = (0..<8).map { image("http://h/\($0)", bytes: 50_000) }
     let handover = try #require(try leave(try tier(images)))
     let cost = images[0].cost
@@ -253,8 +246,7 @@ struct MemoryHandoverTests {
     expectSound(second)
   }
 
-  @Test("nothing is left of an empty tier, and what credentials fetched stays with its process")
-  func secrets() throws {
+  @Test func `an empty tier and pictures with credentials are not handed over`() throws {
     #expect(try leave(try tier([])) == nil)
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
     let secret = image(key("http://h/a", nil, scope), headers: [("cache-control", "max-age=60")])
@@ -263,8 +255,7 @@ struct MemoryHandoverTests {
 
   // MARK: Trusted
 
-  @Test("only what a clean stop of the same release has left is taken over")
-  func trust() throws {
+  @Test func `only a handover of a clean stop of the same release is taken over`() throws {
     let first = try tier([image("http://h/a", bytes: 200_000)])
     let snapshot = try #require(try leave(first, isClean: false))
     #expect(throws: HandoverProblem.notClean) { try next(snapshot) }
@@ -273,19 +264,19 @@ struct MemoryHandoverTests {
     #expect(try next(clean).count == 1)
   }
 
-  @Test("a picture whose bytes are missing, shorter or others is passed over, the rest is not")
-  func bodies() throws {
+  @Test func `a picture with missing, shorter or other bytes is skipped, the rest is taken over`()
+    throws
+  {
     let images = (0..<3).map { image("http://h/\($0)", bytes: 200_000) }
     let handover = try #require(try leave(try tier(images)))
     #expect(try next(handover, bodies: []).count == 0)
     #expect(try next(handover, bodies: Array(handover.bodies.dropFirst())).count == 2)
-    // It is the memfd that counts: another one is not believed, whatever is in it.
+    // It is the memfd that counts: another one is not accepted, even with the same bytes.
     let same = try Payload(images[0].payload.bytes).shareable()
     #expect(try next(handover, bodies: [same]).count == 0)
   }
 
-  @Test("what lies beyond the end of the pack, or in a pack that is not there, is passed over")
-  func packEnd() throws {
+  @Test func `a picture beyond the end of the pack or in a missing pack is skipped`() throws {
     let first = try tier((0..<2).map { image("http://h/\($0)", bytes: 900) })
     let left = try #require(try leave(first))
     #expect(try next(left, bodies: []).count == 0)
@@ -303,8 +294,7 @@ struct MemoryHandoverTests {
     }
   }
 
-  @Test("a memfd that can still change is not taken over")
-  func unsealed() {
+  @Test func `a memfd without seals is not taken over`() {
     for path in ["/proc/self/exe", "/dev/null", "/"] {
       #expect(Payload.adopt(FileDescriptor(owning: open(path, O_RDONLY))) == nil)
     }
@@ -316,9 +306,9 @@ struct MemoryHandoverTests {
     #expect(Payload.adopt(shared) == nil)
   }
 
-  @Test(
-    "a memfd that is named more than once is one picture's, and its length must be the picture's")
-  func names() throws {
+  @Test func `a memfd that is named more than once serves one picture, and its length must fit`()
+    throws
+  {
     let first = try tier((0..<2).map { image("http://h/\($0)", bytes: 200_000 + $0) })
     let left = try #require(try leave(first))
     var index = try HandoverIndex.decode(left.index.bytes, release: "1")
@@ -334,8 +324,7 @@ struct MemoryHandoverTests {
     }
   }
 
-  @Test("an index that was cut or changed anywhere is not taken over")
-  func damage() throws {
+  @Test func `a cut or changed index is not taken over`() throws {
     let first = try tier([image("http://h/a", bytes: 20), image("http://h/b", bytes: 30_000)])
     let bytes = try #require(try leave(first)).index.bytes
     for count in 0..<bytes.count {
@@ -370,7 +359,7 @@ struct MemoryHandoverTests {
   /// in it have their own, which is mended where it fits no more.
   private func signed(_ bytes: [UInt8]) -> [UInt8] { resealed(bytes) }
 
-  /// Takes over what a forged index describes, and does with it whatever is done with pictures.
+  /// Takes over the pictures of a forged index, and uses them in every way.
   private func use(_ forged: [UInt8], _ bodies: [Payload]) throws {
     let tier = MemoryTier.holding(1 << 20)
     let index = try Payload(signed(forged)).shareable()
@@ -387,8 +376,7 @@ struct MemoryHandoverTests {
     _ = try leave(tier, at: 7, wall: 0)
   }
 
-  @Test("an index that is forged, byte by byte, traps nowhere, whatever it describes")
-  func forgery() throws {
+  @Test func `a forged index never traps, whatever it describes`() throws {
     let headers: HeaderList = [
       ("cache-control", "max-age=600, stale-while-revalidate=30, stale-if-error=70"),
       ("etag", "\"1\""), ("vary", "accept"),
@@ -419,11 +407,10 @@ struct MemoryHandoverTests {
     for count in 8..<bytes.count { try use(Array(bytes.prefix(count)), bodies) }
   }
 
-  @Test("whatever a reader is given, it ends and traps nowhere")
-  func noise() throws {
+  @Test func `a reader of any bytes ends without a trap`() throws {
     let first = try tier([image(key("http://h/a"), bytes: 20, tags: ["x"])])
     let body = Array(try #require(try leave(first)).index.bytes.dropFirst(8))
-    var generator = FixedGenerator(seed: 1)
+    var generator = SeededGenerator(seed: 1)
     for _ in 0..<20_000 {
       var noise = body
       for _ in 0...Int(generator.next() % 4) {

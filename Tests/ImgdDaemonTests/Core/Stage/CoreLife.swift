@@ -1,3 +1,4 @@
+import Glibc
 import ImgdPicture
 import ImgdSystem
 import ImgdTestSupport
@@ -7,7 +8,7 @@ import ImgdTestSupport
 
 /// One core from its start to its end, with its loop and its clock.
 final class CoreLife {
-  /// Shorter than whatever comes again and again, so that it comes as often as it should.
+  /// Shorter than any repeated timer, so that each fires as often as it should.
   private static let step = Duration.milliseconds(250)
 
   let core: Core
@@ -56,7 +57,7 @@ final class CoreLife {
     settle()
   }
 
-  /// Ends everything that runs and every connection; what was to be written is.
+  /// Ends all transfers and connections after all pending writes.
   func end() {
     core.refuseAll(.shuttingDown)
     core.clients.finishNow()
@@ -64,7 +65,7 @@ final class CoreLife {
     core.disk.stop()
   }
 
-  /// A new connection; what was to be done before it is.
+  /// A new connection, after all pending work.
   func connect() throws -> TestClient {
     settle()
     let (near, far) = try socketPair()
@@ -98,4 +99,12 @@ final class CoreLife {
     clock.advance(by: time)
     settle()
   }
+}
+
+/// The two ends of a connection: the core's, and the one of its client.
+private func socketPair() throws -> (near: CInt, far: CInt) {
+  var ends: [CInt] = [-1, -1]
+  let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+  guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemFailure("socketpair") }
+  return (ends[0], ends[1])
 }

@@ -3,8 +3,8 @@ import ImgdTestSupport
 
 @testable import ImgdDaemon
 
-/// What a test of the core plays on: a core with a clock that the test turns, an origin that is a
-/// plan, and clients at the other ends of socket pairs. It belongs to the thread of its test.
+/// The surroundings of a test of the core: a core with a clock that the test advances, an origin that
+/// is a plan, and clients at the other ends of socket pairs. It belongs to the thread of its test.
 ///
 /// Nothing happens while the test does not look: a client that receives turns the loop until there is
 /// nothing left to do, and an answer that is not there then has failed to come.
@@ -42,7 +42,7 @@ final class CoreStage: DaemonStage {
   var base: String { origin.url("") }
   /// How many clients the core has.
   var connected: Int { core.clients.connected }
-  /// Where pictures are kept on disk.
+  /// The directory of the pictures on disk.
   var cache: String { CoreLife.cache(in: home) }
 
   /// The paths of all pictures that are kept on disk.

@@ -3,9 +3,9 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// That the stage itself is honest: tests rely on what it does not do.
+/// The stage itself: tests rely on its limits.
 @Suite struct CoreStageTests {
-  @Test func `an answer that does not come fails at once, and is named`() throws {
+  @Test func `a missing answer fails at once and is named`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
@@ -24,7 +24,7 @@ import Testing
     #expect(try stage.client.receive()["ok"] == .bool(true))
   }
 
-  @Test func `time stands still until the test turns the clock`() throws {
+  @Test func `time stands still until the test advances the clock`() throws {
     let stage = try CoreStage("Downloads.Timeout=5s")
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
@@ -40,19 +40,19 @@ import Testing
       .cut(png(), after: 100), .closed, .reset, .redirect(to: "/b"),
       .misannounced(png(), as: 2_000),
     ] as [OriginAnswer])
-  func `what a plan cannot do is told as such`(answer: OriginAnswer) throws {
+  func `an impossible plan is reported as such`(answer: OriginAnswer) throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", answer)
     #expect(try stage.ask("/a").failureCode == "internal")
   }
 
-  @Test func `a plan may fail in any way that the engine knows`() throws {
+  @Test func `a plan may fail in every way of the engine`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .fails(.dns))
     #expect(try stage.ask("/a").failureCode == "dns")
   }
 
-  @Test func `another core finds what the last one has left on disk`() throws {
+  @Test func `another core finds the disk contents of the last one`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))
     #expect(try stage.outcome("/a") == "network")

@@ -1,7 +1,7 @@
 import ImgdTestSupport
 import ImgdTransfer
 
-/// An origin that is a plan: what it would answer, and what it was asked. It stands for the engine
+/// An origin that is a plan: its answers, and the requests to it. It stands for the engine
 /// and the network, in the words of `OriginServer`.
 final class PlannedOrigin {
   private var plans: [String: [OriginAnswer]] = [:]
@@ -17,7 +17,7 @@ final class PlannedOrigin {
   /// The whole URL of a path, under the usual name of the host or another one.
   func url(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):8080\(path)" }
 
-  /// What the path answers, whatever the host: each of the answers once, and the last one for ever.
+  /// Plans the answers of a path on every host: each of them once, and the last one for ever.
   func plan(_ path: String, _ answers: OriginAnswer...) { plans[path] = answers }
 
   func requests(_ path: String) -> [OriginRequest] { requests.filter { $0.path == path } }
@@ -25,7 +25,7 @@ final class PlannedOrigin {
   /// How often a path was asked for.
   func count(_ path: String) -> Int { requests(path).count }
 
-  /// Notes a request, and says what is to be done; what is not planned is a 404.
+  /// Records a request and returns its planned answer; a path without a plan is a 404.
   func answer(_ order: TransferOrder) -> [OriginAnswer.Step] {
     guard let request = OriginRequest(order.requestText, connection: 1) else {
       preconditionFailure("an order makes a request: \(order)")
@@ -47,7 +47,7 @@ extension OriginAnswer {
 }
 
 extension TransferOrder {
-  /// The order as an origin would read it, without what the engine adds.
+  /// The order as an origin would read it, without the headers that the engine adds.
   fileprivate var requestText: String {
     let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     let path = parts.count > 3 ? "/" + parts[3] : "/"

@@ -16,7 +16,7 @@ final class PlannedTransfer {
   private var deadline: Timer?
   private var steps: ArraySlice<OriginAnswer.Step> = []
   private var head = HeadCollector()
-  /// What has come of the head's next line.
+  /// The received part of the head's next line.
   private var line: [UInt8] = []
   private var body: [UInt8] = []
   private var reported = 0
@@ -100,7 +100,7 @@ final class PlannedTransfer {
 
   // MARK: The answer
 
-  /// A body that is what was asked for: errors carry bodies too.
+  /// A body of the requested picture: errors carry bodies too.
   private var isWanted: Bool { (200..<300).contains(head.status) && head.status != 206 }
 
   private var isConfirmation: Bool { head.status == 304 && order.isConditional }

@@ -6,10 +6,10 @@ import ImgdTransfer
 /// The transfers that a core begins, as its origin plans them.
 ///
 /// Orders are taken in the next tick and reports come by mailbox, as they do where a thread is
-/// between. What an engine can do and a plan cannot is left out: redirects, retries, connections that
+/// between. Some abilities of the engine are left out: redirects, retries, connections that
 /// break off, bodies that are continued, names, addresses and certificates.
 final class PlannedTransfers: Transfers {
-  /// Told what becomes of the orders; set once by the composition.
+  /// Gets the reports on the orders; set once by the composition.
   var receive: (TransferReport) -> Void = { _ in }
   private let origin: PlannedOrigin
   private let loop: EventLoop

@@ -1,7 +1,7 @@
 import ImgdTestSupport
 import ImgdWire
 
-// What tests of the disk tier ask again and again.
+// Questions that many tests of the disk tier ask.
 
 extension CoreStage {
   /// A fetch with further fields, which must succeed.
@@ -19,7 +19,7 @@ extension CoreStage {
     return file
   }
 
-  /// From where a fetch is answered.
+  /// The source of a fetch's answer.
   func source(of path: String, _ fields: String = "") throws -> String? {
     try fetch(path, fields)["source"]?.string
   }
@@ -33,7 +33,7 @@ extension CoreStage {
 
   func emptyMemory() throws { try purge(#""tier":"memory""#) }
 
-  /// What `stats` says of the disk tier.
+  /// A figure of the disk tier in `stats`.
   func disk(_ name: String) throws -> JSONValue? {
     try connect().ask(#"{"cmd":"stats"}"#)["disk"]?[name]
   }
