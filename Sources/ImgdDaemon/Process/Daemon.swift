@@ -63,7 +63,7 @@ final class Daemon {
     do throws(SystemFailure) {
       loop = try EventLoop()
       try Log.writeAside(from: loop)
-      let manager = try SystemdMessenger(hasManager: environment.hasManager, home: loop)
+      let manager = try SystemdMessenger(hasManager: environment.hasManager, on: loop)
       // A descriptor that stays in the manager's store would be passed again at every start.
       for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
       let disk = try Self.makeTier(configuration.disk, in: directory, on: loop)

@@ -8,11 +8,11 @@ final class JournalWriter {
   /// How many entries may wait.
   static let limit = 256
 
-  private let thread: Workshop<SystemdJournal>
+  private let thread: WorkerThread<SystemdJournal>
   private var lost = 0
 
-  init(_ journal: SystemdJournal, home loop: EventLoop) throws(SystemFailure) {
-    thread = try Workshop(name: "imgd-journal", home: loop) { journal }
+  init(_ journal: SystemdJournal, on loop: EventLoop) throws(SystemFailure) {
+    thread = try WorkerThread(name: "imgd-journal", on: loop) { journal }
   }
 
   /// Writes an entry as soon as the journal takes it; one more than may wait is lost.

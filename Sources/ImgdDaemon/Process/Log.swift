@@ -40,7 +40,7 @@ enum Log {
   /// Leaves waiting for the journal to another thread from here on.
   static func writeAside(from loop: EventLoop) throws(SystemFailure) {
     guard let journal = unsafe journal else { return }
-    unsafe writer = try JournalWriter(journal, home: loop)
+    unsafe writer = try JournalWriter(journal, on: loop)
   }
 
   /// Waits for entries that are not written yet, but no longer than the limit. For the end.

@@ -14,7 +14,7 @@ final class Reloader {
   }
 
   private let source: ConfigurationSource
-  private let worker: Workshop<ConfigurationSource>
+  private let worker: WorkerThread<ConfigurationSource>
   /// Answers due after the next reading; the present one may have begun before the file was changed.
   private var waiting: [(ReloadAnswer) -> Void] = []
   private var isReading = false
@@ -34,7 +34,7 @@ final class Reloader {
     self.source = source
     wantedSocket = wanted.control.socket
     current = source.adapted(wanted)
-    worker = try Workshop(name: "imgd-files", home: loop) { source }
+    worker = try WorkerThread(name: "imgd-files", on: loop) { source }
   }
 
   /// Reads the configuration and applies the changes; a configuration with a mistake changes nothing.

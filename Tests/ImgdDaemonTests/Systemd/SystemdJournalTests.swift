@@ -107,7 +107,7 @@ import Testing
       let peer = try makeJournal()
       try peer.fillQueue()
       let loop = try EventLoop()
-      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), home: loop)
+      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), on: loop)
       for number in 0..<1_000 {
         writer.write(LogEntry(priority: .notice, message: "\(number)", fields: []))
         loop.settle()
@@ -131,7 +131,7 @@ import Testing
       let peer = try makeJournal()
       try peer.fillQueue()
       let loop = try EventLoop()
-      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), home: loop)
+      let writer = try JournalWriter(try SystemdJournalTests.journal(at: peer), on: loop)
       for number in 0...JournalWriter.limit {
         writer.write(LogEntry(priority: .notice, message: "\(number)", fields: []))
       }

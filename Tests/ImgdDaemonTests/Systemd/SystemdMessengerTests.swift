@@ -10,7 +10,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let manager = try makeManager()
       let loop = try EventLoop()
-      let messenger = try SystemdMessenger(hasManager: true, home: loop)
+      let messenger = try SystemdMessenger(hasManager: true, on: loop)
       messenger.post(.ready(status: "a"))
       messenger.perform({ $0.remove(named: "memory") }, then: { _ in loop.stop() })
       loop.run()
@@ -30,7 +30,7 @@ import Testing
       let manager = try makeManager()
       try manager.fillQueue()
       let loop = try EventLoop()
-      let messenger = try SystemdMessenger(hasManager: true, home: loop)
+      let messenger = try SystemdMessenger(hasManager: true, on: loop)
       messenger.post(.ready(status: "start"))
       for number in 0..<1_000 {
         messenger.post(.status("\(number)"))
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `without a manager nothing is posted`() throws {
-    let messenger = try SystemdMessenger(hasManager: false, home: try EventLoop())
+    let messenger = try SystemdMessenger(hasManager: false, on: try EventLoop())
     #expect(!messenger.hasManager)
     messenger.post(.alive)
     messenger.perform { _ in Issue.record("there is no thread") }

@@ -9,12 +9,12 @@ final class DiskThreads {
   /// Told what the disk refuses; set once by the composition of the tier.
   var onTrouble: (DiskTrouble) -> Void = { _ in }
 
-  private let writer: Workshop<DiskWriter>
-  private let reader: Workshop<DiskReader>
+  private let writer: WorkerThread<DiskWriter>
+  private let reader: WorkerThread<DiskReader>
 
-  init(home loop: EventLoop) throws(SystemFailure) {
-    writer = try Workshop(name: "imgd-disk", home: loop) { DiskWriter() }
-    reader = try Workshop(name: "imgd-reader", home: loop) { DiskReader() }
+  init(on loop: EventLoop) throws(SystemFailure) {
+    writer = try WorkerThread(name: "imgd-disk", on: loop) { DiskWriter() }
+    reader = try WorkerThread(name: "imgd-reader", on: loop) { DiskReader() }
   }
 
   /// Jobs that have not come home yet.

@@ -36,7 +36,7 @@ final class DiskParts {
     rules = DiskRules(limits, loop: loop, wall: wall)
     health = DiskHealth(reports)
     gate = DiskGate()
-    threads = try DiskThreads(home: loop)
+    threads = try DiskThreads(on: loop)
     index = DiskIndex()
     files = DiskFiles(index, threads, suffixes: suffixes)
     uses = UseLog(index, threads, rules, loop: loop)

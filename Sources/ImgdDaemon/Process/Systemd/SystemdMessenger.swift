@@ -5,16 +5,16 @@ import ImgdSystem
 /// At most one batch of messages is under way and the rest wait in a backlog of a few, however long
 /// the manager reads nothing. Without a manager there is no thread, and nothing is posted.
 final class SystemdMessenger {
-  private let thread: Workshop<SystemdNotifier>?
+  private let thread: WorkerThread<SystemdNotifier>?
   private var backlog = MessageBacklog()
   private var isSending = false
 
-  init(hasManager: Bool, home loop: EventLoop) throws(SystemFailure) {
+  init(hasManager: Bool, on loop: EventLoop) throws(SystemFailure) {
     guard hasManager else {
       thread = nil
       return
     }
-    thread = try Workshop(name: "imgd-service", home: loop) { SystemdNotifier() }
+    thread = try WorkerThread(name: "imgd-service", on: loop) { SystemdNotifier() }
   }
 
   var hasManager: Bool { thread != nil }

@@ -3,7 +3,7 @@
 /// The tool is made on the thread and never leaves it, so it need not be Sendable: a database
 /// connection, for example. Jobs and their outcomes are values that cross threads; the closure that
 /// receives an outcome runs on the loop that owns the worker and never leaves it (`Continuations`).
-package final class Workshop<Tool> {
+package final class WorkerThread<Tool> {
   private typealias Job = @Sendable (Tool) -> Void
 
   private let queue: Locked<JobQueue<Job>>
@@ -14,7 +14,7 @@ package final class Workshop<Tool> {
 
   /// Starts the thread; `make` runs there, before any job.
   package init(
-    name: String, home loop: EventLoop, _ make: @escaping @Sendable () -> Tool
+    name: String, on loop: EventLoop, _ make: @escaping @Sendable () -> Tool
   ) throws(SystemFailure) {
     let queue = Locked(JobQueue<Job>())
     self.queue = queue

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct WorkshopTests {
+@Suite struct WorkerThreadTests {
   /// Not Sendable on purpose: it may be used only on the thread that made it.
   private final class Counter {
     var value = 0
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `jobs share the tool and run in order on its thread`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     var values: [Int] = []
     var strangers = 0
     for _ in 0..<1_000 {
@@ -48,7 +48,7 @@ import Testing
   @Test func `stopping finishes the jobs and frees the tool`() throws {
     let done = Locked(0)
     let isGone = Locked(false)
-    let worker = try Workshop(name: "worker", home: loop) {
+    let worker = try WorkerThread(name: "worker", on: loop) {
       Counter(onEnd: { isGone.withLock { $0 = true } })
     }
     for _ in 0..<100 { worker.submit({ _ in done.withLock { $0 += 1 } }) }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `stopping drops the outcomes of its jobs`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     let done = Locked(0)
     for _ in 0..<100 {
       worker.submit(
@@ -75,7 +75,7 @@ import Testing
   @Test func `a freed worker finishes its jobs and drops their outcomes`() throws {
     let done = Locked(0)
     do {
-      let worker = try Workshop(name: "worker", home: loop) { Counter() }
+      let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
       for _ in 0..<50 {
         worker.submit(
           { _ in done.signal { $0 += 1 } }, then: { _ in Issue.record("its worker is gone") })
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `every outcome arrives on the loop with its own continuation`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     let loopThread = pthread_self()
     var outcomes = [Int?](repeating: nil, count: 5_000)
     var strangers = 0
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func `an outcome may be nil or a function`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     var seen: [String] = []
     worker.submit({ _ -> Int? in nil }, then: { seen.append($0 == nil ? "nil" : "value") })
     worker.submit(
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test func `a continuation may submit again`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     var rounds = 0
     func again() {
       worker.submit(
@@ -142,7 +142,7 @@ import Testing
 
   @Test func `a job frees its captures once it is done`() throws {
     final class Body: Sendable {}
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     weak var held: Body?
     do {
       let body = Body()
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test func `a stopped worker takes nothing`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     worker.stop()
     let ran = Locked(false)
     worker.submit({ _ in ran.withLock { $0 = true } }, then: { _ in Issue.record("arrived") })
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test func `a question goes before the waiting jobs`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     let gate = Locked(false)
     var order: [String] = []
     let isHeld = Locked(false)
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test func `a stopped worker does not answer`() throws {
-    let worker = try Workshop(name: "worker", home: loop) { Counter() }
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
     worker.stop()
     worker.askForLife { Issue.record("answered") }
     loop.settle()
@@ -202,21 +202,21 @@ import Testing
 
   @Test func `stopping within a time waits for jobs that end`() throws {
     let done = Locked(0)
-    let shop = try Workshop(name: "shop", home: loop) { Counter() }
-    for _ in 0..<100 { shop.submit({ _ in done.withLock { $0 += 1 } }) }
-    #expect(shop.stop(within: .seconds(60)))
+    let worker = try WorkerThread(name: "worker", on: loop) { Counter() }
+    for _ in 0..<100 { worker.submit({ _ in done.withLock { $0 += 1 } }) }
+    #expect(worker.stop(within: .seconds(60)))
     #expect(done.withLock { $0 } == 100)
   }
 
   @Test func `stopping within a time leaves a job that does not end`() throws {
     let gate = Locked(false)
     let isGone = Locked(false)
-    let shop = try Workshop(name: "shop", home: loop) {
+    let worker = try WorkerThread(name: "worker", on: loop) {
       Counter(onEnd: { isGone.broadcast { $0 = true } })
     }
-    shop.submit { _ in _ = gate.wait { $0 ? true : nil } }
-    #expect(!shop.stop(within: .milliseconds(1)))
-    #expect(!shop.stop(within: .zero))
+    worker.submit { _ in _ = gate.wait { $0 ? true : nil } }
+    #expect(!worker.stop(within: .milliseconds(1)))
+    #expect(!worker.stop(within: .zero))
     gate.broadcast { $0 = true }
     _ = isGone.wait { $0 ? true : nil }
   }
