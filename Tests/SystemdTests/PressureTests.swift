@@ -214,7 +214,7 @@ import Testing
 
   @Test(.newerSystemd)
   func `a newer systemd hands out the file, and the memory tier gives way as well`() throws {
-    let stage = try ServiceStage(configuration: Self.roomy, packages: NewerSystemd.packages)
+    let stage = try ServiceStage(configuration: Self.roomy, below: Layer.newerSystemd)
     try stage.machine.perform(
       """
       install -D /usr/local/share/doc/imgd/254.conf /etc/systemd/system/imgd.service.d/254.conf
