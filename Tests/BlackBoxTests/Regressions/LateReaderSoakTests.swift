@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct LateReaderTests {
+@Suite(.slow) struct LateReaderSoakTests {
   @Test func `told to stop, it does not cut the line of one who reads late`() throws {
     let stage = try Stage()
     let gate = Gate()
