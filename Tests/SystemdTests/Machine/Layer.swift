@@ -42,6 +42,26 @@ final class Layer: Sendable {
         "rm -rf /var/cache/imgd /etc/imgd; make --silent --directory=\(Project.root) install")
   }
 
+  /// Debian packages of two versions of imgd, each in a directory of /srv/packages.
+  static var packages: Layer { get throws { try packed.get() } }
+
+  private static let packed = Result {
+    // The user that makes the packages is neither root nor the owner of the tree. They are for
+    // tests alone: how small they are does not matter.
+    try Layer(
+      changedBy: """
+        set -e
+        cd \(Project.root)
+        export DPKG_DEB_COMPRESSOR_TYPE=none
+        install -d -o nobody /srv/packages
+        for version in 0.0.1 0.0.2; do
+          setpriv --reuid=nobody --regid=nogroup --clear-groups \
+            --inh-caps=+dac_read_search --ambient-caps=+dac_read_search \
+            debian/pack /srv/packages/$version $version
+        done
+        """)
+  }
+
   /// The packages of a newer systemd, unpacked.
   static var newerSystemd: Layer { get throws { try unpacked.get() } }
 

@@ -75,7 +75,7 @@ final class Machine: Sendable {
   }
 
   /// More at once would only take each other's time.
-  private static let room = Room(for: 3)
+  private static let room = Room(for: 4)
 }
 
 /// A count of what may be there at once.
