@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test run build install uninstall deb check check-slow \
+.PHONY: help demo test test-slow run build install uninstall deb check check-slow \
   check-packages bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
@@ -27,7 +27,8 @@ release = for product in $(1); do \
 
 help:
 	@echo 'make demo            build imgd, and show what it does'
-	@echo 'make test            run every test'
+	@echo 'make test            run the tests'
+	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build           build imgd, imgctl and imgd-bench into .build/release'
 	@echo 'make install         install what was built, with the systemd units [PREFIX=/usr/local] [DESTDIR=]'
@@ -51,6 +52,12 @@ test:
 	@$(call release,imgd imgctl)
 	@swift build --build-tests
 	@.ci/test
+
+test-slow:
+	@$(call prepare,test)
+	@$(call release,imgd imgctl)
+	@swift build --build-tests
+	@IMGD_TESTS=slow .ci/test --filter SoakTests
 
 run:
 	@$(call prepare)

@@ -27,6 +27,8 @@ int test_cover_directory(const char *path) {
   return mount("none", path, "tmpfs", 0, NULL);
 }
 
+int test_own_descriptors(void) { return unshare(CLONE_FILES); }
+
 int test_hold_thread(int tid) {
   int status;
   if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0) return -1;

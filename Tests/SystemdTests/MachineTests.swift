@@ -22,8 +22,7 @@ import Testing
   }
 
   @Test func `the daemon runs, and can be talked to`() throws {
-    let machine = try Machine()
-    try machine.installImgd()
+    let machine = try Machine(layers: [Layer.imgd])
     try machine.perform("systemctl start imgd")
     try machine.waitUntil("it listens") { (try? machine.connect()) != nil }
     #expect(try machine.connect().ask(#"{"cmd":"ping"}"#)["ok"] == .bool(true))
@@ -33,8 +32,7 @@ import Testing
   }
 
   @Test func `a thread that is held stands still until it is released`() throws {
-    let machine = try Machine()
-    try machine.installImgd()
+    let machine = try Machine(layers: [Layer.imgd])
     try machine.perform("systemctl start imgd")
     try machine.waitUntil("it listens") { (try? machine.connect()) != nil }
     let client = try machine.connect()

@@ -7,19 +7,19 @@ import Testing
 /// How memory pressure reaches the service, and what it frees then.
 @Suite(.machine) struct PressureTests {
   /// The path of a FIFO or a socket that the unit may open.
-  private static let channel = "/run/pressure"
-  private static let extended = """
+  static let channel = "/run/pressure"
+  static let extended = """
     [Service]
     Environment=MEMORY_PRESSURE_WATCH=\(channel)
     Environment=MEMORY_PRESSURE_WRITE=c29tZSAyMDAwMDAgMjAwMDAwMAA=
 
     """
-  private static let roomy = "[Memory]\nCapacity=200M\nPreferred=200M\n[Disk]\nEnabled=no\n"
+  static let roomy = "[Memory]\nCapacity=200M\nPreferred=200M\n[Disk]\nEnabled=no\n"
   /// As small as those that are kept on the heap, which is what the resident size shows.
   private static let picture = TestPicture.png(bytes: 15_000)
-  private static let count = 2_000
+  static let count = 2_000
 
-  private func source(_ stage: ServiceStage) throws -> String? {
+  func source(_ stage: ServiceStage) throws -> String? {
     try stage.connect().ask(#"{"cmd":"stats"}"#)["pressure"]?["source"]?.string
   }
 
@@ -27,7 +27,7 @@ import Testing
     try stage.machine.journal("IMGD_EVENT=pressure").filter { $0["IMGD_BYTES"] != nil }
   }
 
-  private func subscribe(_ stage: ServiceStage) throws -> TestClient {
+  func subscribe(_ stage: ServiceStage) throws -> TestClient {
     let client = try stage.connect()
     let answer = try client.ask(#"{"cmd":"subscribe","events":["pressure"]}"#)
     #expect(answer["ok"] == .bool(true))
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Fetches so much that it is seen in the size of the process.
-  private func fill(_ stage: ServiceStage) throws {
+  func fill(_ stage: ServiceStage) throws {
     let client = try stage.connect()
     for number in 0..<Self.count { stage.origin.plan("/\(number)", .picture(Self.picture)) }
     for number in 0..<Self.count {
@@ -45,23 +45,6 @@ import Testing
     var ends = 0
     while ends < Self.count { if try client.receive()["ok"] != nil { ends += 1 } }
     #expect(try stage.stats("memory", "entries") == Self.count)
-  }
-
-  /// The processor time that a process has used, in milliseconds.
-  private func processorTime(_ process: pid_t) throws -> Int {
-    let status = try #require(read("/proc/\(process)/stat"))
-    let fields = status[(status.lastIndex(of: ")") ?? status.startIndex)...].split(separator: " ")
-    let ticks = [12, 13].compactMap { Int(fields[$0]) }.reduce(0, +)
-    return ticks * 1000 / sysconf(CInt(_SC_CLK_TCK))
-  }
-
-  /// Fails when a process is busy while nothing is asked of it.
-  private func expectQuiet(_ stage: ServiceStage) throws {
-    let process = try stage.machine.process()
-    let before = try processorTime(process)
-    let end = Instant.current + .seconds(1)
-    try stage.machine.waitUntil("a second has passed") { Instant.current > end }
-    #expect(try processorTime(process) - before < 200)
   }
 
   private func expectAlive(_ stage: ServiceStage, as process: pid_t) throws {
@@ -77,7 +60,6 @@ import Testing
     let stage = try ServiceStage()
     try stage.start()
     #expect(try source(stage) == "cgroup")
-    try expectQuiet(stage)
   }
 
   @Test func `where the group is out of reach the source is the whole machine, and stats say why`()
@@ -88,7 +70,6 @@ import Testing
     #expect(try source(stage) == "system")
     let note = try stage.connect().ask(#"{"cmd":"stats"}"#)["pressure"]?["note"]?.string
     #expect(note?.hasPrefix("cgroup: open /sys/fs/cgroup/system.slice/imgd.service") == true)
-    try expectQuiet(stage)
   }
 
   @Test func `it can be switched off, and on again by a reload`() throws {
@@ -152,7 +133,6 @@ import Testing
     #expect(try source(stage) == "service-manager")
     let process = try stage.machine.process()
     try fill(stage)
-    let resident = try stage.stats("process", "rss_bytes")
     let client = try subscribe(stage)
 
     try stage.machine.perform("printf x >\(Self.channel)")
@@ -161,11 +141,8 @@ import Testing
     #expect(event["removed_entries"]?.integer == Int64(Self.count))
     #expect(try stage.stats("memory", "bytes") == 0)
     #expect(try stage.stats("memory", "capacity") == 100 << 20)
-    let held = try stage.stats("process", "rss_bytes")
-    #expect(resident - held > 15_000 * Self.count / 2, "\(resident) then \(held)")
     #expect(try reliefs(stage).count == 1)
 
-    try expectQuiet(stage)
     try stage.machine.perform("printf x >\(Self.channel)")
     #expect(try client.receive()["removed_entries"]?.integer == 0)
     #expect(try stage.stats("pressure", "events") == 2)
@@ -189,7 +166,6 @@ import Testing
     #expect(try client.receive()["source"] == .string("service-manager"))
     shutdown(peer.descriptor.number, CInt(SHUT_RDWR))
     try stage.machine.waitUntil("the group is listened to") { try source(stage) == "cgroup" }
-    try expectQuiet(stage)
     let notes = try stage.machine.journal("IMGD_EVENT=pressure").filter {
       $0.message.contains("closed by its other side")
     }
@@ -214,7 +190,7 @@ import Testing
 
   @Test(.newerSystemd)
   func `a newer systemd hands out the file, and the memory tier gives way as well`() throws {
-    let stage = try ServiceStage(configuration: Self.roomy, packages: NewerSystemd.packages)
+    let stage = try ServiceStage(configuration: Self.roomy, below: Layer.newerSystemd)
     try stage.machine.perform(
       """
       install -D /usr/local/share/doc/imgd/254.conf /etc/systemd/system/imgd.service.d/254.conf
@@ -228,79 +204,19 @@ import Testing
     #expect(try source(stage) == expected)
     let process = try stage.machine.process()
     try fill(stage)
-    let resident = try stage.stats("process", "rss_bytes")
     let client = try subscribe(stage)
     client.patience = .seconds(120)
-    let worked = try processorTime(process)
     let event = try Shortage.during(in: stage.machine, of: "imgd.service") { try client.receive() }
 
     #expect(event["event"] == .string("pressure") && event["source"] == .string(expected))
     #expect(event["removed_entries"]?.integer == Int64(Self.count))
     #expect(try stage.stats("memory", "bytes") == 0)
-    let held = try stage.stats("process", "rss_bytes")
-    #expect(resident - held > 15_000 * Self.count / 2, "\(resident) then \(held)")
     let reliefs = try reliefs(stage)
     #expect(reliefs.first?["IMGD_ENTRIES"] == "\(Self.count)")
     // One more where it went on so long that the tier is held to less.
     #expect(reliefs.count <= 2, "\(reliefs)")
-    #expect(try processorTime(process) - worked < 500)
     stage.origin.plan("/a", .picture(png()))
     #expect(try stage.fetch("/a")["ok"] == .bool(true))
-    try expectQuiet(stage)
     try expectAlive(stage, as: process)
-  }
-}
-
-/// Programs in a unit's group that read more than they may keep, and wait for memory all the time.
-///
-/// What they read comes from a disk, and what they may hold is a limit of their own: nothing is
-/// killed, and the machine outside has enough.
-private final class Shortage {
-  private let machine: Machine
-  private let file: String
-  private let readers: pid_t
-
-  /// Does something while tasks of the unit wait.
-  static func during<Result>(
-    in machine: Machine, of unit: String, _ body: () throws -> Result
-  ) throws -> Result {
-    let shortage = try Shortage(in: machine, of: unit)
-    defer { shortage.end() }
-    return try body()
-  }
-
-  private init(in machine: Machine, of unit: String) throws {
-    guard access(machine.path("/mnt/memory"), F_OK) == 0 else {
-      throw TestFailure("there is no memory controller to make a shortage with")
-    }
-    self.machine = machine
-    // Each machine's own: there may be two at a time.
-    file = Project.path(".build/shortage-\(machine.number)")
-    // No task waits for pages that are in memory already.
-    try machine.perform(
-      """
-      set -e
-      mkdir /mnt/memory/shortage
-      echo 16M >/mnt/memory/shortage/memory.limit_in_bytes
-      dd if=/dev/zero of=\(file) bs=1M count=256 conv=fsync status=none
-      dd of=\(file) oflag=nocache conv=notrunc,fdatasync count=0 status=none
-      """, within: 180)
-    readers = try machine.begin(
-      """
-      echo $$ >/mnt/memory/shortage/cgroup.procs
-      echo $$ >/sys/fs/cgroup/system.slice/\(unit)/cgroup.procs
-      for number in 1 2 3 4 5 6; do
-        while :; do cat \(file) >/dev/null; done &
-      done
-      wait
-      """, within: 180)
-  }
-
-  /// Ends the readers, and what they start meanwhile.
-  private func end() {
-    _ = try? machine.run(
-      "while set -- $(cat /mnt/memory/shortage/cgroup.procs); [ $# -gt 0 ]; do kill -KILL $@; done")
-    _ = ChildProcess.wait(readers)
-    unlink(file)
   }
 }

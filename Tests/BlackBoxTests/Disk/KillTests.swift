@@ -8,13 +8,17 @@ import Testing
 /// Each URL has one picture after another. Some of them may never be seen again: those before the
 /// last one whose path was told, and those from before a purge that was answered.
 @Suite("A daemon that is killed") struct KillTests {
-  private static let rounds = 85
-
   @Test(arguments: 0..<4)
   func `never serves anything but what is whole and has not been purged`(seed: Int) throws {
-    let trial = try KillTrial(seed: UInt64(seed))
-    for _ in 0..<Self.rounds { try trial.round() }
-    try trial.settle()
+    try KillTrial.run(seed: seed, rounds: 12)
+  }
+}
+
+/// The same, so often that rare moments are met.
+@Suite("A daemon that is killed again and again", .slow) struct KillSoakTests {
+  @Test(arguments: 0..<4)
+  func `never serves anything but what is whole and has not been purged`(seed: Int) throws {
+    try KillTrial.run(seed: seed, rounds: 85)
   }
 }
 
@@ -42,6 +46,12 @@ private final class KillTrial {
       "Disk.Capacity=\(16 * 4_096)", "Disk.TrimTo=50%", "Disk.Lease=\(seed % 2)s", starts: false)
     pictures = (0..<Self.urls).map { TrialPicture(number: $0) }
     for number in pictures.indices { publish(number) }
+  }
+
+  static func run(seed: Int, rounds: Int) throws {
+    let trial = try KillTrial(seed: UInt64(seed))
+    for _ in 0..<rounds { try trial.round() }
+    try trial.settle()
   }
 
   /// Starts a daemon, asks it for many things at once, hears some of it, and kills it.

@@ -46,7 +46,6 @@ import Testing
     for _ in 0..<100 { try RawClient(daemon).vanish() }
     #expect(try witness.seesNothingLeft())
     let files = daemon.openFiles
-    let memory = daemon.residentBytes
     for round in 0..<1_000 {
       let client = try RawClient(daemon)
       if round.isMultiple(of: 2) { client.say(#"{"cmd":"ping"}"#) }
@@ -54,7 +53,6 @@ import Testing
     }
     #expect(try witness.seesNothingLeft())
     #expect(daemon.openFiles == files)
-    #expect(daemon.residentBytes - memory < 2 << 20)
     #expect(try witness.count("clients", "accepted") >= 1_101)
   }
 

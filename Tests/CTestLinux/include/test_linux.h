@@ -10,6 +10,9 @@ int test_enter_network_of(int pid);
 // directory over an existing one.
 int test_cover_directory(const char *path);
 
+// Gives the calling thread descriptors of its own, copies of what the process has.
+int test_own_descriptors(void);
+
 // Stops one thread of another process; it goes on when the calling thread releases it or ends.
 int test_hold_thread(int tid);
 int test_release_thread(int tid);

@@ -1,4 +1,7 @@
+import CTestLinux
 import Glibc
+import ImgdSystem
+import ImgdTestSupport
 import Testing
 
 @testable import ImgdDaemon
@@ -102,10 +105,23 @@ import Testing
     }
   }
 
-  /// Numbers 3 to 5 are open there; 6 is closed.
-  private static func openThreeDescriptors() {
-    for number in 3...5 as ClosedRange<CInt> { dup2(0, number) }
-    close(6)
+  /// Does something where numbers 3 to 5 are open and 6 is closed.
+  ///
+  /// On a thread with descriptors of its own: any of these numbers may be the one over which the
+  /// process reports to the testing library.
+  private static func withThreeDescriptors<R: Sendable>(
+    _ body: @escaping @Sendable () -> R
+  ) throws -> R {
+    let result = Shared<R?>(nil)
+    let thread = try ImgdSystem.Thread(name: "descriptors") {
+      guard test_own_descriptors() == 0 else { return }
+      for number in 3...5 as ClosedRange<CInt> { dup2(0, number) }
+      close(6)
+      let found = body()
+      result.with { $0 = found }
+    }
+    thread.join()
+    return try #require(result.with { $0 })
   }
 
   @Test func `descriptors have the names that they were given`() async {
@@ -117,10 +133,11 @@ import Testing
         ("a b:\n:ü", ["a b", "\n", "ü"]),
       ]
       for (names, wanted) in cases {
-        SystemdEnvironmentTests.openThreeDescriptors()
-        var variables = ["LISTEN_FDS": "3", "LISTEN_PID": "\(getpid())"]
-        variables["LISTEN_FDNAMES"] = names
-        let environment = SystemdEnvironmentTests.take(variables)
+        let environment = try SystemdEnvironmentTests.withThreeDescriptors {
+          var variables = ["LISTEN_FDS": "3", "LISTEN_PID": "\(getpid())"]
+          variables["LISTEN_FDNAMES"] = names
+          return SystemdEnvironmentTests.take(variables)
+        }
         #expect(environment.inherited.map(\.name) == wanted, "\(names ?? "none")")
         #expect(environment.inherited.map(\.number) == [3, 4, 5])
         #expect(environment.inheritanceProblem == nil)
@@ -133,10 +150,11 @@ import Testing
   {
     await #expect(processExitsWith: .success) {
       for (count, names) in [("3", "control"), ("3", "a:b:c:d"), ("4", "a:b:c:d")] {
-        SystemdEnvironmentTests.openThreeDescriptors()
-        let environment = SystemdEnvironmentTests.take([
-          "LISTEN_FDS": count, "LISTEN_PID": "\(getpid())", "LISTEN_FDNAMES": names,
-        ])
+        let environment = try SystemdEnvironmentTests.withThreeDescriptors {
+          SystemdEnvironmentTests.take([
+            "LISTEN_FDS": count, "LISTEN_PID": "\(getpid())", "LISTEN_FDNAMES": names,
+          ])
+        }
         #expect(environment.inherited.isEmpty)
         let values = "LISTEN_FDS=\(count) LISTEN_FDNAMES=\(names): "
         #expect(environment.inheritanceProblem?.contains(values) == true)
@@ -190,8 +208,9 @@ import Testing
       setenv("LISTEN_PID", "\(getpid())", 1)
       setenv("NOTIFY_SOCKET", "@nobody", 1)
       setenv("IMGD_OTHER", "stays", 1)
-      dup2(0, 3)
-      let environment = SystemdEnvironment.take()
+      let (environment, flags) = try SystemdEnvironmentTests.withThreeDescriptors {
+        (SystemdEnvironment.take(), fcntl(3, F_GETFD))
+      }
       #expect(environment.inherited == [InheritedDescriptor(number: 3, name: "1")])
       #expect(environment.hasManager)
       #expect(environment.storeLimit == 1)
@@ -199,7 +218,7 @@ import Testing
       let left = SystemdEnvironmentTests.all.filter { getenv($0) != nil }
       #expect(left == ["NOTIFY_SOCKET"])
       #expect(getenv("IMGD_OTHER") != nil)
-      #expect(fcntl(3, F_GETFD) & FD_CLOEXEC != 0)
+      #expect(flags == FD_CLOEXEC)
     }
   }
 }

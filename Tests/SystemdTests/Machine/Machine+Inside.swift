@@ -13,16 +13,15 @@ extension Machine {
 
   /// The way in for a command line, which is ended when it takes too long.
   private func words(for line: String, within seconds: Int) -> [String] {
-    ["-t", "\(number)", "-a", "env", "-i"] + Self.environment
-      // Inside: else what it ends would keep the machine from being put away.
-      + ["timeout", "-k", "5", "\(seconds)", "sh", "-c", line]
+    // The time limit is inside: else what it ends would keep the machine from being put away.
+    ["-t", "\(number)", "-a", "timeout", "-k", "5", "\(seconds)", "sh", "-c", line]
   }
 
   /// Runs a command line as root: its exit code (124 when it took too long) and all it wrote.
   @discardableResult
   func run(_ line: String, within seconds: Int = 180) throws -> (status: CInt, output: String) {
     let (code, output) = try ChildProcess.run(
-      "/usr/bin/nsenter", words(for: line, within: seconds))
+      "/usr/bin/nsenter", words(for: line, within: seconds), environment: Self.environment)
     return (code, output)
   }
 
@@ -39,7 +38,8 @@ extension Machine {
     -> pid_t
   {
     try ChildProcess.spawn(
-      "/usr/bin/nsenter", words(for: line, within: seconds), output: output)
+      "/usr/bin/nsenter", words(for: line, within: seconds), output: output,
+      environment: Self.environment)
   }
 }
 
@@ -51,8 +51,7 @@ extension Machine {
 
   /// Writes a file inside, and the directories that it needs.
   func write(_ text: String, to path: String) throws {
-    let directory = path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
-    if access(self.path(directory), F_OK) != 0 { try perform("mkdir -p \(directory)") }
+    try makeDirectories(above: self.path(path))
     try ImgdTestSupport.write(text, to: self.path(path))
   }
 

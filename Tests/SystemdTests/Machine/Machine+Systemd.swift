@@ -1,4 +1,5 @@
 import Glibc
+import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
 
@@ -68,13 +69,14 @@ extension Machine {
   func waitUntil(
     _ what: String, within seconds: Int = 60, _ holds: () throws -> Bool
   ) throws {
-    let end = ContinuousClock.now + .seconds(seconds)
+    let start = Instant.current
     while try !holds() {
-      guard ContinuousClock.now < end else {
+      let passed = Instant.current - start
+      guard passed < .seconds(seconds) else {
         throw TestFailure("not within \(seconds) s: \(what)\n\(try recentJournal())")
       }
       // Looking is work as well, and would be in the way of what it waits for.
-      poll(nil, 0, 20)
+      poll(nil, 0, CInt(min(max(passed / .milliseconds(8), 10), 500)))
     }
   }
 

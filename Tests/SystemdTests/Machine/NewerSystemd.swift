@@ -16,7 +16,7 @@ enum NewerSystemd {
     }
   }()
 
-  /// For `Machine(packages:)`.
+  /// Its packages.
   static let packages = directory
 }
 

@@ -3,25 +3,29 @@ import ImgdWire
 
 /// What a test of the service plays on: a machine with imgd installed, and an origin inside.
 final class ServiceStage: Sendable {
+  private static let configuration = "/etc/imgd/imgd.conf"
+
   let machine: Machine
   let origin: OriginServer
 
-  /// Installs and does not start. Settings extend `imgd.service`, the configuration is
-  /// /etc/imgd/imgd.conf.
+  /// Starts no unit of imgd. Settings extend `imgd.service`, the configuration is
+  /// /etc/imgd/imgd.conf, and a layer below imgd is a systemd, say.
   init(
-    unit settings: String? = nil, configuration: String? = nil, packages: String? = nil
+    unit settings: String? = nil, configuration: String? = nil, below layer: Layer? = nil
   ) throws {
-    machine = try Machine(packages: packages)
+    var texts: [String: String] = [:]
+    texts[Self.configuration] = configuration
+    // Where what `Machine.extend` writes takes its place.
+    texts["/usr/local/lib/systemd/system/imgd.service.d/50-test.conf"] = settings
+    let layers = try (layer.map { [$0] } ?? []) + [Layer.imgd, Layer(of: texts)]
+    machine = try Machine(layers: layers)
     origin = try machine.origin()
-    try machine.installImgd()
-    if let configuration { try configure(configuration) }
-    if let settings { try machine.extend(with: settings) }
   }
 
   deinit { origin.stop() }
 
   func configure(_ configuration: String) throws {
-    try machine.write(configuration, to: "/etc/imgd/imgd.conf")
+    try machine.write(configuration, to: Self.configuration)
   }
 
   /// Returns when systemd says that the service is ready.

@@ -225,7 +225,7 @@ import Testing
   @Test func `systemd's own limit is used`() throws {
     let stage = try ServiceStage(
       unit: "[Service]\nFileDescriptorStoreMax=3\nUnsetEnvironment=IMGD_FDSTORE\n",
-      packages: NewerSystemd.packages)
+      below: Layer.newerSystemd)
     try stage.machine.perform("systemctl start imgd.socket imgd.service")
     for path in ["/a", "/b", "/c"] {
       stage.origin.plan(path, .picture(TestPicture.png(bytes: 150_000, seed: 3)))

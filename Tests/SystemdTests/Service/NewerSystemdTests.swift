@@ -9,7 +9,7 @@ import Testing
 
   init() throws {
     stage = try ServiceStage(
-      configuration: "[Memory]\nCapacity=10M\nPreferred=5M\n", packages: NewerSystemd.packages)
+      configuration: "[Memory]\nCapacity=10M\nPreferred=5M\n", below: Layer.newerSystemd)
     // As imgd(8) tells people to.
     try machine.perform(
       """

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct LateReaderTests {
+@Suite(.slow) struct LateReaderSoakTests {
   @Test func `a daemon that is told to stop does not cut the line of a slow reader`() throws {
     let stage = try Stage()
     let gate = Gate()
