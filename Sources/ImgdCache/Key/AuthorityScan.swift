@@ -2,7 +2,7 @@
 ///
 /// It knows plain host names and dotted IPv4 addresses; to anything else it says no.
 struct AuthorityScan {
-  /// Where the path begins.
+  /// The beginning of the path.
   let end: Int
   let isCanonical: Bool
 

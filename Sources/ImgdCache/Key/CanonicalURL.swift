@@ -47,7 +47,7 @@ package struct CanonicalURL: Hashable, Sendable {
 
   package var isSecure: Bool { text.utf8.count > 4 && text.utf8.span[4] == UInt8(ascii: "s") }
 
-  /// Where the host stands in `text.utf8`, brackets of an IPv6 address included.
+  /// The place of the host in `text.utf8`, with the brackets of an IPv6 address.
   package var hostRange: Range<Int> {
     let bytes = text.utf8.span
     let start = isSecure ? 8 : 7

@@ -22,7 +22,7 @@ package struct ImageFacts: Sendable, Equatable {
 package struct StoredResponse: Sendable {
   package let status: Int
   package let headers: StoredHeaders
-  /// Where redirects led to; nil without any.
+  /// The URL that redirects led to; nil without any.
   package let finalURL: String?
   /// The validators that ask whether the image still holds.
   package let entityTag: String?
@@ -76,13 +76,13 @@ package final class CachedImage {
   /// Marked by a soft purge: to be confirmed before it is shown again.
   package internal(set) var isStale = false
 
-  /// Where it is on disk, or was last; the disk tier knows whether it still is.
+  /// Its file on disk, or the last one; the disk tier knows whether it is still there.
   package internal(set) var file: StoredFile?
 
   /// The number of its file in the index, when an earlier process has left it; 0: none.
   var formerFile: UInt32 = 0
 
-  /// Where it is in its tier; nil outside.
+  /// Its place in its tier; nil outside.
   var place: Int?
   /// The end of its lifetime.
   private let expiresAt: Instant

@@ -42,7 +42,7 @@ package final class MemoryTier {
   /// Some of a tier's images in the order of their insertion.
   package struct Page {
     package fileprivate(set) var images: [CachedImage] = []
-    /// Where to go on; nil when there is nothing more.
+    /// The cursor of the next page; nil when there is nothing more.
     package fileprivate(set) var next: UInt64?
   }
 
@@ -276,8 +276,8 @@ package final class MemoryTier {
   /// Takes in what an earlier process has left; answers how many pictures and bytes these are.
   ///
   /// A picture whose bytes are not there is passed over, and so is one that the caller does not know.
-  /// That the bytes are the ones that are described needs no look at them: they are in the memfd that
-  /// is named, which was sealed before it was.
+  /// Nothing has to be compared to know that the bytes are the described ones: they are in the memfd
+  /// that is named, which was sealed before it was.
   package func takeOver(
     index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
     isKnown: (ImageFacts) -> Bool = { _ in true }

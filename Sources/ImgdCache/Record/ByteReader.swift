@@ -6,7 +6,7 @@ struct ByteReader {
   /// Set when something was not as a writer leaves it; nothing that was read counts then.
   private(set) var hasFailed = false
   private let all: ArraySlice<UInt8>
-  /// Where the rest begins.
+  /// The beginning of the rest.
   private var place: Int
 
   init(_ bytes: ArraySlice<UInt8>) {
@@ -46,7 +46,7 @@ struct ByteReader {
     number(UInt8.self) == 0 ? nil : text()
   }
 
-  /// Where the next bytes are; nowhere when there are not that many.
+  /// The place of the next bytes; an empty one when there are not that many.
   private mutating func take(_ count: Int) -> Range<Int> {
     guard count <= all.endIndex - place else {
       fail()

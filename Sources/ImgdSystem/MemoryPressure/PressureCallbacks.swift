@@ -1,4 +1,4 @@
-/// What a source of memory pressure calls.
+/// The calls that a source of memory pressure makes.
 struct PressureCallbacks {
   /// Memory is short. Answers for how long the source is to be left alone.
   let pressure: () -> Duration

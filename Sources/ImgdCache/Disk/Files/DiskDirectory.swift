@@ -56,10 +56,10 @@ package final class DiskDirectory: Sendable {
     } catch { throw .unavailable(error) }
   }
 
-  /// Where the subdirectories are.
+  /// The directory of the subdirectories.
   var layoutPath: String { path + "/" + Self.layout }
 
-  /// Where the index file belongs.
+  /// The path of the index file.
   package var indexPath: String { layoutPath + "/index.db" }
 
   /// The path under which a picture may be handed out.

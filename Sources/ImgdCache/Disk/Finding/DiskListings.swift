@@ -19,7 +19,7 @@ extension DiskTier {
   /// Some of the entries, in the order in which they were stored.
   package struct Page {
     package var entries: [EntryDetails] = []
-    /// Where to go on; nil when there is nothing more.
+    /// The cursor of the next page; nil when there is nothing more.
     package var next: UInt64?
   }
 }

@@ -5,7 +5,7 @@ final class FileLeases {
   private struct Lease {
     /// In seconds since 1970.
     let end: Int64
-    /// Where its entry was then.
+    /// The place that its entry had then.
     let place: Int
   }
 

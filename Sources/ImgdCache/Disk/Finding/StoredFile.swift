@@ -1,4 +1,4 @@
-/// Where an image is on disk, if it is still the same entry.
+/// An image's file on disk, if it is still the same entry.
 package final class StoredFile {
   let place: Int
   let number: UInt32

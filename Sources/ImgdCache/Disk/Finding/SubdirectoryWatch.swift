@@ -44,7 +44,7 @@ final class SubdirectoryWatch {
   /// All that others have done since the last time.
   func events() -> [Event] {
     watch.events().compactMap { event in
-      // That is our own writing.
+      // The daemon itself writes the index.
       if event.name?.hasPrefix("index.db") == true { return nil }
       guard let number = event.directory, areSubdirectories.contains(number), let name = event.name
       else {

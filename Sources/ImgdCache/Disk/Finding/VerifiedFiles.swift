@@ -65,7 +65,7 @@ final class VerifiedFiles {
     return true
   }
 
-  /// Where the kernel would have to ask the disk, the reader waits for it.
+  /// Has the reader look at a file for which the kernel would have to wait for the disk.
   private func look(_ file: PictureFile, of entry: DiskEntry, at place: Int, isWatched: Bool) {
     looks[entry.number] = []
     let begun = count

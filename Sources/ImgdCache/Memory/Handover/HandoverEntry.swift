@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// One picture of a memory tier, as the next process is told of it.
 struct HandoverEntry: Equatable {
-  /// Where its bytes are.
+  /// The place of its bytes.
   enum Body: Equatable {
     /// In the memfd that the index names, from here on.
     case packed(UInt32)
