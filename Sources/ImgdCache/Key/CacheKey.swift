@@ -18,8 +18,8 @@ package struct CacheKey: Hashable, Sendable {
     digest = scope == nil ? KeyDigest(url: url.text, identifier: identifier) : nil
   }
 
-  /// A public key whose digest has been computed before and kept with it.
-  init(url: CanonicalURL, identifier: String?, knownDigest: KeyDigest) {
+  /// A public key whose digest has been computed before.
+  package init(url: CanonicalURL, identifier: String?, knownDigest: KeyDigest) {
     self.url = url
     self.identifier = identifier == "" ? nil : identifier
     scope = nil

@@ -32,10 +32,12 @@ final class ReadyHits {
     self.reports = reports
   }
 
-  /// The entry of a key, if it is fresh, nothing of an answer depends on the rest of its record, and
+  /// The entry of a digest, if it is fresh, nothing of an answer depends on the rest of its record, and
   /// its file is seen to be there.
-  func find(_ key: CacheKey, lends: Bool) -> EntryDetails? {
-    guard !gate.isClosed, health.state != .off, stores.isEmpty, let digest = key.digest,
+  func find(
+    _ digest: KeyDigest, of url: String, identifier: String?, lends: Bool
+  ) -> EntryDetails? {
+    guard !gate.isClosed, health.state != .off, stores.isEmpty,
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
@@ -47,7 +49,7 @@ final class ReadyHits {
     if lends { leases.lease(place) }
     let (wall, storedAt) = (rules.wall, Int64(entry.storedAt))
     return EntryDetails(
-      url: key.url.text, identifier: key.identifier, facts: entry.facts, bytes: Int(entry.bytes),
+      url: url, identifier: identifier, facts: entry.facts, bytes: Int(entry.bytes),
       age: Int(max(wall - storedAt, 0)), freshFor: Int(Int64(entry.freshUntil) - wall),
       storedAt: storedAt, tags: [], path: path)
   }

@@ -120,8 +120,10 @@ package final class DiskTier {
   ///
   /// Counts as a use when there is one; a caller that gets nil goes on with `fetch`, and is counted
   /// there.
-  package func readyHit(_ key: CacheKey, lends: Bool) -> EntryDetails? {
-    parts?.hits.find(key, lends: lends)
+  package func readyHit(
+    _ digest: KeyDigest, of url: String, identifier: String?, lends: Bool
+  ) -> EntryDetails? {
+    parts?.hits.find(digest, of: url, identifier: identifier, lends: lends)
   }
 
   /// Reads on after a cursor in the order of storing, without counting as a use.

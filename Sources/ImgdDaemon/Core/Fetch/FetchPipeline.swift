@@ -46,8 +46,11 @@ final class FetchPipeline {
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
     if answerFromMemory(request, id: id, to: session) { return }
+    let digest =
+      request.isPlain ? KeyDigest(url: request.url, identifier: request.identifier) : nil
+    if let digest, answerFromIndex(request, digest, id: id, to: session) { return }
     do throws(WireError) {
-      try accept(request, id: id, from: session)
+      try accept(request, digest, id: id, from: session)
     } catch {
       session.refuse(id: id, receipt: request.receipt, error)
     }
@@ -88,9 +91,11 @@ final class FetchPipeline {
 
   /// The same for a picture that only the disk has, as far as its index knows enough of it.
   private func answerFromIndex(
-    _ request: FetchRequest, _ key: CacheKey, id: RequestID, to session: ClientSession
+    _ request: FetchRequest, _ digest: KeyDigest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard request.isPlain, let hit = pictures.readyEntry(for: request, key) else { return false }
+    guard !jobs.isDraining, let hit = pictures.readyEntry(for: request, digest) else {
+      return false
+    }
     let receipt = receipts.next()
     let elapsed = recordHit()
     session.write(
@@ -112,8 +117,9 @@ final class FetchPipeline {
 
   // MARK: Accepting
 
+  /// `digest` is that of the URL as it was written, where it has been computed.
   private func accept(
-    _ request: FetchRequest, id: RequestID, from session: ClientSession
+    _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from session: ClientSession
   ) throws(WireError) {
     guard !jobs.isDraining else { throw .shuttingDown }
     let url: CanonicalURL
@@ -125,8 +131,7 @@ final class FetchPipeline {
       throw .of(error)
     }
     let headers = RequestHeaders(request.headers, uid: session.peer.uid)
-    let key = CacheKey(url: url, identifier: request.identifier, scope: headers.scope)
-    if answerFromIndex(request, key, id: id, to: session) { return }
+    let key = key(of: request, url, headers.scope, digest)
     try check(request, from: session)
     let job = FetchJob(
       receipt: request.receipt ?? receipts.next(), id: id, request: request, url: url,
@@ -136,6 +141,16 @@ final class FetchPipeline {
     job.owner = session
     jobs.begin(job, on: session)
     look(for: job)
+  }
+
+  /// The digest holds for the key where the URL was written in canonical form.
+  private func key(
+    of request: FetchRequest, _ url: CanonicalURL, _ scope: CredentialScope?, _ digest: KeyDigest?
+  ) -> CacheKey {
+    guard let digest, scope == nil, url.text.utf8.elementsEqual(request.url.utf8) else {
+      return CacheKey(url: url, identifier: request.identifier, scope: scope)
+    }
+    return CacheKey(url: url, identifier: request.identifier, knownDigest: digest)
   }
 
   /// Everything that refuses a request before it has any effect.

@@ -70,18 +70,22 @@ final class PictureTiers {
 
   /// A fresh picture on disk of which the index says all that an answer without bytes needs; it
   /// rises into memory behind the answer.
-  func readyEntry(for request: FetchRequest, _ key: CacheKey) -> EntryDetails? {
+  func readyEntry(for request: FetchRequest, _ digest: KeyDigest) -> EntryDetails? {
     guard !request.http, request.delivery == .path || request.delivery == .none,
-      memory.peek(key) == nil,
-      let hit = disk.readyHit(key, lends: request.delivery == .path)
+      !memory.holds(request.url, identifier: request.identifier),
+      let hit = disk.readyHit(
+        digest, of: request.url, identifier: request.identifier, lends: request.delivery == .path)
     else { return nil }
     memory.noteMiss()
-    if request.keepsInMemory { raise(key, bytes: hit.bytes) }
+    if request.keepsInMemory { raise(request, digest, bytes: hit.bytes) }
     return hit
   }
 
-  private func raise(_ key: CacheKey, bytes: Int) {
-    guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred else { return }
+  private func raise(_ request: FetchRequest, _ digest: KeyDigest, bytes: Int) {
+    guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred,
+      let url = try? CanonicalURL.parse(request.url)
+    else { return }
+    let key = CacheKey(url: url, identifier: request.identifier, knownDigest: digest)
     let purges = memoryPurges
     _ = disk.fetch(key, countsAsUse: false) { [unowned self] image in
       guard let image, memory.peek(key) == nil, purges == memoryPurges else { return }
