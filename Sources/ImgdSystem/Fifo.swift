@@ -14,6 +14,9 @@ package struct Fifo<Element> {
     head + index < items.count ? items[head + index] : nil
   }
 
+  /// The oldest element.
+  package var first: Element? { self[0] }
+
   /// The newest element.
   var last: Element? { items.last ?? nil }
 

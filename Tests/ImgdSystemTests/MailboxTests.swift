@@ -12,11 +12,22 @@ import Testing
   @Test func `messages arrive in order within a tick of the loop`() throws {
     var received: [Int] = []
     let mailbox = try loop.makeMailbox { received.append($0) }
-    for number in 0..<100 { mailbox.post(number) }
+    for number in 0..<50 { mailbox.post(number) }
     #expect(received.isEmpty)
     #expect(loop.tick(waiting: true))
-    #expect(received == Array(0..<100))
+    #expect(received == Array(0..<50))
     #expect(!loop.tick(waiting: false), "one burst is one wake-up")
+  }
+
+  @Test func `a flood of messages is received over several ticks, in order`() throws {
+    var received: [Int] = []
+    let mailbox = try loop.makeMailbox { received.append($0) }
+    for number in 0..<500 { mailbox.post(number) }
+    loop.tick(waiting: true)
+    #expect(received == Array(0..<64))
+    mailbox.post(500)
+    loop.settle()
+    #expect(received == Array(0...500))
   }
 
   @Test func `a message from the loop itself arrives in the next tick`() throws {

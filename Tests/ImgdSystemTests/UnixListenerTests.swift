@@ -48,6 +48,35 @@ import Testing
     }
   }
 
+  /// What is done to it by its path later may be done to another file that has taken its place.
+  @Test func `the socket's file is made with its mode, and never changed`() throws {
+    let notes = FileDescriptor(owning: inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC)))
+    let interest = UInt32(IN_CREATE | IN_ATTRIB | IN_MOVED_TO)
+    #expect(inotify_add_watch(notes.number, directory.path, interest) >= 0)
+    let listener = try UnixListener(path: path)
+    listener.close()
+    #expect(
+      changes(notes.number) == [
+        "imgd.sock.lock": UInt32(IN_CREATE), "imgd.sock": UInt32(IN_CREATE),
+      ])
+  }
+
+  /// All that has happened to each name so far.
+  private func changes(_ notes: CInt) -> [String: UInt32] {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
+    defer { room.deallocate() }
+    let count = read(notes, room.baseAddress, room.count)
+    var (changes, place) = ([String: UInt32](), 0)
+    let head = MemoryLayout<inotify_event>.size
+    while place < count {
+      let event = room.load(fromByteOffset: place, as: inotify_event.self)
+      let name = room[place + head..<place + head + Int(event.len)].prefix { $0 != 0 }
+      changes[String(decoding: name, as: UTF8.self), default: 0] |= event.mask
+      place += head + Int(event.len)
+    }
+    return changes
+  }
+
   @Test func `a listener creates its directory`() throws {
     let path = directory.path + "/made/imgd.sock"
     let listener = try UnixListener(path: path)

@@ -62,6 +62,10 @@ int linux_link_unnamed(int fd, int directory, const char *name);
 int linux_rename_new(int directory, const char *name, const char *new_name); // never replaces
 ssize_t linux_send_file(int target, int source, off_t offset, size_t count);
 
+// The arguments of the program, its name first.
+int linux_argument_count(void);
+const char *linux_argument(int index);
+
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);
 

@@ -19,7 +19,7 @@ enum StartProblem: Error, CustomStringConvertible {
   var exitCode: CInt {
     switch self {
     case .listening(.taken): EX_UNAVAILABLE
-    case .listening(.pathTooLong): EX_CONFIG
+    case .listening(.pathTooLong), .listening(.exposed): EX_CONFIG
     case .listening(.notASocket), .listening(.noPlace): EX_CANTCREAT
     case .listening(.notListening): EX_CONFIG
     case .listening(.system): EX_CANTCREAT

@@ -13,8 +13,10 @@
 // descriptor that an earlier event of the same batch has closed, and whose number is already in use
 // again: its generation no longer matches, and the event is dropped.
 //
-// Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one.
-// Only actions that run at the end of a tick may defer more to the same end.
+// Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one,
+// and so do timers beyond a number, as a thousand may be due at one moment. Only actions that run at the
+// end of a tick may defer more to the same end. Work that is too long for a tick is cut into parts by its
+// owner, who is called for the next part when all others have been served.
 
 internal import CLinux
 import Glibc
@@ -42,6 +44,9 @@ package typealias Interest = Readiness
 // Safe: the buffer of events is private, allocated once and indexed below its count.
 /// A thread's event loop: watches, timers, and actions deferred to the end of a tick.
 @safe package final class EventLoop {
+  /// The most timers that one tick fires.
+  static let mostTimers = 64
+
   /// The monotonic clock as it stood when this tick's events arrived.
   package private(set) var now: Instant
 
@@ -57,6 +62,8 @@ package typealias Interest = Readiness
   private var timers = TimerQueue()
   private let deferred = DeferredQueue()
   private let upcoming = DeferredQueue()
+  private var longWork: () -> Bool = { false }
+  private var hasLongWork = false
   private var isStopped = false
   private var kept: [AnyObject] = []
 
@@ -111,6 +118,17 @@ package typealias Interest = Readiness
     upcoming.add(action)
   }
 
+  /// Sets the owner of work that is longer than a tick: called at the end of a tick for the next part,
+  /// and answers whether there is more.
+  package func share(_ part: @escaping () -> Bool) {
+    longWork = part
+  }
+
+  /// Has the owner of long work called from the end of this tick on.
+  package func beginLongWork() {
+    hasLongWork = true
+  }
+
   // MARK: Running
 
   /// Runs ticks until `stop` is called.
@@ -138,12 +156,13 @@ package typealias Interest = Readiness
     for index in 0..<count { unsafe dispatch(ready[index]) }
     let fired = runDueTimers()
     let ended = runDeferred()
-    return count > 0 || resumed || fired || ended
+    let worked = runLongWork()
+    return count > 0 || resumed || fired || ended || worked
   }
 
   /// How long a tick may sleep, in nanoseconds; negative for no limit.
   private var patience: Int64 {
-    guard upcoming.isEmpty, deferred.isEmpty else { return 0 }
+    guard upcoming.isEmpty, deferred.isEmpty, !hasLongWork else { return 0 }
     guard let deadline = timers.earliest else { return -1 }
     return max(deadline.nanoseconds(since: clock.now), 0)
   }
@@ -163,18 +182,26 @@ package typealias Interest = Readiness
 
   private func runDueTimers() -> Bool {
     let newest = timers.newest
-    var fired = false
-    while let timer = timers.removeDue(at: now, upTo: newest) {
+    var fired = 0
+    while fired < Self.mostTimers, let timer = timers.removeDue(at: now, upTo: newest) {
       timer.fire()
-      fired = true
+      fired += 1
     }
-    return fired
+    return fired > 0
   }
 
   /// Actions that a deferred action defers run in the same tick: a flush may close a session.
   private func runDeferred() -> Bool {
     guard deferred.runRound() else { return false }
     while deferred.runRound() {}
+    return true
+  }
+
+  /// What a part of the work has written leaves in the same tick.
+  private func runLongWork() -> Bool {
+    guard hasLongWork else { return false }
+    hasLongWork = longWork()
+    _ = runDeferred()
     return true
   }
 

@@ -51,10 +51,42 @@ extension EventLoop {
     _ receive: @escaping (Message) -> Void
   ) throws(SystemFailure) -> Mailbox<Message> {
     let mailbox = try Mailbox<Message>()
+    let delivery = Delivery(on: self, to: receive)
     _ = try watch(mailbox.descriptor, for: .read) { [unowned mailbox] _ in
-      for message in mailbox.collect() { receive(message) }
+      delivery.deliver(mailbox.collect())
     }
     keepAlive(mailbox)
     return mailbox
+  }
+}
+
+/// Hands out the messages of a mailbox in order, some in each tick.
+private final class Delivery<Message> {
+  private static var mostPerTick: Int { 64 }
+
+  private unowned let loop: EventLoop
+  private let receive: (Message) -> Void
+  private var waiting = Fifo<Message>()
+  private var isDue = false
+
+  init(on loop: EventLoop, to receive: @escaping (Message) -> Void) {
+    self.loop = loop
+    self.receive = receive
+  }
+
+  func deliver(_ messages: [Message]) {
+    for message in messages { waiting.append(message) }
+    if !isDue { deliverSome() }
+  }
+
+  private func deliverSome() {
+    isDue = false
+    for _ in 0..<Self.mostPerTick {
+      guard let message = waiting.popFirst() else { return }
+      receive(message)
+    }
+    guard !waiting.isEmpty else { return }
+    isDue = true
+    loop.nextTick { [self] in deliverSome() }
   }
 }

@@ -1,12 +1,19 @@
-/// Foreign text made safe to print: without control characters, and cut at `longest` characters.
+/// Foreign text made safe to print: without characters that control a terminal, turn text around or hide
+/// in it, and cut at `longest` characters.
 package func printable(_ text: String, longest: Int = .max) -> String {
   let scalars = text.unicodeScalars
   var shown = ""
   for scalar in scalars.prefix(longest) {
-    let commands = scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
-    shown.unicodeScalars.append(commands ? "?" : scalar)
+    shown.unicodeScalars.append(isShown(scalar) ? scalar : "?")
   }
   return scalars.dropFirst(longest).isEmpty ? shown : shown + "…"
+}
+
+private func isShown(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.properties.generalCategory {
+  case .control, .format, .lineSeparator, .paragraphSeparator: false
+  default: true
+  }
 }
 
 /// `a, b or c`.

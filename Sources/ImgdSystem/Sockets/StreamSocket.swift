@@ -68,6 +68,12 @@ package struct PeerCredentials: Sendable, Equatable {
   package let uid: UInt32
   package let gid: UInt32
 
+  package init(pid: Int32, uid: UInt32, gid: UInt32) {
+    self.pid = pid
+    self.uid = uid
+    self.gid = gid
+  }
+
   package init(of socket: borrowing StreamSocket) throws(SystemFailure) {
     var pid: pid_t = 0
     var uid: uid_t = 0

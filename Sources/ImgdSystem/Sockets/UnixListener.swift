@@ -19,6 +19,8 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case pathTooLong(path: String, limit: Int)
   /// The parent of the socket's directory is missing; only the last directory is created.
   case noPlace(path: String)
+  /// Others could put another file in the socket's place.
+  case exposed(directory: String, reason: String)
   /// The inherited descriptor is no listening socket.
   case notListening(descriptor: CInt)
   case system(SystemFailure)
@@ -32,6 +34,7 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .noPlace(let path):
       "no socket can be made at \(path): create its directories, "
         + "or give another path with --socket"
+    case .exposed(let directory, let reason): "the socket's directory \(directory) \(reason)"
     case .notListening(let descriptor):
       "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
         + "the socket unit needs ListenStream= with a path"
@@ -62,7 +65,7 @@ package final class UnixListener {
     self.path = path
     isInherited = false
     let lock: FileDescriptor
-    try Self.makeDirectory(of: path)
+    try Self.prepareDirectory(of: path)
     do throws(SystemFailure) {
       lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
     } catch { throw .system(error) }
@@ -175,13 +178,16 @@ package final class UnixListener {
 
   // MARK: Binding
 
-  private static func makeDirectory(of path: String) throws(ListenProblem) {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else {
-      return
-    }
-    let directory = String(path[..<slash])
-    guard unsafe mkdir(directory, 0o755) != 0, errno != EEXIST else { return }
-    throw errno == ENOENT ? .noPlace(path: path) : .system(SystemFailure("mkdir", directory))
+  private static func prepareDirectory(of path: String) throws(ListenProblem) {
+    guard !path.isEmpty else { return }  // bind has a word for that
+    let directory = SocketDirectory(of: path)
+    let (isThere, danger): (Bool, String?)
+    do throws(SystemFailure) {
+      isThere = try directory.create()
+      danger = isThere ? try directory.danger() : nil
+    } catch { throw .system(error) }
+    guard isThere else { throw .noPlace(path: path) }
+    if let danger { throw .exposed(directory: directory.path, reason: danger) }
   }
 
   private static func open(_ path: String, _ flags: CInt) throws(SystemFailure) -> FileDescriptor {
@@ -213,11 +219,15 @@ package final class UnixListener {
     let number = linux_unix_socket()
     guard number >= 0 else { throw SystemFailure("socket") }
     let socket = FileDescriptor(owning: number)
-    guard unsafe linux_bind_unix(socket.number, path) == 0 else {
-      throw SystemFailure("bind", path)
-    }
-    // Nobody can connect before `listen`, so it does not matter that bind has applied the umask.
-    guard unsafe chmod(path, 0o660) == 0 else { throw SystemFailure("chmod", path) }
+    // The file gets the mode that the socket has when it is bound, less the mask. It is never changed by
+    // its path, which may lead elsewhere by then. At this time there are no other threads to mind the
+    // mask.
+    guard fchmod(socket.number, 0o660) == 0 else { throw SystemFailure("fchmod", path) }
+    let mask = umask(0)
+    let outcome = unsafe linux_bind_unix(socket.number, path)
+    let code = errno
+    umask(mask)
+    guard outcome == 0 else { throw SystemFailure("bind", path, errno: code) }
     guard listen(socket.number, SOMAXCONN) == 0 else { throw SystemFailure("listen", path) }
     return socket
   }

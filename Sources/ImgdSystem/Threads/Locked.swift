@@ -40,19 +40,19 @@ import Glibc
   }
 
   /// Changes the value and wakes one thread that waits for it.
-  func signal<R>(_ body: (inout Value) -> R) -> R {
+  package func signal<R>(_ body: (inout Value) -> R) -> R {
     defer { unsafe pthread_cond_signal(changed) }
     return withLock(body)
   }
 
   /// Changes the value and wakes all threads that wait for it.
-  func broadcast(_ body: (inout Value) -> Void) {
+  package func broadcast(_ body: (inout Value) -> Void) {
     withLock(body)
     unsafe pthread_cond_broadcast(changed)
   }
 
   /// Sleeps until `take` returns something for the value.
-  func wait<R>(for take: (inout Value) -> R?) -> R {
+  package func wait<R>(for take: (inout Value) -> R?) -> R {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     while true {
@@ -61,7 +61,7 @@ import Glibc
     }
   }
   /// Sleeps until `take` finds in the value what it wants, or until the deadline; nil then.
-  func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
+  package func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
     var time = timespec(
       tv_sec: Int(deadline.nanoseconds / 1_000_000_000),
       tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))

@@ -1,0 +1,42 @@
+/// A dictionary that grows in parts.
+///
+/// When a hash table grows, it hashes all its keys anew: with a hundred thousand of them, whoever adds the
+/// next one makes everybody wait for some ten milliseconds. Here the keys are spread over many tables, each of
+/// which grows by itself.
+package struct SteadyDictionary<Key: Hashable, Value> {
+  private static var parts: Int { 256 }
+
+  private var tables = [[Key: Value]](repeating: [:], count: parts)
+  package private(set) var count = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { count == 0 }
+
+  /// The value of a key; nil when there is none.
+  package subscript(key: Key) -> Value? {
+    get { tables[Self.part(of: key)][key] }
+    set { update(key) { $0 = newValue } }
+  }
+
+  /// Changes the value of a key where it is; nil stands for none, before and after.
+  package mutating func update(_ key: Key, _ change: (inout Value?) -> Void) {
+    let part = Self.part(of: key)
+    let before = tables[part].count
+    change(&tables[part][key])
+    count += tables[part].count - before
+  }
+
+  /// Removes a key, and answers its value.
+  @discardableResult
+  package mutating func removeValue(forKey key: Key) -> Value? {
+    let value = tables[Self.part(of: key)].removeValue(forKey: key)
+    if value != nil { count -= 1 }
+    return value
+  }
+
+  /// Bits that the table itself does not choose by: its size stays far below them.
+  private static func part(of key: Key) -> Int {
+    Int(truncatingIfNeeded: UInt(bitPattern: key.hashValue) >> (UInt.bitWidth - 8))
+  }
+}
