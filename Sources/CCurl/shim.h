@@ -22,8 +22,8 @@ static inline CURLcode curl_easy_set_errors(CURL *easy, char *room) {
   return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, room);
 }
 
-static inline CURLcode curl_easy_set_headers(CURL *easy, struct curl_slist *list) {
-  return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list);
+static inline CURLcode curl_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *list) {
+  return curl_easy_setopt(easy, option, list);
 }
 
 static inline void curl_easy_on_head(CURL *easy, curl_receive_callback callback) {
@@ -44,6 +44,14 @@ static inline void curl_easy_on_close(CURL *easy, curl_closesocket_callback call
 
 static inline void curl_easy_on_request(CURL *easy, curl_prereq_callback callback) {
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+static inline void curl_easy_on_resolve(CURL *easy, curl_resolver_start_callback callback) {
+  curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
+}
+
+static inline void curl_easy_on_tls(CURL *easy, curl_ssl_ctx_callback callback) {
+  curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
 }
 
 static inline curl_off_t curl_easy_expected_length(CURL *easy) {

@@ -6,14 +6,14 @@ enum AnswerTable {
   /// Counters in bytes, which are also shown with a unit.
   private static let sizes: Set<String> = [
     "bytes", "capacity", "preferred", "evicted_bytes", "lent_bytes", "bytes_received",
-    "removed_bytes", "rss_bytes",
+    "removed_bytes", "rss_bytes", "private_bytes",
   ]
 
   /// The counters of each part of the daemon, one part after the other.
   static func statistics(_ reply: Reply) -> String {
     let parts = reply.fields.compactMap { field in
       reply.object(field).map { part in
-        field + "\n" + columns(rows(of: part, named: ""), indent: "  ")
+        printable(field) + "\n" + columns(rows(of: part, named: ""), indent: "  ")
       }
     }
     return parts.joined(separator: "\n")
@@ -26,17 +26,19 @@ enum AnswerTable {
       if sizes.contains(field), let bytes = part.number(field), bytes >= 1024 {
         value += "  (\(AnswerText.roughly(bytes)))"
       }
-      return [[prefix + field, value]]
+      return [[printable(prefix + field), value]]
     }
   }
 
   /// A line for each fetch that is under way.
-  static func downloads(_ reply: Reply) -> String {
+  static func downloads(_ pages: [Reply]) -> String {
     let names = [
       "receipt", "state", "priority", "received", "expected", "waiters", "age_ms", "url",
     ]
-    // The list is the one array in the answer.
-    let items = reply.fields.lazy.compactMap { reply.objects($0) }.first ?? []
+    // The list is the one array in an answer.
+    let items = pages.flatMap { page in
+      page.fields.lazy.compactMap { page.objects($0) }.first ?? []
+    }
     let rows = items.map { item in names.map { printable(item.display($0)) } }
     return columns([names.map { $0.uppercased() }] + rows, indent: "")
   }

@@ -22,7 +22,8 @@ enum AnswerText {
   /// How much a purge removed from each tier.
   static func purged(_ reply: Reply, soft: Bool) -> String {
     let tiers = ["memory", "disk"].compactMap { tier in
-      reply.object(tier).map { counts in
+      if reply.text(tier) == "pending" { return "\(tier): as soon as it can be written" }
+      return reply.object(tier).map { counts in
         let entries = counts.number("entries") ?? 0
         let word = entries == 1 ? "entry" : "entries"
         return "\(tier): \(entries) \(word), \(roughly(counts.number("bytes") ?? 0))"
@@ -33,8 +34,8 @@ enum AnswerText {
 
   /// The keys that a reload has changed, and those that need a restart.
   static func reloaded(_ reply: Reply) -> String {
-    let changed = reply.texts("changed") ?? []
-    let waiting = reply.texts("needs_restart") ?? []
+    let changed = (reply.texts("changed") ?? []).map { printable($0) }
+    let waiting = (reply.texts("needs_restart") ?? []).map { printable($0) }
     let first =
       changed.isEmpty ? "no value has changed" : "changed: " + changed.joined(separator: ", ")
     guard !waiting.isEmpty else { return first }

@@ -24,8 +24,10 @@ struct Command {
       let answer = try ask(Requests.plain("stats"))
       try show(json ? answer.line : AnswerTable.statistics(answer.reply))
     case .list(let json):
-      let answer = try ask(Requests.plain("list"))
-      try show(json ? answer.line : AnswerTable.downloads(answer.reply))
+      let pages = try pages(of: "list")
+      try show(
+        json
+          ? pages.map(\.line).joined(separator: "\n") : AnswerTable.downloads(pages.map(\.reply)))
     case .reload: try show(AnswerText.reloaded(ask(Requests.plain("reload")).reply))
     case .ping: try ping()
     }
@@ -76,11 +78,26 @@ struct Command {
     } catch { throw Failure(error) }
   }
 
-  /// Sends one request and waits for the line that ends it; an error becomes a failure.
+  /// All pages of a list, which has a cursor as long as there are more.
+  private func pages(of command: String) throws(Failure) -> [(line: String, reply: Reply)] {
+    let connection = try connect()
+    var pages = [try ask(Requests.page(of: command, after: nil), over: connection)]
+    while let cursor = pages.last?.reply.text("cursor") {
+      pages.append(try ask(Requests.page(of: command, after: cursor), over: connection))
+    }
+    return pages
+  }
+
   private func ask(
     _ request: [UInt8], within limit: Duration? = patience
   ) throws(Failure) -> (line: String, reply: Reply) {
-    let connection = try connect()
+    try ask(request, over: connect(), within: limit)
+  }
+
+  /// Sends one request and waits for the line that ends it; an error becomes a failure.
+  private func ask(
+    _ request: [UInt8], over connection: ControlConnection, within limit: Duration? = patience
+  ) throws(Failure) -> (line: String, reply: Reply) {
     connection.send(request)
     let answer: (line: String, reply: Reply)
     do throws(ConnectionProblem) {

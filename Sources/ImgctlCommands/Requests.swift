@@ -8,6 +8,13 @@ enum Requests {
     RequestLine(command).bytes
   }
 
+  /// A part of a list, which begins after the cursor of the part before.
+  static func page(of command: String, after cursor: String?) -> [UInt8] {
+    var line = RequestLine(command)
+    line.add("cursor", cursor)
+    return line.bytes
+  }
+
   static func fetch(
     _ url: String, id: Int, _ arguments: FetchArguments, withBytes: Bool, withProgress: Bool
   ) -> [UInt8] {

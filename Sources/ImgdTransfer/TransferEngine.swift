@@ -7,6 +7,7 @@
 //   TransferTable  holds the transfers by serial,
 //   Transfer       carries out one order: hops, retries, the deadline,
 //   Exchange       is one request with its response,
+//   NameResolver   finds the addresses of names, with the help of a few more threads,
 //   PartialBodies  keeps bodies that broke off, to be continued,
 //   CurlMulti      runs libcurl on the loop.
 //
@@ -20,10 +21,12 @@ package import ImgdSystem
 package final class TransferEngine: Sendable {
   private let thread: LoopThread
   private let mailbox: Mailbox<TransferMessage>
+  private let count: HoldingsCount
 
-  private init(thread: LoopThread, mailbox: Mailbox<TransferMessage>) {
+  private init(thread: LoopThread, mailbox: Mailbox<TransferMessage>, count: HoldingsCount) {
     self.thread = thread
     self.mailbox = mailbox
+    self.count = count
   }
 
   /// curl is initialised once for the process, and never cleaned up.
@@ -33,13 +36,25 @@ package final class TransferEngine: Sendable {
   package static func start(
     settings: TransferSettings, report: @escaping @Sendable (TransferEvent) -> Void
   ) throws(SystemFailure) -> TransferEngine {
+    try start(settings: settings, lookUp: NameAnswer.fromSystem, report: report)
+  }
+
+  /// The same with names that are looked up by `lookUp`, on threads of its own.
+  static func start(
+    settings: TransferSettings, lookUp: @escaping @Sendable (String) -> NameAnswer,
+    report: @escaping @Sendable (TransferEvent) -> Void
+  ) throws(SystemFailure) -> TransferEngine {
     guard isCurlReady else { throw SystemFailure("curl_global_init", errno: ENOMEM) }
+    let count = HoldingsCount()
     let (thread, mailbox) = try LoopThread.start(name: "imgd-transfer") {
       (loop: EventLoop) throws(SystemFailure) -> Mailbox<TransferMessage> in
-      let table = try TransferTable(loop: loop, settings: settings, report: report)
+      let table = try TransferTable(
+        loop: loop, settings: settings,
+        names: NameResolver(loop: loop, count: count, lookUp: lookUp),
+        count: count, report: report)
       return try loop.makeMailbox { message in table.receive(message) }
     }
-    return TransferEngine(thread: thread, mailbox: mailbox)
+    return TransferEngine(thread: thread, mailbox: mailbox, count: count)
   }
 
   /// Begins a transfer; all its events carry the order's serial.
@@ -66,6 +81,9 @@ package final class TransferEngine: Sendable {
   package func dropPartials() {
     mailbox.post(.dropPartials)
   }
+
+  /// What the engine holds; does not wait for it.
+  package var holdings: TransferHoldings { count.all }
 
   /// Calls `answer` on the transfer thread, in a tick of its loop.
   package func askForLife(_ answer: @escaping @Sendable () -> Void) {

@@ -4,18 +4,16 @@ package struct TransferFailure: Error, Sendable {
   package enum Kind: Sendable, Hashable {
     case badURL, blockedScheme, blockedAddress
     case dns, connect, tls
-    case timeout(Phase)
+    /// In the phase that took too long, by its own limit or by that of the whole.
+    case timeout(TransferPhase)
     case httpStatus
     case tooLarge, tooManyRedirects, emptyBody, truncated
+    /// The origin's answer has a head that breaks the rules of HTTP, or is too long.
+    case badAnswer
     case cancelled
     /// Out of descriptors or memory.
     case unavailable
     case `internal`
-  }
-
-  /// The phase that took too long.
-  package enum Phase: String, Sendable {
-    case connect, idle, total
   }
 
   package let kind: Kind
@@ -29,7 +27,8 @@ package struct TransferFailure: Error, Sendable {
   package var expected: Int?
   /// The bytes that arrived.
   package var received: Int?
-  /// The delay that the origin asked for with `Retry-After`.
+  /// The delay that the origin asked for with `Retry-After`. If it is longer than a second, the engine
+  /// has not made another attempt.
   package var retryAfter: Duration?
   /// The final response, when `kind` is `httpStatus` or `emptyBody`.
   package var head: ResponseHead?

@@ -6,7 +6,7 @@ package struct TransferOrder: Sendable {
   /// Sent in addition to the engine's own; a field of the same name replaces the engine's.
   package var headers: [HeaderField]
   /// Lower-case names of further headers that only the first origin may see, besides `authorization`,
-  /// `cookie` and `proxy-authorization`.
+  /// `cookie`, `proxy-authorization` and `referer`.
   package var credentialNames: Set<String>
   /// The maximum size of the body, after decoding.
   package var maxBytes: Int
@@ -15,10 +15,14 @@ package struct TransferOrder: Sendable {
   /// Whether a body that breaks off may be kept for a later transfer, and this one may continue such a
   /// body.
   package var keepsPartial: Bool
+  /// The user for whom the name is looked up, where users take turns.
+  package var uid: UInt32
+  /// What the transfer waits for at the moment.
+  package let phase = PhaseCell()
 
   package init(
     serial: UInt64, url: String, headers: [HeaderField] = [], credentialNames: Set<String> = [],
-    maxBytes: Int, deadline: Duration, keepsPartial: Bool = true
+    maxBytes: Int, deadline: Duration, keepsPartial: Bool = true, uid: UInt32 = 0
   ) {
     self.serial = serial
     self.url = url
@@ -27,6 +31,7 @@ package struct TransferOrder: Sendable {
     self.maxBytes = maxBytes
     self.deadline = deadline
     self.keepsPartial = keepsPartial
+    self.uid = uid
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.

@@ -16,8 +16,8 @@ enum CommandParser {
     case .fetch: .fetch(try FetchParser.fetch(fields, in: line))
     case .cancel: .cancel(try cancelTarget(fields, in: line))
     case .wait: .wait(try wait(fields, in: line))
-    case .list: .list
-    case .slots: .slots
+    case .list: .list(try page(PageRequest(), fields, in: line))
+    case .slots: .slots(try page(PageRequest(), fields, in: line))
     case .purge: .purge(try purge(fields, in: line))
     case .stats: .stats
     case .query:
@@ -81,10 +81,18 @@ enum CommandParser {
   ) throws(WireError) -> EntriesRequest {
     var entries = EntriesRequest()
     entries.tier = try fields.word(.tier, default: entries.tier, in: line)
-    entries.limit = try fields.integer(.limit, WireLimits.entries, in: line) ?? entries.limit
-    entries.cursor = try fields.string(.cursor, 1...WireLimits.cursor, in: line)
+    entries.page = try page(entries.page, fields, in: line)
     entries.prefix = try fields.string(.prefix, 1...WireLimits.url, in: line)
     return entries
+  }
+
+  private static func page(
+    _ usual: PageRequest, _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> PageRequest {
+    var page = usual
+    page.limit = try fields.integer(.limit, WireLimits.entries, in: line) ?? usual.limit
+    page.cursor = try fields.string(.cursor, 1...WireLimits.cursor, in: line)
+    return page
   }
 
   private static func topics(

@@ -57,7 +57,12 @@ enum HeaderParser {
 
   /// Neither line ends nor other control characters, except tabs.
   private static func isValue(_ value: String) -> Bool {
-    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    let bytes = value.utf8.span
+    for index in bytes.indices {
+      let byte = bytes[index]
+      guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else { return false }
+    }
+    return true
   }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

@@ -40,6 +40,9 @@ package struct LineFramer: Sendable {
   /// Whether bytes wait since a pause: `resume` before reading more.
   package private(set) var isPaused = false
 
+  /// The bytes that outlive their chunk.
+  package var keptBytes: Int { kept.count }
+
   package init(longestLine: Int = WireLimits.standard.line) {
     self.longestLine = longestLine
   }

@@ -37,7 +37,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case blockedAddress = "blocked_address"
   /// The host's name was not found: check it, or try again when the network is back.
   case dns
-  /// The origin could not be connected to: try again later.
+  /// The origin could not be connected to, or its answer breaks the rules of HTTP: see `retryable`.
   case connect
   /// The origin's certificate or its TLS was refused: trying again does not help.
   case tls

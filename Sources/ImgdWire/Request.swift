@@ -3,8 +3,8 @@ package enum Request: Equatable, Sendable {
   case fetch(FetchRequest)
   case cancel(CancelTarget)
   case wait(WaitRequest)
-  case list
-  case slots
+  case list(PageRequest)
+  case slots(PageRequest)
   indirect case purge(PurgeRequest)
   case stats
   case query(url: String, identifier: String?)
@@ -100,15 +100,22 @@ package struct PurgeRequest: Equatable, Sendable {
   package init() {}
 }
 
+/// One page of a list.
+package struct PageRequest: Equatable, Sendable {
+  package var limit = 1_000
+  /// The `cursor` that the page before has returned.
+  package var cursor: String?
+
+  package init() {}
+}
+
 /// One page of the entries of a tier.
 package struct EntriesRequest: Equatable, Sendable {
   package var tier = Tier.memory
-  package var limit = 100
-  /// The `cursor` that the page before has returned.
-  package var cursor: String?
+  package var page = PageRequest()
   package var prefix: String?
 
-  package init() {}
+  package init() { page.limit = 100 }
 }
 
 /// The kinds of events that a client subscribes to.

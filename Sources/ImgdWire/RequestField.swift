@@ -74,7 +74,8 @@ extension Request.Command {
     case .query: FieldSet([.url, .identifier])
     case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
     case .subscribe: FieldSet([.events])
-    case .list, .slots, .stats, .hello, .ping, .config, .reload: []
+    case .list, .slots: FieldSet([.limit, .cursor])
+    case .stats, .hello, .ping, .config, .reload: []
     }
   }
 

@@ -8,6 +8,10 @@ package struct WireLimits: Equatable, Sendable {
   package var receipts = 10_000
   /// Fetches of all connections that wait in the queue.
   package var queued = 100_000
+  /// Bytes of the requests of one connection that are under way.
+  package var requestBytes = 16 << 20
+  /// Bytes of all requests that are under way.
+  package var requestBytesOfAll = 64 << 20
   package var connections = 1024
   /// Bytes that a client may leave unread before its requests wait.
   package var unsentOutput = 256 * 1024

@@ -6,8 +6,7 @@ import ImgdSystem
 struct ImgctlMain {
   static func main() {
     endOnInterrupt()
-    let outcome = Imgctl.run(
-      Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.all)
+    let outcome = Imgctl.run(ProcessArguments.all, environment: ProcessEnvironment.all)
     exit(outcome.rawValue)
   }
 

@@ -55,7 +55,7 @@ import Testing
 
   @Test func `one that waits to be tried again ends at once`() throws {
     let stage = try Stage("Downloads.Retries=20")
-    stage.origin.plan("/a.png", .status(503, headers: [("Retry-After", "30")]))
+    stage.origin.plan("/a.png", .status(503))
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","receipt":"\#(Self.one)"}"#)
     #expect(stage.origin.waitForRequests("/a.png"))
     try stage.play(
@@ -65,7 +65,6 @@ import Testing
       < {"id":"c","ok":true,"state":"running"}
       """#)
     #expect(try stage.stats("downloads", "active") == 0)
-    #expect(stage.origin.count("/a.png") == 1)
   }
 
   @Test func `what is purged while it comes is delivered and not kept`() throws {

@@ -168,6 +168,18 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(imgctl(["--help"]).output.hasPrefix("Usage: imgctl"))
   }
 
+  @Test func `list shows all pages of a long list`() throws {
+    let daemon = try ScriptedDaemon { line in
+      guard line != #"{"cmd":"list"}"# else {
+        return [.line(#"{"ok":true,"jobs":[{"receipt":"A","url":"u"}],"cursor":"7"}"#)]
+      }
+      #expect(line == #"{"cmd":"list","cursor":"7"}"#)
+      return [.line(#"{"ok":true,"jobs":[{"receipt":"B","url":"v"}],"cursor":null}"#)]
+    }
+    let run = imgctl(["list"], daemon)
+    #expect(run.output.split(separator: "\n").map { $0.prefix(1) } == ["R", "A", "B"])
+  }
+
   @Test(
     arguments: [
       (["cancel", "R"], #"{"cmd":"cancel","receipt":"R"}"#, #""state":"running""#, "running\n"),

@@ -14,9 +14,16 @@ import Testing
     try Invocation.parse(arguments).action
   }
 
-  @Test(arguments: ["ping", "stats", "list"])
+  @Test(arguments: ["ping", "stats"])
   func `plain commands are accepted by the daemon`(command: String) {
     #expect(understood(Requests.plain(command)) == command)
+  }
+
+  @Test func `a page of a list is accepted by the daemon`() {
+    var page = PageRequest()
+    #expect(understood(Requests.page(of: "list", after: nil)) == "\(Request.list(page))")
+    page.cursor = "7"
+    #expect(understood(Requests.page(of: "list", after: "7")) == "\(Request.list(page))")
   }
 
   @Test(arguments: [

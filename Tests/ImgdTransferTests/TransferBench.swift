@@ -14,10 +14,13 @@ final class TransferBench: Sendable {
   let engine: TransferEngine
   private let state: Shared<State>
 
-  init(_ settings: TransferSettings = .forTests) throws {
+  init(
+    _ settings: TransferSettings = .forTests,
+    lookUp: @escaping @Sendable (String) -> NameAnswer = NameAnswer.fromSystem
+  ) throws {
     let state = Shared(State())
     self.state = state
-    engine = try TransferEngine.start(settings: settings) { event in
+    engine = try TransferEngine.start(settings: settings, lookUp: lookUp) { event in
       state.with { $0.events.append(event) }
     }
   }
@@ -27,7 +30,8 @@ final class TransferBench: Sendable {
   @discardableResult
   func begin(
     _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60), keepsPartial: Bool = true
+    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60), keepsPartial: Bool = true,
+    uid: UInt32 = 0
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -36,7 +40,8 @@ final class TransferBench: Sendable {
     engine.begin(
       TransferOrder(
         serial: serial, url: url, headers: headers, credentialNames: credentials,
-        maxBytes: maxBytes, deadline: deadline, keepsPartial: keepsPartial))
+        maxBytes: maxBytes, deadline: deadline, keepsPartial: keepsPartial,
+        uid: uid))
     return serial
   }
 

@@ -76,15 +76,39 @@ struct JSONWriterTests {
     #expect(text == "[1.7,null,null]")
   }
 
+  /// What is not shown but does something: controls, marks of direction, separators, what has no width.
+  private static let hidden: [ClosedRange<UInt32>] = [
+    0x01...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x61C...0x61C, 0x180E...0x180E, 0x200B...0x200F,
+    0x2028...0x202E, 0x2060...0x206F, 0xFEFF...0xFEFF, 0xFFF9...0xFFFB, 0xE0000...0xE007F,
+  ]
+
   @Test func `the JSON writer escapes exactly what must be escaped`() throws {
-    for scalar in (0...0x2100).compactMap(Unicode.Scalar.init) where scalar.value > 0 {
+    for scalar in [1...0xFFFF, 0xDFF00...0xE0200].joined().compactMap(Unicode.Scalar.init) {
       let string = "<\(Character(scalar))>"
       let escaped = Array(text { $0.value(string) }.utf8)
       #expect(try JSONValue(parsing: escaped.span) == .string(string))
-      let needs = scalar.value < 0x20 || scalar.value == 0x7F || scalar == "\"" || scalar == "\\"
-      #expect(escaped.contains(UInt8(ascii: "\\")) == needs)
+      let isHidden = Self.hidden.contains { $0.contains(scalar.value) }
+      let needs = isHidden || scalar == "\"" || scalar == "\\"
+      #expect(escaped.contains(UInt8(ascii: "\\")) == needs, "U+\(String(scalar.value, radix: 16))")
     }
     #expect(text { $0.value("\u{1}\u{1f}\u{7f}\n") } == #""\u0001\u001f\u007f\n""#)
+    #expect(text { $0.value("\u{9b}\u{202e}\u{e0041}") } == #""\u009b\u202e\udb40\udc41""#)
+  }
+
+  /// Text is looked at eight bytes at a time.
+  @Test func `the JSON writer escapes at every place of a text`() throws {
+    for length in 0..<20 {
+      for place in 0...length {
+        for (character, escape) in [
+          ("\u{7f}", #"\u007f"#), ("\"", #"\""#), ("\u{202e}", #"\u202e"#), ("é", "é"),
+        ] {
+          let before = String(repeating: "a", count: place)
+          let after = String(repeating: "b", count: length - place)
+          let written = text { $0.value(before + character + after) }
+          #expect(written == "\"" + before + escape + after + "\"")
+        }
+      }
+    }
   }
 
   @Test(arguments: [

@@ -18,7 +18,8 @@ struct RequestParserTests {
       #"{"cmd":"wait","receipt":"\#(uuid)","deliver":"fd"}"#,
       .wait(WaitRequest(receipt: receipt, delivery: .fd))
     ),
-    (#"{"cmd":"list"}"#, .list), (#"{"cmd":"slots"}"#, .slots), (#"{"cmd":"stats"}"#, .stats),
+    (#"{"cmd":"list"}"#, .list(PageRequest())), (#"{"cmd":"slots"}"#, .slots(PageRequest())),
+    (#"{"cmd":"stats"}"#, .stats),
     (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
     (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),
     (#"{"cmd":"query","url":"u"}"#, .query(url: "u", identifier: nil)),
@@ -77,9 +78,9 @@ struct RequestParserTests {
   @Test func `an entries request takes a page`() {
     let line = #"{"cmd":"entries","tier":"disk","limit":1e3,"cursor":"c","prefix":"p"}"#
     guard case .entries(let entries) = request(line) else { return }
-    #expect(entries.tier == .disk && entries.limit == 1000)
-    #expect(entries.cursor == "c" && entries.prefix == "p")
-    #expect(EntriesRequest().limit == 100 && EntriesRequest().tier == .memory)
+    #expect(entries.tier == .disk && entries.page.limit == 1000)
+    #expect(entries.page.cursor == "c" && entries.prefix == "p")
+    #expect(EntriesRequest().page.limit == 100 && EntriesRequest().tier == .memory)
   }
 
   static let ids: [(String, RequestID)] = [

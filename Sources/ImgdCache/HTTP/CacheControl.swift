@@ -100,8 +100,14 @@ struct CacheControl: Equatable {
     return mustUnderstand ? !Self.understood.contains(status) : noStore
   }
 
+  /// Whether the end of the lifetime is the origin's last word: it has forbidden to show the answer
+  /// unconfirmed after it (RFC 9111, 5.2.2.2, 5.2.2.8).
+  func bindsLifetime(isScoped: Bool) -> Bool {
+    mustRevalidate || (!isScoped && proxyRevalidate)
+  }
+
   /// Whether a stale answer must never be shown unconfirmed (RFC 9111, 5.2.2.2, 5.2.2.8, 5.2.2.10).
   func forbidsStale(isScoped: Bool) -> Bool {
-    mustRevalidate || (!isScoped && (proxyRevalidate || sharedMaxAge != nil))
+    bindsLifetime(isScoped: isScoped) || (!isScoped && sharedMaxAge != nil)
   }
 }

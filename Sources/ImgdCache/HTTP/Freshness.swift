@@ -27,14 +27,17 @@ package struct FreshnessRules: Sendable, Equatable {
   /// How long after its end an answer may stand in for an origin that fails, where the origin has
   /// neither granted nor forbidden it.
   package var staleIfError: Duration
+  /// The longest lifetime that a request may set.
+  package var longestTTL: Duration
 
   package init(
     defaultLifetime: Duration = .seconds(3600), heuristicPercent: Int = 10,
-    staleIfError: Duration = .zero
+    staleIfError: Duration = .zero, longestTTL: Duration = .seconds(7 * 86_400)
   ) {
     self.defaultLifetime = defaultLifetime
     self.heuristicPercent = heuristicPercent
     self.staleIfError = staleIfError
+    self.longestTTL = longestTTL
   }
 }
 
@@ -62,8 +65,10 @@ package struct Freshness: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// `ttl` is the lifetime that a request has set instead of the origin's; `isScoped` says that the
-  /// key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
+  /// `ttl` is the lifetime that a request has set instead of the origin's. Others are shown the
+  /// answer too, so that it is cut to the rule, and never permits what the origin has forbidden: it
+  /// lifts neither `no-cache` nor the end of an answer that must be revalidated. `isScoped` says that
+  /// the key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
   package init(
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
     ttl: Duration? = nil, isScoped: Bool = false, receivedAt: Int64, delay: Duration = .zero
@@ -74,10 +79,17 @@ package struct Freshness: Sendable, Equatable {
     let vary = varyingNames(headers)
     let lifetime = explicit ?? dates.guessedLifetime(rules)
     initialAge = dates.initialAge(delay: delay)
-    remaining = ttl ?? (lifetime - initialAge)
-    refusal = storeRefusal(
-      status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
-    needsConfirmation = control.noCache && ttl == nil
+    let granted = lifetime - initialAge
+    remaining =
+      ttl.map { ttl in
+        let most = min(ttl, rules.longestTTL)
+        return control.bindsLifetime(isScoped: isScoped) ? min(most, granted) : most
+      } ?? granted
+    refusal =
+      storeRefusal(
+        status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
+      ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
+    needsConfirmation = control.noCache
     mustRevalidate = control.forbidsStale(isScoped: isScoped)
     isImmutable = control.isImmutable
     varyingHeaders = vary

@@ -77,6 +77,17 @@ extension StoredHeaders {
     "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
+  /// Fields meant for the one client that asked, who has no use for them here: the daemon has no
+  /// cookies. Whoever is shown the answer next must not see them.
+  private static let personal: Set = ["set-cookie", "set-cookie2", "authentication-info"]
+  /// Fields that decide how an answer is used later.
+  private static let needed: Set = [
+    "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "pragma",
+    "vary",
+  ]
+  /// The bytes of fields that are kept with a picture: more than honest origins send, and little
+  /// beside a picture.
+  package static let mostKept = 8 << 10
   /// Fields about the bytes as they are stored; a confirmation brings no bytes.
   private static let aboutTheBytes: Set = [
     "content-encoding", "content-length", "content-range", "content-type",
@@ -87,8 +98,33 @@ extension StoredHeaders {
   /// The fields of a message that belong to the answer itself.
   package static func storable(_ list: HeaderList) -> HeaderList {
     let nominated = list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
-    let dropped = hopByHop.union(nominated)
+    let dropped = hopByHop.union(personal).union(nominated)
     return list.filter { !dropped.contains($0.name) }
+  }
+
+  /// The fields that have room together, in their order; of more, those that are needed later come
+  /// before all others.
+  package static func fitting(_ list: HeaderList, within most: Int = mostKept) -> HeaderList {
+    guard list.reduce(0, { $0 + packedCount($1) }) > most else { return list }
+    var room = most
+    var kept = [Bool](repeating: false, count: list.count)
+    for isNeeded in [true, false] {
+      for (place, field) in list.enumerated() where needed.contains(field.name) == isNeeded {
+        guard packedCount(field) <= room else { continue }
+        room -= packedCount(field)
+        kept[place] = true
+      }
+    }
+    return zip(list, kept).filter(\.1).map(\.0)
+  }
+
+  /// Whether all the fields that are needed later can be kept: an answer is not stored without them.
+  static func haveRoom(_ list: HeaderList) -> Bool {
+    list.reduce(0) { needed.contains($1.name) ? $0 + packedCount($1) : $0 } <= mostKept
+  }
+
+  private static func packedCount(_ field: (name: String, value: String)) -> Int {
+    8 + field.name.utf8.count + field.value.utf8.count
   }
 
   /// Whether a confirmation speaks of this answer: one with another strong entity tag speaks of

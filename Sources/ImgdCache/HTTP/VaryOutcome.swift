@@ -33,19 +33,20 @@ package struct VaryOutcome: Sendable, Equatable {
 
   /// Several fields of one name are one list; nil without any.
   private static func value(of name: String, in sent: HeaderList) -> String? {
-    let values = sent.filter { $0.name == name }.map { normalised($0.value) }
+    let values = sent.filter { $0.name == name }.map { normalisedFieldValue($0.value) }
     return values.isEmpty ? nil : values.joined(separator: ",")
-  }
-
-  /// Blanks around a value and around its commas mean nothing; in quotes they stay.
-  private static func normalised(_ value: String) -> String {
-    var scanner = FieldScanner(value)
-    var members: [String] = []
-    repeat { members.append(scanner.takeMember()) } while scanner.take(UInt8(ascii: ","))
-    return members.joined(separator: ",")
   }
 
   var cost: Int {
     names.reduce(0) { $0 + $1.utf8.count } + pairs.reduce(0) { $0 + $1.value.utf8.count }
   }
+}
+
+/// A field's value in the one form for all its spellings: blanks around it and around its commas mean
+/// nothing; in quotes they stay.
+func normalisedFieldValue(_ value: String) -> String {
+  var scanner = FieldScanner(value)
+  var members: [String] = []
+  repeat { members.append(scanner.takeMember()) } while scanner.take(UInt8(ascii: ","))
+  return members.joined(separator: ",")
 }

@@ -5,23 +5,33 @@ package struct CacheKey: Hashable, Sendable {
   package let url: CanonicalURL
   /// The additional identifier; the empty one is the same as none.
   package let identifier: String?
+  /// What sets the request apart from a plain one for the URL; nil for a plain one.
+  package let variant: KeyVariant?
   /// The user and the credentials that the image was fetched with; nil for a public one.
   package let scope: CredentialScope?
   /// The name of its files; nil with credentials, as nothing of theirs is ever written.
   package let digest: KeyDigest?
 
-  package init(url: CanonicalURL, identifier: String? = nil, scope: CredentialScope? = nil) {
+  package init(
+    url: CanonicalURL, identifier: String? = nil, variant: KeyVariant? = nil,
+    scope: CredentialScope? = nil
+  ) {
     let identifier = identifier == "" ? nil : identifier
     self.url = url
     self.identifier = identifier
+    self.variant = variant
     self.scope = scope
-    digest = scope == nil ? KeyDigest(url: url.text, identifier: identifier) : nil
+    digest =
+      scope == nil ? KeyDigest(url: url.text, identifier: identifier, variant: variant) : nil
   }
 
   /// A public key whose digest has been computed before.
-  package init(url: CanonicalURL, identifier: String?, knownDigest: KeyDigest) {
+  package init(
+    url: CanonicalURL, identifier: String?, variant: KeyVariant? = nil, knownDigest: KeyDigest
+  ) {
     self.url = url
     self.identifier = identifier == "" ? nil : identifier
+    self.variant = variant
     scope = nil
     digest = knownDigest
   }
@@ -29,19 +39,25 @@ package struct CacheKey: Hashable, Sendable {
   // Bytes decide: an identifier in another Unicode spelling is another identifier.
 
   package static func == (left: CacheKey, right: CacheKey) -> Bool {
-    left.matches(right.url.text, identifier: right.identifier, scope: right.scope)
+    left.matches(
+      right.url.text, identifier: right.identifier, variant: right.variant, scope: right.scope)
   }
 
   /// By bytes, as keys are compared.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(url)
     if let identifier { hashBytes(of: identifier, into: &hasher) }
+    hasher.combine(variant)
     hasher.combine(scope)
   }
 
   /// Compares with the parts of a key that have not been put together; `identifier` is not empty.
-  func matches(_ url: String, identifier: String?, scope: CredentialScope?) -> Bool {
-    guard sameBytes(self.url.text, url), self.scope == scope else { return false }
+  func matches(
+    _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
+  ) -> Bool {
+    guard sameBytes(self.url.text, url), self.variant == variant, self.scope == scope else {
+      return false
+    }
     switch (self.identifier, identifier) {
     case (nil, nil): return true
     case (let own?, let other?): return sameBytes(own, other)

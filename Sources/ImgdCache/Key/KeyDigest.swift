@@ -12,12 +12,16 @@ package struct KeyDigest: Hashable, Sendable {
   }
 
   /// Digests a key that everybody may see; the empty identifier is the same as none.
-  package init(url: String, identifier: String?) {
+  ///
+  /// A variant comes behind an identifier, be it the empty one, which is written for nothing else.
+  package init(url: String, identifier: String?, variant: KeyVariant? = nil) {
     var parts: [UInt8] = []
-    parts.reserveCapacity(url.utf8.count + (identifier?.utf8.count ?? 0) + 16)
-    append(DiskDirectory.layout, to: &parts)
-    append(url, to: &parts)
-    if let identifier, !identifier.isEmpty { append(identifier, to: &parts) }
+    parts.reserveCapacity(url.utf8.count + (identifier?.utf8.count ?? 0) + 48)
+    appendPart(DiskDirectory.layout, to: &parts)
+    appendPart(url, to: &parts)
+    let identifier = identifier ?? ""
+    if !identifier.isEmpty || variant != nil { appendPart(identifier, to: &parts) }
+    if let variant { appendPart(padded(variant.high) + padded(variant.low), to: &parts) }
     let digest = Digest128(of: parts.span)
     self.init(high: digest.high, low: digest.low)
   }
@@ -36,7 +40,7 @@ package struct KeyDigest: Hashable, Sendable {
 }
 
 /// Every part with its length in front, so that none can be taken for a piece of its neighbour.
-private func append(_ part: String, to bytes: inout [UInt8]) {
+func appendPart(_ part: String, to bytes: inout [UInt8]) {
   let count = UInt32(part.utf8.count)
   for shift in [24, 16, 8, 0] as [UInt32] {
     bytes.append(UInt8(truncatingIfNeeded: count >> shift))

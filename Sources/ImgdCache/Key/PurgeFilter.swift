@@ -2,7 +2,7 @@ package import ImgdSystem
 
 /// The images that a purge is about: every condition that is given has to hold, and none holds for everything.
 package struct PurgeFilter: Sendable, Equatable {
-  /// This URL with all its identifiers.
+  /// This URL with all its identifiers and variants.
   package var url: CanonicalURL?
   /// This additional identifier; the empty one stands for none.
   package var identifier: String?
@@ -17,18 +17,20 @@ package struct PurgeFilter: Sendable, Equatable {
   package var unusedFor: Duration?
   /// Only what is no longer fresh.
   package var expired = false
+  /// The one image that has this digest.
+  var digest: KeyDigest?
 
   package init() {}
 
-  /// The one image of a key.
-  init(_ key: CacheKey) {
-    url = key.url
-    identifier = key.identifier ?? ""
+  /// The one image of a digest, and none of its variants.
+  init(_ digest: KeyDigest) {
+    self.digest = digest
   }
 
   /// Whether nothing is asked of an image.
   package var matchesAll: Bool {
-    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil && !asksForAge
+    url == nil && identifier == nil && prefix == nil && host == nil && tag == nil
+      && digest == nil && !asksForAge
   }
 
   /// Whether an image on its way would match: it is new, so no condition on its age holds.
@@ -43,11 +45,12 @@ package struct PurgeFilter: Sendable, Equatable {
   private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
 
   func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
+    if let digest, key.digest != digest { return false }
     if let url, key.url != url { return false }
     if let identifier, !sameBytes(key.identifier ?? "", identifier) { return false }
     if let prefix, !key.url.text.utf8.starts(with: prefix.utf8) { return false }
     if let host, !isBelow(host, key.url) { return false }
-    if let tag, !tags.contains(where: { sameBytes($0, tag) }) { return false }
+    if let tag, !EntryTags.contains(tag, tags) { return false }
     return true
   }
 

@@ -1,7 +1,7 @@
 /// Whether two texts are the same bytes.
 ///
 /// `String`'s own equality compares characters, which may be spelt in more than one way.
-func sameBytes(_ left: String, _ right: String) -> Bool {
+package func sameBytes(_ left: String, _ right: String) -> Bool {
   let left = left.utf8.span
   let right = right.utf8.span
   guard left.count == right.count else { return false }
@@ -25,7 +25,7 @@ func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
 }
 
 /// Gives a text's bytes to the standard library's hash, as `sameBytes` sees them.
-func hashBytes(of text: String, into hasher: inout Hasher) {
+package func hashBytes(of text: String, into hasher: inout Hasher) {
   var text = text
   text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
   hasher.combine(text.utf8.count)

@@ -30,6 +30,7 @@ package struct StoredResponse: Sendable {
 
   package init(status: Int, headers: HeaderList, finalURL: String? = nil) {
     self.status = status
+    let headers = StoredHeaders.fitting(headers)
     self.headers = StoredHeaders(headers)
     self.finalURL = finalURL
     entityTag = headers.first { $0.name == "etag" }?.value
@@ -125,7 +126,7 @@ package final class CachedImage {
   ) -> CachedImage {
     let renewed = CachedImage(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary, tags: tags + more.filter { !tags.contains($0) }, serial: serial,
+      vary: vary, tags: EntryTags.union(tags, more), serial: serial,
       isPurged: isPurged, at: now, wall: wall)
     renewed.file = file
     return renewed
@@ -166,7 +167,7 @@ package final class CachedImage {
   package func isFor(sent headers: HeaderList) -> Bool { vary.matches(sent: headers) }
 
   /// The bytes it really holds.
-  var cost: Int {
+  package var cost: Int {
     Self.bookkeeping + payload.cost + key.cost + response.cost + vary.cost
       + (replyPieces?.count ?? 0) + (file?.cost ?? 0)
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
@@ -177,5 +178,5 @@ package final class CachedImage {
 }
 
 extension CacheKey {
-  var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
+  package var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
 }

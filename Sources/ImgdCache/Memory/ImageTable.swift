@@ -26,31 +26,37 @@ final class ImageTable {
   func image(at place: Int) -> CachedImage { list.image(at: place) }
 
   func place(of key: CacheKey) -> Int? {
-    place(of: key.url.text, identifier: key.identifier, scope: key.scope)
+    place(of: key.url.text, identifier: key.identifier, variant: key.variant, scope: key.scope)
   }
 
-  func place(of url: String, identifier: String?, scope: CredentialScope?) -> Int? {
+  func place(
+    of url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
+  ) -> Int? {
     let identifier = identifier == "" ? nil : identifier
-    let tags = tags(of: url, identifier: identifier, scope: scope)
+    let tags = tags(of: url, identifier: identifier, variant: variant, scope: scope)
     return table.place(tags.key) { place in
-      list.image(at: place).key.matches(url, identifier: identifier, scope: scope)
+      list.image(at: place).key
+        .matches(url, identifier: identifier, variant: variant, scope: scope)
     }
   }
 
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { list.newestFirst }
 
-  /// Shows the images that may have a URL, or all of them, each with its place and its cost.
-  func forEach(
-    of url: CanonicalURL?, _ body: (_ place: Int, _ image: CachedImage, _ cost: Int) -> Void
-  ) {
-    let urlTag = url.map { tags(of: $0.text).url }
-    for place in list.places {
-      guard let image = list[place].image, urlTag == nil || urlTag == list[place].urlTag
-      else { continue }
-      body(place, image, list[place].cost)
-    }
+  /// The image at a place that may be free, if it may have a URL and its insertion was not after
+  /// `newest`.
+  func image(at place: Int, of urlTag: UInt32?, upTo newest: UInt64) -> CachedImage? {
+    guard list.places.contains(place), case let entry = list[place], entry.number <= newest,
+      urlTag == nil || urlTag == entry.urlTag
+    else { return nil }
+    return entry.image
   }
+
+  /// The tag under which the images of a URL are known.
+  func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text).url }
+
+  /// The number of the newest insertion.
+  var newest: UInt64 { log.last }
 
   /// Some of the insertions after a number, oldest first, and whether those were the last.
   func insertions(
@@ -67,13 +73,15 @@ final class ImageTable {
 
   /// The tags of the URL alone and of the whole key.
   private func tags(
-    of url: String, identifier: String? = nil, scope: CredentialScope? = nil
+    of url: String, identifier: String? = nil, variant: KeyVariant? = nil,
+    scope: CredentialScope? = nil
   ) -> (url: UInt32, key: UInt32) {
     var hasher = KeyHasher(seed)
     hasher.take(url)
     let urlTag = PlaceTable.tag(hasher.finish())
-    guard identifier != nil || scope != nil else { return (urlTag, urlTag) }
+    guard identifier != nil || variant != nil || scope != nil else { return (urlTag, urlTag) }
     if let identifier { hasher.take(identifier) }
+    variant?.hash(into: &hasher)
     scope?.hash(into: &hasher)
     return (urlTag, PlaceTable.tag(hasher.finish()))
   }
@@ -86,7 +94,8 @@ final class ImageTable {
 
   func insert(_ image: CachedImage) {
     let tags = tags(
-      of: image.key.url.text, identifier: image.key.identifier, scope: image.key.scope)
+      of: image.key.url.text, identifier: image.key.identifier, variant: image.key.variant,
+      scope: image.key.scope)
     let place = list.nextPlace
     let entry = RecencyList.Entry(
       image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
@@ -141,19 +150,6 @@ final class ImageTable {
 
   /// Takes the image out that was not used for longest; answers what it was charged.
   func takeLeastRecent() -> Int? { list.leastRecent.map { take($0).cost } }
-
-  func removeAll() -> Removal {
-    var removal = Removal()
-    for place in list.places {
-      guard let image = list[place].image else { continue }
-      removal.count(list[place].cost)
-      image.place = nil
-    }
-    list = RecencyList()
-    table = PlaceTable()
-    (usage, lentBytes, count) = (0, 0, 0)
-    return removal
-  }
 
   /// Forgets gaps in the log, when they are most of it.
   func sweepLog() {

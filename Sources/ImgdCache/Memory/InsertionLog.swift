@@ -9,7 +9,7 @@ struct InsertionLog {
   }
 
   private var records: [Record] = []
-  private var last: UInt64 = 0
+  private(set) var last: UInt64 = 0
 
   init() {}
 

@@ -70,6 +70,9 @@ package final class MemoryTier {
 
   // MARK: Reading
 
+  /// Room is being made, and there is more to remove: `trim` goes on.
+  package private(set) var isTrimming = false
+
   /// The image under a key, fresh or not; counts as a use, or as a miss.
   package func image(for key: CacheKey, at now: Instant) -> CachedImage? {
     guard let place = images.place(of: key) else {
@@ -80,14 +83,16 @@ package final class MemoryTier {
   }
 
   /// The image for a request that names a canonical URL and an identifier and nothing else, if it
-  /// can be shown at once, because it is fresh.
+  /// can be shown at once, because it is fresh. With an identifier `variant` names its user.
   ///
   /// Counts as a use when there is one. A caller that gets nil goes on with the key, and is counted
   /// there.
   package func readyImage(
-    for url: String, identifier: String?, at now: Instant
+    for url: String, identifier: String?, variant: KeyVariant? = nil, at now: Instant
   ) -> CachedImage? {
-    guard let place = images.place(of: url, identifier: identifier, scope: nil) else { return nil }
+    guard
+      let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil)
+    else { return nil }
     let image = images.image(at: place)
     guard image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     return use(place, at: now)
@@ -98,9 +103,9 @@ package final class MemoryTier {
     images.place(of: key).map { images.image(at: $0) }
   }
 
-  /// Whether there is a public image under a URL, fresh or not; counts as nothing.
-  package func holds(_ url: String, identifier: String?) -> Bool {
-    images.place(of: url, identifier: identifier, scope: nil) != nil
+  /// Whether there is an image without credentials under a URL, fresh or not; counts as nothing.
+  package func holds(_ url: String, identifier: String?, variant: KeyVariant? = nil) -> Bool {
+    images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
   }
 
   /// Counts the use of an image that was found by looking.
@@ -125,7 +130,13 @@ package final class MemoryTier {
 
   /// The most entries that one page looks at: a prefix that hardly any image has must not hold up
   /// the loop.
-  static let mostExamined = 10_000
+  static let mostExamined = 256
+  /// The most places that one step of a purge passes over without looking at an image.
+  static let mostPassed = 8_192
+  /// The most that one step of a purge removes.
+  static let mostRemoved = 32
+  /// The most that are removed at once below the capacity.
+  static let mostTrimmed = 512
 
   /// Reads on after a cursor, without counting as a use; nil begins at the beginning.
   ///
@@ -175,12 +186,22 @@ package final class MemoryTier {
     return .stored(evicted: makeRoom())
   }
 
+  /// Above the capacity, begins to make room up to the preferred usage.
   private func makeRoom() -> Removal {
+    isTrimming = isTrimming || images.usage > limits.capacity
+    return isTrimming ? trim() : .none
+  }
+
+  /// Goes on making room: what is above the capacity goes at once, the rest in parts.
+  package func trim() -> Removal {
     var removal = Removal()
-    guard images.usage > limits.capacity else { return removal }
-    while images.usage > limits.preferred, let cost = images.takeLeastRecent() {
+    while images.usage > limits.preferred,
+      images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
+      let cost = images.takeLeastRecent()
+    {
       removal.count(cost)
     }
+    isTrimming = images.usage > limits.preferred && images.count > 0
     images.sweepLog()
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
@@ -223,38 +244,56 @@ package final class MemoryTier {
     return images.take(place).image
   }
 
-  /// Takes everything out, whatever its age.
-  package func removeAll() -> Removal {
-    let removal = images.removeAll()
-    images.sweepLog()
-    counts.purges += 1
-    return removal
+  /// A purge under way: it is about the images that were there when it began.
+  package struct Purge {
+    fileprivate let filter: PurgeFilter
+    fileprivate let isSoft: Bool
+    /// An image may be on its way to another tier: only when it goes from all of them it is not kept
+    /// there either.
+    fileprivate let isFromAllTiers: Bool
+    fileprivate let newest: UInt64
+    fileprivate let urlTag: UInt32?
+    fileprivate var places: Range<Int>
+    package fileprivate(set) var removal = Removal()
   }
 
-  /// Removes every image that matches, or marks it stale, in one pass.
-  ///
-  /// An image may be on its way to another tier: only when it goes `fromAllTiers` it is not kept
-  /// there either.
-  package func purge(
-    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true, at now: Instant
-  ) -> Removal {
-    if filter.matchesAll, !soft {
-      if fromAllTiers { images.forEach(of: nil) { _, image, _ in image.isPurged = true } }
-      return removeAll()
-    }
-    var removal = Removal()
-    var taken: [Int] = []
-    images.forEach(of: filter.url) { place, image, cost in
-      guard filter.matches(image, at: now) else { return }
-      removal.count(cost)
-      if soft { return image.markStale() }
-      if fromAllTiers { image.isPurged = true }
-      taken.append(place)
-    }
-    for place in taken { images.take(place) }
-    images.sweepLog()
+  /// Begins to remove every image that matches, or to mark it stale.
+  package func beginPurge(
+    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true
+  ) -> Purge {
     counts.purges += 1
-    return removal
+    return Purge(
+      filter: filter, isSoft: soft, isFromAllTiers: fromAllTiers, newest: images.newest,
+      urlTag: filter.url.map(images.urlTag), places: images.list.places)
+  }
+
+  /// Goes on with a purge for some images; answers whether there are more.
+  package func goOn(with purge: inout Purge, at now: Instant) -> Bool {
+    var (examined, passed) = (0, 0)
+    let before = purge.removal.entries
+    while passed < Self.mostPassed, let place = purge.places.popFirst() {
+      passed += 1
+      guard let image = images.image(at: place, of: purge.urlTag, upTo: purge.newest) else {
+        continue
+      }
+      if purge.filter.matches(image, at: now) { remove(place, image, for: &purge) }
+      examined += 1
+      guard examined < Self.mostExamined, purge.removal.entries < before + Self.mostRemoved else {
+        return true
+      }
+    }
+    guard purge.places.isEmpty else { return true }
+    images.sweepLog()
+    return false
+  }
+
+  private func remove(_ place: Int, _ image: CachedImage, for purge: inout Purge) {
+    guard !purge.isSoft else {
+      purge.removal.count(images.list[place].cost)
+      return image.markStale()
+    }
+    if purge.isFromAllTiers { image.isPurged = true }
+    purge.removal.count(images.take(place).cost)
   }
 
   // MARK: The next process

@@ -12,8 +12,8 @@ extension StoredRecord {
     let freshness = image.freshness
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
-      url: image.key.url.text, identifier: image.key.identifier, digest: digest,
-      bytes: image.payload.count, facts: image.facts, storedAt: storedAt,
+      url: image.key.url.text, identifier: image.key.identifier, variant: image.key.variant,
+      digest: digest, bytes: image.payload.count, facts: image.facts, storedAt: storedAt,
       freshUntil: image.isGranted(at: now)
         ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
     status = image.response.status
@@ -26,7 +26,9 @@ extension StoredRecord {
     flags = RecordFlags(image)
     varying = StoredHeaders(image.vary.pairs).packed
     tags = image.tags
-    guard RecordCodec.hasRoom(for: self) else { return nil }
+    guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else {
+      return nil
+    }
   }
 }
 

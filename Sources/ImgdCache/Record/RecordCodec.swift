@@ -7,7 +7,7 @@
 enum RecordCodec {
   /// More than the largest headers that are fetched take.
   static let mostBytes = 1 << 20
-  private static let version: UInt8 = 1
+  private static let version: UInt8 = 2
 
   /// The bytes of a record whose numbers are sane; nil when they would be too many.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
@@ -42,6 +42,11 @@ enum RecordCodec {
   private static func put(_ record: StoredRecord, in writer: inout ByteWriter) {
     writer.put(record.url)
     writer.put(record.identifier)
+    writer.put(UInt8(record.variant == nil ? 0 : 1))
+    if let variant = record.variant {
+      writer.put(variant.high)
+      writer.put(variant.low)
+    }
     writer.put(record.digest.high)
     writer.put(record.digest.low)
     writer.put(Int64(record.bytes))
@@ -69,12 +74,14 @@ enum RecordCodec {
 
   private static func readRecord(_ reader: inout ByteReader) -> StoredRecord {
     let (url, identifier) = (reader.text(), reader.optionalText())
+    let variant = readVariant(&reader)
     let digest = KeyDigest(high: reader.number(), low: reader.number())
     let bytes = Int(sane(&reader))
     let facts = readFacts(&reader)
     let checksum = BodyChecksum(high: reader.number(), low: reader.number())
     var record = StoredRecord(
-      url: url, identifier: identifier, digest: digest, bytes: bytes, facts: facts,
+      url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes,
+      facts: facts,
       storedAt: sane(&reader), freshUntil: sane(&reader))
     record.checksum = checksum
     record.status = Int(reader.number(Int64.self))
@@ -89,6 +96,11 @@ enum RecordCodec {
     record.varying = reader.bytes()
     record.tags = readTags(&reader)
     return record
+  }
+
+  private static func readVariant(_ reader: inout ByteReader) -> KeyVariant? {
+    guard reader.number(UInt8.self) != 0 else { return nil }
+    return KeyVariant(high: reader.number(), low: reader.number())
   }
 
   private static func readFacts(_ reader: inout ByteReader) -> ImageFacts {

@@ -6,6 +6,7 @@ package struct StoredRecord: Sendable, Equatable {
   /// The canonical one.
   package var url: String
   package var identifier: String?
+  package var variant: KeyVariant?
   package var digest: KeyDigest
   /// How many bytes the picture has.
   package var bytes: Int
@@ -31,11 +32,13 @@ package struct StoredRecord: Sendable, Equatable {
   package var tags: [String] = []
 
   package init(
-    url: String, identifier: String? = nil, digest: KeyDigest, bytes: Int, facts: ImageFacts,
+    url: String, identifier: String? = nil, variant: KeyVariant? = nil, digest: KeyDigest,
+    bytes: Int, facts: ImageFacts,
     storedAt: Int64, freshUntil: Int64
   ) {
     self.url = url
     self.identifier = identifier
+    self.variant = variant
     self.digest = digest
     self.bytes = bytes
     self.facts = facts
@@ -46,7 +49,7 @@ package struct StoredRecord: Sendable, Equatable {
   /// Whether it is about this key; a digest alone is no proof.
   func isOf(_ key: CacheKey) -> Bool {
     sameBytes(url, key.url.text) && sameBytes(identifier ?? "", key.identifier ?? "")
-      && (identifier == nil) == (key.identifier == nil)
+      && (identifier == nil) == (key.identifier == nil) && variant == key.variant
   }
 
   /// With numbers in the range that is read back, and each tag once, in the order of their bytes.
@@ -67,6 +70,7 @@ package struct StoredRecord: Sendable, Equatable {
   func renewed(by other: StoredRecord) -> StoredRecord {
     var renewed = other
     (renewed.url, renewed.identifier, renewed.digest) = (url, identifier, digest)
+    renewed.variant = variant
     (renewed.bytes, renewed.facts, renewed.checksum) = (bytes, facts, checksum)
     return renewed
   }

@@ -8,6 +8,7 @@ import ImgdWire
 
 /// The objects of the core, in the order in which they are made.
 struct CoreParts {
+  let turns: Turns
   let hub: EventHub
   let pictures: PictureTiers
   let downloader: Downloader
@@ -19,17 +20,19 @@ struct CoreParts {
   init(
     _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop
   ) {
-    hub = EventHub()
-    pictures = PictureTiers(disk: disk, hub: hub, loop: loop, settings: settings)
+    turns = Turns(loop: loop)
+    hub = EventHub(turns: turns)
+    pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
     answers = FetchAnswers(pictures: pictures, loop: loop, settings: settings)
     jobs = FetchJobs(
-      downloader: downloader, pictures: pictures, answers: answers, hub: hub, loop: loop,
-      settings: settings)
+      downloader: downloader, pictures: pictures, answers: answers, hub: hub, turns: turns,
+      loop: loop, settings: settings)
     pipeline = FetchPipeline(
       pictures: pictures, downloader: downloader, jobs: jobs, answers: answers, hub: hub,
       loop: loop, settings: settings)
-    clients = Clients(limits: WireLimits(settings.control), loop: loop)
+    clients = Clients(limits: WireLimits(settings.control), turns: turns, loop: loop)
+    downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
   }
 }
 
@@ -84,8 +87,8 @@ final class Core {
 
   // MARK: Memory
 
-  /// Empties the memory tier.
-  func emptyMemory() -> Removal { parts.pictures.emptyMemory() }
+  /// Empties the memory tier; `then` is told what was in it.
+  func emptyMemory(then: @escaping (Removal) -> Void) { parts.pictures.emptyMemory(then: then) }
 
   func holdMemory(to share: MemoryShare) { parts.pictures.holdMemory(to: share) }
 

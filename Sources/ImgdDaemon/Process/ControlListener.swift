@@ -4,7 +4,7 @@ import ImgdSystem
 /// The listening socket: takes connections off it and hands them to the clients' registry.
 final class ControlListener {
   /// Connections accepted before other events get their turn.
-  private static let acceptedPerTick = 64
+  private static let acceptedPerTick = 16
 
   private let listener: UnixListener
   private let clients: Clients

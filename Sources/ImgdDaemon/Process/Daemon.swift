@@ -66,7 +66,9 @@ final class Daemon {
       let manager = try SystemdMessenger(hasManager: environment.hasManager, on: loop)
       // A descriptor that stays in the manager's store would be passed again at every start.
       for name in inheritance.unknown { manager.post(.removeDescriptors(named: name)) }
-      let disk = try Self.makeTier(configuration.disk, in: directory, on: loop)
+      let disk = try Self.makeTier(
+        configuration.disk, in: directory,
+        runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path), on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
       reloader = try Reloader(source: source, read: wanted, loop: loop)
@@ -130,12 +132,19 @@ final class Daemon {
   }
 
   private static func makeTier(
-    _ settings: Configuration.Disk, in directory: DiskDirectory?, on loop: EventLoop
+    _ settings: Configuration.Disk, in directory: DiskDirectory?, runtime: String?,
+    on loop: EventLoop
   ) throws(SystemFailure) -> DiskTier {
     guard settings.enabled else { return DiskTier(offOn: loop) }
     return try DiskTier(
-      directory, path: settings.directory, limits: DiskTier.Limits(settings),
-      suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop)
+      directory, path: settings.directory, runtime: runtime,
+      limits: DiskTier.Limits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
+      loop: loop)
+  }
+
+  /// The directory that a socket lies in.
+  private static func directory(of socket: String) -> String? {
+    socket.lastIndex(of: "/").map { String(socket[..<$0]) }
   }
 
   private static func startEngine(
@@ -153,14 +162,15 @@ final class Daemon {
     on core: Core, _ engine: TransferEngine, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
     PressureRelief.Effects(
-      release: {
-        let removed = core.emptyMemory()
+      release: { released in
         engine.dropPartials()
         handover.forget()
-        Heap.giveBack()
+        core.emptyMemory { removed in
+          Heap.giveBack()
+          released(removed)
+        }
         // Again when the pictures on their way to the disk have got there.
         core.disk.giveBack { Heap.giveBack() }
-        return removed
       },
       hold: { core.holdMemory(to: $0) },
       tell: { core.hub.pressure(source: $0, removed: $1) })

@@ -6,6 +6,9 @@ package enum DaemonProgram {
   /// How long a journal that reads nothing may hold up the end of the process.
   private static let timeToLog = Duration.seconds(1)
 
+  /// Does what the process was started for and answers the exit code.
+  package static func run() -> CInt { run(arguments: ProcessArguments.all) }
+
   /// Does what the arguments ask for and answers the exit code, one of sysexits.
   package static func run(arguments: [String]) -> CInt {
     defer { Log.finish(within: timeToLog) }

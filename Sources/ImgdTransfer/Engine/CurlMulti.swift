@@ -17,17 +17,19 @@ internal import ImgdSystem
   // Valid from init until `close`, just before the thread ends.
   private let multi: UnsafeMutableRawPointer
   private unowned let loop: EventLoop
+  private let count: HoldingsCount
   private var watches: [CInt: Watch] = [:]
   private var timer: Timer?
   private var isCollectionDue = false
   private var isStartDue = false
 
-  init(loop: EventLoop) throws(SystemFailure) {
+  init(loop: EventLoop, count: HoldingsCount) throws(SystemFailure) {
     guard let multi = unsafe curl_multi_init() else {
       throw SystemFailure("curl_multi_init", errno: ENOMEM)
     }
     unsafe self.multi = unsafe multi
     self.loop = loop
+    self.count = count
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe curl_multi_on_socket(multi, socketInterestChanged, context)
     unsafe curl_multi_on_timer(multi, timerChanged, context)
@@ -101,7 +103,12 @@ internal import ImgdSystem
     }
   }
 
-  fileprivate func forget(_ socket: CInt) {
+  fileprivate func socketCloses(_ socket: CInt) {
+    count.connections.add(-1)
+    forget(socket)
+  }
+
+  private func forget(_ socket: CInt) {
     watches.removeValue(forKey: socket)?.cancel()
   }
 
@@ -161,6 +168,6 @@ private func timerChanged(
 }
 
 private func socketIsClosing(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> CInt {
-  unsafe multi(context)?.forget(socket)
+  unsafe multi(context)?.socketCloses(socket)
   return Glibc.close(socket)
 }

@@ -6,9 +6,13 @@ struct RetryPolicy {
   let most: Int
   private(set) var made = 0
   private var hasRefetched = false
+  private var paused = Duration.zero
 
   private static let firstPause = Duration.milliseconds(100)
-  private static let longestPause = Duration.seconds(5)
+  /// The longest of all pauses together, and the longest `Retry-After` that is waited for here: while
+  /// it pauses, a transfer holds a place that another could use.
+  private static let longestPauses = Duration.seconds(5)
+  private static let longestRetryAfter = Duration.seconds(1)
 
   init(most: Int) {
     self.most = most
@@ -16,7 +20,8 @@ struct RetryPolicy {
 
   /// The pause before the next attempt, or nil when the failure is final.
   ///
-  /// `Retry-After` of the origin is followed if it ends before the deadline. A body that breaks off is
+  /// A long `Retry-After` of the origin makes it final; whoever has begun the transfer knows better what
+  /// to do meanwhile. A body that breaks off is
   /// fetched again from its start once: the second time it is no accident. An attempt that `gained`
   /// bytes which the next one can continue is always worth another.
   mutating func pause(
@@ -26,15 +31,18 @@ struct RetryPolicy {
     guard failure.isTransient || gained, made < most else { return nil }
     guard failure.kind != .truncated || gained || !hasRefetched else { return nil }
     let pause = failure.retryAfter ?? backoff * jitter
-    guard pause < rest else { return nil }
+    guard failure.retryAfter ?? .zero <= Self.longestRetryAfter,
+      paused + pause <= Self.longestPauses, pause < rest
+    else { return nil }
     made += 1
+    paused += pause
     hasRefetched = hasRefetched || failure.kind == .truncated && !gained
     return pause
   }
 
   /// Doubles with each attempt, to spare an overloaded origin.
   private var backoff: Duration {
-    // The bound is reached at six doublings; more could overflow.
-    min(Self.firstPause * (1 << min(made, 6)), Self.longestPause)
+    // Beyond the bound at six doublings; more could overflow.
+    Self.firstPause * (1 << min(made, 6))
   }
 }

@@ -8,7 +8,10 @@ struct Route {
   /// Whether a hop went to a public address.
   private(set) var afterPublic = false
 
-  private static let credentials: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+  /// `Referer` is none, but names a page of the first origin that no other needs to know.
+  private static let confidential: Set<String> = [
+    "authorization", "cookie", "proxy-authorization", "referer",
+  ]
 
   init(to url: TransferURL) {
     self.url = url
@@ -22,7 +25,7 @@ struct Route {
     guard hasLeftOrigin else { return order.headers }
     return order.headers.filter { field in
       let name = field.name.lowercased()
-      return !Self.credentials.contains(name) && !order.credentialNames.contains(name)
+      return !Self.confidential.contains(name) && !order.credentialNames.contains(name)
     }
   }
 

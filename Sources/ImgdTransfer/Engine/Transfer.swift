@@ -17,6 +17,8 @@ internal import ImgdSystem
 final class Transfer {
   /// Ten reports a second are enough for a smooth progress bar.
   private static let reportingPause = Duration.milliseconds(100)
+  /// A kept connection may break just when its request is sent, after which curl asks once more.
+  private static let mostLookups = 3
 
   let order: TransferOrder
   private let settings: TransferSettings
@@ -28,9 +30,17 @@ final class Transfer {
   private var retry: RetryPolicy
   private var decodes = true
   private var avoidsKeptConnections = false
+  /// The look-up of the present host's name, while it is waited for.
+  private var question: NamedLookup.Question?
+  private var patience: Timer?
+  /// How often this attempt had to look the name up, and how long it has waited.
+  private var lookups = 0
+  private var waitedForName = Duration.zero
 
   /// The body that the next exchange with this hop is to continue.
   private var partial: PartialBody?
+  /// The bytes of the body that are held, here or by the exchange.
+  private var held = 0
   /// The largest size that the partial body has had.
   private var furthest = 0
 
@@ -75,6 +85,7 @@ final class Transfer {
   func close() {
     deadline?.cancel()
     pause?.cancel()
+    stopLookup()
     if let exchange {
       partial = order.isResumable ? exchange.takePartial() : nil
       release(exchange)
@@ -83,6 +94,7 @@ final class Transfer {
       table.partials.add(partial, for: partialKey, at: table.loop.now)
     }
     partial = nil
+    hold(0)
   }
 
   private func watchDeadline() {
@@ -94,7 +106,8 @@ final class Transfer {
 
   private func timeIsUp() {
     let host = route.map { "\($0.url.host) is" } ?? "the transfer is"
-    var failure = TransferFailure(.timeout(.total), "\(host) not finished within \(timeLimit)")
+    let kind = TransferFailure.Kind.timeout(order.phase.phase)
+    var failure = TransferFailure(kind, "\(host) not finished within \(timeLimit)")
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     end(.failed(failure))
@@ -106,7 +119,14 @@ final class Transfer {
   private func arrive() {
     partial = partialKey.flatMap { table.partials.take($0, at: table.loop.now) }
     furthest = partial?.count ?? 0
+    hold(furthest)
     hasHead = false
+    attempt()
+  }
+
+  private func attempt() {
+    lookups = 0
+    waitedForName = .zero
     send()
   }
 
@@ -120,8 +140,9 @@ final class Transfer {
     do throws(TransferFailure) {
       guard let route else { return }
       if settings.proxy != nil { try route.check(settings.addressRule) }
+      order.phase.enter(.connect)
       let exchange = Exchange(
-        request(on: route), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
+        try request(on: route), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
         resuming: partial.take(), loop: table.loop)
       self.exchange = exchange
       table.multi.add(exchange)
@@ -130,9 +151,11 @@ final class Transfer {
     }
   }
 
-  private func request(on route: Route) -> ExchangeRequest {
-    var request = ExchangeRequest(
+  private func request(on route: Route) throws(TransferFailure) -> ExchangeRequest {
+    var request = try ExchangeRequest(
       url: route.url, headers: route.headers(of: order), settings: settings)
+    request.addresses = request.target.name.flatMap(table.names.known) ?? []
+    request.connectTimeout -= waitedForName
     request.afterPublic = route.afterPublic
     request.decodes = decodes
     request.avoidsKeptConnections = avoidsKeptConnections
@@ -144,7 +167,7 @@ final class Transfer {
     self.exchange = nil
     exchange.close()
     table.multi.remove(exchange)
-    table.giveBack(exchange.easy)
+    table.giveBack(exchange.easy, isClean: exchange.leavesHandleClean)
   }
 
   func exchangeEnded(_ code: CURLcode) {
@@ -152,6 +175,7 @@ final class Transfer {
     let verdict = exchange.verdict(code, isConditional: order.isConditional)
     if order.isResumable, verdict.leavesPartial { partial = exchange.takePartial() }
     release(exchange)
+    hold(partial?.count ?? 0)
     switch verdict {
     case .received, .confirmed: deliver(exchange)
     case .redirected(let location): follow(location, from: exchange)
@@ -161,10 +185,64 @@ final class Transfer {
     case .keptConnectionRefused:
       avoidsKeptConnections = true
       send()
+    case .needsAddress: lookUp(exchange.request.target)
     case .notContinued: send()
     case .failed(let failure): fail(failure, in: exchange)
     }
   }
+
+  func socketOpened() {
+    table.count.connections.add(1)
+  }
+
+  private func hold(_ bytes: Int) {
+    table.count.bodies.add(bytes - held)
+    held = bytes
+  }
+
+  // MARK: Names
+
+  /// Looks up the name of the host, and begins again with its addresses.
+  private func lookUp(_ target: TransferURL) {
+    guard let name = target.name, lookups < Self.mostLookups else {
+      return end(
+        .failed(TransferFailure(.internal, "the addresses of \(target.host) are not used")))
+    }
+    lookups += 1
+    // The answer that others have waited for may have come since this exchange began.
+    guard table.names.known(name) == nil else { return send() }
+    order.phase.enter(.dns)
+    let begun = table.loop.now
+    let limit = settings.connectTimeout
+    patience = table.loop.schedule(after: limit - waitedForName) { [unowned self] in
+      end(.failed(TransferFailure(.timeout(.dns), "no address of \(name) within \(limit)")))
+    }
+    question = table.names.find(name, for: order.uid) { [unowned self] answer in
+      waitedForName += table.loop.now - begun
+      stopLookup()
+      found(answer, for: name)
+    }
+  }
+
+  private func found(_ answer: NameAnswer, for name: String) {
+    switch answer {
+    case .addresses: send()
+    case .unknown: end(.failed(TransferFailure(.dns, "the name \(name) has no address")))
+    case .failed(let reason):
+      end(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
+    case .shortage(let reason):
+      end(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
+    }
+  }
+
+  private func stopLookup() {
+    patience?.cancel()
+    patience = nil
+    if let question { table.names.withdraw(question) }
+    question = nil
+  }
+
+  // MARK: Outcomes
 
   private func deliver(_ exchange: Exchange) {
     do throws(SystemFailure) {
@@ -197,7 +275,7 @@ final class Transfer {
     let hasGained = kept > furthest
     furthest = max(kept, furthest)
     if let delay = retry.pause(after: failure, rest: rest, gained: hasGained) {
-      pause = table.loop.schedule(after: delay) { [unowned self] in send() }
+      pause = table.loop.schedule(after: delay) { [unowned self] in attempt() }
       return
     }
     var failure = failure
@@ -219,6 +297,7 @@ final class Transfer {
 
   /// `start` is the number of bytes kept from before, whose growth has been reported already.
   func headArrived(expected: Int?, at start: Int) {
+    hold(start)
     reportedAt = table.loop.now
     if start == 0 || !hasHead {
       hasHead = true
@@ -229,6 +308,7 @@ final class Transfer {
   }
 
   func bodyGrew(to received: Int, expected: Int?) {
+    hold(received)
     let now = table.loop.now
     if let reportedAt, now - reportedAt < Self.reportingPause { return }
     reportedAt = now

@@ -3,25 +3,38 @@ internal import ImgdSystem
 
 /// The transfers under way, by serial, with the state that they share on the transfer thread.
 final class TransferTable {
-  /// Handles hold buffers, which a burst of transfers must not leave behind.
+  /// A burst of transfers must not leave all its handles behind.
   private static let mostIdleHandles = 16
+  /// The memory that curl takes for one.
+  private static let bytesOfHandle = 12 * 1024
 
   // The thread owns the loop, which owns the mailbox, which owns this table.
   unowned let loop: EventLoop
   let multi: CurlMulti
+  let names: NameResolver
   let report: (TransferEvent) -> Void
-  var partials = PartialBodies()
+  let count: HoldingsCount
+  var partials = PartialBodies() {
+    didSet { count.partials.set(partials.bytes) }
+  }
   private var settings: TransferSettings
   private var transfers: [UInt64: Transfer] = [:]
-  private var idleHandles: [EasyHandle] = []
+  private var idleHandles: [EasyHandle] = [] {
+    didSet {
+      count.idleHandles.set(idleHandles.count * Self.bytesOfHandle)
+    }
+  }
 
   init(
-    loop: EventLoop, settings: TransferSettings, report: @escaping (TransferEvent) -> Void
+    loop: EventLoop, settings: TransferSettings, names: NameResolver, count: HoldingsCount,
+    report: @escaping (TransferEvent) -> Void
   ) throws(SystemFailure) {
     self.loop = loop
     self.settings = settings
+    self.names = names
+    self.count = count
     self.report = report
-    multi = try CurlMulti(loop: loop)
+    multi = try CurlMulti(loop: loop, count: count)
     apply(settings)
   }
 
@@ -55,6 +68,7 @@ final class TransferTable {
     transfers.removeAll()
     partials.removeAll()
     idleHandles.removeAll()
+    names.close()
     multi.close()
     loop.stop()
   }
@@ -74,8 +88,10 @@ final class TransferTable {
     return handle
   }
 
-  func giveBack(_ handle: EasyHandle) {
+  /// Keeps a handle for the next transfer; one that is not clean is freed, with all that it holds.
+  func giveBack(_ handle: EasyHandle, isClean: Bool) {
+    guard isClean, idleHandles.count < Self.mostIdleHandles else { return }
     handle.reset()
-    if idleHandles.count < Self.mostIdleHandles { idleHandles.append(handle) }
+    idleHandles.append(handle)
   }
 }

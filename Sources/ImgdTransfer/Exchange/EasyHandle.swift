@@ -1,11 +1,11 @@
 internal import CCurl
 
-/// One of curl's transfer handles. They are reused, because a new one allocates a new buffer.
+/// One of curl's transfer handles.
 @safe final class EasyHandle {
   // Valid from init to deinit; curl's own state is only used on the transfer thread.
   let pointer: UnsafeMutableRawPointer
   private let errors: UnsafeMutablePointer<CChar>
-  private var headers: UnsafeMutablePointer<curl_slist>?
+  private var lists: [UnsafeMutablePointer<curl_slist>] = unsafe []
 
   init?() {
     guard let pointer = unsafe curl_easy_init() else { return nil }
@@ -16,15 +16,14 @@ internal import CCurl
 
   deinit {
     unsafe curl_easy_cleanup(pointer)
-    unsafe curl_slist_free_all(headers)
+    freeLists()
     unsafe errors.deallocate()
   }
 
-  /// Clears all options and callback pointers, and keeps the buffer.
+  /// Clears all options and callback pointers.
   func reset() {
     unsafe curl_easy_reset(pointer)
-    unsafe curl_slist_free_all(headers)
-    unsafe headers = nil
+    freeLists()
     unsafe errors.pointee = 0
     unsafe curl_easy_set_errors(pointer, errors)
   }
@@ -44,14 +43,26 @@ internal import CCurl
       pointer, option, Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// Lines in curl's notation: `Name: value`, or `Name:` to leave out a field that curl would send.
-  func setHeaders(_ lines: [String]) {
-    for line in lines { unsafe headers = unsafe curl_slist_append(headers, line) }
-    unsafe curl_easy_set_headers(pointer, headers)
+  /// Sets an option that is a list of lines.
+  func set(_ option: CURLoption, lines: [String]) {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for line in lines { unsafe list = unsafe curl_slist_append(list, line) }
+    guard let list = unsafe list else { return }
+    unsafe lists.append(list)
+    unsafe curl_easy_set_list(pointer, option, list)
   }
 
-  /// curl's own description of its error; may be empty.
-  var complaint: String { unsafe String(cString: errors) }
+  private func freeLists() {
+    while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
+  }
+
+  /// curl's own description of its error; may be empty. It may cite the origin, a certificate for
+  /// example, and so has only its printable characters.
+  var complaint: String {
+    unsafe String(cString: errors).utf8.reduce(into: "") { text, byte in
+      text.unicodeScalars.append((0x20...0x7e).contains(byte) ? UnicodeScalar(byte) : "?")
+    }
+  }
 
   /// The length that the origin announced for the body.
   var expectedLength: Int? {

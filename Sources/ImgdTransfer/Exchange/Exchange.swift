@@ -20,14 +20,19 @@ final class Exchange {
     /// An unused body was longer than is worth reading to keep the connection.
     case skippedEnough
     case refusedAddress
+    /// There is no connection to the host, and its name has to be looked up.
+    case needsAddress
     case noRoom(SystemFailure)
     case idle
     /// The response does not continue the partial body.
     case doesNotFit
+    case badHead(HeadCollector.Problem)
   }
 
   /// How much of an unused body is read so that the connection can be kept.
   private static let mostSkipped = 64 * 1024
+  /// The largest head that an idle handle may hold.
+  private static let mostKeptHead = 4 * 1024
 
   let request: ExchangeRequest
   let easy: EasyHandle
@@ -52,6 +57,7 @@ final class Exchange {
   private var skipped = 0
   private var lastActivity: Instant
   private var idleTimer: Timer?
+  private let phase: PhaseCell
 
   init(
     _ request: ExchangeRequest, on easy: EasyHandle, for transfer: Transfer, maxBytes: Int,
@@ -61,6 +67,7 @@ final class Exchange {
     self.partial = partial
     self.easy = easy
     self.transfer = transfer
+    phase = transfer.order.phase
     self.maxBytes = maxBytes
     self.loop = loop
     lastActivity = loop.now
@@ -68,6 +75,12 @@ final class Exchange {
       rule: request.settings.addressRule, afterPublic: request.afterPublic,
       isProxied: request.settings.proxy != nil)
     ExchangeSetup(easy: easy, request: request).apply(for: self)
+  }
+
+  /// Whether curl's handle may serve another exchange. Until then it keeps the lines of this one's head
+  /// and trailers, and what it has of a line whose end has not come.
+  var leavesHandleClean: Bool {
+    head.bytes <= Self.mostKeptHead && (head.isComplete || phase.phase < .firstByte)
   }
 
   /// The body, once; the exchange is empty afterwards.
@@ -103,7 +116,7 @@ final class Exchange {
     ExchangeReview(
       request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop,
       head: head, received: received, resumedFrom: resumedFrom, expected: expected,
-      maxBytes: maxBytes, isContinuing: partial != nil
+      maxBytes: maxBytes, phase: phase.phase, isContinuing: partial != nil
     ).verdict(isConditional: isConditional)
   }
 
@@ -111,7 +124,13 @@ final class Exchange {
 
   func take(headLine line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
-    guard head.take(line) else { return true }
+    let isEnd = head.take(line)
+    if let problem = head.problem {
+      stop = .badHead(problem)
+      return false
+    }
+    guard isEnd else { return true }
+    phase.enter(.body)
     if head.status == 206, let partial { return resume(partial) }
     return !head.isSuccess || start()
   }
@@ -177,13 +196,28 @@ final class Exchange {
     return false
   }
 
+  /// Whether curl may go on to the address by itself, which it does without waiting if it is written in
+  /// the URL.
+  func addressIsWanted() -> Bool {
+    guard request.target.name != nil else { return true }
+    stop = .needsAddress
+    return false
+  }
+
   func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> CInt? {
+    phase.enter(.connect)
     let description = unsafe address.pointee
     let target = unsafe UnsafeRawPointer(address).advanced(
       by: MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
-    return addresses.open(
+    let opened = addresses.open(
       unsafe IPAddress(target.assumingMemoryBound(to: sockaddr.self)), family: description.family,
       type: description.socktype, protocol: description.protocol)
+    if opened != nil { transfer.socketOpened() }
+    return opened
+  }
+
+  func handshakeBegins() {
+    phase.enter(.tls)
   }
 
   /// Called when the connection is ready; the request is sent next, unless the address is refused.
@@ -192,6 +226,7 @@ final class Exchange {
       stop = .refusedAddress
       return false
     }
+    phase.enter(.firstByte)
     lastActivity = loop.now
     watchForIdleness(after: request.settings.idleTimeout)
     return true
@@ -223,8 +258,8 @@ extension Exchange.Stop {
   /// Whether the body received so far cannot be used.
   fileprivate var isAboutBody: Bool {
     switch self {
-    case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit: true
-    case .skippedEnough, .refusedAddress, .idle: false
+    case .announcedTooLong, .grewTooLong, .noRoom, .doesNotFit, .badHead: true
+    case .skippedEnough, .refusedAddress, .needsAddress, .idle: false
     }
   }
 }

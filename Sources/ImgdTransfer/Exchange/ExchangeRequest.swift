@@ -3,6 +3,12 @@ struct ExchangeRequest {
   let url: TransferURL
   let headers: [HeaderField]
   let settings: TransferSettings
+  /// The host that is connected to: the proxy's, if there is one.
+  let target: TransferURL
+  /// The addresses of its name, if it has a name that was looked up.
+  var addresses: [IPAddress] = []
+  /// The limit for the connection and TLS.
+  var connectTimeout: Duration
   /// Whether an earlier hop was to a public address.
   var afterPublic = false
   /// False after the origin has labelled plain bytes as encoded.
@@ -11,6 +17,25 @@ struct ExchangeRequest {
   var avoidsKeptConnections = false
   /// The fields that request the rest of a partial body.
   var resuming: [HeaderField] = []
+
+  init(
+    url: TransferURL, headers: [HeaderField], settings: TransferSettings
+  ) throws(TransferFailure) {
+    self.url = url
+    self.headers = headers
+    self.settings = settings
+    target = if let proxy = settings.proxy { try TransferURL(proxy) } else { url }
+    connectTimeout = settings.connectTimeout
+  }
+
+  /// The addresses in curl's notation; the sign makes them forgotten after a while.
+  var addressLines: [String] {
+    guard !addresses.isEmpty else { return [] }
+    let list = addresses.map { address in
+      if case .v6 = address { "[\(address)]" } else { "\(address)" }
+    }
+    return ["+\(target.host):\(target.port):\(list.joined(separator: ","))"]
+  }
 
   /// The header lines in curl's notation: the order's fields, then the engine's unless the order has
   /// the same. curl would send `Expect` by itself.

@@ -15,11 +15,14 @@ struct ExchangeReview {
   let resumedFrom: Int
   let expected: Int?
   let maxBytes: Int
+  /// The phase in which it ended.
+  let phase: TransferPhase
   /// Whether an earlier body was to be continued and no body has arrived.
   let isContinuing: Bool
 
   func verdict(isConditional: Bool) -> ExchangeVerdict {
     if let stop, let verdict = verdict(on: stop) { return verdict }
+    if isLineTooLong { return .failed(tooLong) }
     guard head.isComplete else { return .failed(requestFailure.failure) }
     guard head.isSuccess else { return verdictOnStatus(isConditional: isConditional) }
     switch code {
@@ -38,7 +41,8 @@ struct ExchangeReview {
   private var hasContent: Bool { head.status != 204 && head.status != 205 }
 
   private var requestFailure: RequestFailure {
-    RequestFailure(request: request, addresses: addresses, code: code, complaint: complaint)
+    RequestFailure(
+      request: request, addresses: addresses, code: code, complaint: complaint, phase: phase)
   }
 
   // MARK: Stopped by imgd
@@ -50,13 +54,31 @@ struct ExchangeReview {
     case .grewTooLong: return .failed(tooLarge(announced: expected))
     case .skippedEnough: return nil
     case .doesNotFit: return .notContinued
+    case .badHead(.tooLong): return .failed(tooLong)
+    case .badHead(.contradictoryLengths):
+      return .failed(
+        TransferFailure(.badAnswer, "\(host) announces two different lengths for one body"))
     case .refusedAddress where addresses.opened == 0 && !request.avoidsKeptConnections:
       return .keptConnectionRefused
     case .refusedAddress: return .failed(requestFailure.blockedAddress)
+    case .needsAddress: return .needsAddress
     case .noRoom(let failure):
       return .failed(TransferFailure(.unavailable, "no room for the body: \(failure)"))
     case .idle: return head.isComplete && !head.isSuccess ? nil : .failed(idle)
     }
+  }
+
+  /// curl collects a line before it shows it, and says that it is out of memory when the line exceeds
+  /// a limit of its own. Before the request is sent, it could only mean memory.
+  private var isLineTooLong: Bool {
+    code == CURLE_OUT_OF_MEMORY && phase >= .firstByte && !head.isComplete
+  }
+
+  private var tooLong: TransferFailure {
+    TransferFailure(
+      .badAnswer,
+      "\(host) answers with more header fields than the \(HeadCollector.mostLines) or "
+        + "\(HeadCollector.mostBytes) bytes that are read")
   }
 
   private func tooLarge(announced: Int?) -> TransferFailure {
@@ -71,7 +93,7 @@ struct ExchangeReview {
 
   private var idle: TransferFailure {
     let limit = request.settings.idleTimeout
-    return unfinished(.timeout(.idle), "\(host) has sent nothing for \(limit)")
+    return unfinished(.timeout(phase), "\(host) has sent nothing for \(limit)")
   }
 
   // MARK: Answered with another status
@@ -79,7 +101,7 @@ struct ExchangeReview {
   private func verdictOnStatus(isConditional: Bool) -> ExchangeVerdict {
     switch head.status {
     case 301, 302, 303, 307, 308:
-      guard let location = head.first("location"), !location.isEmpty else { break }
+      guard let location = head.location, !location.isEmpty else { break }
       return .redirected(to: location)
     case 304 where isConditional:
       return .confirmed

@@ -3,18 +3,21 @@ internal import ImgdSystem
 
 /// Sets the options of a curl handle for one exchange.
 struct ExchangeSetup {
+  /// How many seconds curl keeps addresses that it was given: just long enough to use them, because it
+  /// keeps any number.
+  private static let addressLifetime = 5
+
   let easy: EasyHandle
   let request: ExchangeRequest
 
   /// Sets every option; curl's callbacks then call `exchange`.
   func apply(for exchange: Exchange) {
-    let settings = request.settings
     easy.set(CURLOPT_URL, request.url.text)
-    easy.setHeaders(request.headerLines)
+    easy.set(CURLOPT_HTTPHEADER, lines: request.headerLines)
     easy.set(CURLOPT_NOSIGNAL, 1)
-    // An aborted transfer must not wait for a hanging resolver, which cleans up after itself.
-    easy.set(CURLOPT_QUICK_EXIT, 1)
-    easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(settings.connectTimeout.milliseconds), 1))
+    easy.set(CURLOPT_RESOLVE, lines: request.addressLines)
+    easy.set(CURLOPT_DNS_CACHE_TIMEOUT, Self.addressLifetime)
+    easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(Int(request.connectTimeout.milliseconds), 1))
     easy.set(CURLOPT_BUFFERSIZE, 128 * 1024)
     easy.set(CURLOPT_TCP_NODELAY, 1)
     easy.set(CURLOPT_FRESH_CONNECT, request.avoidsKeptConnections ? 1 : 0)
@@ -55,10 +58,14 @@ struct ExchangeSetup {
     easy.set(CURLOPT_WRITEDATA, context: exchange)
     easy.set(CURLOPT_OPENSOCKETDATA, context: exchange)
     easy.set(CURLOPT_PREREQDATA, context: exchange)
+    easy.set(CURLOPT_RESOLVER_START_DATA, context: exchange)
+    easy.set(CURLOPT_SSL_CTX_DATA, context: exchange)
     unsafe curl_easy_on_head(easy.pointer, headLineArrived)
     unsafe curl_easy_on_body(easy.pointer, bodyPartArrived)
     unsafe curl_easy_on_open(easy.pointer, socketIsWanted)
     unsafe curl_easy_on_request(easy.pointer, connectionIsReady)
+    unsafe curl_easy_on_resolve(easy.pointer, addressIsWanted)
+    unsafe curl_easy_on_tls(easy.pointer, handshakeBegins)
   }
 }
 
@@ -95,6 +102,22 @@ private func socketIsWanted(
 ) -> curl_socket_t {
   guard let address = unsafe address else { return CURL_SOCKET_BAD }
   return unsafe exchange(context)?.openSocket(address) ?? CURL_SOCKET_BAD
+}
+
+/// curl has no address for the host, nor a connection to it.
+private func addressIsWanted(
+  _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  unsafe exchange(context)?.addressIsWanted() == true ? 0 : 1
+}
+
+private func handshakeBegins(
+  _ easy: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?,
+  _ context: UnsafeMutableRawPointer?
+) -> CURLcode {
+  unsafe exchange(context)?.handshakeBegins()
+  return CURLE_OK
 }
 
 private func connectionIsReady(

@@ -8,6 +8,8 @@ enum ExchangeVerdict {
   case undecodable
   /// A kept connection leads to a refused address; a new one may lead to another.
   case keptConnectionRefused
+  /// The name of the host has to be looked up first.
+  case needsAddress
   /// The partial body cannot be continued: the whole body has to be requested.
   case notContinued
   case failed(TransferFailure)
@@ -15,7 +17,7 @@ enum ExchangeVerdict {
   /// Whether a partial body may remain that another exchange can continue.
   var leavesPartial: Bool {
     switch self {
-    case .keptConnectionRefused, .failed: true
+    case .keptConnectionRefused, .needsAddress, .failed: true
     case .received, .confirmed, .redirected, .undecodable, .notContinued: false
     }
   }

@@ -1,36 +1,60 @@
-internal import CCurl
-import Glibc
-internal import ImgdSystem
-
 /// Collects the head of a response from its lines.
 ///
 /// A connection may carry several heads before a body (100 Continue, 103 Early Hints): a new status
-/// line starts over. Lines after the head are trailers, and ignored.
+/// line starts over. Lines after the head are trailers, which are not used. All of them together are
+/// bounded: curl keeps every line in memory until its handle is used again.
 struct HeadCollector {
-  /// Enough for every honest origin; further fields are left out.
+  /// Enough for every honest origin.
   static let mostBytes = 64 * 1024
-  static let mostFields = 200
+  static let mostLines = 200
+
+  /// The reason why the response cannot be used.
+  enum Problem {
+    case tooLong
+    /// Two lengths for one body: where it ends would be a guess (RFC 9112, section 6.3).
+    case contradictoryLengths
+  }
 
   private(set) var status = 0
   private(set) var isComplete = false
+  private(set) var problem: Problem?
+  /// The location that the response redirects to, in ASCII.
+  private(set) var location: String?
+  /// The bytes of all lines so far.
+  private(set) var bytes = 0
+  private var lines = 0
   private var fields: [HeaderField] = []
-  private var bytes = 0
 
   /// Adds one line, with or without its line end; true when it ends the final head.
   mutating func take(_ line: Span<UInt8>) -> Bool {
-    guard !isComplete else { return false }
     let end = Self.end(of: line)
+    count(line, isEmpty: end == 0)
+    guard !isComplete, problem == nil else { return false }
     if end == 0 {
-      isComplete = status >= 200
+      endHead()
       return isComplete
     }
     if let status = Self.status(line) {
-      self = HeadCollector()
       self.status = status
+      fields = []
+      location = nil
     } else {
       takeField(line.extracting(0..<end))
     }
     return false
+  }
+
+  private mutating func count(_ line: Span<UInt8>, isEmpty: Bool) {
+    bytes += line.count
+    if !isEmpty { lines += 1 }
+    if bytes > Self.mostBytes || lines > Self.mostLines { problem = .tooLong }
+  }
+
+  private mutating func endHead() {
+    isComplete = status >= 200
+    if isComplete, Set(list("content-length").map { Int($0) }).count > 1 {
+      problem = .contradictoryLengths
+    }
   }
 
   /// Whether the body is the requested one; redirects and errors carry bodies too.
@@ -52,7 +76,7 @@ struct HeadCollector {
     return ResponseHead(status: status, headers: headers, finalURL: finalURL)
   }
 
-  /// The first value of a field; two locations or lengths must not be joined.
+  /// The first value of a field; two values must not be joined where one is meant.
   func first(_ name: String) -> String? {
     fields.first { $0.name == name }?.value
   }
@@ -61,7 +85,7 @@ struct HeadCollector {
   func list(_ name: String) -> [String] {
     fields.filter { $0.name == name }.flatMap { field in
       field.value.utf8.split(separator: UInt8(ascii: ",")).map { member in
-        Self.text(Array(member).span).lowercased()
+        HeaderText(Array(member).span).text.lowercased()
       }
     }
   }
@@ -71,6 +95,8 @@ struct HeadCollector {
   func continuing(_ start: HeadCollector, total: Int) -> HeadCollector {
     let names = Set(fields.map(\.name)).union(Self.aboutOnePart)
     var whole = start
+    whole.bytes = bytes
+    whole.lines = lines
     whole.fields.removeAll { names.contains($0.name) }
     whole.fields += fields.filter { !Self.aboutOnePart.contains($0.name) }
     whole.fields.append(HeaderField("content-length", "\(total)"))
@@ -82,22 +108,23 @@ struct HeadCollector {
   ]
 
   private mutating func takeField(_ line: Span<UInt8>) {
-    bytes += line.count
-    guard bytes <= Self.mostBytes, fields.count < Self.mostFields,
-      let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") })
-    else { return }
-    let name = Self.text(line.extracting(0..<colon)).lowercased()
+    guard let colon = (0..<line.count).first(where: { line[$0] == UInt8(ascii: ":") }) else {
+      return
+    }
+    let name = HeaderText(line.extracting(0..<colon)).text.lowercased()
     guard !name.isEmpty else { return }
-    fields.append(HeaderField(name, Self.text(line.extracting(colon + 1..<line.count))))
+    let value = HeaderText(line.extracting(colon + 1..<line.count))
+    fields.append(HeaderField(name, value.text))
+    if name == "location", location == nil { location = value.reference }
   }
 
   /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Span<UInt8>) -> Int? {
-    guard line.count >= 10, text(line.extracting(0..<5)) == "HTTP/",
+    guard line.count >= 10, HeaderText(line.extracting(0..<5)).text == "HTTP/",
       let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }),
       blank + 4 <= line.count
     else { return nil }
-    return Int(text(line.extracting(blank + 1..<blank + 4)))
+    return Int(HeaderText(line.extracting(blank + 1..<blank + 4)).text)
   }
 
   private static func end(of line: Span<UInt8>) -> Int {
@@ -106,35 +133,5 @@ struct HeadCollector {
       end -= 1
     }
     return end
-  }
-
-  /// The text without the blanks around it.
-  private static func text(_ bytes: Span<UInt8>) -> String {
-    var start = 0
-    var end = bytes.count
-    while start < end, isBlank(bytes[start]) { start += 1 }
-    while end > start, isBlank(bytes[end - 1]) { end -= 1 }
-    return String(decoding: (start..<end).map { bytes[$0] }, as: UTF8.self)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-  }
-}
-
-/// The header that says when the origin accepts the next request.
-enum RetryAfter {
-  /// Longer delays are cut to a year, so that sums with them fit.
-  private static let longest: Int64 = 366 * 86_400
-
-  /// Reads seconds, or a date, which counts from `now` (seconds since 1970).
-  static func delay(_ value: String?, now: Int64 = WallClock.seconds) -> Duration? {
-    guard let value, !value.isEmpty else { return nil }
-    if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      return .seconds(min(Int64(value) ?? longest, longest))
-    }
-    let date = unsafe curl_getdate(value, nil)
-    guard date >= 0 else { return nil }
-    return .seconds(min(max(Int64(date) - now, 0), longest))
   }
 }

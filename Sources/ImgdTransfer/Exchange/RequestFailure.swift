@@ -8,6 +8,7 @@ struct RequestFailure {
   let code: CURLcode
   /// curl's own description of its error, which says more than the code; may be empty.
   let complaint: String
+  let phase: TransferPhase
 
   var failure: TransferFailure {
     if let shortage = addresses.shortage {
@@ -20,13 +21,12 @@ struct RequestFailure {
       return connect(CURLE_GOT_NOTHING, isTransient: true)
     case CURLE_URL_MALFORMAT:
       return TransferFailure(.badURL, "the URL of \(host) cannot be requested: \(reason)")
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return TransferFailure(.dns, "the name \(host) has no address")
-    case CURLE_COULDNT_RESOLVE_PROXY:
-      return TransferFailure(.dns, "the name of the proxy has no address: \(reason)")
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      return TransferFailure(.dns, "\(request.target.host) has no address: \(reason)")
     case CURLE_OPERATION_TIMEDOUT:
       let limit = request.settings.connectTimeout
-      return TransferFailure(.timeout(.connect), "no connection to \(host) within \(limit)")
+      let what = phase == .tls ? "TLS" : "connection"
+      return TransferFailure(.timeout(phase), "no \(what) to \(host) within \(limit)")
     case CURLE_OUT_OF_MEMORY:
       return TransferFailure(.unavailable, "out of memory")
     case CURLE_SSL_CACERT_BADFILE:

@@ -8,6 +8,7 @@ struct TransferURL: Equatable, Sendable {
   let text: String
   /// As in the URL: an IPv6 address has brackets.
   let host: String
+  let port: String
   /// Scheme, host and port: the scope of credentials.
   let origin: String
   let isEncrypted: Bool
@@ -37,10 +38,18 @@ struct TransferURL: Equatable, Sendable {
     guard let host = parts[CURLUPART_HOST]?.lowercased(), let port = parts[CURLUPART_PORT],
       let whole = parts[CURLUPART_URL], !host.isEmpty
     else { throw Self.unreadable(text, base) }
+    guard host.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { throw Self.unnamable(base) }
     self.text = whole
     self.host = host
+    self.port = port
     origin = "\(scheme)://\(host):\(port)"
     isEncrypted = scheme == "https"
+  }
+
+  /// The host, if its address has to be looked up. curl knows that of `localhost` by itself.
+  var name: String? {
+    let isKnown = host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host) != nil
+    return isKnown ? nil : host
   }
 
   private static func unreadable(_ text: String, _ base: TransferURL?) -> TransferFailure {
@@ -48,6 +57,13 @@ struct TransferURL: Equatable, Sendable {
       return TransferFailure(.badURL, "the URL cannot be parsed; it must be like http://host/path")
     }
     return TransferFailure(.badURL, "\(base.host) redirects to something that is no URL")
+  }
+
+  /// curl decodes a host's name. What is not ASCII then may look like another name, or like none.
+  private static func unnamable(_ base: TransferURL?) -> TransferFailure {
+    let what = base.map { "\($0.host) redirects to a host" } ?? "the URL has a host"
+    return TransferFailure(
+      .badURL, "\(what) whose name is not ASCII; it must be in punycode (xn--…)")
   }
 
   private static func blocked(_ scheme: String, _ base: TransferURL?) -> TransferFailure {

@@ -99,6 +99,13 @@ enum PlainText {
     return (word | controls | quotes | backslashes) & tops == 0
   }
 
+  /// Whether the eight bytes are plain and none is DEL, which a reader takes and a terminal does not.
+  @inline(__always)
+  static func isShown(_ text: Span<UInt8>, at index: Int) -> Bool {
+    let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+    return zeros(word ^ ones &* 0x7F) & tops == 0 && isPlain(text, at: index)
+  }
+
   /// Sets the top bit of each byte that is zero. A borrow may set it in the byte above as well; that
   /// byte is then checked on its own.
   @inline(__always)

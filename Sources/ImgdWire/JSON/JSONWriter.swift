@@ -260,9 +260,9 @@ extension JSONWriter {
     value(millisecondsOf: microseconds)
   }
 
-  /// Fields that another writer has encoded, without braces.
-  package mutating func fields(raw encoded: [UInt8]) {
+  /// JSON that another writer has encoded: a value, or fields without braces.
+  package mutating func encoded(_ json: [UInt8]) {
     separate()
-    bytes.append(contentsOf: encoded)
+    bytes.append(contentsOf: json)
   }
 }

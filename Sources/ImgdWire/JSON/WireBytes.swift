@@ -47,11 +47,23 @@ extension [UInt8] {
 
   /// Appends the characters of a string, escaped where necessary.
   private mutating func appendEscaped(_ text: Span<UInt8>) {
-    var plain = 0
-    for index in text.indices where text[index].needsEscape {
-      appendBytes(text.extracting(plain..<index))
-      appendEscape(text[index])
-      plain = index + 1
+    var (plain, index) = (0, 0)
+    while index < text.count {
+      if index + 8 <= text.count, PlainText.isShown(text, at: index) {
+        index += 8
+        continue
+      }
+      // Whole words are looked at again only after this one.
+      let end = Swift.min(index + 8, text.count)
+      while index < end {
+        let length = text.lengthToEscape(at: index)
+        if length > 0 {
+          appendBytes(text.extracting(plain..<index))
+          appendEscape(of: text.extracting(index..<index + length))
+          plain = index + length
+        }
+        index += Swift.max(length, 1)
+      }
     }
     appendBytes(text.extracting(plain..<text.count))
   }
@@ -60,6 +72,11 @@ extension [UInt8] {
   package mutating func appendBytes(_ bytes: Span<UInt8>) {
     // The buffer is only read while the span is borrowed.
     unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+  }
+
+  private mutating func appendEscape(of character: Span<UInt8>) {
+    guard character.count > 1 else { return appendEscape(character[0]) }
+    appendEscapes(of: HiddenCharacters.scalar(character))
   }
 
   private mutating func appendEscape(_ byte: UInt8) {
@@ -71,17 +88,33 @@ extension [UInt8] {
     case 0x0A: append(UInt8(ascii: "n"))
     case 0x0C: append(UInt8(ascii: "f"))
     case 0x0D: append(UInt8(ascii: "r"))
-    default:
-      appendText("u00")
-      append(Hexadecimal.digit(byte >> 4))
-      append(Hexadecimal.digit(byte))
+    default: appendCodeUnit(UInt16(byte))
+    }
+  }
+
+  /// Appends a character as one escape, or as two where it needs a pair of surrogates.
+  private mutating func appendEscapes(of scalar: UInt32) {
+    for unit in Unicode.Scalar(scalar).map({ Array<UInt16>($0.utf16) }) ?? [] {
+      append(UInt8(ascii: "\\"))
+      appendCodeUnit(unit)
+    }
+  }
+
+  private mutating func appendCodeUnit(_ unit: UInt16) {
+    append(UInt8(ascii: "u"))
+    for shift in [12, 8, 4, 0] {
+      append(Hexadecimal.digit(UInt8(truncatingIfNeeded: unit >> UInt16(shift))))
     }
   }
 }
 
-extension UInt8 {
+extension Span<UInt8> {
+  /// The length of the character at `index` if it has to be escaped, and otherwise 0.
   @inline(__always)
-  fileprivate var needsEscape: Bool {
-    self < 0x20 || self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\") || self == 0x7F
+  fileprivate func lengthToEscape(at index: Int) -> Int {
+    let byte = self[index]
+    guard byte < 0x80 else { return HiddenCharacters.length(at: index, in: self) }
+    return byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+      ? 1 : 0
   }
 }

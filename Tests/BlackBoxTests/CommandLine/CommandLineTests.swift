@@ -88,6 +88,15 @@ import Testing
     #expect(output.contains("/nonexistent/imgd.conf"))
   }
 
+  @Test(arguments: [("imgd.conf", "Private=direct"), ("private-deny.conf", "Private=deny")])
+  func `a configuration that is installed can be used`(name: String, setting: String) throws {
+    let root = #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
+    let (code, output) = try ChildProcess.run(
+      Self.imgd, ["--config", root + "/systemd/" + name, "--print-config"])
+    #expect(code == 0)
+    #expect(output.contains("\n\(setting)\n"))
+  }
+
   @Test func `a printed configuration is read back the same`() throws {
     let directory = try TemporaryDirectory.make()
     defer { TemporaryDirectory.remove(directory) }

@@ -10,14 +10,19 @@ struct ForeignUserTests {
 
   /// Sends lines as nobody and answers what came back.
   private func askAsNobody(_ lines: String, _ stage: Stage) throws -> [JSONValue] {
+    try runAsNobody(#"printf '%s\n' "$0" | socat -t30 - UNIX-CONNECT:"$1""#, lines, stage)
+  }
+
+  private func runAsNobody(
+    _ script: String, _ lines: String, _ stage: Stage
+  ) throws -> [JSONValue] {
     chmod(stage.daemon.directory, 0o755)
     chmod(stage.daemon.socket, 0o666)
     let answer = try ChildProcess.run(
-      "/bin/sh",
+      "/usr/bin/setpriv",
       [
-        "-c",
-        "printf '%s\\n' \"$0\" | setpriv --reuid=65534 --regid=65534 --clear-groups "
-          + "socat -t30 - UNIX-CONNECT:\"$1\"", lines, stage.daemon.socket,
+        "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh", "-c", script, lines,
+        stage.daemon.socket,
       ])
     return answer.output.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0)) }
   }
@@ -93,5 +98,27 @@ struct ForeignUserTests {
       """#, stage)
     try expect(
       answers, #"{"id":1,"ok":true,"source":"memory"}"#, #"{"id":2,"ok":true,"source":"network"}"#)
+  }
+
+  @Test func `a user may have half of the connections`() throws {
+    let stage = try Stage("Control.MaxClients=3")
+    // The second connection is made when the first one has had an answer.
+    let answers = try runAsNobody(
+      #"""
+      d=$(mktemp -d) && mkfifo "$d/in" "$d/out" || exit
+      socat -t30 - UNIX-CONNECT:"$1" <"$d/in" >"$d/out" &
+      exec 3>"$d/in" 4<"$d/out"
+      printf '%s\n' "$0" >&3
+      read -r line <&4 && printf '%s\n' "$line"
+      socat -u UNIX-CONNECT:"$1" -
+      exec 3>&- 4<&-
+      wait
+      rm -r "$d"
+      """#, #"{"cmd":"ping","id":1}"#, stage)
+    try expect(
+      answers, #"{"id":1,"ok":true}"#,
+      #"{"ok":false,"error":{"code":"too_many_requests","details":{"limit":1,"of":"user"}}}"#)
+    let other = try stage.connect()
+    #expect(try other.ask(#"{"cmd":"ping"}"#)["ok"] == .bool(true))
   }
 }

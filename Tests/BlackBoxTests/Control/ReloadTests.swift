@@ -42,6 +42,8 @@ import Testing
     Heuristic=20%
     NegativeFreshness=1s
     StaleIfError=1h
+    MaxTTL=1h
+    CredentialFields=x-who
     [Network]
     Private=allow
     Allow=10.0.0.0/8

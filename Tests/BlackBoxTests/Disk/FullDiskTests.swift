@@ -130,6 +130,21 @@ private final class SmallDisk {
     )
   }
 
+  /// Every file is leased, so that not one of them can go for the room that a row takes.
+  @Test(arguments: ["", #","prefix":"ORIGIN/""#])
+  func `does not bring back what was purged, even after a kill`(filter: String) throws {
+    let disk = try SmallDisk(kilobytes: 2_000)
+    let stage = try DiskStage("Disk.MinFree=0", directory: disk.path + "/cache")
+    plan(4, 5_000, on: stage)
+    for number in 0..<4 { _ = try stage.path(of: "/\(number)") }
+    try disk.fill()
+    #expect(try stage.ask(#"{"cmd":"purge"\#(filter)}"#)["ok"] == .bool(true))
+    stage.kill9()
+    disk.makeRoom()
+    try stage.start()
+    for number in 0..<4 { #expect(try stage.source(of: "/\(number)") == "network") }
+  }
+
   @Test func `keeps nobody waiting who has asked for much at once`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
     let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=30s", directory: disk.path + "/cache")

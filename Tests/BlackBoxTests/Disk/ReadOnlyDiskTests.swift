@@ -68,6 +68,19 @@ struct ReadOnlyDiskTests {
     #expect(try stage.becomes { try stage.agrees() })
   }
 
+  @Test(arguments: ["", #""url":"ORIGIN/0""#, #""prefix":"ORIGIN/""#])
+  func `does not bring back what was purged, even after a kill`(filter: String) throws {
+    let stage = try storedStage()
+    let freeze = try Freeze(stage.cache)
+    let line = try stage.ask(#"{"cmd":"purge"\#(filter.isEmpty ? "" : "," + filter)}"#)
+    #expect(line["ok"] == .bool(true) && line["disk"] == .string("pending"), "\(line.text)")
+    stage.kill9()
+    freeze.thaw()
+    try stage.start()
+    #expect(try stage.source(of: "/0") == "network")
+    #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
+  }
+
   @Test func `does not count a soft purge as done`() throws {
     let stage = try DiskStage()
     stage.origin.plan("/0", .conditional(png(), tag: "\"1\""))

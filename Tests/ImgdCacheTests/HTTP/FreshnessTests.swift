@@ -84,12 +84,23 @@ import Testing
   }
 
   @Test func `a request's own lifetime replaces the origin's`() {
-    let headers: HeaderList = [("cache-control", "max-age=60, no-cache"), ("age", "50")]
+    let headers: HeaderList = [("cache-control", "max-age=60"), ("age", "50")]
     let answer = judge(headers, ttl: .seconds(7))
     #expect(answer.remaining == .seconds(7))
     #expect(answer.initialAge == .seconds(50))
-    #expect(!answer.needsConfirmation)
     #expect(judge([("cache-control", "no-store")], ttl: .seconds(7)).refusal == .noStore)
+  }
+
+  @Test func `a request's own lifetime lifts nothing that the origin forbids, nor a bound`() {
+    #expect(judge([("cache-control", "no-cache")], ttl: .seconds(7)).needsConfirmation)
+    for control in ["must-revalidate", "proxy-revalidate"] {
+      let headers: HeaderList = [("cache-control", "max-age=60, \(control)")]
+      #expect(judge(headers, ttl: .seconds(70)).remaining == .seconds(60))
+      #expect(judge(headers, ttl: .seconds(7)).remaining == .seconds(7))
+    }
+    let rules = FreshnessRules(longestTTL: .seconds(100))
+    #expect(judge([], ttl: .seconds(101), rules: rules).remaining == .seconds(100))
+    #expect(judge([], ttl: .seconds(99), rules: rules).remaining == .seconds(99))
   }
 
   @Test func `a response that must not be stored is recognised`() {

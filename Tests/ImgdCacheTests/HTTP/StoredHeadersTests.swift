@@ -100,9 +100,36 @@ import Testing
         [("c", "1")]
       ),
       ([("connection", "\"a"), ("a", "1")], [("a", "1")]),
+      (
+        [("set-cookie", "a=1"), ("etag", "1"), ("set-cookie2", "b"), ("authentication-info", "x")],
+        [("etag", "1")]
+      ),
       ([("proxy-authentication-info", "x"), ("te", "x"), ("trailer", "x"), ("upgrade", "x")], []),
     ] as [(Fields, Fields)])
   func `headers of the connection are not stored (3.1)`(message: Fields, expected: Fields) {
     #expect(isSame(StoredHeaders.storable(message), expected))
+  }
+
+  @Test func `headers that are needed later have room first, then the others in their order`() {
+    let long = String(repeating: "x", count: 100)
+    let list: Fields = [
+      ("x-a", long), ("etag", "1"), ("x-b", ""), ("x-c", long), ("vary", "accept"),
+    ]
+    #expect(isSame(StoredHeaders.fitting(list, within: 1_000), list))
+    #expect(
+      isSame(
+        StoredHeaders.fitting(list, within: 160),
+        [("x-a", long), ("etag", "1"), ("x-b", ""), ("vary", "accept")]))
+    #expect(
+      isSame(
+        StoredHeaders.fitting(list, within: 50), [("etag", "1"), ("x-b", ""), ("vary", "accept")]))
+    #expect(StoredHeaders.fitting(list, within: 0).isEmpty)
+  }
+
+  @Test func `an answer whose needed headers have no room is not stored`() {
+    let list: Fields = [("etag", String(repeating: "x", count: StoredHeaders.mostKept))]
+    #expect(Freshness(status: 200, headers: list, receivedAt: 0).refusal == .noStore)
+    let other: Fields = [("x-etag", list[0].value)]
+    #expect(Freshness(status: 200, headers: other, receivedAt: 0).refusal == nil)
   }
 }

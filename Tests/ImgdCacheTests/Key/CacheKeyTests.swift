@@ -51,6 +51,24 @@ import Testing
     #expect(try key("http://h/a", nil, mine) != key("http://h/a"))
   }
 
+  @Test func `keys of different variants are different, and so are their digests`() throws {
+    let url = try CanonicalURL.parse("http://h/a")
+    let variants: [KeyVariant?] = [
+      nil, KeyVariant(high: 0, low: 0), KeyVariant(high: 0, low: 1), KeyVariant(high: 1, low: 0),
+    ]
+    let keys = variants.flatMap { variant in
+      // The digits that a variant has in a digest are no identifier.
+      [nil, "x", "00000000000000000000000000000001"].map {
+        CacheKey(url: url, identifier: $0, variant: variant)
+      }
+    }
+    #expect(Set(keys).count == keys.count)
+    #expect(Set(keys.compactMap(\.digest)).count == keys.count)
+    for key in keys {
+      #expect(key == CacheKey(url: url, identifier: key.identifier, variant: key.variant))
+    }
+  }
+
   @Test func `the order of credentials does not matter`() {
     let one = CredentialScope(uid: 1, credentials: [("authorization", "a"), ("cookie", "b")])
     let two = CredentialScope(uid: 1, credentials: [("cookie", "b"), ("authorization", "a")])

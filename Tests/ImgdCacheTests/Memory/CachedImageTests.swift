@@ -136,7 +136,8 @@ import Testing
 
   @Test func `an endless lifetime does not overflow`() {
     let freshness = Freshness(
-      status: 200, headers: [], ttl: .seconds(Int64.max), receivedAt: 0)
+      status: 200, headers: [], rules: FreshnessRules(longestTTL: .seconds(Int64.max)),
+      ttl: .seconds(Int64.max), receivedAt: 0)
     let endless = CachedImage(
       key: key("http://h/a"), payload: Payload([]),
       facts: ImageFacts(format: 0, width: 1 << 40, height: 1, frames: 1, orientation: 999),

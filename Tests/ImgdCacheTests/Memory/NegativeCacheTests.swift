@@ -104,11 +104,77 @@ import Testing
     ]
     for (filter, count) in cases {
       var cache = full
-      #expect(cache.remove(where: filter, at: at(10)) == count)
-      #expect(cache.count == 5 - count)
+      cache.remove(where: filter, at: at(10))
+      #expect(found(in: &cache, at: 10) == 5 - count)
+      cache.note(9, for: key(1), lasting: .seconds(99), at: at(10))
+      #expect(cache.find(key(1), at: at(10))?.value == 9, "it was noted after the purge")
     }
     var cache = full
-    #expect(cache.remove(where: filter { $0.expired = true }, at: at(101)) == 2)
+    cache.remove(where: filter { $0.expired = true }, at: at(101))
+    #expect(found(in: &cache, at: 101) == 3)
+  }
+
+  /// How many of the failures above are found.
+  private func found(in cache: inout NegativeCache<Int>, at seconds: Int64) -> Int {
+    let keys = (1...4).map { key($0) } + [ImgdCacheTests.key("http://other/1", "x")]
+    return keys.count { cache.find($0, at: at(seconds)) != nil }
+  }
+
+  @Test func `purges are held until their failures have gone, and only so many of them`() {
+    var cache = NegativeCache<Int>(capacity: 4)
+    func host(_ number: Int) -> PurgeFilter { filter { $0.host = "host\(number)" } }
+    cache.note(404, for: key(1), lasting: .seconds(99), at: at(0))
+    for _ in 0..<100 { cache.remove(where: host(1), at: at(1)) }
+    for number in 2...8 { cache.remove(where: host(number), at: at(1)) }
+    #expect(cache.find(key(1), at: at(1)) != nil, "eight that are about others")
+    // Four more take the place of all that the purges could be about.
+    for number in 2...5 { cache.note(404, for: key(number), lasting: .seconds(99), at: at(2)) }
+    for number in 11...18 { cache.remove(where: host(number), at: at(3)) }
+    #expect(cache.find(key(2), at: at(3)) != nil)
+    cache.remove(where: host(19), at: at(3))
+    #expect(cache.count == 0, "one more than are compared with")
+  }
+
+  @Test func `a purge of a URL with many identifiers is carried out as they are met`() {
+    var cache = NegativeCache<Int>()
+    let keys = (0..<100).map { ImgdCacheTests.key("http://h/1", "\($0)") }
+    for key in keys + [key(2)] { cache.note(404, for: key, lasting: .seconds(99), at: at(0)) }
+    cache.remove(where: filter { $0.url = key(1).url }, at: at(1))
+    #expect(keys.allSatisfy { cache.find($0, at: at(1)) == nil })
+    #expect(cache.count == 1 && cache.find(key(2), at: at(1)) != nil)
+  }
+
+  @Test func `failures are bounded by their bytes, the first noted the first to go`() {
+    let each = NegativeCache<Int>.bookkeeping + key(1).cost + 1_000
+    var cache = NegativeCache<Int>(mostBytes: 3 * each)
+    for number in 1...4 {
+      cache.note(number, size: 1_000, for: key(number), lasting: .seconds(99), at: at(0))
+      #expect(cache.bytes == min(number, 3) * each)
+    }
+    #expect(cache.find(key(1), at: at(1)) == nil && cache.find(key(4), at: at(1)) != nil)
+    cache.note(5, size: 2_000, for: key(4), lasting: .seconds(99), at: at(0))
+    #expect(cache.count == 2 && cache.bytes == 2 * each + 1_000)
+    cache.note(6, size: 9_000, for: key(6), lasting: .seconds(99), at: at(0))
+    #expect(cache.count == 2, "what has no room removes nothing")
+    cache.forget(key(4))
+    #expect(cache.count == 1 && cache.bytes == each)
+    cache.removeAll()
+    #expect(cache.count == 0 && cache.bytes == 0)
+  }
+
+  @Test func `a purge of a URL removes the failures of all its identifiers and users`() {
+    var cache = NegativeCache<Int>()
+    let url = key(1).url
+    let keys = [
+      key(1), ImgdCacheTests.key("http://h/1", "x"), ImgdCacheTests.key("http://h/1", "y"),
+      CacheKey(url: url, identifier: "x", variant: KeyVariant(high: 0, low: 7)), key(2),
+    ]
+    for key in keys { cache.note(404, for: key, lasting: .seconds(99), at: at(0)) }
+    cache.forget(keys[2])
+    cache.remove(where: filter { ($0.url, $0.identifier) = (url, "x") }, at: at(1))
+    #expect(cache.count == 2)
+    cache.remove(where: filter { $0.url = url }, at: at(1))
+    #expect(cache.count == 1 && cache.find(key(2), at: at(1)) != nil)
   }
 
   struct Row: Sendable {

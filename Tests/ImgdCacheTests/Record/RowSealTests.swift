@@ -8,7 +8,7 @@ import Testing
     row.number = 7
     #expect(DiskEntry(row).seal == 13_302_093_111_434_645_665)
     let encoded = try #require(RecordCodec.encode(row.record))
-    #expect(row.seal(encoded) == 6_762_287_741_507_821_838)
+    #expect(row.seal(encoded) == 8_548_059_731_777_079_476)
   }
 
   @Test(arguments: entryChanges.indices)

@@ -11,7 +11,7 @@ import Testing
     ("Memory.Pressure", "auto"),
     ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "150M"),
     ("Disk.TrimTo", "50%"), ("Disk.MaxAge", "7d"), ("Disk.MinFree", "5%"), ("Disk.Lease", "30s"),
-    ("Downloads.MaxActive", "4"), ("Downloads.MaxPerHost", "6"), ("Downloads.Order", "fifo"),
+    ("Downloads.MaxActive", "32"), ("Downloads.MaxPerHost", "4"), ("Downloads.Order", "fifo"),
     ("Downloads.Orphans", "cancel"), ("Downloads.ConnectTimeout", "10s"),
     ("Downloads.IdleTimeout", "20s"), ("Downloads.Timeout", "1min"), ("Downloads.MaxBytes", "64M"),
     ("Downloads.MaxRedirects", "5"), ("Downloads.Retries", "2"),
@@ -19,6 +19,7 @@ import Testing
     ("Downloads.AcceptTypes", "jpeg png gif webp avif heic tiff bmp ico jxl jp2"),
     ("HTTP.DefaultFreshness", "1h"), ("HTTP.Heuristic", "10%"),
     ("HTTP.NegativeFreshness", "1min"), ("HTTP.StaleIfError", "off"),
+    ("HTTP.MaxTTL", "7d"), ("HTTP.CredentialFields", ""),
     ("Network.Private", "direct"), ("Network.Allow", ""), ("Network.Deny", ""),
     ("Network.Proxy", "none"), ("Network.CAFile", "/etc/ssl/certs/ca-certificates.crt"),
   ]
@@ -36,6 +37,7 @@ import Testing
     "Downloads.MaxRedirects": "0", "Downloads.Retries": "0", "Downloads.UserAgent": "a; b #c",
     "Downloads.AcceptTypes": "png", "HTTP.DefaultFreshness": "0s", "HTTP.Heuristic": "0%",
     "HTTP.NegativeFreshness": "0s", "HTTP.StaleIfError": "1d",
+    "HTTP.MaxTTL": "1h", "HTTP.CredentialFields": "x-who, x-sesame",
     "Network.Private": "deny", "Network.Allow": "10.0.0.0/8, fd00::/8", "Network.Deny": "::/0",
     "Network.Proxy": "http://proxy:3128", "Network.CAFile": "/etc/ca.pem",
   ]

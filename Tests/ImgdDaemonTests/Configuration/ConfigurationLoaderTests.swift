@@ -264,7 +264,7 @@ private final class Files {
     (
       "IMGD_HTTP_", "",
       "IMGD_HTTP_: HTTP. is not a key: [HTTP] has DefaultFreshness, Heuristic, NegativeFreshness, "
-        + "StaleIfError"
+        + "StaleIfError, MaxTTL, CredentialFields"
     ),
     (
       "IMGD_DISK_DIRECTORY", "cache",

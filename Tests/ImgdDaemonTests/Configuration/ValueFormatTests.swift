@@ -174,4 +174,11 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
       complaint(ValueFormat<PrivateAddresses>.word, "")
         == "is not valid: write direct, deny or allow")
   }
+
+  @Test func `header names are kept in lower case`() throws {
+    let names = try read(ValueFormat<[String]>.fieldNames, "X-Who, x-sesame\tKEY").get()
+    #expect(names == ["x-who", "x-sesame", "key"])
+    #expect(try read(ValueFormat<[String]>.fieldNames, "").get() == [])
+    #expect(complaint(.fieldNames, "X-Who: 1")?.contains("not a header name") == true)
+  }
 }

@@ -7,7 +7,7 @@ import Testing
   @Test func `hello names the daemon, and a restarted daemon is another instance`() throws {
     let hello = #"""
       > {"cmd":"hello","id":1}
-      < {"id":1,"ok":true,"protocol":1,"server":"imgd","version":"…","features":"…","limits":{"line":65536,"url":8192,"inline":262144,"identifier":256,"slot":128,"tags":16,"tag":64,"clients":1024,"receipts_per_connection":10000,"queued":100000,"unsent_bytes":262144,"unsent_descriptors":64,"max_bytes":67108864,"max_active":4},"instance":"…"}
+      < {"id":1,"ok":true,"protocol":1,"server":"imgd","version":"…","features":"…","limits":{"line":65536,"url":8192,"inline":262144,"identifier":256,"slot":128,"tags":16,"tag":64,"clients":1024,"receipts_per_connection":10000,"queued":100000,"request_bytes":16777216,"unsent_bytes":262144,"unsent_descriptors":64,"max_bytes":67108864,"max_active":32},"instance":"…"}
       """#
     let stage = try CoreStage()
     let first = try stage.play(hello)[0]["instance"]

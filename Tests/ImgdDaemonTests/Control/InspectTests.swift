@@ -27,6 +27,76 @@ import Testing
     #expect(try stage.client.receiveAnswers(3).allSatisfy { $0["ok"] == .bool(true) })
   }
 
+  @Test func `a list is as long as asked for, and goes on after its cursor`() throws {
+    let stage = try CoreStage("Downloads.MaxActive=1")
+    stage.origin.plan("/0", .held(at: Gate(), then: .picture(png())))
+    for number in 0..<5 {
+      try stage.begin(
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)","slot":"\#(number)"}"#)
+    }
+    try stage.play(
+      #"""
+      > {"cmd":"list","limit":3}
+      < {"ok":true,"jobs":[{"url":"ORIGIN/0"},{"url":"ORIGIN/1"},{"url":"ORIGIN/2"}],"cursor":"3"}
+      > {"cmd":"cancel","slot":"3"}
+      < {"ok":false,"error":{"code":"cancelled"}}
+      < {"ok":true,"cancelled":1}
+      > {"cmd":"list","limit":3,"cursor":"3"}
+      < {"ok":true,"jobs":[{"url":"ORIGIN/4"}],"cursor":null}
+      > {"cmd":"slots","limit":2,"cursor":"2"}
+      < {"ok":true,"slots":[{"slot":"3","state":"cancelled"},{"slot":"4","state":"queued"}],"cursor":null}
+      > {"cmd":"list","cursor":"x"}
+      < {"ok":false,"error":{"code":"bad_request","details":{"field":"cursor"}}}
+      """#)
+  }
+
+  @Test func `no list is longer than what a client may leave unread`() throws {
+    let stage = try CoreStage("Downloads.MaxActive=1")
+    stage.origin.plan("/0", .held(at: Gate(), then: .picture(png())))
+    let long = String(repeating: "x", count: 8_000)
+    let lines = (0..<100).map { #"{"cmd":"fetch","url":"\#(stage.base)/\#($0)?\#(long)"}"# }
+    try stage.client.send(#"{"cmd":"fetch","url":"\#(stage.base)/0"}"#)
+    try stage.client.send(lines.joined(separator: "\n"))
+    stage.settle()
+    let observer = try stage.connect()
+    var (count, pages, cursor) = (0, 0, "")
+    while true {
+      try observer.send(#"{"cmd":"list"\#(cursor)}"#)
+      let line = try observer.receiveLine()
+      #expect(line.count < 400 * 1024)
+      let page = try JSONValue(parsing: line.span)
+      count += page["jobs"]?.array?.count ?? 0
+      pages += 1
+      guard let next = page["cursor"]?.string else { break }
+      cursor = #","cursor":"\#(next)""#
+    }
+    #expect(count == 101)
+    #expect(pages > 2)
+  }
+
+  @Test func `stats shows who holds how much`() throws {
+    let stage = try CoreStage("Downloads.MaxActive=1")
+    stage.origin.plan("/a", .picture(png(50_000)))
+    stage.origin.plan("/held", .held(at: Gate(), then: .picture(png())))
+    try stage.fetch("/a")
+    let before = try stage.stats("held", "requests")
+    let filler = String(repeating: "x", count: 40_000)
+    try stage.begin(
+      #"{"cmd":"fetch","url":"ORIGIN/held"}"#,
+      #"{"cmd":"fetch","url":"ORIGIN/b","headers":{"A":"\#(filler)"}}"#)
+    // In one piece, so that the line is still being read when it is answered.
+    let answer = try stage.client.ask(#"{"cmd":"ping"}"# + "\n" + #"{"cmd":"stats"}"#)
+    #expect(answer["ok"]?.bool == true)
+    let held = try #require(try stage.client.receive()["held"])
+    let names = [
+      "base", "pictures", "failures", "requests", "outcomes", "clients", "transfers", "disk",
+    ]
+    let sum = names.reduce(0) { $0 + (held[$1]?.integer ?? -1) }
+    #expect(held["total"]?.integer == sum)
+    #expect((held["pictures"]?.integer ?? 0) >= 50_000)
+    #expect(Int(held["requests"]?.integer ?? 0) >= before + 40_000)
+  }
+
   @Test func `a query counts neither as a use nor as a hit`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K", "Disk.Enabled=no")
@@ -121,10 +191,11 @@ import Testing
     (
       "downloads",
       [
-        "active", "queued", "max_active", "peak_active", "started", "completed", "failed",
+        "active", "slow", "queued", "max_active", "peak_active", "started", "completed", "failed",
         "cancelled", "coalesced", "retries", "revalidated", "bytes_received",
       ]
     ),
+    ("queue", ["requests", "bytes"]),
     ("decode", ["workers", "sandbox"]),
     ("clients", ["connected", "accepted", "rejected", "commands", "errors", "slow_closed"]),
     ("latency_us", ["hit", "fetch"]),

@@ -22,6 +22,28 @@ import Testing
       """#)
   }
 
+  @Test(arguments: ["memory", "disk"])
+  func `an entry with too many tags counts as having every tag`(_ tier: String) throws {
+    let stage = try CoreStage()
+    let gate = Gate()
+    stage.origin.plan("/a", .held(at: gate, then: .picture(png())))
+    for part in 0..<5 {
+      let tags = (0..<16).map { "\"\(part).\($0)\"" }.joined(separator: ",")
+      try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a","tags":[\#(tags)]}"#)
+    }
+    gate.open()
+    #expect(try stage.client.receive(5).allSatisfy { $0["ok"]?.bool == true })
+    try stage.play(
+      #"""
+      > {"cmd":"query","url":"ORIGIN/a"}
+      < {"ok":true,"tags":[],"any_tag":true}
+      > {"cmd":"purge","tag":"4.15","tier":"\#(tier)"}
+      < {"ok":true,"removed":true,"\#(tier)":{"entries":1}}
+      > {"cmd":"entries","tier":"\#(tier)"}
+      < {"ok":true,"entries":[]}
+      """#)
+  }
+
   @Test func `an orphan that finishes keeps its tags and its lifetime`() throws {
     let stage = try CoreStage("Downloads.Orphans=finish")
     let gate = Gate()

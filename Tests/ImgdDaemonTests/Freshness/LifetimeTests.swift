@@ -55,7 +55,11 @@ import Testing
       Row(headers: [("Last-Modified", httpDate(5_000))], isHit: false),
       Row(headers: [("Cache-Control", "max-age=1000")], fields: #""ttl":0"#, isHit: false),
       Row(headers: [("Cache-Control", "max-age=0")], fields: #""ttl":1000"#, isHit: true),
-      Row(headers: [("Cache-Control", "no-cache")], fields: #""ttl":1000"#, isHit: true),
+      Row(headers: [("Cache-Control", "s-maxage=0")], fields: #""ttl":1000"#, isHit: true),
+      Row(headers: [("Cache-Control", "no-cache")], fields: #""ttl":1000"#, isHit: false),
+      Row(
+        headers: [("Cache-Control", "max-age=0, must-revalidate")], fields: #""ttl":1000"#,
+        isHit: false),
       Row(headers: [("Cache-Control", "no-store")], fields: #""ttl":1000"#, isHit: false),
       Row(headers: [("Cache-Control", "private")], fields: #""ttl":1000"#, isHit: false),
       Row(headers: [], fields: #""ttl":0"#, isHit: false),

@@ -106,7 +106,7 @@ import Testing
       ("500", .status(500), "http_status"), ("502", .status(502), "http_status"),
       ("503", .status(503), "http_status"), ("504", .status(504), "http_status"),
       ("closed", .fails(.connect), "connect"), ("cut", .fails(.truncated), "truncated"),
-      ("silence", .fails(.timeout(.idle)), "timeout"), ("nowhere", .fails(.dns), "dns"),
+      ("silence", .fails(.timeout(.firstByte)), "timeout"), ("nowhere", .fails(.dns), "dns"),
       ("untrusted", .fails(.tls), "tls"),
     ]
     for failure in failures {

@@ -24,7 +24,7 @@ import Testing
       let pressure = MemoryPressure(
         PressureRequest(watch: path), loop: loop,
         effects: PressureRelief.Effects(
-          release: { .none }, hold: { _ in }, tell: { source, _ in reports.append(source) }),
+          release: { $0(.none) }, hold: { _ in }, tell: { source, _ in reports.append(source) }),
         log: { line, _ in lines.append(line) })
       try #require(pressure.source == "service-manager" && pressure.share == .whole)
       let writer = open(path, O_WRONLY | O_NONBLOCK)
@@ -64,7 +64,7 @@ import Testing
     let pressure = MemoryPressure(
       PressureRequest(watch: "/missing"), paths: paths, loop: loop,
       effects: PressureRelief.Effects(
-        release: { .none }, hold: { _ in }, tell: { _, _ in }),
+        release: { $0(.none) }, hold: { _ in }, tell: { _, _ in }),
       log: { line, _ in lines.append(line) })
     #expect(lines.count == 1)
     let why = "none (service-manager: stat /missing: No such file or directory; cgroup: "

@@ -199,9 +199,9 @@ final class ReliefBench {
     PressureRelief(
       loop: loop,
       effects: PressureRelief.Effects(
-        release: {
+        release: { released in
           steps.all.append(.released)
-          return steps.held
+          released(steps.held)
         },
         hold: { steps.all.append(.held($0)) },
         tell: { source, _ in steps.all.append(.reported(source)) }),

@@ -76,7 +76,13 @@ import Testing
       try stage.client.send(lines.joined(separator: "\n"))
       #expect(try stage.client.receive(1_000).allSatisfy { $0.failureCode == "not_cached" })
     }
-    let slots = try stage.client.ask(#"{"cmd":"slots"}"#)["slots"]?.array
-    #expect(slots?.count == 10_000)
+    var (count, cursor) = (0, "")
+    while true {
+      let page = try stage.client.ask(#"{"cmd":"slots"\#(cursor)}"#)
+      count += page["slots"]?.array?.count ?? 0
+      guard let next = page["cursor"]?.string else { break }
+      cursor = #","cursor":"\#(next)""#
+    }
+    #expect(count == 10_000)
   }
 }

@@ -69,6 +69,12 @@ package final class TestClient: @unchecked Sendable {
     return value
   }
 
+  /// The next line, if it is there at this moment.
+  package func receiveNow() throws -> JSONValue? {
+    if !buffer.contains(UInt8(ascii: "\n")) { _ = try take() }
+    return buffer.contains(UInt8(ascii: "\n")) ? try receive() : nil
+  }
+
   /// The next `count` lines, as JSON.
   package func receive(_ count: Int) throws -> [JSONValue] {
     try (0..<count).map { _ in try receive() }

@@ -138,6 +138,15 @@ extension OriginAnswer {
       .send(Array(bytes.dropFirst(count))))
   }
 
+  /// Sends the parts, and waits at the gate before each but the first.
+  package static func parts(_ parts: [[UInt8]], with gate: Gate) -> OriginAnswer {
+    OriginAnswer { _ in
+      parts.enumerated().flatMap { index, part in
+        index == 0 ? [.send(part)] : [.wait(gate), .send(part)]
+      }
+    }
+  }
+
   /// Reads the request and never answers.
   package static var silence: OriginAnswer { OriginAnswer(.silence) }
 
@@ -185,6 +194,25 @@ extension OriginAnswer {
     return OriginAnswer(.send(start + chunks.flatMap(chunk)), .close)
   }
 
+  /// Sends a chunked body, and then trailers without end.
+  package static func endlessTrailers(_ bytes: [UInt8]) -> OriginAnswer {
+    let start = head(200, [("Transfer-Encoding", "chunked")], length: nil)
+    return OriginAnswer(
+      .send(start + chunk(bytes) + Array("0\r\n".utf8)), .repeating(Array("X-Trailer: x\r\n".utf8)))
+  }
+
+  /// Announces an answer again and again.
+  package static var endlessHints: OriginAnswer {
+    OriginAnswer(.repeating(Array("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".utf8)))
+  }
+
+  /// Sends a head whose last line goes on for ever.
+  package static func endlessLine(status: Int = 200) -> OriginAnswer {
+    OriginAnswer(
+      .send(Array("HTTP/1.1 \(status) Status \(status)\r\nX-Long: ".utf8)),
+      .repeating([UInt8](repeating: 0x2e, count: 65_536)))
+  }
+
   /// Sends the body unencoded, but labelled as encoded.
   package static func labelled(_ bytes: [UInt8], as coding: String) -> OriginAnswer {
     body(bytes, headers: [("Content-Encoding", coding)])
@@ -200,8 +228,10 @@ extension OriginAnswer {
   package static func fails(_ failure: any Error) -> OriginAnswer { OriginAnswer(.fail(failure)) }
 
   /// Exactly these bytes, then closes.
-  package static func raw(_ text: String) -> OriginAnswer {
-    OriginAnswer(.send(Array(text.utf8)), .close)
+  package static func raw(_ text: String) -> OriginAnswer { raw(Array(text.utf8)) }
+
+  package static func raw(_ bytes: [UInt8]) -> OriginAnswer {
+    OriginAnswer(.send(bytes), .close)
   }
 }
 

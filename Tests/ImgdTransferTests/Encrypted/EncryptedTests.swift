@@ -76,7 +76,7 @@ struct EncryptedTests {
     let bench = try bench()
     let stalling = nginx.url(.good, "/stalling/a.png")
     let failure = try bench.failure(stalling, deadline: .seconds(4))
-    #expect(failure.kind == .timeout(.total))
+    #expect(failure.kind == .timeout(.body))
     let result = try bench.fetch(stalling)
     #expect(result.bytes == sample(100_000))
     #expect(result.resumedFrom >= 50_000)

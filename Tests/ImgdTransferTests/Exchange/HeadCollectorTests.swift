@@ -69,10 +69,51 @@ struct HeadCollectorTests {
     }
   }
 
-  @Test func `a response's head is bounded in fields and in bytes`() {
-    let many = (0..<1_000).map { "F\($0): v\r\n" }.joined()
-    #expect(collect("HTTP/1.1 200 OK\r\n\(many)\r\n").head(finalURL: nil).headers.count == 200)
-    let long = (0..<20).map { "F\($0): \(String(repeating: "v", count: 10_000))\r\n" }.joined()
-    #expect(collect("HTTP/1.1 200 OK\r\n\(long)\r\n").head(finalURL: nil).headers.count == 6)
+  @Test func `a response's head is bounded in lines and in bytes`() {
+    let many = (0..<199).map { "F\($0): v\r\n" }.joined()
+    let most = collect("HTTP/1.1 200 OK\r\n\(many)\r\n")
+    #expect(most.problem == nil && most.isComplete)
+    #expect(most.head(finalURL: nil).headers.count == 199)
+    let more = collect("HTTP/1.1 200 OK\r\n\(many)A: b\r\n\r\n")
+    #expect(more.problem == .tooLong && !more.isComplete)
+    let long = (0..<7).map { "F\($0): \(String(repeating: "v", count: 10_000))\r\n" }.joined()
+    #expect(collect("HTTP/1.1 200 OK\r\n\(long)\r\n").problem == .tooLong)
+  }
+
+  @Test func `a response's interim heads and trailers count with its head`() {
+    let hint = "HTTP/1.1 103 Early Hints\r\n\r\n"
+    #expect(collect(String(repeating: hint, count: 200)).problem == nil)
+    #expect(collect(String(repeating: hint, count: 201)).problem == .tooLong)
+    let head = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"
+    let trailers = String(repeating: "T: x\r\n", count: 198)
+    #expect(collect(head + trailers).problem == nil)
+    #expect(collect(head + trailers + "T: x\r\n").problem == .tooLong)
+    #expect(collect(hint + head + trailers).problem == .tooLong)
+  }
+
+  @Test(arguments: [
+    ("Content-Length: 5\r\nContent-Length: 5", true), ("Content-Length: 5, 5", true),
+    ("Content-Length: 05\r\nContent-Length: 5", true), ("Content-Length: none", true),
+    ("Content-Length: 5\r\nContent-Length: 6", false), ("Content-Length: 5, 6", false),
+    ("Content-Length: 5\r\nA: b\r\ncontent-length:", true),
+    ("Content-Length: 5\r\nContent-Length: x", false),
+  ])
+  func `a response's lengths must agree`(fields: String, isSound: Bool) {
+    let head = collect("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
+    #expect(head.problem == (isSound ? nil : .contradictoryLengths))
+  }
+
+  @Test func `a response's fields are read as UTF-8, or else as Latin-1`() {
+    var head = HeadCollector()
+    for line in [
+      Array("HTTP/1.1 302 Found".utf8), Array("A: caf\u{e9}".utf8), Array("B: caf".utf8) + [0xe9],
+      Array("Location: /caf".utf8) + [0xe9] + Array("/\u{e9}".utf8), Array("Location: /b".utf8), [],
+    ] {
+      let bytes = line + [0x0d, 0x0a]
+      _ = head.take(bytes.span)
+    }
+    #expect(head.first("a") == "caf\u{e9}")
+    #expect(head.first("b") == "caf\u{e9}")
+    #expect(head.location == "/caf%E9/%C3%A9")
   }
 }

@@ -172,7 +172,7 @@ struct LimitTests {
     // Another transfer shows when the first deadline has passed.
     origin.plan("/clock", .silence)
     let later = try bench.failure(origin.url("/clock"), deadline: .milliseconds(1_600))
-    #expect(later.kind == .timeout(.total))
+    #expect(later.kind == .timeout(.firstByte))
     gate.open()
     guard case .received = try bench.outcome(of: serial) else {
       throw TransferFailure(.internal, "the limits were not raised")
@@ -185,16 +185,27 @@ struct LimitTests {
     let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(200) })
     let failure = try bench.failure("http://127.0.0.1:\(full.port)/a")
     #expect(failure.kind == .timeout(.connect))
+    let whole = try bench.failure("http://127.0.0.1:\(full.port)/a", deadline: .milliseconds(100))
+    #expect(whole.kind == .timeout(.connect))
     withExtendedLifetime(full) {}
+  }
+
+  @Test func `limits end a handshake`() throws {
+    // The origin waits for the end of a request, which never comes.
+    let url = origin.url("/a").replacing("http://", with: "https://")
+    let bench = try TransferBench(.with { $0.connectTimeout = .milliseconds(500) })
+    #expect(try bench.failure(url).kind == .timeout(.tls))
+    let whole = try TransferBench().failure(url, deadline: .milliseconds(500))
+    #expect(whole.kind == .timeout(.tls))
   }
 
   @Test func `limits end a silent origin, before the head and in the body`() throws {
     let bench = try TransferBench(.with { $0.idleTimeout = .seconds(2) })
     origin.plan("/silence", .silence)
     origin.plan("/stall", .stalls(sample(1_000), after: 10))
-    #expect(try bench.failure(origin.url("/silence")).kind == .timeout(.idle))
+    #expect(try bench.failure(origin.url("/silence")).kind == .timeout(.firstByte))
     let stalled = try bench.failure(origin.url("/stall"))
-    #expect(stalled.kind == .timeout(.idle))
+    #expect(stalled.kind == .timeout(.body))
     #expect(stalled.received == 10)
     #expect(origin.waitForOpenConnections(0))
   }
@@ -203,7 +214,7 @@ struct LimitTests {
     let bench = try TransferBench(.with { $0.retries = 9 })
     origin.plan("/silence", .silence)
     let waited = try bench.failure(origin.url("/silence"), deadline: .milliseconds(150))
-    #expect(waited.kind == .timeout(.total))
+    #expect(waited.kind == .timeout(.firstByte))
     #expect(waited.message.contains("127.0.0.1"))
     #expect(origin.waitForOpenConnections(0))
   }

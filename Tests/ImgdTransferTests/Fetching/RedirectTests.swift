@@ -62,7 +62,9 @@ struct RedirectTests {
 
   @Test func `redirects keep credentials within their origin`() throws {
     let other = try OriginServer()
-    let fields = ["Authorization", "Cookie", "X-Key", "X-Plain"].map { HeaderField($0, "v") }
+    let fields = ["Authorization", "Cookie", "X-Key", "Referer", "X-Plain"].map {
+      HeaderField($0, "v")
+    }
     origin.plan("/here", .redirect(to: "/echo"))
     origin.plan("/there", .redirect(to: other.url("/on")))
     other.plan("/on", .redirect(to: "/back"))
@@ -76,6 +78,23 @@ struct RedirectTests {
     let visited = try #require(other.requests("/back").first)
     #expect(visited.header("authorization") == nil && visited.header("cookie") == nil)
     #expect(visited.header("x-key") == nil && visited.header("x-plain") == "v")
+    #expect(visited.header("referer") == nil)
+  }
+
+  @Test func `redirects keep the bytes of a location`() throws {
+    let location = Array("Location: /caf".utf8) + [0xe9] + Array("\r\n\r\n".utf8)
+    origin.plan("/a", .raw(Array("HTTP/1.1 302 Found\r\n".utf8) + location))
+    origin.plan("/caf%E9", .body(sample(3)))
+    #expect(try bench.fetch(origin.url("/a")).bytes == sample(3))
+  }
+
+  @Test(arguments: ["a\u{9b}b.org", "a%C2%9Bb.org", "caf\u{e9}.org", "a%7Fb.org"])
+  func `redirects lead only to hosts whose names are ASCII`(host: String) throws {
+    origin.plan("/a", .redirect(to: "http://\(host)/"))
+    let failure = try bench.failure(origin.url("/a"))
+    #expect(failure.kind == .badURL)
+    #expect(failure.message.contains("127.0.0.1 redirects to a host"))
+    #expect(failure.message.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x9b })
   }
 }
 

@@ -29,17 +29,19 @@ final class DiskListings {
   private let index: DiskIndex
   private let files: DiskFiles
   private let threads: DiskThreads
+  private let pending: PendingPurges
   private let gate: DiskGate
   private let health: DiskHealth
   private let rules: DiskRules
 
   init(
-    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ gate: DiskGate,
-    _ health: DiskHealth, _ rules: DiskRules
+    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ pending: PendingPurges,
+    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules
   ) {
     self.index = index
     self.files = files
     self.threads = threads
+    self.pending = pending
     self.gate = gate
     self.health = health
     self.rules = rules
@@ -62,7 +64,7 @@ final class DiskListings {
         try reader.page(after: start, limit: limit, prefix: prefix)
       }, orElse: { then(DiskTier.Page()) },
       then: { [unowned self] part in
-        // Some of the rows may be of entries that are being purged.
+        // The rows may be of an index that has been given up.
         guard !mustWait else {
           return page(after: cursor, limit: limit, prefix: prefix, then: then)
         }
@@ -86,11 +88,12 @@ final class DiskListings {
       })
   }
 
-  /// Entries are being purged, or the index is being opened.
+  /// The index is being opened.
   private var mustWait: Bool { gate.isClosed || health.isOpening }
 
   /// Whether a row of the index file is of an entry that would be found.
   private func isCurrent(_ row: IndexRow) -> Bool {
+    guard pending.spares(row) else { return false }
     guard let place = index.place(of: row.record.digest) else { return index.isUnread(row.number) }
     return index[place].number == row.number && !rules.isTooOld(index[place])
   }

@@ -13,6 +13,7 @@ final class DiskLoads {
   private let stores: DiskStores
   private let renewals: DiskRenewals
   private let removals: DiskRemovals
+  private let pending: PendingPurges
   private let losses: DiskLosses
   private let uses: UseLog
   private let threads: DiskThreads
@@ -28,15 +29,16 @@ final class DiskLoads {
 
   init(
     _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ renewals: DiskRenewals,
-    _ removals: DiskRemovals, _ losses: DiskLosses, _ uses: UseLog, _ threads: DiskThreads,
-    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports,
-    loop: EventLoop
+    _ removals: DiskRemovals, _ pending: PendingPurges, _ losses: DiskLosses, _ uses: UseLog,
+    _ threads: DiskThreads, _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules,
+    _ reports: DiskReports, loop: EventLoop
   ) {
     self.index = index
     self.files = files
     self.stores = stores
     self.renewals = renewals
     self.removals = removals
+    self.pending = pending
     self.losses = losses
     self.uses = uses
     self.threads = threads
@@ -99,7 +101,13 @@ final class DiskLoads {
       return .nothing
     }
     // Its row may still be the old one.
-    if let image = renewals.image(of: index[place].number) {
+    let renewed = renewals.image(of: index[place].number)
+    guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else {
+      note(nil, for: waiter)
+      return .nothing
+    }
+    if let image = renewed {
+      if index[place].freshUntil == 0 { image.markStale() }
       uses.note(place)
       note(image, for: waiter)
       return .image(image)
@@ -122,13 +130,14 @@ final class DiskLoads {
       { (reader) throws(DiskTrouble) in try reader.entry(of: digest) },
       orElse: { [unowned self] in tell(waiter, nil) },
       then: { [unowned self] entry in
-        // The entry may be one that is being purged.
+        // The entry may be of an index that has been given up.
         guard !gate.isClosed else {
           return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
         }
         // Once all are in memory, an entry that only the file knows has been removed.
         let place = index.isLoaded ? index.place(of: digest) : entry.flatMap { takeIn($0) }
-        guard let place, !rules.isTooOld(index[place]) else { return tell(waiter, nil) }
+        guard let place, !rules.isTooOld(index[place]), pending.screen(place, of: key) != .gone
+        else { return tell(waiter, nil) }
         load(place, key, digest, waiter)
       })
   }
@@ -165,9 +174,8 @@ final class DiskLoads {
     let again = { [unowned self] in
       for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
     }
-    // The picture may be one that is being purged.
     guard !gate.isClosed else { return gate.wait(again) }
-    // Or it has gone meanwhile, and some of the waiters have come for the one that is there now.
+    // It may have gone meanwhile, and some of the waiters have come for the one that is there now.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     for waiter in waiters { tell(waiter, image) }
@@ -185,6 +193,7 @@ final class DiskLoads {
         losses.damaged(place, "its row is not what was stored")
         return nil
       }
+      guard pending.screen(place, of: key, tags: image.tags) != .gone else { return nil }
       // A soft purge may not have come to the row yet.
       if index[place].freshUntil == 0, record.freshUntil > 0 { image.markStale() }
       index.trust(place)

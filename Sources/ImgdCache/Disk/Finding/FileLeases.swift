@@ -1,28 +1,38 @@
 internal import ImgdSystem
 
 /// Paths that were handed out: their files stay for a while, whatever becomes of the entries.
+///
+/// A lease ends in the order in which it was given, and is forgotten when others are given later: no
+/// call passes over all of them.
 final class FileLeases {
-  private struct Lease {
-    /// In seconds since 1970.
-    let end: Int64
+  private struct Ending {
+    let end: UInt32
+    let number: UInt32
     /// The place that its entry had then.
     let place: Int
   }
+
+  /// So many leases that are over are forgotten in one go.
+  private static let mostForgotten = 1_024
 
   /// The end of the last lease that was given.
   private(set) var lastEnd: Int64 = 0
 
   private let index: DiskIndex
   private let rules: DiskRules
-  /// By the numbers of entries.
-  private var leases: [UInt32: Lease] = [:]
-  /// How many were not over when the others were last forgotten.
-  private var kept = 0
+  /// Their ends, in seconds since 1970, by the numbers of entries.
+  private var current: [UInt32: UInt32] = [:]
+  /// Leases that were handed to the writer, the latest last.
+  private var former: [FormerLeases] = []
+  private var endings = Fifo<Ending>()
 
   init(_ index: DiskIndex, _ rules: DiskRules) {
     self.index = index
     self.rules = rules
   }
+
+  /// The leases that are known of, those that are over and not forgotten yet among them.
+  var count: Int { endings.count }
 
   /// Has the file of an entry stay from now on.
   func lease(_ place: Int) {
@@ -32,51 +42,63 @@ final class FileLeases {
     // Half as long again, so that the lease need not be renewed at every use.
     let leaseEnd = UInt32(clamping: end + duration / 2)
     index.setLease(until: leaseEnd, at: place)
-    leases[entry.number] = Lease(end: Int64(leaseEnd), place: place)
+    current[entry.number] = leaseEnd
+    endings.append(Ending(end: leaseEnd, number: entry.number, place: place))
     lastEnd = max(lastEnd, Int64(leaseEnd))
-    forgetEnded()
-  }
-
-  /// Leases that are over are forgotten when the table has doubled since the last time, so that to
-  /// look through it costs each lease little.
-  private func forgetEnded() {
-    guard leases.count > max(1_024, 2 * kept) else { return }
-    let wall = rules.wall
-    leases = leases.filter { $0.value.end > wall }
-    kept = leases.count
+    forgetEnded(atMost: 2)
   }
 
   /// The leases of some entries that are not over.
   func ends(of numbers: [UInt32]) -> LeaseEnds {
-    let wall = rules.wall
+    let all = LeaseEnds(ends: current, former: former, since: rules.wall)
     var ends = LeaseEnds()
     for number in numbers {
-      if let lease = leases[number], lease.end > wall { ends.ends[number] = lease.end }
+      let end = all.end(of: number)
+      if end > 0 { ends.ends[number] = UInt32(clamping: end) }
     }
     return ends
   }
 
-  /// Every lease that is not over.
-  var ends: LeaseEnds {
+  /// Every lease that is not over, for the writer: they are not copied but put aside.
+  func takeEnds() -> LeaseEnds {
     let wall = rules.wall
-    return LeaseEnds(ends: leases.compactMapValues { $0.end > wall ? $0.end : nil })
+    former.removeAll { $0.lastEnd <= wall }
+    if !current.isEmpty {
+      let latest = FormerLeases(current, lastEnd: lastEnd)
+      current = [:]
+      if let merged = former.last?.merged(with: latest) {
+        former[former.count - 1] = merged
+      } else {
+        former.append(latest)
+      }
+    }
+    return LeaseEnds(former: former, since: wall)
   }
 
   /// Bytes of the files that are leased and have their entries still.
   var bytes: Int {
+    forgetEnded(atMost: Self.mostForgotten)
+    return index.leasedBytes
+  }
+
+  private func forgetEnded(atMost most: Int) {
     let wall = rules.wall
-    return leases.reduce(0) { sum, lease in
-      guard lease.value.end > wall,
-        let entry = index.entry(at: lease.value.place, number: lease.key)
-      else { return sum }
-      return sum + Int(entry.bytes)
+    for _ in 0..<most {
+      guard let first = endings.first, Int64(first.end) <= wall else { return }
+      _ = endings.popFirst()
+      // It may have been renewed.
+      if current[first.number] == first.end { current[first.number] = nil }
+      if index.entry(at: first.place, number: first.number)?.leaseEnd == first.end {
+        index.setLease(until: 0, at: first.place)
+      }
     }
   }
 
   /// Begins anew with another index.
   func forget() {
-    leases = [:]
-    kept = 0
+    current = [:]
+    former = []
+    endings = Fifo()
     lastEnd = 0
   }
 }

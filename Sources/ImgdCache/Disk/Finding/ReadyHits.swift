@@ -6,6 +6,7 @@ final class ReadyHits {
   private let files: DiskFiles
   private let stores: DiskStores
   private let loads: DiskLoads
+  private let pending: PendingPurges
   private let verified: VerifiedFiles
   private let leases: FileLeases
   private let uses: UseLog
@@ -16,13 +17,14 @@ final class ReadyHits {
 
   init(
     _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ loads: DiskLoads,
-    _ verified: VerifiedFiles, _ leases: FileLeases, _ uses: UseLog, _ gate: DiskGate,
-    _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports
+    _ pending: PendingPurges, _ verified: VerifiedFiles, _ leases: FileLeases, _ uses: UseLog,
+    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports
   ) {
     self.index = index
     self.files = files
     self.stores = stores
     self.loads = loads
+    self.pending = pending
     self.verified = verified
     self.leases = leases
     self.uses = uses
@@ -41,7 +43,8 @@ final class ReadyHits {
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
-    guard isReady(entry), verified.check(entry, at: place) == .sound,
+    guard isReady(entry), isSpared(place, digest, url, identifier),
+      verified.check(entry, at: place) == .sound,
       let path = files.path(of: entry)
     else { return nil }
     reports.hit()
@@ -52,6 +55,16 @@ final class ReadyHits {
       url: url, identifier: identifier, facts: entry.facts, bytes: Int(entry.bytes),
       age: Int(max(wall - storedAt, 0)), freshFor: Int(Int64(entry.freshUntil) - wall),
       storedAt: storedAt, tags: [], path: path)
+  }
+
+  /// A digest is that of a URL in its one form.
+  private func isSpared(
+    _ place: Int, _ digest: KeyDigest, _ url: String, _ identifier: String?
+  ) -> Bool {
+    guard !pending.isEmpty else { return true }
+    let key = CacheKey(
+      url: CanonicalURL(canonical: url), identifier: identifier, knownDigest: digest)
+    return pending.screen(place, of: key) == .shown && index[place].freshUntil > 0
   }
 
   private func isReady(_ entry: DiskEntry) -> Bool {

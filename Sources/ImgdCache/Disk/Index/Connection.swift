@@ -68,7 +68,7 @@ import Glibc
 
   /// A statement that is used again and again, ready to be bound.
   func statement(_ query: IndexQuery) throws(IndexProblem) -> Statement {
-    guard !statements.isEmpty else { throw Self.closed }
+    guard !statements.isEmpty else { throw .closed }
     if let statement = statements[query.rawValue] {
       statement.reset()
       return statement
@@ -79,7 +79,7 @@ import Glibc
   }
 
   func prepare(_ text: String, isKept: Bool = false) throws(IndexProblem) -> Statement {
-    guard let handle = unsafe handle else { throw Self.closed }
+    guard let handle = unsafe handle else { throw .closed }
     var prepared: OpaquePointer?
     let flags = isKept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
     let code = unsafe sqlite3_prepare_v3(handle, text, -1, flags, &prepared, nil)
@@ -121,7 +121,9 @@ import Glibc
     let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
     return code == SQLITE_OK && moved != 0
   }
+}
 
-  private static let closed = IndexProblem.storage(
+extension IndexProblem {
+  static let closed = IndexProblem.storage(
     code: SQLITE_MISUSE, systemErrno: 0, "it has been closed")
 }

@@ -9,6 +9,10 @@ struct FilterQuery {
   private enum Value {
     case number(Int64)
     case text([UInt8])
+    case digest(KeyDigest)
+
+    /// The tag that stands for every one.
+    static let every = Value.text(Array(EntryTags.every.utf8))
   }
 
   private struct Condition {
@@ -26,7 +30,7 @@ struct FilterQuery {
     let isMeant = (["true"] + asked.map(\.text)).joined(separator: " AND ")
     text = "SELECT number, digest, allocated, \(isMeant) FROM "
     switch table {
-    case .entry: text += "entry NOT INDEXED"
+    case .entry: text += lead == nil ? "entry NOT INDEXED" : "entry"
     case .picture: text += "picture CROSS JOIN entry USING (number)"
     case .tag: text += "tag CROSS JOIN entry USING (number)"
     }
@@ -40,6 +44,7 @@ struct FilterQuery {
       switch value {
       case .number(let number): statement.bind(number)
       case .text(let bytes): statement.bind(text: bytes)
+      case .digest(let digest): statement.bind(digest)
       }
     }
   }
@@ -47,9 +52,12 @@ struct FilterQuery {
   /// Conditions with an index, the one that leads to the fewest rows first.
   private static func leads(_ filter: PurgeFilter) -> [(condition: Condition, table: Table)] {
     var leads: [(condition: Condition, table: Table)] = []
+    if let digest = filter.digest {
+      leads.append((Condition(text: "digest = ?", values: [.digest(digest)]), .entry))
+    }
     if let url = filter.url { leads.append((equal("url", url.text), .picture)) }
     if let tag = filter.tag {
-      leads.append((leads.isEmpty ? equal("tag", tag) : hasTag(tag), .tag))
+      leads.append((leads.isEmpty ? isTag(tag) : hasTag(tag), .tag))
     }
     if let prefix = filter.prefix { leads.append((range("url", Array(prefix.utf8)), .picture)) }
     if let host = filter.host {
@@ -80,10 +88,14 @@ struct FilterQuery {
     Condition(text: column + " = ?", values: [.text(Array(value.utf8))])
   }
 
+  private static func isTag(_ tag: String) -> Condition {
+    Condition(text: "tag IN (?, ?)", values: [.text(Array(tag.utf8)), .every])
+  }
+
   private static func hasTag(_ tag: String) -> Condition {
     Condition(
-      text: "EXISTS (SELECT 1 FROM tag WHERE tag.tag = ? AND tag.number = entry.number)",
-      values: [.text(Array(tag.utf8))])
+      text: "EXISTS (SELECT 1 FROM tag WHERE tag.tag IN (?, ?) AND tag.number = entry.number)",
+      values: [.text(Array(tag.utf8)), .every])
   }
 
   private static func range(_ column: String, _ prefix: [UInt8]) -> Condition {

@@ -68,4 +68,9 @@ package final class IndexFile {
   package func search(_ order: RemovalOrder) throws(IndexProblem) -> IndexSearch {
     try IndexSearch(order, connection)
   }
+
+  /// Begins to look for the entries that several removals mean, in one pass.
+  func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan {
+    try IndexScan(orders, connection)
+  }
 }

@@ -78,14 +78,14 @@ enum IndexQuery: Int, CaseIterable {
 
     case .addRemoval:
       """
-      INSERT INTO removal (url, identifier, prefix, host, tag, older_than, unused_for, expired,
-        soft, asked_at, ceiling, keep_until, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO removal (url, identifier, prefix, host, tag, older_than, unused_for, digest,
+        expired, soft, asked_at, ceiling, keep_until, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .removals:
       """
-      SELECT id, url, identifier, prefix, host, tag, older_than, unused_for, expired, soft,
-        asked_at, ceiling, keep_until, seal
+      SELECT id, url, identifier, prefix, host, tag, older_than, unused_for, digest, expired,
+        soft, asked_at, ceiling, keep_until, seal
       FROM removal ORDER BY id
       """
     case .removeRemoval: "DELETE FROM removal WHERE id = ?"

@@ -13,16 +13,16 @@ package final class IndexSearch {
     ceiling = order.ceiling
   }
 
-  /// The matches among the next `most` rows, and whether those were the last.
+  /// The matches among the next `most` rows, how many rows there were, and whether those were the last.
   package func next(
     examining most: Int
-  ) throws(IndexProblem) -> (matches: [IndexMatch], isLast: Bool) {
+  ) throws(IndexProblem) -> (matches: [IndexMatch], examined: Int, isLast: Bool) {
     var matches: [IndexMatch] = []
-    for _ in 0..<most {
-      guard try statement.step() else { return (matches, true) }
+    for examined in 0..<most {
+      guard try statement.step() else { return (matches, examined, true) }
       let match = try statement.match()
       if try statement.integer(UInt8.self) == 1, match.number <= ceiling { matches.append(match) }
     }
-    return (matches, false)
+    return (matches, most, false)
   }
 }

@@ -19,19 +19,28 @@ package struct RemovalOrder: Sendable, Equatable {
     self.isSoft = isSoft
     self.askedAt = askedAt
     self.keepUntil = keepUntil
+    storedBefore = filter.olderThan.map { askedAt - $0.wholeSeconds + 1 }
+    usedBefore = filter.unusedFor.map { askedAt - $0.wholeSeconds + 1 }
+    staleAt = filter.expired ? askedAt : nil
   }
 
   /// Every entry up to the ceiling goes, whatever it is.
   package var takesEverything: Bool { filter.matchesAll && !isSoft }
 
-  // Whole seconds: rather one entry too many goes than one too few.
+  /// No index leads to its entries: every row has to be looked at.
+  var needsScan: Bool {
+    filter.digest == nil && filter.url == nil && filter.tag == nil && filter.prefix == nil
+      && filter.host == nil
+  }
+
+  // Whole seconds: rather one entry too many goes than one too few. Many entries are asked.
 
   /// Entries that were stored before this second are meant.
-  var storedBefore: Int64? { filter.olderThan.map { askedAt - $0.wholeSeconds + 1 } }
+  let storedBefore: Int64?
   /// Entries that were last used before this second are meant.
-  var usedBefore: Int64? { filter.unusedFor.map { askedAt - $0.wholeSeconds + 1 } }
+  let usedBefore: Int64?
   /// Entries that are no longer fresh at this second are meant.
-  var staleAt: Int64? { filter.expired ? askedAt : nil }
+  let staleAt: Int64?
 }
 
 extension Duration {

@@ -25,6 +25,7 @@ package final class RemovalRows {
     for age in [order.filter.olderThan, order.filter.unusedFor] {
       statement.bind(age?.wholeSeconds)
     }
+    statement.bind(order.filter.digest)
     statement.bind(order.filter.expired ? 1 : 0)
     statement.bind(order.isSoft ? 1 : 0)
     statement.bind(order.askedAt)
@@ -61,6 +62,7 @@ extension Statement {
     filter.tag = try textOrNull()
     filter.olderThan = try age()
     filter.unusedFor = try age()
+    filter.digest = try digestOrNull()
     filter.expired = try boolean()
     let (isSoft, askedAt) = (try boolean(), try integer(Int64.self))
     let (ceiling, keepUntil): (UInt32, Int64) = (try integer(), try integer())
@@ -87,6 +89,7 @@ extension RemovalOrder {
       seal.take(age == nil ? 0 : 1)
       seal.take(age?.wholeSeconds ?? 0)
     }
+    seal.take(filter.digest?.hex)
     for flag in [filter.expired, isSoft] { seal.take(flag ? 1 : 0) }
     seal.take(askedAt)
     seal.take(ceiling)

@@ -183,6 +183,11 @@ internal import CSQLite
     return (UInt64(bigEndian: high), UInt64(bigEndian: low))
   }
 
+  func wideOrNull() throws(IndexProblem) -> (high: UInt64, low: UInt64)? {
+    if isNull() { return nil }
+    return try wide()
+  }
+
   private func blobPlace() throws(IndexProblem) -> Int32 {
     let place = advance()
     guard unsafe sqlite3_column_type(handle, place) == SQLITE_BLOB else {

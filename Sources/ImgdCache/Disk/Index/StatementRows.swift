@@ -21,9 +21,17 @@ extension Statement {
     bind(high: digest.high, low: digest.low)
   }
 
+  func bind(_ digest: KeyDigest?) {
+    if let digest { bind(digest) } else { bind(nil as Int64?) }
+  }
+
   func digest() throws(IndexProblem) -> KeyDigest {
     let (high, low) = try wide()
     return KeyDigest(high: high, low: low)
+  }
+
+  func digestOrNull() throws(IndexProblem) -> KeyDigest? {
+    try wideOrNull().map { KeyDigest(high: $0.high, low: $0.low) }
   }
 
   func boolean() throws(IndexProblem) -> Bool {

@@ -56,7 +56,7 @@ final class DiskOpener {
     _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk,
     succeeded: @escaping () -> Void
   ) {
-    // Questions wait, as during a purge.
+    // Questions wait.
     parts.gate.close()
     parts.health.beginOpening()
     parts.threads.open(open) { [unowned self] result in
@@ -106,6 +106,7 @@ final class DiskOpener {
 
   private func forgetEverything() {
     parts.threads.supersede()
+    parts.threads.letGo(of: parts.index.takeAll())
     parts.index.begin()
     parts.health.worsen(to: .off)
     parts.files.leave()

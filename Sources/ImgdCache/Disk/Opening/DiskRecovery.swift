@@ -6,7 +6,7 @@ import ImgdSystem
 /// Gets the tier over trouble.
 final class DiskRecovery {
   private static let firstPause = Duration.seconds(1)
-  private static let longestPause = Duration.seconds(60)
+  private static let longestPause = Duration.seconds(10)
 
   private let opener: DiskOpener
   private let files: DiskFiles
@@ -65,6 +65,11 @@ final class DiskRecovery {
     waiting.cancel()
     pause = Self.firstPause
     retry()
+  }
+
+  /// Files have gone: if it was room that was wanting, there may be some.
+  func retryIfFull() {
+    if health.isFull { retryNow() }
   }
 
   /// Gives the index up and opens what the path leads to.

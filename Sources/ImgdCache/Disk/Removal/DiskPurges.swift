@@ -1,3 +1,15 @@
+/// What the disk tier says to a purge.
+package enum PurgeOutcome: Sendable, Equatable {
+  /// All that matched is gone, or marked, for good.
+  case done(Removal)
+  /// The disk refuses every write. The purge is in force and written down elsewhere, so that it outlives
+  /// a kill; it is carried out as soon as the disk can be written.
+  case pending
+  /// It is in force, and could be written down nowhere: it is lost if the process is killed before the
+  /// disk can be written.
+  case unrecorded(reason: String, isFull: Bool)
+}
+
 /// Purges, as they are asked for: of what is on disk, and of what is on its way there.
 final class DiskPurges {
   private let index: DiskIndex
@@ -21,8 +33,8 @@ final class DiskPurges {
 
   /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
   ///
-  /// From this call on nothing that matches is found: questions wait meanwhile.
-  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (Removal) -> Void) {
+  /// From this call on nothing that matches is found.
+  func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     if health.state == .off, gate.isClosed {
       return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
     }
@@ -38,9 +50,9 @@ final class DiskPurges {
   /// Removes the image under a key, if there is one.
   func remove(_ key: CacheKey) {
     guard let digest = key.digest else { return }
-    if let place = index.place(of: digest) { removals.remove(place, of: key) }
+    if let place = index.place(of: digest) { removals.remove(place, of: digest) }
     stores.drop { $0.key == key }
     // The file may know of an entry that memory does not know yet.
-    if !index.isLoaded { purge(PurgeFilter(key), isSoft: false) { _ in } }
+    if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
   }
 }

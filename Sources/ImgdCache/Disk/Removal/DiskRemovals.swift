@@ -2,8 +2,10 @@
 // old, what a purge means, a single key, all there is, and files whose lease is over.
 //
 // An entry leaves memory at once, so it is not found any more. Its row and its file follow, in steps
-// that take turns. A purge is written down first (`RemovalOrder`); a kill at any later moment leaves
-// the rest to the next start. What the disk refuses stays in the queue until `resume`.
+// that take turns. A purge is written down first (`RemovalOrder`) and then looks for its entries
+// (`PurgeSearches`); a kill at any later moment leaves the rest to the next start. What the disk refuses
+// stays here until `resume`, and a purge of which the index could not be told is written down elsewhere
+// meanwhile (`OwedPurges`).
 
 internal import ImgdSystem
 
@@ -15,24 +17,20 @@ final class DiskRemovals {
     case loss
   }
 
-  /// So many purges may wait for a disk; beyond that everything goes, which means all of them.
-  private static let mostOwed = 64
   /// How long the purges that are still under way may take when the daemon stops.
   private static let longestEnd = Duration.seconds(3)
 
   private let threads: DiskThreads
   private let index: DiskIndex
   private let leases: FileLeases
-  private let uses: UseLog
   private let rules: DiskRules
-  private let gate: DiskGate
   private let health: DiskHealth
   private let reports: DiskReports
 
   private let unlinks: UnlinkWork
   private let entries: EntryWork
-  /// Purges that have still to be written down or to find their entries.
-  private var searching: [PurgeWork] = []
+  private let searches: PurgeSearches
+  private let owed: OwedPurges
   /// Works that take turns.
   private var removing = Fifo<any RemovalWork>()
   /// The one whose turn it is.
@@ -43,30 +41,49 @@ final class DiskRemovals {
   private var pending: Set<ObjectIdentifier> = []
   /// The writer has a job of this queue.
   private var isBusy = false
+  /// The next job is for the purges that have to find their entries.
+  private var isTurnOfSearches = false
 
   init(
     _ threads: DiskThreads, _ index: DiskIndex, _ leases: FileLeases, _ uses: UseLog,
-    _ rules: DiskRules, _ gate: DiskGate, _ health: DiskHealth, _ reports: DiskReports,
+    _ rules: DiskRules, _ pending: PendingPurges, _ health: DiskHealth, _ reports: DiskReports,
     loop: EventLoop
   ) {
     self.threads = threads
     self.index = index
     self.leases = leases
-    self.uses = uses
     self.rules = rules
-    self.gate = gate
     self.health = health
     self.reports = reports
-    unlinks = UnlinkWork(threads, rules, loop: loop)
+    let unlinks = UnlinkWork(threads, rules, loop: loop)
+    self.unlinks = unlinks
     entries = EntryWork(threads, leases, rules, unlinks)
-    unlinks.onDue = { [unowned self] in enqueueOnce(unlinks) }
+    owed = OwedPurges(threads, pending, health) {
+      let order = RemovalOrder(
+        PurgeFilter(), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd)
+      return PurgeWork(order, threads, leases, rules, unlinks)
+    }
+    searches = PurgeSearches(threads, index, leases, uses, pending, owed)
+    unlinks.onDue = { [unowned self] in enqueueOnce(self.unlinks) }
+    searches.onFound = { [unowned self] in remove($0) }
   }
 
   /// Purges wait for a disk that works: nothing may be told of what they mean.
-  var isOwing: Bool { searching.contains(where: \.isOwed) }
+  var isOwing: Bool { !owed.isEmpty }
+
+  /// Told when files have gone whose leases have ended; set once by the composition.
+  var onRoom: () -> Void {
+    get { unlinks.onRemoved }
+    set { unlinks.onRemoved = newValue }
+  }
 
   /// Whether nothing has to go that is known of.
-  var isIdle: Bool { searching.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy }
+  var isIdle: Bool {
+    searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy
+  }
+
+  /// The numbers of entries that are held until they have gone.
+  var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
 
   // MARK: Orders
 
@@ -83,93 +100,98 @@ final class DiskRemovals {
     }
     if reason == .eviction { reports.evicted(removal) }
     entries.add(numbers)
-    if urgently { entries.stepThrough() } else { enqueueOnce(entries) }
+    if urgently { entries.stepThrough(numbers.count) } else { enqueueOnce(entries) }
   }
 
-  /// Removes the entry of a key for good: it is not found again after a restart either.
-  func remove(_ place: Int, of key: CacheKey) {
+  /// Removes the entry of a digest for good: it is not found again after a restart either.
+  func remove(_ place: Int, of digest: KeyDigest) {
     let work = work(
       RemovalOrder(
-        PurgeFilter(key), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd))
+        PurgeFilter(digest), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd))
     work.take(index.remove(place).number)
     enqueue(work)
   }
 
-  /// Removes the entries that match, or marks them; `then` is told how much when it is durable.
+  /// Removes the entries that match, or marks them; `then` is told when it is durable.
   func remove(
-    matching filter: PurgeFilter, isSoft: Bool, then: @escaping (Removal) -> Void
+    matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
     let order = RemovalOrder(
       filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
     let work = work(order, then: then)
-    searching.append(work)
-    guard health.state != .off else { return putOff(work) }
-    begin(work)
+    guard health.state != .off else { return owed.add([work]) }
+    searches.add(work)
+    if work.isClearing { entries.forget() }
     go()
   }
 
   /// Removes files whose lease will be over by then.
   func removeUnlinked(after delay: Duration) { unlinks.schedule(after: delay) }
 
-  private func work(_ order: RemovalOrder, then: ((Removal) -> Void)? = nil) -> PurgeWork {
-    PurgeWork(order, threads, leases, rules, unlinks, gate, then: then)
+  private func work(_ order: RemovalOrder, then: ((PurgeOutcome) -> Void)? = nil) -> PurgeWork {
+    PurgeWork(order, threads, leases, rules, unlinks, then: then)
+  }
+
+  /// Removes what a purge has found. A purge of everything is over with that for its client, since it
+  /// has been written down.
+  private func remove(_ work: PurgeWork) {
+    guard work.order.takesEverything, work.order.id != nil else { return removing.append(work) }
+    let ends = leases.takeEnds()
+    removing.append(clearing(work.order, ends))
+    work.tell()
+  }
+
+  private func clearing(_ order: RemovalOrder, _ leases: LeaseEnds) -> ClearingWork {
+    ClearingWork(threads, rules, unlinks, order, leases)
   }
 
   // MARK: Life
 
-  /// Takes over the purges that the index file has from an earlier process.
+  /// Takes over the purges that an earlier process has left: those that the index file has, and those
+  /// that it could not be told of.
   func adopt(_ orders: [RemovalOrder]) {
-    for order in orders {
+    for order in orders where order.id != nil {
       if order.takesEverything {
-        enqueue(clearing(order, LeaseEnds(otherwise: order.keepUntil)))
+        removing.append(clearing(order, LeaseEnds(otherwise: order.keepUntil)))
       } else {
-        let work = work(order)
-        searching.append(work)
-        work.holdGate()
+        searches.adopt(work(order))
       }
     }
+    let unknown = orders.filter { $0.id == nil }.map { work($0) }
+    owed.adopt(unknown)
+    for work in unknown { searches.add(work) }
   }
 
   /// Goes on after the disk has refused something, or with an index that has been opened.
   func resume() {
-    for work in searching where work.isOwed {
-      work.takeUp()
-      begin(work)
-    }
+    for work in owed.takeUp() { searches.add(work) }
     for work in stalled { removing.append(work) }
     stalled = []
     enqueueOnce(entries)
     enqueueOnce(unlinks)
+    go()
   }
 
   /// The index is given up: purges will be carried out in the next one.
   func supersede() {
-    let works = unfinished
+    let works = searches.takeAll() + purgesBeingCarriedOut
     (removing, stalled, current, pending) = (Fifo(), [], nil, [])
     entries.forget()
-    for work in searching where !work.isOwed { putOff(work) }
-    for case let work as PurgeWork in works {
-      searching.append(work)
-      putOff(work)
-    }
-    for work in searching { work.beginAnew() }
+    owed.add(works)
   }
 
   /// Has the writer write down what is not, and carry out what there is time for.
   func stop() {
-    let purges =
-      searching + unfinished.compactMap { $0 as? PurgeWork }
+    let purges = owed.all + searches.all + purgesBeingCarriedOut
     guard !purges.isEmpty else { return }
-    let (orders, leases) = (purges.map(\.order).filter { $0.id == nil }, leases.ends)
-    threads.order { (disk) throws(DiskTrouble) in
-      LastRemovals(disk, leases: leases).run(recording: orders, within: Self.longestEnd)
-    }
+    let orders = purges.map(\.order).filter { $0.id == nil }
+    threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
   }
 
   // MARK: Turns
 
-  private var unfinished: [any RemovalWork] {
-    removing.all + stalled + [current].compactMap(\.self)
+  private var purgesBeingCarriedOut: [PurgeWork] {
+    (removing.all + stalled + [current].compactMap(\.self)).compactMap { $0 as? PurgeWork }
   }
 
   private func enqueue(_ work: any RemovalWork) {
@@ -182,123 +204,53 @@ final class DiskRemovals {
     if pending.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
   }
 
-  /// Gives the writer the next job: searches first, as questions wait for them.
+  /// Gives the writer the next job: purges that look for their entries, and what has to go, take turns.
   private func go() {
     guard !isBusy else { return }
-    let purges = searching.filter { !$0.isOwed }
-    let unrecorded = purges.filter { !$0.isRecorded }
-    if !unrecorded.isEmpty { return record(unrecorded) }
-    if let purge = purges.first { return search(purge) }
-    guard let work = removing.popFirst() else { return }
-    (current, isBusy) = (work, true)
+    isTurnOfSearches.toggle()
+    isBusy = true
+    if isTurnOfSearches ? stepSearches() || stepRemoval() : stepRemoval() || stepSearches() {
+      return
+    }
+    isBusy = false
+  }
+
+  private func stepSearches() -> Bool {
+    searches.step { [unowned self] in
+      isBusy = false
+      go()
+    }
+  }
+
+  private func stepRemoval() -> Bool {
+    guard let work = removing.popFirst() else { return false }
+    current = work
     work.step { [unowned self, generation = threads.generation] progress in
       isBusy = false
       if generation == threads.generation { ended(work, progress) }
       go()
     }
+    return true
   }
 
   private func ended(_ work: any RemovalWork, _ progress: RemovalProgress) {
     current = nil
     switch progress {
     case .more: removing.append(work)
-    case .failed: stalled.append(work)
-    case .done: pending.remove(ObjectIdentifier(work))
+    case .failed: putOff(work)
+    case .done:
+      pending.remove(ObjectIdentifier(work))
+      if let purge = work as? PurgeWork { owed.settle(purge) }
     }
   }
 
-  // MARK: Purges
-
-  /// From now on nothing that a purge means is found.
-  private func begin(_ work: PurgeWork) {
-    if work.order.takesEverything, index.isLoaded {
-      work.clear(index.removeAll())
-      entries.forget()
+  /// A purge that nothing has been told of is looked for anew: what it has found may be back after a
+  /// kill.
+  private func putOff(_ work: any RemovalWork) {
+    if let purge = work as? PurgeWork, purge.isAwaited {
+      owed.add([purge])
     } else {
-      work.holdGate()
+      stalled.append(work)
     }
-  }
-
-  private func record(_ works: [PurgeWork]) {
-    isBusy = true
-    uses.write()
-    let orders = works.map(\.order)
-    let leases = orders.contains(where: \.takesEverything) ? leases.ends : LeaseEnds()
-    threads.order(
-      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).record(orders, leases: leases) },
-      then: { [unowned self] recorded in
-        isBusy = false
-        if let recorded {
-          for (work, order) in zip(works, recorded) { work.record(order) }
-          for work in works where work.isClearing { endSearch(of: work, leases) }
-        } else {
-          for work in works { putOff(work) }
-        }
-        go()
-      })
-  }
-
-  /// None of its entries is found any more; the rows and the files have still to go. A purge of
-  /// everything is over with that for its client, since it has been written down.
-  private func endSearch(of work: PurgeWork, _ leases: LeaseEnds) {
-    searching.removeAll { $0 === work }
-    if work.order.takesEverything, work.order.id != nil {
-      removing.append(clearing(work.order, leases))
-      work.tell()
-    } else {
-      removing.append(work)
-    }
-    work.releaseGate()
-  }
-
-  private func clearing(_ order: RemovalOrder, _ leases: LeaseEnds) -> ClearingWork {
-    ClearingWork(threads, rules, unlinks, order, leases)
-  }
-
-  private func search(_ work: PurgeWork) {
-    isBusy = true
-    let (order, goesOn) = (work.order, work.isSearching)
-    work.beginSearch()
-    threads.order(
-      { (disk) throws(DiskTrouble) in goesOn ? try disk.findMore() : try disk.find(order) },
-      then: { [unowned self] part in
-        isBusy = false
-        if let part { found(part, for: work) } else { putOff(work) }
-        go()
-      })
-  }
-
-  private func found(_ part: SearchPart, for work: PurgeWork) {
-    for match in part.matches {
-      let isHere = index.place(of: match.digest, number: match.number) != nil
-      // Its row may still be there, when it has been removed already.
-      work.take(match, counts: isHere || index.isUnread(match.number))
-      if work.order.isSoft {
-        index.markStale(match.digest, number: match.number)
-      } else {
-        index.remove(match.digest, number: match.number)
-      }
-    }
-    if part.isLast { endSearch(of: work, work.order.takesEverything ? leases.ends : LeaseEnds()) }
-  }
-
-  /// A purge could not be written, or its entries not be found. Its client will never see them, so
-  /// the tier is off until it has been carried out.
-  private func putOff(_ work: PurgeWork) {
-    guard !work.isOwed else { return }
-    work.putOff()
-    health.worsen(to: .off, isFull: health.isFull)
-    limitOwed()
-    work.releaseGate()
-  }
-
-  private func limitOwed() {
-    let owed = searching.filter(\.isOwed)
-    guard owed.count > Self.mostOwed else { return }
-    let all = self.work(
-      RemovalOrder(PurgeFilter(), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd))
-    searching.removeAll(where: \.isOwed)
-    searching.append(all)
-    all.putOff()
   }
 }

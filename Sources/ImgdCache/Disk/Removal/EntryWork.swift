@@ -18,6 +18,8 @@ final class EntryWork: RemovalWork {
     self.unlinks = unlinks
   }
 
+  var count: Int { numbers.count }
+
   func add(_ numbers: [UInt32]) { self.numbers += numbers }
 
   func forget() { numbers = [] }
@@ -38,8 +40,9 @@ final class EntryWork: RemovalWork {
       })
   }
 
-  /// Orders all steps at once, for a store that waits for the room.
-  func stepThrough() {
-    while !numbers.isEmpty { step { _ in } }
+  /// Orders at once the steps for the numbers that were added last, for a store that waits for the
+  /// room.
+  func stepThrough(_ count: Int) {
+    for _ in stride(from: 0, to: count, by: RemovalStep.most) { step { _ in } }
   }
 }

@@ -1,72 +1,56 @@
 /// A purge on its way: it is written down, its entries are looked for, and then they are removed.
 ///
-/// From its beginning until the search is over questions wait, so that none of its entries is found.
-/// The search is the queue's; a step of this work removes, or marks, some of the entries.
+/// The first two are the business of `PurgeSearches`; a step of this work removes, or marks, some of
+/// the entries that were found.
 final class PurgeWork: RemovalWork {
   /// With its row and its ceiling, when it has been written down.
   private(set) var order: RemovalOrder
-  private(set) var isRecorded = false
-  private(set) var isSearching = false
-  /// It could not be written, or its entries not be found: it is tried again when the disk works.
-  private(set) var isOwed = false
   /// It is about everything, and all entries have left memory.
   private(set) var isClearing = false
+  /// What it means is not shown (`PendingPurges`).
+  var isInForce = false
 
   // A job under way holds its work, and the threads their jobs.
   private unowned let threads: DiskThreads
   private let leases: FileLeases
   private let rules: DiskRules
   private let unlinks: UnlinkWork
-  private let gate: DiskGate
-  private var holdsGate = false
   /// Files of an earlier process's leases stay.
   private let leaseFloor: Int64
-  private var then: ((Removal) -> Void)?
+  private var then: ((PurgeOutcome) -> Void)?
   private var removal: Removal
   /// The entries that have still to go from the disk.
   private var numbers: [UInt32] = []
 
   init(
     _ order: RemovalOrder, _ threads: DiskThreads, _ leases: FileLeases, _ rules: DiskRules,
-    _ unlinks: UnlinkWork, _ gate: DiskGate, then: ((Removal) -> Void)? = nil
+    _ unlinks: UnlinkWork, then: ((PurgeOutcome) -> Void)? = nil
   ) {
     self.order = order
     self.threads = threads
     self.leases = leases
     self.rules = rules
     self.unlinks = unlinks
-    self.gate = gate
     self.then = then
-    isRecorded = order.id != nil
     leaseFloor = order.id == nil ? 0 : order.keepUntil
     removal = .none
   }
 
   // MARK: Before the removal
 
+  /// Whether a client waits for its answer.
+  var isAwaited: Bool { then != nil }
+
+  /// The number of entries that are known to have to go.
+  var count: Int { numbers.count }
+
   /// Notes that it has been written down, or need not be.
-  func record(_ order: RemovalOrder) {
-    self.order = order
-    isRecorded = true
-  }
+  func record(_ order: RemovalOrder) { self.order = order }
 
   /// Notes that all entries have left memory, so that there is nothing to look for.
   func clear(_ removal: Removal) {
     self.removal = removal
     isClearing = true
-  }
-
-  /// Has questions wait until the search is over.
-  func holdGate() {
-    guard !holdsGate else { return }
-    holdsGate = true
-    gate.close()
-  }
-
-  func releaseGate() {
-    guard holdsGate else { return }
-    holdsGate = false
-    gate.open()
   }
 
   /// Notes an entry that was found. One that is known already, or that memory does not know yet,
@@ -79,28 +63,18 @@ final class PurgeWork: RemovalWork {
   /// Names the one entry that it is about: nothing has to be looked for.
   func take(_ number: UInt32) { numbers = [number] }
 
-  func beginSearch() { isSearching = true }
-
-  /// Puts it off until the disk works again; its answer does not wait for that.
-  func putOff() {
-    isOwed = true
-    isSearching = false
+  /// Begins again: the disk has refused, or the index is another one, which knows nothing of it.
+  func beginAnew() {
     isClearing = false
     numbers = []
-    tell()
-  }
-
-  func takeUp() { isOwed = false }
-
-  /// Everything about it is unknown to the index that comes next.
-  func beginAnew() {
-    isRecorded = false
     order.id = nil
     order.ceiling = .max
   }
 
-  func tell() {
-    then.take()?(removal)
+  func tell() { tell(.done(removal)) }
+
+  func tell(_ outcome: PurgeOutcome) {
+    then.take()?(outcome)
   }
 
   // MARK: The removal
@@ -123,8 +97,9 @@ final class PurgeWork: RemovalWork {
   private func ended(
     _ part: [UInt32], done: Bool, isLast: Bool, _ then: (RemovalProgress) -> Void
   ) {
-    guard done, !isOwed else {
-      tell()
+    guard done else {
+      // What has a row is carried out after a kill, too.
+      if order.id != nil { tell() }
       return then(.failed)
     }
     numbers.removeLast(part.count)

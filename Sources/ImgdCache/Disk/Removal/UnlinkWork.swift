@@ -4,6 +4,8 @@ internal import ImgdSystem
 final class UnlinkWork: RemovalWork {
   /// Called when files are due; set once by the queue.
   var onDue: () -> Void = {}
+  /// Called when files have gone, so that there may be room again.
+  var onRemoved: () -> Void = {}
 
   // A job under way holds its work, and the threads their jobs.
   private unowned let threads: DiskThreads
@@ -26,6 +28,7 @@ final class UnlinkWork: RemovalWork {
       then: { [unowned self] answer in
         self.last = answer?.next ?? 0
         guard let answer else { return then(.failed) }
+        if answer.count > 0 { onRemoved() }
         if let due = answer.due { schedule(after: .seconds(max(due - rules.wall, 1))) }
         then(answer.next == nil ? .done : .more)
       })

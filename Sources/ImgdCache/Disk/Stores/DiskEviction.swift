@@ -2,9 +2,17 @@ internal import ImgdSystem
 
 /// Makes room: the entries that were not used for longest go, and those that have grown too old.
 final class DiskEviction {
-  /// The entries that are taken out in one tick, and looked at: other questions want their answers.
-  private static let mostAtOnce = 8_192
-  private static let mostSweptAtOnce = 65_536
+  /// The entries that are looked at in one tick: other questions want their answers.
+  private static let mostAtOnce = 2_048
+  /// When everything is leased, it is looked again after this time.
+  private static let pause = Duration.seconds(1)
+
+  private struct Step {
+    var evicted = 0
+    var spared = 0
+    /// More has to go, and others have not been looked at.
+    var goesOn = false
+  }
 
   private let index: DiskIndex
   private let removals: DiskRemovals
@@ -14,6 +22,8 @@ final class DiskEviction {
   private let loop: EventLoop
   /// More has to go than was taken out in one tick.
   private var isTrimming = false
+  /// Where the sweep goes on that is under way.
+  private var nextSwept: Int?
 
   init(
     _ index: DiskIndex, _ removals: DiskRemovals, _ threads: DiskThreads, _ health: DiskHealth,
@@ -34,10 +44,18 @@ final class DiskEviction {
   }
 
   /// Goes on for as many ticks as it takes.
-  private func evictOn(until wanted: @escaping () -> Int) {
-    isTrimming = evict(until: wanted())
+  private func evictOn(afterSparing before: Int = 0, until wanted: @escaping () -> Int) {
+    let step = evict(until: wanted())
+    isTrimming = step.goesOn
     guard isTrimming else { return }
-    loop.nextTick { [unowned self] in evictOn(until: wanted) }
+    let spared = step.evicted > 0 ? 0 : before + step.spared
+    guard spared >= index.count else {
+      return loop.nextTick { [unowned self] in evictOn(afterSparing: spared, until: wanted) }
+    }
+    loop.schedule(after: Self.pause) { [unowned self] in
+      isTrimming = false
+      trim()
+    }
   }
 
   /// Makes twice the room that is asked for, so that the next picture finds some too; answers whether
@@ -65,21 +83,28 @@ final class DiskEviction {
       })
   }
 
-  /// Answers whether more has to go, and can.
+  /// Looks at the entries that were not used for longest. One that is leased is in somebody's hands: it
+  /// goes to the other end, so that it is not in the way again.
   @discardableResult
-  private func evict(until wanted: Int, urgently: Bool = false) -> Bool {
+  private func evict(until wanted: Int, urgently: Bool = false) -> Step {
     var left = index.allocated
-    var victims: [Int] = []
+    var (victims, spared): ([Int], [Int]) = ([], [])
     let wall = rules.wall
     for place in index.leastRecentFirst {
-      guard left > wanted, victims.count < Self.mostAtOnce else { break }
+      guard left > wanted, victims.count + spared.count < Self.mostAtOnce else { break }
       let entry = index[place]
-      guard !entry.isLeased(at: wall) else { continue }
-      left -= entry.allocated
-      victims.append(place)
+      if entry.isLeased(at: wall) {
+        spared.append(place)
+      } else {
+        left -= entry.allocated
+        victims.append(place)
+      }
     }
+    for place in spared { index.spare(place) }
     removals.remove(victims, as: .eviction, urgently: urgently)
-    return left > wanted && victims.count == Self.mostAtOnce
+    let isFull = victims.count + spared.count == Self.mostAtOnce
+    return Step(
+      evicted: victims.count, spared: spared.count, goesOn: left > wanted && isFull)
   }
 
   // MARK: Age
@@ -94,10 +119,22 @@ final class DiskEviction {
     }
   }
 
+  /// Looks at every entry, from the first one on also when that is being done already.
+  func sweep() {
+    let isUnderWay = nextSwept != nil
+    nextSwept = 0
+    if !isUnderWay { sweepOn() }
+  }
+
   /// Goes on in the next tick until all have been looked at.
-  func sweep(from start: Int = 0) {
-    guard let places = index.places(from: start, count: Self.mostSweptAtOnce) else { return trim() }
+  private func sweepOn() {
+    guard let start = nextSwept else { return }
+    guard let places = index.places(from: start, count: Self.mostAtOnce) else {
+      nextSwept = nil
+      return trim()
+    }
+    nextSwept = start + Self.mostAtOnce
     removals.remove(places.filter { rules.isTooOld(index[$0]) }, as: .eviction)
-    loop.nextTick { [unowned self] in sweep(from: start + Self.mostSweptAtOnce) }
+    loop.nextTick { [unowned self] in sweepOn() }
   }
 }

@@ -4,6 +4,8 @@ internal import ImgdSystem
 final class DiskStores {
   /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
   private static let mostOnTheWay = 256 << 20
+  /// And so many: every purge asks each of them.
+  private static let mostWaiting = 8_192
   private static let mostInBatch = 64
   private static let mostBytesInBatch = 16 << 20
 
@@ -43,6 +45,8 @@ final class DiskStores {
   /// Bytes that are held in memory for the disk.
   var bytes: Int { queue.bytes }
 
+  var count: Int { queue.count }
+
   /// Something is on its way, or will be when this tick ends.
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
@@ -75,7 +79,8 @@ final class DiskStores {
     if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
     if image.payload.count > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
     if health.state == .readOnly { return health.isFull ? .full : .readOnly }
-    return queue.bytes > Self.mostOnTheWay ? .busy : nil
+    let isBusy = queue.bytes > Self.mostOnTheWay || queue.count >= Self.mostWaiting
+    return isBusy ? .busy : nil
   }
 
   /// Keeps an image, in place of what was there under its key; answers why not.
@@ -160,12 +165,15 @@ final class DiskStores {
     entry.lastAccess = UInt32(clamping: rules.wall)
     let (place, isReplacement) = index.insert(entry)
     reports.stored(isReplacement: isReplacement)
-    // The file that it replaces, in the index file at least, stays for a lease.
-    if isReplacement || !index.isLoaded { removals.removeUnlinked(after: rules.limits.lease) }
+    // The file that it replaces, in the index file at least, stays for a lease: an entry that is being
+    // removed has left memory, and its row may have been there still.
+    if isReplacement || !index.isLoaded || !removals.isIdle {
+      removals.removeUnlinked(after: rules.limits.lease)
+    }
     store.image.file = files.stored(entry, at: place)
     if store.image.isPurged {
       // A purge came while it was written.
-      removals.remove(place, of: store.image.key)
+      removals.remove(place, of: entry.digest)
     } else {
       reports.onNews(.stored(bytes: Int(entry.bytes)))
     }

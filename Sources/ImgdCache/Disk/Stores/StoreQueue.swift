@@ -26,6 +26,8 @@ struct StoreQueue {
 
   var isEmpty: Bool { all.isEmpty }
 
+  var count: Int { all.count }
+
   var images: [CachedImage] { all.values.map(\.image) }
 
   mutating func add(_ store: PendingStore) {

@@ -12,8 +12,8 @@ final class DiskThreads {
   private let writer: WorkerThread<DiskWriter>
   private let reader: WorkerThread<DiskReader>
 
-  init(on loop: EventLoop) throws(SystemFailure) {
-    writer = try WorkerThread(name: "imgd-disk", on: loop) { DiskWriter() }
+  init(on loop: EventLoop, owed: OwedFile) throws(SystemFailure) {
+    writer = try WorkerThread(name: "imgd-disk", on: loop) { DiskWriter(owed: owed) }
     reader = try WorkerThread(name: "imgd-reader", on: loop) { DiskReader() }
   }
 
@@ -76,6 +76,29 @@ final class DiskThreads {
     }
   }
 
+  // MARK: Purges that cannot be carried out
+
+  /// Has purges written down outside the index; answers what was in the way.
+  func keepOwed(_ orders: [RemovalOrder], then: @escaping (DiskTrouble?) -> Void) {
+    let job: @Sendable (DiskWriter) -> DiskTrouble? = { writer in
+      do throws(SystemFailure) {
+        try writer.owed.write(orders)
+        return nil
+      } catch { return DiskTrouble(error) }
+    }
+    writer.submit(job, then: then)
+  }
+
+  /// Has them forgotten: the index knows of them, or they have been carried out.
+  func forgetOwed() {
+    writer.submit { $0.owed.remove() }
+  }
+
+  /// Has the last purges written down, and carried out as far as there is time for it.
+  func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
+    writer.submit { $0.finish(orders, leases: leases, within: time) }
+  }
+
   // MARK: Opening and closing
 
   /// Has the writer open a directory and its index; nil when it is another one's turn by now.
@@ -100,6 +123,12 @@ final class DiskThreads {
   func giveBack(then: @escaping () -> Void) {
     reader.submit { $0.giveBack() }
     writer.submit({ $0.giveBack() }, then: then)
+  }
+
+  /// Has a table of entries freed where nobody waits for that.
+  func letGo(of table: EntryTable) {
+    guard table.count > 0 else { return }
+    reader.submit { _ in _ = table }
   }
 
   /// Ends both threads in order, after the jobs that they have.

@@ -31,7 +31,13 @@ final class DiskWriter {
   /// The number of entries that are read in one go when the index is opened.
   private static let mostAtOnce = 4_096
 
+  /// Purges that the index could not be told of.
+  let owed: OwedFile
   private var opened: OpenDisk?
+
+  init(owed: OwedFile) {
+    self.owed = owed
+  }
 
   /// The directory and the index; throws when they are not open.
   func disk() throws(DiskTrouble) -> OpenDisk {
@@ -47,8 +53,12 @@ final class DiskWriter {
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      opened = OpenDisk(directory, index)
-      return try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
+      let disk = OpenDisk(directory, index)
+      opened = disk
+      let owed = takeOwed(disk)
+      var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
+      all.removals += owed
+      return all
     } catch {
       let trouble = DiskTrouble(error)
       guard trouble.kind == .indexLost else { throw trouble }
@@ -56,6 +66,27 @@ final class DiskWriter {
       new.loss = trouble.reason
       return new
     }
+  }
+
+  /// Writes down the purges that an earlier process could not tell the index of; answers those of which
+  /// it cannot be told now either.
+  private func takeOwed(_ disk: OpenDisk) -> [RemovalOrder] {
+    let orders = owed.read()
+    guard !orders.isEmpty else { return [] }
+    guard let recorded = try? EntryRemoval(disk).record(orders),
+      recorded.allSatisfy({ $0.id != nil })
+    else { return orders }
+    owed.remove()
+    return []
+  }
+
+  /// Has purges written down and carried out before the end, as far as there is time.
+  func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
+    var left = orders
+    if let opened {
+      left = LastRemovals(opened, leases: leases).run(recording: orders, within: time)
+    }
+    if left.isEmpty { owed.remove() } else { try? owed.write(left) }
   }
 
   private func read(

@@ -1,15 +1,5 @@
 internal import ImgdSystem
 
-/// The ends of the leases on files that are about to go.
-struct LeaseEnds: Sendable {
-  /// By the numbers of entries.
-  var ends: [UInt32: Int64] = [:]
-  /// For all others.
-  var otherwise: Int64 = 0
-
-  func end(of number: UInt32) -> Int64 { ends[number] ?? otherwise }
-}
-
 /// Takes entries and files out of the directory: the rows become pending unlinks in one commit, and
 /// then the files go whose lease is over.
 struct EntryRemoval {
@@ -60,15 +50,16 @@ struct EntryRemoval {
   /// number to go on, or else when the next one's time comes.
   func unlinkDue(
     after number: UInt32, at wall: Int64
-  ) throws(DiskTrouble) -> (next: UInt32?, due: Int64?) {
+  ) throws(DiskTrouble) -> DueUnlinks {
     let files = try disk.read { index throws(IndexProblem) in
       try index.unlinks.due(after: number, by: wall, limit: Self.mostAtOnce)
     }
     try unlink(files)
-    if files.count == Self.mostAtOnce { return (files.last?.number, nil) }
-    return (
-      nil, try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) }
-    )
+    if files.count == Self.mostAtOnce {
+      return DueUnlinks(count: files.count, next: files.last?.number)
+    }
+    let due = try disk.read { index throws(IndexProblem) in try index.unlinks.next(after: wall) }
+    return DueUnlinks(count: files.count, due: due)
   }
 
   // MARK: Orders
@@ -123,4 +114,13 @@ struct EntryRemoval {
       return try disk.commit(body)
     }
   }
+}
+
+/// The outcome of a look for files whose time has come.
+struct DueUnlinks: Sendable {
+  let count: Int
+  /// The number behind which to go on; nil when there are no more.
+  var next: UInt32?
+  /// When the next one's time comes.
+  var due: Int64?
 }

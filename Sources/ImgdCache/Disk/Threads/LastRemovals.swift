@@ -11,34 +11,44 @@ struct LastRemovals {
     self.leases = leases
   }
 
-  /// Writes down the purges that have no row yet, and goes through the table.
-  func run(recording orders: [RemovalOrder], within time: Duration) {
+  /// Writes down the purges that have no row yet, and goes through the table; answers the purges of
+  /// which neither could be done.
+  @discardableResult
+  func run(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
     let deadline = Instant.current + time
-    var left: [RemovalOrder] = []
-    if !orders.isEmpty {
-      left = (try? EntryRemoval(disk).record(orders, leases: leases)) ?? []
-      left = left.filter { $0.id == nil }
+    var left = orders
+    if !orders.isEmpty, let recorded = try? EntryRemoval(disk).record(orders, leases: leases) {
+      left = recorded.filter { $0.id == nil }
     }
-    left += (try? disk.read { index throws(IndexProblem) in try index.removals.all() }) ?? []
-    for order in left where !order.takesEverything && Instant.current < deadline {
-      try? finish(order, by: deadline)
-    }
+    left.removeAll { finish($0, by: deadline) }
+    let rows = try? disk.read { index throws(IndexProblem) in try index.removals.all() }
+    for order in rows ?? [] { _ = finish(order, by: deadline) }
+    return left
   }
 
-  private func finish(_ order: RemovalOrder, by deadline: Instant) throws(DiskTrouble) {
-    var part = try disk.find(order)
-    while true {
-      let numbers = part.matches.map(\.number)
-      try disk.commit { index throws(IndexProblem) in
-        if order.isSoft {
-          try index.entries.markStale(numbers)
-        } else {
-          _ = try index.unlinks.retire(numbers) { leases.end(of: $0) }
-        }
-        if part.isLast, let id = order.id { try index.removals.remove(id) }
+  /// Carries out a purge; false when it is not over.
+  private func finish(_ order: RemovalOrder, by deadline: Instant) -> Bool {
+    guard !order.takesEverything, Instant.current < deadline else { return false }
+    var goesOn = false
+    while let part = try? disk.find([order], goingOn: goesOn).first {
+      guard !part.isClosed else { return true }
+      guard (try? retire(part, of: order)) != nil else { return false }
+      if part.isLast { return true }
+      guard Instant.current < deadline else { return false }
+      goesOn = true
+    }
+    return false
+  }
+
+  private func retire(_ part: SearchPart, of order: RemovalOrder) throws(DiskTrouble) {
+    let numbers = part.matches.map(\.number)
+    try disk.commit { index throws(IndexProblem) in
+      if order.isSoft {
+        try index.entries.markStale(numbers)
+      } else {
+        _ = try index.unlinks.retire(numbers) { leases.end(of: $0) }
       }
-      guard !part.isLast, Instant.current < deadline else { return }
-      part = try disk.findMore()
+      if part.isLast, let id = order.id { try index.removals.remove(id) }
     }
   }
 }

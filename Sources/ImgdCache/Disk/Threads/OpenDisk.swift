@@ -12,6 +12,8 @@ final class OpenDisk {
   private let index: IndexFile
   /// A purge that is looking for its entries.
   private var search: IndexSearch?
+  /// Purges that look for their entries in one pass.
+  private var scan: IndexScan?
 
   init(_ directory: DiskDirectory, _ index: IndexFile) {
     self.directory = directory
@@ -25,7 +27,7 @@ final class OpenDisk {
   }
 
   func close(clean: Bool) {
-    search = nil
+    (search, scan) = (nil, nil)
     try? index.close(clean: clean)
   }
 
@@ -69,23 +71,70 @@ final class OpenDisk {
     }
   }
 
-  /// Begins to look for the entries that a purge means.
-  func find(_ order: RemovalOrder) throws(DiskTrouble) -> SearchPart {
-    search = nil
-    search = try read { index throws(IndexProblem) in try index.search(order) }
-    return try findMore()
+  /// Looks for the entries that purges mean, as many rows as fit into one go: one part for each purge
+  /// that was come to.
+  ///
+  /// It goes on with the first one where the last go has left it.
+  func find(_ orders: [RemovalOrder], goingOn: Bool = false) throws(DiskTrouble) -> [SearchPart] {
+    do throws(IndexProblem) {
+      return close(try find(orders, goingOn), of: orders, goingOn: goingOn)
+    } catch {
+      search = nil
+      throw explained(DiskTrouble(error))
+    }
   }
 
-  func findMore() throws(DiskTrouble) -> SearchPart {
-    guard let search else { throw DiskTrouble(.gone, "the index was opened anew") }
-    do throws(IndexProblem) {
-      let part = try search.next(examining: Self.mostExamined)
-      if part.isLast { self.search = nil }
-      return SearchPart(matches: part.matches, isLast: part.isLast)
-    } catch {
+  private func find(
+    _ orders: [RemovalOrder], _ goesOn: Bool
+  ) throws(IndexProblem) -> [SearchPart] {
+    var parts: [SearchPart] = []
+    var left = Self.mostExamined
+    for (place, order) in orders.enumerated() where left > 0 {
+      let search = try place == 0 && goesOn ? self.search : index.search(order)
+      guard let search else { throw .closed }
+      self.search = search
+      let part = try search.next(examining: left)
+      parts.append(SearchPart(matches: part.matches, isLast: part.isLast))
+      guard part.isLast else { break }
       self.search = nil
-      throw DiskTrouble(error)
+      left -= max(part.examined, 64)
     }
+    return parts
+  }
+
+  /// Looks for the entries that purges mean in one pass over all of them: one part for each purge.
+  func scan(_ orders: [RemovalOrder], goingOn: Bool = false) throws(DiskTrouble) -> [SearchPart] {
+    do throws(IndexProblem) {
+      if !goingOn { scan = try index.scan(orders) }
+      guard let scan else { throw .closed }
+      let part = try scan.next(examining: Self.mostExamined)
+      if part.isLast { self.scan = nil }
+      let parts = part.matches.map { SearchPart(matches: $0, isLast: part.isLast) }
+      return goingOn ? parts : close(parts, of: orders, goingOn: false)
+    } catch {
+      scan = nil
+      throw explained(DiskTrouble(error))
+    }
+  }
+
+  /// Strikes out the purges that have found nothing from beginning to end. Where that is refused,
+  /// their removal tries again.
+  private func close(
+    _ parts: [SearchPart], of orders: [RemovalOrder], goingOn: Bool
+  ) -> [SearchPart] {
+    let ended = parts.indices.filter {
+      parts[$0].isLast && parts[$0].matches.isEmpty && ($0 > 0 || !goingOn)
+    }
+    let ids = ended.compactMap { orders[$0].id }
+    if !ids.isEmpty {
+      let closed: Void? = try? commit { index throws(IndexProblem) in
+        for id in ids { try index.removals.remove(id) }
+      }
+      if closed == nil { return parts }
+    }
+    var parts = parts
+    for place in ended { parts[place].isClosed = true }
+    return parts
   }
 
   // MARK: The file system
@@ -123,4 +172,6 @@ final class OpenDisk {
 struct SearchPart: Sendable {
   let matches: [IndexMatch]
   let isLast: Bool
+  /// It has found nothing at all, and its purge needs no row any more.
+  var isClosed = false
 }

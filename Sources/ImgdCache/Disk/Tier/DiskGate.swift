@@ -1,8 +1,17 @@
-/// Holds questions back while the answers are being changed: during the search of a purge, and while
-/// an index is opened.
+internal import ImgdSystem
+
+/// Holds questions back while an index is opened.
 final class DiskGate {
+  /// So many go on in one tick.
+  private static let mostAtOnce = 256
+
+  private let loop: EventLoop
   private var closings = 0
-  private var waiting: [() -> Void] = []
+  private var waiting = Fifo<() -> Void>()
+
+  init(loop: EventLoop) {
+    self.loop = loop
+  }
 
   var isClosed: Bool { closings > 0 }
 
@@ -11,12 +20,17 @@ final class DiskGate {
   /// Takes one closing back; after the last one everything that waited goes on.
   func open() {
     closings -= 1
-    guard closings == 0 else { return }
-    let waiting = self.waiting
-    self.waiting = []
-    for action in waiting { action() }
+    goOn()
   }
 
   /// Runs an action when the gate is next opened.
   func wait(_ action: @escaping () -> Void) { waiting.append(action) }
+
+  private func goOn() {
+    for _ in 0..<Self.mostAtOnce {
+      guard closings == 0, let action = waiting.popFirst() else { return }
+      action()
+    }
+    loop.nextTick { [unowned self] in goOn() }
+  }
 }

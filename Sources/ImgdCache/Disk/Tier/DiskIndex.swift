@@ -18,6 +18,14 @@ final class DiskIndex {
   var count: Int { table.count }
   /// The bytes that all files take on disk.
   var allocated: Int { table.allocated }
+  /// The bytes of files that are leased.
+  var leasedBytes: Int { table.leasedBytes }
+
+  /// The memory that the entries take, roughly.
+  var heldBytes: Int {
+    let numbers = removedWhileLoading.capacity + staleWhileLoading.capacity
+    return table.heldBytes + numbers * MemoryLayout<UInt32>.stride
+  }
 
   // MARK: Finding
 
@@ -89,15 +97,15 @@ final class DiskIndex {
     if !isLoaded { removedWhileLoading.insert(number) }
   }
 
-  /// Removes every entry; answers how many, and their bytes.
-  func removeAll() -> Removal {
+  /// Removes every entry; the table is the caller's, since to free a large one takes its time.
+  func takeAll() -> EntryTable {
     defer { table = EntryTable() }
-    return Removal(entries: table.count, bytes: table.allocated)
+    return table
   }
 
   /// Begins anew with another index file, whose entries up to a number are gone.
   func begin(cleared: UInt32 = 0) {
-    table = EntryTable()
+    precondition(count == 0, "the entries of an index are taken out before another one begins")
     isLoaded = false
     removedWhileLoading = []
     staleWhileLoading = []
@@ -132,12 +140,15 @@ final class DiskIndex {
     }
   }
 
+  /// Makes an entry the last to be evicted.
+  func spare(_ place: Int) { table.touch(place) }
+
   func trust(_ place: Int) { table[place].isTrusted = true }
 
   /// Notes in which count the file of an entry was found sound; zero: it has to be looked at.
   func setVerified(in count: UInt32, at place: Int) { table[place].verifiedIn = count }
 
-  func setLease(until end: UInt32, at place: Int) { table[place].leaseEnd = end }
+  func setLease(until end: UInt32, at place: Int) { table.setLease(until: end, at: place) }
 
   /// Takes over what the origin has confirmed.
   func renew(_ place: Int, by record: StoredRecord) {

@@ -13,6 +13,7 @@ final class DiskParts {
   let index: DiskIndex
   let files: DiskFiles
   let uses: UseLog
+  let pending: PendingPurges
   let leases: FileLeases
   let removals: DiskRemovals
   let losses: DiskLosses
@@ -28,21 +29,24 @@ final class DiskParts {
   let pages: PageRelease
   let check: DirectoryCheck
   let recovery: DiskRecovery
+  let holding: DiskHolding
 
   init(
-    path: String, limits: DiskTier.Limits, suffixes: [String], loop: EventLoop, wall: Int64
+    path: String, runtime: String? = nil, limits: DiskTier.Limits, suffixes: [String],
+    loop: EventLoop, wall: Int64
   ) throws(SystemFailure) {
     reports = DiskReports()
     rules = DiskRules(limits, loop: loop, wall: wall)
     health = DiskHealth(reports)
-    gate = DiskGate()
-    threads = try DiskThreads(on: loop)
+    gate = DiskGate(loop: loop)
+    threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
     index = DiskIndex()
     files = DiskFiles(index, threads, suffixes: suffixes)
     uses = UseLog(index, threads, rules, loop: loop)
     leases = FileLeases(index, rules)
+    pending = PendingPurges(index)
     removals = DiskRemovals(
-      threads, index, leases, uses, rules, gate, health, reports, loop: loop)
+      threads, index, leases, uses, rules, pending, health, reports, loop: loop)
     losses = DiskLosses(index, files, removals, threads, reports)
     verified = VerifiedFiles(index, files, threads, losses, loop: loop)
     eviction = DiskEviction(index, removals, threads, health, rules, loop: loop)
@@ -50,13 +54,13 @@ final class DiskParts {
       index, files, removals, eviction, threads, health, rules, reports, loop: loop)
     renewals = DiskRenewals(index, files, threads, rules, loop: loop)
     loads = DiskLoads(
-      index, files, stores, renewals, removals, losses, uses, threads, gate, health, rules,
-      reports, loop: loop)
+      index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,
+      rules, reports, loop: loop)
     purges = DiskPurges(index, stores, removals, gate, health, reports)
     lending = DiskLending(index, files, stores, verified, losses, leases, uses, health)
     hits = ReadyHits(
-      index, files, stores, loads, verified, leases, uses, gate, health, rules, reports)
-    listings = DiskListings(index, files, threads, gate, health, rules)
+      index, files, stores, loads, pending, verified, leases, uses, gate, health, rules, reports)
+    listings = DiskListings(index, files, threads, pending, gate, health, rules)
     pages = PageRelease(threads, stores)
     check = DirectoryCheck(index, threads)
     let opener = DiskOpener(
@@ -68,6 +72,9 @@ final class DiskParts {
         reports: reports), path: path)
     recovery = DiskRecovery(
       opener, files, stores, removals, eviction, threads, health, rules, loop: loop)
+    holding = DiskHolding(
+      index: index, stores: stores, leases: leases, removals: removals, pending: pending)
+    removals.onRoom = { [unowned recovery] in recovery.retryIfFull() }
     threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }
   }
 }

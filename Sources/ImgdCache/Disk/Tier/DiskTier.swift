@@ -8,7 +8,7 @@
 //   fetch   digest → entry → the reader brings picture and record → an image for the memory tier
 //   store   an image → a batch for the writer → an entry
 //   lend    an image → its file is looked at, and stays for the time of the lease
-//   purge   a filter → the writer writes it down and looks for entries, which go; questions wait
+//   purge   a filter, in force at once → the writer writes it down and looks for entries, which go
 //   trim    above the capacity, what was not used for longest goes
 //
 // Nothing that goes wrong here fails a fetch: the tier becomes read-only, or is opened anew, and
@@ -47,12 +47,15 @@ package final class DiskTier {
   private let parts: DiskParts?
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
+  ///
+  /// In the directory `runtime` it keeps what the disk refuses to keep.
   package convenience init(
-    _ directory: DiskDirectory?, path: String, limits: Limits, suffixes: [String],
-    loop: EventLoop, wall: Int64 = WallClock.seconds
+    _ directory: DiskDirectory?, path: String, runtime: String?, limits: Limits,
+    suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
   ) throws(SystemFailure) {
     self.init(
-      try DiskParts(path: path, limits: limits, suffixes: suffixes, loop: loop, wall: wall),
+      try DiskParts(
+        path: path, runtime: runtime, limits: limits, suffixes: suffixes, loop: loop, wall: wall),
       directory)
   }
 
@@ -85,6 +88,9 @@ package final class DiskTier {
 
   /// Bytes of files that have been leased.
   package var lentBytes: Int { parts?.leases.bytes ?? 0 }
+
+  /// The memory that the tier takes.
+  package var held: Held { parts?.holding.held ?? Held() }
 
   /// Whether all entries of the index file are known in memory.
   package var isLoaded: Bool { parts?.index.isLoaded ?? false }
@@ -186,9 +192,9 @@ package final class DiskTier {
 
   /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
   ///
-  /// From this call on nothing that matches is found: questions wait meanwhile.
-  package func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (Removal) -> Void) {
-    guard let parts else { return then(.none) }
+  /// From this call on nothing that matches is found.
+  package func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    guard let parts else { return then(.done(.none)) }
     parts.purges.purge(filter, isSoft: soft, then: then)
   }
 

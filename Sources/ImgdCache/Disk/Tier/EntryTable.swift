@@ -4,7 +4,11 @@ struct EntryTable {
   /// The bytes that all files take on disk.
   private(set) var allocated = 0
 
-  private var entries: [DiskEntry?] = []
+  /// The bytes of files that are leased.
+  private(set) var leasedBytes = 0
+
+  /// In parts of equal size, so that a table that grows moves nothing.
+  private var parts: [[DiskEntry?]] = []
   private var order = RecencyOrder()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
@@ -13,24 +17,45 @@ struct EntryTable {
 
   /// The place of the entry with this digest, which stays the same for as long as it is there.
   func place(of digest: KeyDigest) -> Int? {
-    table.place(tag(of: digest)) { entries[$0]?.digest == digest }
+    table.place(tag(of: digest)) { self.entry(at: $0)?.digest == digest }
   }
 
   /// The entry at a place, if it is the one with that number.
   func entry(at place: Int, number: UInt32) -> DiskEntry? {
-    guard entries.indices.contains(place), let entry = entries[place], entry.number == number
+    guard place >= 0, place < parts.count << Self.partBits, let entry = entry(at: place),
+      entry.number == number
     else { return nil }
     return entry
   }
 
+  /// The memory that it takes, roughly: an entry has its place in the order, and in the table.
+  var heldBytes: Int {
+    (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 8 + 16)
+  }
+
+  private static let partBits = 12
+  private static let partMask = 1 << partBits - 1
+
+  @inline(__always)
+  private func entry(at place: Int) -> DiskEntry? {
+    parts[place >> Self.partBits][place & Self.partMask]
+  }
+
+  private mutating func put(_ entry: DiskEntry?, at place: Int) {
+    if place == parts.count << Self.partBits {
+      parts.append([DiskEntry?](repeating: nil, count: 1 << Self.partBits))
+    }
+    parts[place >> Self.partBits][place & Self.partMask] = entry
+  }
+
   subscript(place: Int) -> DiskEntry {
     get {
-      guard let entry = entries[place] else {
+      guard let entry = entry(at: place) else {
         preconditionFailure("an entry is looked for at a place in use")
       }
       return entry
     }
-    set { entries[place] = newValue }
+    set { put(newValue, at: place) }
   }
 
   /// The places in use, the least recently used first.
@@ -38,15 +63,16 @@ struct EntryTable {
 
   /// The places in use among the `count` from `start`, in no order; nil behind the last.
   func places(from start: Int, count: Int) -> [Int]? {
-    guard start < entries.count else { return nil }
-    return (start..<min(start + count, entries.count)).filter { entries[$0] != nil }
+    let end = parts.count << Self.partBits
+    guard start < end else { return nil }
+    return (start..<min(start + count, end)).filter { entry(at: $0) != nil }
   }
 
   /// Takes an entry in, as the most recently used or as the least.
   @discardableResult
   mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
     let place = order.insert(asNewest: asNewest)
-    if place == entries.count { entries.append(entry) } else { entries[place] = entry }
+    put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
     count += 1
     allocated += entry.allocated
@@ -58,8 +84,9 @@ struct EntryTable {
     let entry = self[place]
     order.remove(place)
     table.remove(tag(of: entry.digest), place)
-    entries[place] = nil
+    put(nil, at: place)
     count -= 1
+    if entry.leaseEnd > 0 { leasedBytes -= Int(entry.bytes) }
     allocated -= entry.allocated
     return entry
   }
@@ -67,6 +94,14 @@ struct EntryTable {
   /// Makes the entry at a place the most recently used.
   mutating func touch(_ place: Int) {
     order.touch(place)
+  }
+
+  /// Notes the end of a lease; zero for none.
+  mutating func setLease(until end: UInt32, at place: Int) {
+    let (before, bytes) = (self[place].leaseEnd, Int(self[place].bytes))
+    if before == 0, end > 0 { leasedBytes += bytes }
+    if before > 0, end == 0 { leasedBytes -= bytes }
+    self[place].leaseEnd = end
   }
 
   private func tag(of digest: KeyDigest) -> UInt32 {

@@ -9,6 +9,7 @@ final class UseLog {
   private let threads: DiskThreads
   private let rules: DiskRules
   private let loop: EventLoop
+  private var timer: Timer?
   private var touched: [(place: Int, number: UInt32)] = []
 
   init(_ index: DiskIndex, _ threads: DiskThreads, _ rules: DiskRules, loop: EventLoop) {
@@ -21,20 +22,21 @@ final class UseLog {
   /// Counts a use of the entry at a place.
   func note(_ place: Int) {
     guard index.touch(place, at: rules.wall) else { return }
-    if touched.isEmpty {
-      loop.schedule(after: Self.delay) { [unowned self] in write() }
+    if timer == nil {
+      timer = loop.schedule(after: Self.delay) { [unowned self] in
+        timer = nil
+        write()
+      }
     }
     touched.append((place, index[place].number))
+    if touched.count >= Self.mostAtOnce { write() }
   }
 
   /// Has all uses written now.
   func write() {
-    var uses = take()[...]
-    while !uses.isEmpty {
-      let part = Array(uses.prefix(Self.mostAtOnce))
-      uses = uses.dropFirst(part.count)
-      threads.order { (disk) throws(DiskTrouble) in try disk.note(part) }
-    }
+    let uses = take()
+    guard !uses.isEmpty else { return }
+    threads.order { (disk) throws(DiskTrouble) in try disk.note(uses) }
   }
 
   /// The uses that the index file does not know of, which count as written.

@@ -31,7 +31,8 @@ struct HandoverInheritance {
         let image = CachedImage(
           record,
           key: CacheKey(
-            url: url, identifier: record.identifier, knownDigest: record.digest),
+            url: url, identifier: record.identifier, variant: record.variant,
+            knownDigest: record.digest),
           payload: payload, wall: wall, at: now)
       else { continue }
       image.formerFile = entry.number

@@ -44,6 +44,12 @@ extension WireError {
       "the receipt \(receipt) belongs to a fetch that has not ended: choose a new UUID")
   }
 
+  static func takenByAnother(_ receipt: ReceiptID) -> WireError {
+    WireError(
+      .duplicateReceipt,
+      "the receipt \(receipt) belongs to a fetch of another user: choose a new UUID")
+  }
+
   static func unknown(_ receipt: ReceiptID) -> WireError {
     WireError(
       .unknownReceipt,
@@ -62,7 +68,21 @@ extension WireError {
     WireError(
       .tooManyRequests,
       "this connection has \(limit) fetches under way, which is the limit: wait for answers",
-      details: ["limit": .integer(Int64(limit))])
+      details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.connection.rawValue)])
+  }
+
+  static func tooManyRequestBytes(limit: Int, of scope: LimitScope) -> WireError {
+    WireError(
+      .tooManyRequests,
+      "the fetches under way \(scope.words) hold the \(limit) bytes that they may: wait for answers",
+      details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
+  }
+
+  static func tooManyQueued(limit: Int) -> WireError {
+    WireError(
+      .tooManyRequests,
+      "this user has \(limit) fetches under way, which is the limit: wait for answers",
+      details: ["limit": .integer(Int64(limit)), "of": .string(LimitScope.user.rawValue)])
   }
 
   static func queueFull(limit: Int) -> WireError {
@@ -71,10 +91,19 @@ extension WireError {
       details: ["limit": .integer(Int64(limit))])
   }
 
-  static func tooManyClients(limit: Int, of what: String) -> WireError {
+  static func tooManyConnections(limit: Int, of scope: LimitScope) -> WireError {
+    let whose = scope == .user ? "this user has" : "there are"
+    return WireError(
+      .tooManyRequests,
+      "\(whose) \(limit) connections, which is the limit: close one, or try again later",
+      details: ["limit": .integer(Int64(limit)), "of": .string(scope.rawValue)])
+  }
+
+  static func noDescriptorLeft(connections: Int) -> WireError {
     WireError(
-      .tooManyRequests, "the daemon has no \(what) left (\(limit) are in use): try again later",
-      details: ["limit": .integer(Int64(limit))])
+      .tooManyRequests,
+      "the daemon has no descriptors left (there are \(connections) connections): try again later",
+      details: ["limit": .integer(Int64(connections))])
   }
 
   static func lineTooLong(limit: Int) -> WireError {
@@ -87,10 +116,10 @@ extension WireError {
     WireError(.notCached, "\(url) is not in the cache, and only-if-cached does not ask the origin")
   }
 
-  static func timedOut(after limit: Duration) -> WireError {
+  static func timedOut(after limit: Duration, in phase: String) -> WireError {
     WireError(
       .timeout, "no answer within \(limit.milliseconds) ms",
-      details: ["phase": .string("total"), "limit_ms": .integer(limit.milliseconds)])
+      details: ["phase": .string(phase), "limit_ms": .integer(limit.milliseconds)])
   }
 
   static func tooLarge(limit: Int) -> WireError {
@@ -136,7 +165,24 @@ extension WireError {
       details: ["field": .string("cursor")])
   }
 
+  static func unrecordedPurge(_ reason: String, isFull: Bool) -> WireError {
+    WireError(
+      isFull ? .diskFull : .unavailable,
+      "the purge is in force, but it could be written down nowhere, and a kill of the daemon would "
+        + "undo it: \(reason); send it again when the disk can be written")
+  }
+
   static func noDescriptor(_ failure: SystemFailure) -> WireError {
     WireError(.unavailable, "the daemon cannot open a descriptor now: \(failure.description)")
+  }
+}
+
+extension LimitScope {
+  fileprivate var words: String {
+    switch self {
+    case .connection: "of this connection"
+    case .user: "of this user"
+    case .daemon: "of all users"
+    }
   }
 }

@@ -5,7 +5,7 @@ import ImgdWire
 /// slots.
 final class ClientFetches {
   /// Answered on this connection, and ended with it unless they are detached.
-  private var waiting: [ReceiptID: FetchJob] = [:]
+  private var waiting = JobRoll()
   /// Begun here and not ended, detached ones too.
   private var begun = 0
   private(set) var slots = Slots()
@@ -19,17 +19,17 @@ final class ClientFetches {
   }
 
   /// The fetches that run in a slot.
-  func running(inSlot name: String) -> [FetchJob] { slots[name]?.running ?? [] }
+  func running(inSlot name: String) -> JobRoll { slots[name]?.running ?? JobRoll() }
 
   func begin(_ job: FetchJob, limit: Int) {
-    waiting[job.receipt] = job
+    waiting.add(job)
     begun += 1
     if let slot = job.slot { slots.begin(job, in: slot, limit: limit) }
   }
 
   /// The answer does not go over this connection any more.
   func detach(_ job: FetchJob) {
-    waiting[job.receipt] = nil
+    waiting.remove(job)
   }
 
   func end(_ job: FetchJob, as state: FetchJob.State) {
@@ -38,8 +38,11 @@ final class ClientFetches {
   }
 
   /// Hands out all that wait; none does any more.
-  func takeWaiting() -> [FetchJob] {
-    defer { waiting = [:] }
-    return Array(waiting.values)
+  func takeWaiting() -> JobRoll {
+    defer { waiting = JobRoll() }
+    return waiting
   }
+
+  /// Hands out those of a slot, which shows something else from now on.
+  func takeRunning(inSlot name: String) -> JobRoll { slots.takeRunning(in: name) }
 }

@@ -1,9 +1,8 @@
-// One client: its lines in, its answers out.
+// One client: its requests in, its answers out.
 //
-// Input is read in pieces of a shared scratch buffer, cut into lines and executed; answers collect
-// in the outbox and leave once at the end of the tick. A client that does not take its answers is
-// not read from any more once its outbox is full, so what it can pin in memory is bounded; one that
-// takes nothing at all for half a minute is closed.
+// Answers collect in the outbox and leave once at the end of the tick. A client that does not take its
+// answers is not read from any more once its outbox is full, so what it can pin in memory is bounded;
+// one that takes nothing at all for half a minute is closed.
 //
 // A client that shuts its writing side says "no more requests": what it asked for goes on and is
 // answered, then the session closes. While it waits like that it is sent a space four times a
@@ -13,32 +12,27 @@
 import ImgdSystem
 import ImgdWire
 
-final class ClientSession {
-  // Actions deferred to the end of a tick or to the next one hold the session until then. A weak
-  // reference would give the session a side table, and make every reference count slow from then on.
-
-  /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
-  private static let lastReads = 16
+final class ClientSession: TurnTaker {
+  // Actions deferred to the end of a tick hold the session until then, and so does the line of those
+  // who wait for a turn. A weak reference would give the session a side table, and make every reference
+  // count slow from then on.
 
   let peer: PeerCredentials
   let number: UInt64
   var limits: WireLimits {
-    didSet { framer.longestLine = limits.line }
+    didSet { input.longestLine = limits.line }
   }
   private let socket: StreamSocket
   private let loop: EventLoop
   unowned let clients: Clients
-  private let handle: (ParsedLine, ClientSession) -> Void
+  private lazy var input = ClientInput(
+    of: self, longestLine: limits.line, reading: clients)
   private var watch: Watch?
-  private var framer: LineFramer
   private var outbox = Outbox()
 
   private(set) var isOpen = true
-  private var inputHasEnded = false
-  /// The daemon stops: the requests that have arrived are the last ones.
-  private var isFinishing = false
-  private var isPaused = false
-  private var takesNothing = false
+  /// The client takes no answers any more; its last requests are executed all the same.
+  private(set) var isDeaf = false
   private var willFlush = false
   private var stall: Timer?
   private var taken = 0
@@ -51,17 +45,15 @@ final class ClientSession {
   private var pendingProgress: [ReceiptID: FetchJob] = [:]
 
   init(
-    _ socket: consuming StreamSocket, number: UInt64, of clients: Clients,
-    handle: @escaping (ParsedLine, ClientSession) -> Void, loop: EventLoop, limits: WireLimits
+    _ socket: consuming StreamSocket, as peer: PeerCredentials, number: UInt64, of clients: Clients,
+    loop: EventLoop, limits: WireLimits
   ) throws(SystemFailure) {
-    peer = try PeerCredentials(of: socket)
+    self.peer = peer
     self.socket = socket
     self.number = number
     self.clients = clients
-    self.handle = handle
     self.loop = loop
     self.limits = limits
-    framer = LineFramer(longestLine: limits.line)
     watch = try loop.watch(self.socket.descriptor.number, for: .read) { [unowned self] in
       ready($0)
     }
@@ -70,94 +62,55 @@ final class ClientSession {
   // MARK: In
 
   private func ready(_ readiness: Readiness) {
-    if readiness.contains(.write) { flush() }
-    guard isOpen, !takesNothing else { return }
-    if readiness.contains(.read), !inputHasEnded, !isPaused {
-      receive(isGone: readiness.contains(.hangup))
+    // A client that is left out is ready in the next tick again.
+    if readiness.contains(.write), clients.turns.hasTimeForFirst { flush() }
+    guard isOpen, !isDeaf else { return }
+    if readiness.contains(.read), input.wantsBytes {
+      input.receive(isGone: readiness.contains(.hangup))
     } else if readiness.contains(.hangup) {
-      hearOut()
+      becomeDeaf()
     }
   }
 
-  private func receive(isGone: Bool) {
-    switch socket.read(into: clients.scratch) {
-    case .bytes(let count):
-      clients.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
-    case .nothing: break
-    case .end where isGone: endInput(thenClose: true)
-    case .end: endInput(thenClose: false)
-    case .broken: close()
-    }
+  func read(into scratch: ReadScratch) -> StreamSocket.Arrival { socket.read(into: scratch) }
+
+  /// The kernel tells of a client that is gone again and again: it is not asked any more.
+  func becomeDeaf() {
+    guard isOpen, !isDeaf else { return }
+    isDeaf = true
+    watch?.cancel()
+    input.windUp()
   }
 
-  /// Executes one line; asks for no more when the outbox is full.
-  private func take(
-    _ finding: borrowing LineFramer.Finding, isLast: Bool = false
-  ) -> LineFramer.Flow {
-    guard isOpen else { return .pause }
-    switch finding {
-    case .line(let line): execute(RequestParser.parse(line), isLast: isLast)
-    case .tooLong: refuse(id: .none, receipt: nil, .lineTooLong(limit: limits.line))
-    }
-    guard isFull, !takesNothing else { return .next }
-    pause()
-    return .pause
-  }
-
-  /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
-  /// has ended the stream, that may be the first half of a request.
-  private func execute(_ line: ParsedLine, isLast: Bool) {
-    if isLast, isFinishing, case .refused = line.outcome {
-      return refuse(id: .none, receipt: nil, .shuttingDown)
-    }
-    handle(line, self)
-  }
-
-  /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
-  private func endInput(thenClose: Bool) {
-    inputHasEnded = true
-    _ = framer.finish { take($0, isLast: true) }
+  /// The client has sent its last request.
+  func inputHasEnded() {
     guard isOpen else { return }
-    if thenClose { return close() }
-    updateInterest()
     beat()
     workEnded()
   }
 
-  /// The client takes no answers any more. Its last requests are executed all the same: a script may
-  /// send its `purge` lines and leave. That waits for the next tick, because the line
-  /// of another client may be under execution.
-  private func hearOut() {
-    guard !takesNothing else { return }
-    takesNothing = true
-    loop.nextTick { [self] in executeLastWords() }
+  /// The client may be read from again, or not any more.
+  func inputHasMoved() {
+    guard isOpen, !isDeaf else { return }
+    updateInterest()
+    workEnded()
   }
 
-  private func executeLastWords() {
-    guard isOpen else { return }
-    isPaused = false
-    if !inputHasEnded {
-      framer.resume { take($0) }
-      readRest()
-    }
-    _ = framer.finish { take($0, isLast: true) }
-    close()
-  }
+  func takeTurn() -> Bool { input.takeTurn() }
 
-  /// Reads no more than a socket holds: a client may shut its reading side and go on talking for
-  /// ever.
-  private func readRest() {
-    for _ in 0..<Self.lastReads {
-      guard isOpen, case .bytes(let count) = socket.read(into: clients.scratch) else { return }
-      clients.scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
-    }
-  }
+  /// Carries out a command in steps, in the client's turns.
+  func walk(_ step: @escaping () -> Bool) { input.walk(step) }
+
+  /// Lets the next request wait until `release`.
+  func hold() { input.hold() }
+
+  func release() { input.release() }
 
   // MARK: Out
 
   /// Appends to the bytes that are sent at the end of the tick.
   func write(_ body: (inout JSONWriter) -> Void) {
-    guard isOpen, !takesNothing else { return }
+    guard isOpen, !isDeaf else { return }
     // The outbox's buffer is lent to the writer, and not copied.
     var writer = JSONWriter()
     swap(&writer.bytes, &outbox.bytes)
@@ -168,14 +121,14 @@ final class ClientSession {
 
   /// Appends a line that is all prepared.
   func write(_ line: FetchLine) {
-    guard isOpen, !takesNothing else { return }
+    guard isOpen, !isDeaf else { return }
     line.append(to: &outbox.bytes)
     flushAtTickEnd()
   }
 
   /// Lets a descriptor ride on the line that is written next.
   func attach(_ descriptor: consuming FileDescriptor) {
-    guard isOpen, !takesNothing else { return }
+    guard isOpen, !isDeaf else { return }
     outbox.attach(descriptor)
   }
 
@@ -188,14 +141,14 @@ final class ClientSession {
   /// Sends as much as the client takes, and continues the work that waited for that.
   func flush() {
     willFlush = false
-    guard isOpen, !takesNothing else { return }
+    guard isOpen, !isDeaf else { return }
     let before = outbox.unsent
     let progress = outbox.send(to: socket)
     taken &+= before - outbox.unsent
     switch progress {
     case .emptied: emptied()
     case .blocked: blocked()
-    case .broken: hearOut()
+    case .broken: becomeDeaf()
     }
   }
 
@@ -204,18 +157,18 @@ final class ClientSession {
     stall = nil
     writePending()
     if !postponed.isEmpty { loop.nextTick { [self] in deliverPostponed() } }
-    if isPaused { resume() }
-    updateInterest()
+    input.lineUp()
     closeWhenDone()
   }
 
   private func blocked() {
-    // Not `pause`: to flush again before the client has taken anything would turn for ever.
-    if isFull { isPaused = true }
     updateInterest()
     guard stall == nil else { return }
     watchForStall()
   }
+
+  /// The bytes in its buffers.
+  var heldBytes: Int { outbox.bytes.capacity + input.heldBytes }
 
   /// Whether the client is so far behind that it gets no more pictures and is not read from.
   var isFull: Bool {
@@ -232,30 +185,9 @@ final class ClientSession {
     while isOpen, !isFull, let answer = postponed.popFirst() { answer() }
   }
 
-  private func pause() {
-    isPaused = true
-    flushAtTickEnd()
-  }
-
-  /// Goes on with the lines that had arrived before the client's outbox was full.
-  private func resume() {
-    isPaused = false
-    loop.nextTick { [self] in goOn() }
-  }
-
-  private func goOn() {
-    guard isOpen, !isPaused else { return }
-    if inputHasEnded {
-      _ = framer.finish { take($0, isLast: true) }
-    } else {
-      framer.resume { take($0) }
-    }
-    workEnded()
-  }
-
   private func updateInterest() {
     var interest: Interest = []
-    if !inputHasEnded, !isPaused { interest.insert(.read) }
+    if input.wantsBytes { interest.insert(.read) }
     if outbox.unsent > 0 { interest.insert(.write) }
     watch?.interest = interest
   }
@@ -320,6 +252,9 @@ final class ClientSession {
     workEnded()
   }
 
+  /// How many commands wait for their answers.
+  var standingCount: Int { standing.count }
+
   /// Whether one more command may stand by.
   var hasRoomToStandBy: Bool { standing.count < limits.receipts }
 
@@ -335,33 +270,33 @@ final class ClientSession {
 
   /// Whether a line will still be written without a further request.
   private var hasWork: Bool {
-    fetches.isWaiting || !standing.isEmpty || !postponed.isEmpty
-      || (subscriber != nil && !isFinishing)
+    fetches.isWaiting || !standing.isEmpty || !postponed.isEmpty || input.hasRest
+      || (subscriber != nil && !input.isFinishing)
   }
 
   /// Takes no more requests from the kernel; those that have arrived are answered, and then the
   /// connection ends.
   func finish() {
-    guard isOpen, !isFinishing else { return }
-    isFinishing = true
-    if inputHasEnded { workEnded() } else { socket.endReceiving() }
+    guard isOpen, !input.isFinishing else { return }
+    input.finish()
+    if input.hasEnded { workEnded() } else { socket.endReceiving() }
   }
 
   /// The same at once: answers that the client has not taken by then are lost.
   func finishNow() {
     finish()
     flush()
-    if isOpen, !takesNothing { executeLastWords() }
+    if isOpen { input.windUpNow() }
     close()
   }
 
   /// A fetch or a command that the client waited for has ended.
   func workEnded() {
-    if inputHasEnded, !hasWork { flushAtTickEnd() }
+    if input.isDone, !hasWork { flushAtTickEnd() }
   }
 
   private func closeWhenDone() {
-    if inputHasEnded, !hasWork, !isPaused, !framer.isPaused, outbox.unsent == 0 { close() }
+    if input.isDone, !hasWork, outbox.unsent == 0 { close() }
   }
 
   private func beat() {
@@ -375,11 +310,12 @@ final class ClientSession {
   /// Ends the connection; its fetches are cancelled unless they are detached.
   func close() {
     guard isOpen else { return }
-    if !takesNothing { _ = outbox.send(to: socket) }
+    if !isDeaf { _ = outbox.send(to: socket) }
     isOpen = false
     watch?.cancel()
     stall?.cancel()
     heartbeat?.cancel()
+    input.stop()
     clients.closed(self)
   }
 }

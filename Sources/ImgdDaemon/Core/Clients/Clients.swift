@@ -1,15 +1,13 @@
-import Glibc
 import ImgdSystem
 import ImgdWire
 
 /// Every client that is connected.
 final class Clients {
-  /// Places beyond the limit, for root: users who take all the others do not shut out the operator.
-  private static let placesForRoot = 8
-
   let scratch = ReadScratch()
+  let turns: Turns
   private let loop: EventLoop
   private var sessions: [UInt64: ClientSession] = [:]
+  private var places: ClientPlaces
   private var lastNumber: UInt64 = 0
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
@@ -18,28 +16,39 @@ final class Clients {
   /// Told when a connection has ended; set once by the composition.
   var onDeparture: (ClientSession) -> Void = { _ in }
   var limits: WireLimits {
-    didSet { for session in sessions.values { session.limits = limits } }
+    didSet {
+      places.limit = limits.connections
+      for session in sessions.values { session.limits = limits }
+    }
   }
 
-  init(limits: WireLimits, loop: EventLoop) {
+  init(limits: WireLimits, turns: Turns, loop: EventLoop) {
     self.limits = limits
+    self.turns = turns
     self.loop = loop
+    places = ClientPlaces(limit: limits.connections)
   }
 
   var connected: Int { sessions.count }
 
+  /// The bytes in the buffers of all clients; there are as many as `MaxClients` at most.
+  var heldBytes: Int { sessions.values.reduce(0) { $0 + $1.heldBytes } }
+
   // MARK: Arriving
 
-  /// Takes a client in, or tells it that there is no place.
-  func admit(_ socket: consuming StreamSocket) {
-    guard sessions.count < limits.connections || hasPlaceForRoot(socket) else {
-      return turnAway(socket, .tooManyClients(limit: limits.connections, of: "connections"))
-    }
+  /// Takes a client in, or tells it that there is no place. `peer` is known to a test alone; else the
+  /// kernel is asked.
+  func admit(_ socket: consuming StreamSocket, as peer: PeerCredentials? = nil) {
     lastNumber += 1
     do throws(SystemFailure) {
+      let known = if let peer { peer } else { try PeerCredentials(of: socket) }
+      if let reached = places.reachedLimit(for: known.uid) {
+        return turnAway(socket, .tooManyConnections(limit: reached.limit, of: reached.scope))
+      }
       let session = try ClientSession(
-        socket, number: lastNumber, of: self, handle: handle, loop: loop, limits: limits)
+        socket, as: known, number: lastNumber, of: self, loop: loop, limits: limits)
       sessions[session.number] = session
+      places.take(by: known.uid)
       counts.accepted += 1
     } catch {
       counts.rejected += 1
@@ -48,15 +57,7 @@ final class Clients {
 
   /// For a client that came when there was only the reserved descriptor left.
   func refuseBeyondDescriptors(_ socket: consuming StreamSocket) {
-    turnAway(socket, .tooManyClients(limit: sessions.count, of: "descriptors"))
-  }
-
-  /// Not where root runs the daemon, whose clients may all be root's.
-  private func hasPlaceForRoot(_ socket: borrowing StreamSocket) -> Bool {
-    guard geteuid() != 0, sessions.count < limits.connections + Self.placesForRoot else {
-      return false
-    }
-    return (try? PeerCredentials(of: socket))?.uid == 0
+    turnAway(socket, .noDescriptorLeft(connections: sessions.count))
   }
 
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
@@ -86,6 +87,7 @@ final class Clients {
 
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
+    places.giveBack(by: session.peer.uid)
     onDeparture(session)
     if sessions.isEmpty { whenFinished?() }
   }

@@ -10,42 +10,57 @@ struct Slots {
     /// The state in which that one ended; nil while it is under way.
     var end: FetchJob.State?
     /// The fetches that fill it: more than one when the same was asked for again meanwhile.
-    var running: [FetchJob] = []
+    var running = JobRoll()
+    /// The last one of them.
+    var newest: FetchJob?
 
-    var state: FetchJob.State { end ?? running.last?.state ?? .done }
+    var state: FetchJob.State { end ?? newest?.state ?? .done }
+
+    mutating func takeRunning() -> JobRoll {
+      defer { running = JobRoll() }
+      return running
+    }
   }
 
   private(set) var all: [String: Slot] = [:]
+  /// The names of those that nothing fills.
+  private var idle: Set<String> = []
 
   subscript(name: String) -> Slot? { all[name] }
 
   /// Whether a request asks for what the slot is fetching already.
   func isFetching(_ mergeKey: MergeKey, _ request: FetchRequest, in name: String) -> Bool {
-    guard let first = all[name]?.running.first else { return false }
+    guard let first = all[name]?.running.oldest else { return false }
     return first.mergeKey == mergeKey && first.request.hasSameOptions(as: request)
   }
 
   /// A new name replaces an idle one, once there are `limit`.
   mutating func begin(_ job: FetchJob, in name: String, limit: Int) {
-    if all[name] == nil, all.count >= limit, let idle = idleName { all[idle] = nil }
-    var running = all[name]?.running ?? []
-    running.append(job)
-    all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running)
+    if all[name] == nil, all.count >= limit, let idle = idle.popFirst() { all[idle] = nil }
+    idle.remove(name)
+    // Taken out of its place, the roll is not copied.
+    var running = takeRunning(in: name)
+    running.add(job)
+    all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running, newest: job)
   }
 
   /// Whether a request may name its slot: one that is there, or one of a bounded number.
   func hasRoom(for name: String?, limit: Int) -> Bool {
     guard let name else { return true }
-    return all[name] != nil || all.count < limit || idleName != nil
+    return all[name] != nil || all.count < limit || !idle.isEmpty
   }
 
-  private var idleName: String? { all.first { $0.value.running.isEmpty }?.key }
-
   mutating func end(_ job: FetchJob, as state: FetchJob.State, in name: String) {
-    guard var slot = all[name] else { return }
-    slot.running.removeAll { $0 === job }
-    if slot.receipt == job.receipt { slot.end = state }
-    all[name] = slot
+    all[name]?.running.remove(job)
+    if all[name]?.running.isEmpty == true { idle.insert(name) }
+    guard all[name]?.newest === job else { return }
+    all[name]?.end = state
+    all[name]?.newest = nil
+  }
+
+  /// Hands out the fetches of a slot, which is idle then.
+  mutating func takeRunning(in name: String) -> JobRoll {
+    all[name]?.takeRunning() ?? JobRoll()
   }
 }
 

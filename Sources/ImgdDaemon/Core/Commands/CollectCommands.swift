@@ -19,12 +19,17 @@ final class CollectCommands {
     switch target {
     case .receipt(let receipt): cancel(receipt, id: id, from: session)
     case .slot(let name):
-      cancel(session.fetches.running(inSlot: name), id: id, from: session)
-    case .tag(let tag):
-      cancel(mayEnd(session) { $0.request.tags.contains(tag) }, id: id, from: session)
-    case .all:
-      cancel(mayEnd(session) { _ in true }, id: id, from: session)
+      let newest = session.fetches.running(inSlot: name).newest
+      let running = { session.fetches.running(inSlot: name).part(after: $0, most: $1) }
+      cancel(upTo: newest, running, id: id, from: session) { _ in true }
+    case .tag(let tag): cancel(tag: tag, id: id, from: session)
+    case .all: cancel(tag: nil, id: id, from: session)
     }
+  }
+
+  private func cancel(tag: String?, id: RequestID, from session: ClientSession) {
+    let part = { [jobs] in jobs.part(of: tag, after: $0, most: $1) }
+    cancel(upTo: jobs.newest, part, id: id, from: session) { session.mayEnd($0) }
   }
 
   private func cancel(_ receipt: ReceiptID, id: RequestID, from session: ClientSession) {
@@ -36,7 +41,9 @@ final class CollectCommands {
       return session.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
     }
     let state = job.state.rawValue
-    end([job], for: session)
+    let others = listeners(to: job, besides: session)
+    jobs.cancel(job)
+    for other in others { other.flush() }
     answer(receipt, state: state, id, session)
   }
 
@@ -49,27 +56,30 @@ final class CollectCommands {
     }
   }
 
-  private func cancel(_ ended: [FetchJob], id: RequestID, from session: ClientSession) {
-    end(ended, for: session)
-    session.reply(id: id) { $0.field("cancelled", ended.count) }
-  }
-
-  private func mayEnd(
-    _ session: ClientSession, where matches: (FetchJob) -> Bool
-  ) -> [FetchJob] {
-    jobs.all.filter { session.mayEnd($0) && matches($0) }
-  }
-
-  /// The lines of other connections leave at once, so that they are there before the answer.
-  private func end(_ ended: [FetchJob], for session: ClientSession) {
+  /// Ends those that are meant, in the turns of the client that has asked for it.
+  private func cancel(
+    upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> MassEnding.Part,
+    id: RequestID, from session: ClientSession, where isMeant: @escaping (FetchJob) -> Bool
+  ) {
+    // Their lines leave at once, so that they are there before the answer.
     var others: [UInt64: ClientSession] = [:]
-    for job in ended {
-      for other in [job.session] + job.collectors.map(\.session) {
-        if let other, other !== session { others[other.number] = other }
-      }
+    let ending = MassEnding(upTo: newest, part, where: isMeant) { [unowned self] job in
+      for other in listeners(to: job, besides: session) { others[other.number] = other }
+      jobs.cancel(job)
     }
-    for job in ended.waitingFirst { jobs.cancel(job) }
-    for other in others.values { other.flush() }
+    session.walk {
+      let hasMore = ending.step()
+      for other in others.values { other.flush() }
+      others = [:]
+      if hasMore { return true }
+      session.reply(id: id) { $0.field("cancelled", ending.count) }
+      return false
+    }
+  }
+
+  /// The other connections that get a line when the fetch ends.
+  private func listeners(to job: FetchJob, besides session: ClientSession) -> [ClientSession] {
+    ([job.session] + job.collectors.map(\.session)).compactMap { $0 === session ? nil : $0 }
   }
 
   // MARK: Collecting

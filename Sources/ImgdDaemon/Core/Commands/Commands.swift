@@ -22,7 +22,7 @@ final class Commands {
     onActivity = surroundings.onActivity
     collecting = CollectCommands(jobs: parts.jobs, answers: parts.answers)
     inspection = InspectCommands(jobs: parts.jobs, pictures: parts.pictures, loop: loop)
-    purging = PurgeCommand(pipeline: parts.pipeline)
+    purging = PurgeCommand(parts, loop: loop)
     stats = StatsCommand(parts, loop: loop, pressureSource: surroundings.pressureSource)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
@@ -32,14 +32,9 @@ final class Commands {
     onActivity()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
-    case .refused(let error): refuse(line, error, to: session)
+    case .refused(let error):
+      jobs.refuse(error, slot: line.slot, id: line.id, line.receipt, to: session)
     }
-  }
-
-  /// A fetch that is refused for its URL takes its slot all the same.
-  private func refuse(_ line: ParsedLine, _ error: WireError, to session: ClientSession) {
-    if let slot = line.slot { jobs.supersede(slot, of: session, by: line.receipt) }
-    session.refuse(id: line.id, receipt: line.receipt, error)
   }
 
   private func execute(_ request: Request, id: RequestID, from session: ClientSession) {
@@ -47,8 +42,8 @@ final class Commands {
     case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: session)
     case .cancel(let target): collecting.cancel(target, id: id, from: session)
     case .wait(let wait): collecting.wait(wait, id: id, from: session)
-    case .list: inspection.list(id: id, for: session)
-    case .slots: inspection.slots(id: id, of: session)
+    case .list(let page): inspection.list(page, id: id, for: session)
+    case .slots(let page): inspection.slots(page, id: id, of: session)
     case .purge(let purge): purging.purge(purge, id: id, from: session)
     case .stats: stats.stats(id: id, for: session)
     case .query(let url, let identifier):

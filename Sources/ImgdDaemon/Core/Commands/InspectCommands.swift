@@ -5,6 +5,11 @@ import ImgdWire
 
 /// The commands that look and change nothing: `list`, `slots`, `query`, `entries`.
 final class InspectCommands {
+  /// So many elements of a list are described in one step.
+  private static let mostAtOnce = 16
+  /// So many commands of a client may wait while it has a page of the disk made.
+  private static let mostPages = 2
+
   private let jobs: FetchJobs
   private let pictures: PictureTiers
   private let loop: EventLoop
@@ -15,14 +20,24 @@ final class InspectCommands {
     self.loop = loop
   }
 
-  /// All fetches under way.
-  func list(id: RequestID, for session: ClientSession) {
-    session.reply(id: id) { line in
-      line.array("jobs") { line in
-        for job in jobs.inOrder {
-          line.object { describe(job, in: &$0) }
-        }
+  /// The fetches under way, the oldest first.
+  func list(_ page: PageRequest, id: RequestID, for session: ClientSession) {
+    let cursor = page.cursor.flatMap { UInt64($0) }
+    if let text = page.cursor, cursor == nil {
+      return session.refuse(id: id, receipt: nil, .badCursor(text))
+    }
+    let answer = ListAnswer("jobs", of: page, id: id, to: session)
+    var position = cursor ?? 0
+    session.walk { [self] in
+      let part = jobs.part(after: position, most: min(answer.room, Self.mostAtOnce))
+      for job in part.jobs { answer.add { describe(job, in: &$0) } }
+      guard let next = part.end else {
+        answer.finish(cursor: nil)
+        return false
       }
+      position = next
+      if answer.room == 0 { answer.finish(cursor: String(next)) }
+      return answer.room > 0
     }
   }
 
@@ -40,20 +55,30 @@ final class InspectCommands {
     line.field("uid", Int(job.uid))
   }
 
-  /// The connection's own slots.
-  func slots(id: RequestID, of session: ClientSession) {
-    session.reply(id: id) { line in
-      line.array("slots") { line in
-        for (name, slot) in session.fetches.slots.all.sorted(by: { $0.key < $1.key }) {
-          line.object { line in
-            line.field("slot", name)
-            line.field("url", slot.url)
-            line.field("state", slot.state.rawValue)
-            line.field("receipt", slot.receipt)
-          }
+  /// The connection's own slots, by name.
+  func slots(_ page: PageRequest, id: RequestID, of session: ClientSession) {
+    session.walk { [self] in
+      let answer = ListAnswer("slots", of: page, id: id, to: session)
+      let slots = session.fetches.slots.all.filter { page.cursor ?? "" < $0.key }
+      var last: String?
+      for (name, slot) in slots.sorted(by: { $0.key < $1.key }) {
+        guard answer.room > 0 else {
+          answer.finish(cursor: last)
+          return false
         }
+        answer.add { describe(slot, named: name, in: &$0) }
+        last = name
       }
+      answer.finish(cursor: nil)
+      return false
     }
+  }
+
+  private func describe(_ slot: Slots.Slot, named name: String, in line: inout JSONWriter) {
+    line.field("slot", name)
+    line.field("url", slot.url)
+    line.field("state", slot.state.rawValue)
+    line.field("receipt", slot.receipt)
   }
 
   /// The tier that has an image; does not count as a use.
@@ -62,7 +87,9 @@ final class InspectCommands {
   ) {
     do throws(URLProblem) {
       let url = try CanonicalURL.parse(text)
-      let key = CacheKey(url: url, identifier: identifier, scope: nil)
+      let key = CacheKey(
+        url: url, identifier: identifier,
+        variant: KeyVariant(identifier: identifier, uid: session.peer.uid))
       if let image = pictures.memory.peek(key) {
         return session.reply(id: id) { line in
           line.field("tier", Tier.memory.rawValue)
@@ -87,8 +114,8 @@ final class InspectCommands {
 
   /// The entries of a tier, a page at a time.
   func entries(_ entries: EntriesRequest, id: RequestID, for session: ClientSession) {
-    let cursor = entries.cursor.flatMap { UInt64($0) }
-    if let text = entries.cursor, cursor == nil {
+    let cursor = entries.page.cursor.flatMap { UInt64($0) }
+    if let text = entries.page.cursor, cursor == nil {
       return session.refuse(id: id, receipt: nil, .badCursor(text))
     }
     switch entries.tier {
@@ -100,41 +127,56 @@ final class InspectCommands {
   private func memoryEntries(
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
   ) {
-    let page = pictures.memory.page(after: cursor, limit: entries.limit, prefix: entries.prefix)
-    session.reply(id: id) { line in
-      line.array("entries") { line in
-        for image in page.images {
-          line.object { line in
-            line.field("url", image.key.url.text)
-            line.field("identifier", image.key.identifier)
-            describe(image, in: &line)
-          }
+    let answer = ListAnswer("entries", of: entries.page, id: id, to: session)
+    var position = cursor
+    session.walk { [self] in
+      let page = pictures.memory.page(
+        after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
+      for image in page.images {
+        answer.add { line in
+          line.field("url", image.key.url.text)
+          line.field("identifier", image.key.identifier)
+          describe(image, in: &line)
         }
       }
-      line.field("cursor", page.next.map(String.init))
+      position = page.next
+      guard page.next == nil || answer.room == 0 else { return true }
+      answer.finish(cursor: page.next.map(String.init))
+      return false
     }
   }
 
+  /// The next request of the client waits where it has a few pages in the making, so that these do not
+  /// become thousands.
   private func diskEntries(
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
   ) {
     let ticket = session.standBy(id: id)
-    pictures.disk.page(after: cursor, limit: entries.limit, prefix: entries.prefix) {
-      [self] page in
-      session.resume(ticket) {
-        session.reply(id: id) { line in
-          line.array("entries") { line in
-            for entry in page.entries {
-              line.object { line in
-                line.field("url", entry.url)
-                line.field("identifier", entry.identifier)
-                describe(entry, in: &line)
-              }
-            }
-          }
-          line.field("cursor", page.next.map(String.init))
+    let isLast = session.standingCount > Self.mostPages
+    if isLast { session.hold() }
+    let answer = ListAnswer("entries", of: entries.page, id: id, to: session)
+    read(entries.prefix, after: cursor, into: answer) { next in
+      session.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
+      if isLast { session.release() }
+    }
+  }
+
+  /// Reads parts of a page until it is full.
+  private func read(
+    _ prefix: String?, after cursor: UInt64?, into answer: ListAnswer,
+    then: @escaping (_ next: UInt64?) -> Void
+  ) {
+    let limit = min(answer.room, Self.mostAtOnce)
+    pictures.disk.page(after: cursor, limit: limit, prefix: prefix) { [self] page in
+      for entry in page.entries {
+        answer.add { line in
+          line.field("url", entry.url)
+          line.field("identifier", entry.identifier)
+          describe(entry, in: &line)
         }
       }
+      guard page.next != nil, answer.room > 0 else { return then(page.next) }
+      read(prefix, after: page.next, into: answer, then: then)
     }
   }
 
@@ -175,6 +217,9 @@ private struct EntryFields {
     line.field("age", age)
     line.field("fresh_for", freshFor)
     line.field("stored", Timestamp.rfc3339(storedAt))
-    line.array("tags") { line in for tag in tags { line.value(tag) } }
+    line.array("tags") { line in
+      if !EntryTags.areAll(tags) { for tag in tags { line.value(tag) } }
+    }
+    if EntryTags.areAll(tags) { line.field("any_tag", true) }
   }
 }

@@ -4,8 +4,12 @@ import ImgdWire
 
 /// The commands about the daemon itself: `hello`, `config`, `reload`, `subscribe`.
 final class ServiceCommands {
+  /// The most fetches that a snapshot shows; `list` has the others.
+  private static let mostJobs = 100
+
   private let parts: CoreParts
   private let instance: ReceiptID
+  private var prepared: (settings: Configuration, json: [UInt8])?
   private let readAgain: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
 
   init(
@@ -31,20 +35,33 @@ final class ServiceCommands {
 
   /// The configuration in force.
   func config(id: RequestID, for session: ClientSession) {
-    let configuration = parts.pipeline.settings
-    session.reply(id: id) { line in
-      line.object("config") { line in
-        for section in ConfigurationSection.allCases {
-          line.name(section.rawValue)
-          line.object { line in
-            for key in ConfigurationKey.keys(of: section) {
-              line.name(key.name)
-              line.value(key.text(configuration))
-            }
+    session.walk { [self] in
+      session.reply(id: id) { line in
+        line.name("config")
+        line.encoded(configuration())
+      }
+      return false
+    }
+  }
+
+  /// The configuration as JSON, written once while it is in force.
+  private func configuration() -> [UInt8] {
+    let settings = parts.pipeline.settings
+    if let prepared, prepared.settings == settings { return prepared.json }
+    var line = JSONWriter()
+    line.object { line in
+      for section in ConfigurationSection.allCases {
+        line.name(section.rawValue)
+        line.object { line in
+          for key in ConfigurationKey.keys(of: section) {
+            line.name(key.name)
+            line.value(key.text(settings))
           }
         }
       }
     }
+    prepared = (settings, line.bytes)
+    return line.bytes
   }
 
   /// Reads the configuration again; the answer says what has changed.
@@ -81,8 +98,9 @@ final class ServiceCommands {
       line.field("entries", parts.pictures.memory.count)
       line.field("bytes", parts.pictures.memory.usage)
     }
+    let part = parts.jobs.part(after: 0, most: Self.mostJobs)
     line.array("jobs") { line in
-      for job in parts.jobs.inOrder {
+      for job in part.jobs {
         line.object { line in
           line.field("receipt", job.receipt)
           line.field("url", job.url.text)
@@ -90,6 +108,8 @@ final class ServiceCommands {
         }
       }
     }
+    let omitted = parts.jobs.count - part.jobs.count
+    if omitted > 0 { line.field("jobs_omitted", omitted) }
   }
 }
 
@@ -150,6 +170,7 @@ extension JSONWriter {
     field("clients", limits.connections)
     field("receipts_per_connection", limits.receipts)
     field("queued", limits.queued)
+    field("request_bytes", limits.requestBytes)
     field("unsent_bytes", limits.unsentOutput)
     field("unsent_descriptors", limits.unsentDescriptors)
     field("max_bytes", settings.downloads.maxBytes)

@@ -8,6 +8,9 @@ final class StatsCommand {
   private let parts: CoreParts
   private let loop: EventLoop
   private let startedAt: Instant
+  /// What the process held before it served anybody.
+  private let baseBytes: Int
+  private var measured: Measured?
   private let pressureSource: () -> (name: String, note: String?)
 
   init(
@@ -17,24 +20,33 @@ final class StatsCommand {
     self.parts = parts
     self.loop = loop
     startedAt = loop.now
+    baseBytes = ProcessFacts(at: loop.now).privateBytes
     self.pressureSource = pressureSource
   }
 
   /// Everything that is counted, under names that do not change.
   func stats(id: RequestID, for session: ClientSession) {
-    session.reply(id: id) { line in
-      line.object("memory") { memory(in: &$0) }
-      line.object("disk") { disk(in: &$0) }
-      line.object("downloads") { downloads(in: &$0) }
-      line.object("decode") { noDecoder(in: &$0) }
-      line.object("clients") { clients(in: &$0) }
-      line.object("latency_us") { line in
-        line.object("hit") { $0.latency(parts.pipeline.hitLatency) }
-        line.object("fetch") { $0.latency(parts.jobs.latency) }
-      }
-      line.object("pressure") { pressure(in: &$0) }
-      line.object("process") { process(in: &$0) }
+    session.walk { [self] in
+      session.reply(id: id) { describe(in: &$0) }
+      return false
     }
+  }
+
+  private func describe(in line: inout JSONWriter) {
+    line.object("memory") { memory(in: &$0) }
+    line.object("disk") { disk(in: &$0) }
+    line.object("failures") { failures(in: &$0) }
+    line.object("downloads") { downloads(in: &$0) }
+    line.object("queue") { queue(in: &$0) }
+    line.object("decode") { noDecoder(in: &$0) }
+    line.object("clients") { clients(in: &$0) }
+    line.object("latency_us") { line in
+      line.object("hit") { $0.latency(parts.pipeline.hitLatency) }
+      line.object("fetch") { $0.latency(parts.jobs.latency) }
+    }
+    line.object("pressure") { pressure(in: &$0) }
+    line.object("held") { held(in: &$0) }
+    line.object("process") { process(in: &$0) }
   }
 
   private func memory(in line: inout JSONWriter) {
@@ -74,6 +86,18 @@ final class StatsCommand {
     if disk.isLoading { line.field("loading", true) }
   }
 
+  private func failures(in line: inout JSONWriter) {
+    line.field("entries", parts.pictures.failureCount)
+    line.field("bytes", parts.pictures.failureBytes)
+  }
+
+  private func held(in line: inout JSONWriter) {
+    let ledger = Ledger(
+      parts, base: baseBytes, clientBytes: measured(at: loop.now).clientBytes)
+    for account in ledger.accounts { line.field(account.name, account.bytes) }
+    line.field("total", ledger.total)
+  }
+
   private func noDecoder(in line: inout JSONWriter) {
     for name in ["workers", "active", "completed", "failed", "killed"] {
       line.name(name)
@@ -85,6 +109,7 @@ final class StatsCommand {
   private func downloads(in line: inout JSONWriter) {
     let downloader = parts.downloader
     line.field("active", downloader.activeCount)
+    line.field("slow", downloader.slowCount)
     line.field("queued", downloader.queuedCount)
     line.field("max_active", downloader.maxActive)
     line.field("peak_active", downloader.peakActive)
@@ -97,6 +122,11 @@ final class StatsCommand {
     line.field("revalidated", downloader.counts.revalidated)
     line.field("resumed", downloader.counts.resumed)
     line.field("bytes_received", downloader.counts.bytesReceived)
+  }
+
+  private func queue(in line: inout JSONWriter) {
+    line.field("requests", parts.jobs.shares.total.requests)
+    line.field("bytes", parts.jobs.shares.total.bytes + parts.downloader.heldBytes)
   }
 
   private func clients(in line: inout JSONWriter) {
@@ -118,12 +148,29 @@ final class StatsCommand {
     line.field("removed_bytes", parts.hub.pressure.removedBytes)
   }
 
+  /// Figures for which something is passed over: all descriptors, all clients.
+  private struct Measured {
+    let facts: ProcessFacts
+    let clientBytes: Int
+  }
+
+  /// They are taken ten times a second at most, however often they are asked for.
+  private func measured(at now: Instant) -> Measured {
+    if let measured, now - measured.facts.readAt < .milliseconds(100) { return measured }
+    let new = Measured(
+      facts: ProcessFacts(at: now), clientBytes: parts.clients.heldBytes)
+    measured = new
+    return new
+  }
+
   private func process(in line: inout JSONWriter) {
     line.field("version", Release.version)
     line.field("pid", Int(getpid()))
     line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
-    line.field("rss_bytes", ProcessFacts.residentBytes)
-    line.field("open_fds", ProcessFacts.openDescriptors)
+    let facts = measured(at: loop.now).facts
+    line.field("rss_bytes", facts.residentBytes)
+    line.field("private_bytes", facts.privateBytes)
+    line.field("open_fds", facts.openDescriptors)
   }
 }
 

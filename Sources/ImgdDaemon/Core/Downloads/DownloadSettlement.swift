@@ -7,6 +7,8 @@ import ImgdTransfer
 import ImgdWire
 
 final class DownloadSettlement {
+  /// The bytes of an origin's headers that are remembered with a failure, for `http` to show.
+  private static let mostRemembered = 1_024
   /// An unknown host is not remembered for longer than that, whatever the rule.
   private static let longestUnknownHost = Duration.seconds(5)
 
@@ -128,10 +130,11 @@ final class DownloadSettlement {
   /// that was taken down.
   ///
   /// A request with headers of its own can have been refused for what it was, and speaks only of
-  /// what it asked the origin to confirm.
+  /// what was stored for its like, or of what it asked the origin to confirm.
   private func forget(_ download: MergedDownload) {
     guard download.isForKeeping, !download.isPurged,
-      download.mergeKey.headers.isEmpty || download.confirming != nil,
+      download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
+        || download.confirming != nil,
       pictures.remove(download.mergeKey.key, olderThan: download.serial)
     else { return }
     downloader.overtake(by: download)
@@ -146,6 +149,7 @@ final class DownloadSettlement {
     else { return }
     var known = failure
     known.error = failure.error.markedAsCached
+    known.head = failure.head?.fitting(within: Self.mostRemembered)
     pictures.remember(known, for: download.mergeKey.key, lasting: lifetime)
   }
 

@@ -15,15 +15,27 @@ import ImgdWire
 final class Downloader {
   /// How long an item may wait in the queue before it is taken ahead of all younger ones.
   static let ageBound = Duration.seconds(10)
+  /// A download, its place in the queue and in the tables.
+  private static let bytesOfOne = 1_024
+  private static let reviewPause = Duration.milliseconds(250)
+  /// No origin holds back its downloads for longer, whatever it says.
+  private static let longestHold = Duration.seconds(300)
 
   private let transfers: any Transfers
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
-  private var downloads: [UInt64: MergedDownload] = [:]
-  private var byKey: [MergeKey: [MergedDownload]] = [:]
+  private var downloads = SteadyDictionary<UInt64, MergedDownload>()
+  private var byKey = SteadyDictionary<MergeKey, [MergedDownload]>()
+  /// Those whose transfers run; nobody may wait for them any more.
+  private var runningBySerial: [UInt64: MergedDownload] = [:]
   private var lastSerial: UInt64 = 0
   private(set) var counts = Statistics.Downloads()
+  private let flows = FlowWatch()
+  private var review: Timer?
+  private var release: Timer?
+  /// Told when there may be places that nobody gave back; set once by the composition.
+  var onPlaces: () -> Void = {}
 
   init(transfers: any Transfers, loop: EventLoop, settings: Configuration.Downloads) {
     self.transfers = transfers
@@ -47,11 +59,15 @@ final class Downloader {
 
   /// Shares a transfer that is under way, or begins one; the job waits for it afterwards.
   func join(_ job: FetchJob, confirming stored: CachedImage?) {
-    let download = shared(for: job) ?? begin(for: job, confirming: stored)
-    let before = download.priority
+    let download: MergedDownload
+    if let shared = shared(for: job) {
+      download = shared
+      scheduler.join(download.serial, by: job.claimant, job.priority, at: loop.now)
+    } else {
+      download = begin(for: job, confirming: stored)
+    }
     download.add(job)
     widen(download, for: job)
-    if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
   }
 
   private func shared(for job: FetchJob) -> MergedDownload? {
@@ -76,9 +92,9 @@ final class Downloader {
       serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
       confirming: stored, allowance: job.allowance)
     downloads[download.serial] = download
-    byKey[download.mergeKey, default: []].append(download)
+    byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
-      download.serial, host: job.url.host, priority: job.priority, at: loop.now)
+      download.serial, host: job.url.host, by: job.claimant, job.priority, at: loop.now)
     return download
   }
 
@@ -99,9 +115,9 @@ final class Downloader {
   /// Answers whether others may start in its place.
   func leave(_ job: FetchJob) -> Bool {
     guard let download = job.download else { return false }
-    let before = download.priority
     download.remove(job)
-    if download.priority != before { scheduler.setPriority(download.serial, download.priority) }
+    scheduler.leave(download.serial, by: job.claimant, job.priority)
+    guard download.state != .closed else { return false }
     guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else {
       return false
     }
@@ -114,14 +130,6 @@ final class Downloader {
     close(download)
     counts.cancelled += 1
     if wasRunning { transfers.abort(serial: download.serial) }
-  }
-
-  /// Marks the downloads that a purge matches: their pictures are delivered, and not stored in those
-  /// tiers.
-  func purge(_ tiers: Set<Tier>, matching matches: (MergedDownload) -> Bool) {
-    for download in downloads.values where matches(download) {
-      download.purgedTiers.formUnion(tiers)
-    }
   }
 
   /// Keeps earlier downloads of the same thing from being stored in place of a later one's picture.
@@ -140,26 +148,58 @@ final class Downloader {
 
   /// Begins the transfers for which there is a place now, and answers which.
   func startReady() -> [MergedDownload] {
-    scheduler.startable(at: loop.now).compactMap { serial in
+    reviewFlows()
+    let started: [MergedDownload] = scheduler.startable(at: loop.now).compactMap { serial in
       guard let download = downloads[serial] else { return nil }
       download.state = .running
+      runningBySerial[serial] = download
+      flows.begin(serial, at: loop.now)
       begin(download)
       return download
+    }
+    waitForPlaces()
+    return started
+  }
+
+  /// Looks for downloads that are slow, where others wait: at once when the first comes to wait, and
+  /// four times a second from then on.
+  private func reviewFlows() {
+    guard review == nil, scheduler.queuedCount > 0, scheduler.places.isShared else { return }
+    for serial in flows.review(at: loop.now) { scheduler.mark(serial, isSlow: true) }
+  }
+
+  private func waitForPlaces() {
+    if review == nil, scheduler.queuedCount > 0, scheduler.places.isShared {
+      review = loop.schedule(after: Self.reviewPause) { [unowned self] in
+        review = nil
+        onPlaces()
+      }
+    }
+    guard scheduler.nextRelease != release?.deadline else { return }
+    release?.cancel()
+    release = scheduler.nextRelease.map { end in
+      loop.schedule(after: end - loop.now) { [unowned self] in
+        release = nil
+        onPlaces()
+      }
     }
   }
 
   private func begin(_ download: MergedDownload) {
     download.begunAt = loop.now
     counts.started += 1
-    transfers.begin(order(for: download))
+    let order = order(for: download)
+    download.transferPhase = order.phase
+    transfers.begin(order)
   }
 
   private func order(for download: MergedDownload) -> TransferOrder {
     let headers = download.mergeKey.headers + (download.confirming?.conditions ?? [])
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
+      credentialNames: download.mergeKey.credentialNames,
       maxBytes: download.allowance.bytes, deadline: download.allowance.time,
-      keepsPartial: download.isForKeeping)
+      keepsPartial: download.isForKeeping, uid: download.beneficiaries.first?.uid ?? 0)
   }
 
   /// Takes in a report, and answers the download that it is about; nil when that is over already,
@@ -171,14 +211,19 @@ final class Downloader {
       download.hasHeaders = true
       download.received = 0
       download.expected = expected
+      _ = flows.note(download.serial, received: 0, at: loop.now)
     case .progress(_, let received, let expected):
       download.received = received
       download.expected = expected
+      if flows.note(download.serial, received: received, at: loop.now) {
+        scheduler.mark(download.serial, isSlow: false)
+      }
     case .finished(_, .received(let result))
     where result.isConfirmation && download.isMisconfirmed(by: result.head):
       askAgain(download, after: result)
       return nil
     case .finished(_, let outcome):
+      holdHost(of: download, after: outcome)
       close(download)
       count(outcome, report.content)
     }
@@ -192,6 +237,16 @@ final class Downloader {
     counts.retries += result.retries
     download.confirming = nil
     begin(download)
+  }
+
+  /// Leaves a host alone for as long as it asks for, together with what waits for it.
+  private func holdHost(of download: MergedDownload, after outcome: TransferOutcome) {
+    guard case .failed(let failure) = outcome, let pause = failure.retryAfter, pause > .zero,
+      failure.status == 429 || failure.status == 503
+    else { return }
+    // It is the last host of a redirect that has answered.
+    let answered = failure.head?.finalURL.flatMap { try? CanonicalURL.parse($0) } ?? download.url
+    scheduler.hold(answered.host, until: loop.now + min(pause, Self.longestHold))
   }
 
   private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
@@ -220,17 +275,27 @@ final class Downloader {
 
   private func close(_ download: MergedDownload) {
     download.state = .closed
-    downloads[download.serial] = nil
-    byKey[download.mergeKey]?.removeAll { $0 === download }
-    if byKey[download.mergeKey]?.isEmpty == true { byKey[download.mergeKey] = nil }
+    downloads.removeValue(forKey: download.serial)
+    runningBySerial[download.serial] = nil
+    byKey.update(download.mergeKey) { same in
+      same?.removeAll { $0 === download }
+      if same?.isEmpty == true { same = nil }
+    }
     scheduler.remove(download.serial)
+    flows.end(download.serial)
   }
 
   // MARK: Looking in
 
-  var activeCount: Int { scheduler.activeCount }
+  /// What the transfers hold.
+  var holdings: TransferHoldings { transfers.holdings }
+  var running: some Sequence<MergedDownload> { runningBySerial.values }
+  /// About the bytes that the downloads hold besides the requests for them and their bodies.
+  var heldBytes: Int { downloads.count * Self.bytesOfOne }
+  var activeCount: Int { scheduler.places.active }
+  var slowCount: Int { scheduler.places.slow }
   var queuedCount: Int { scheduler.queuedCount }
-  var peakActive: Int { scheduler.peakActive }
+  var peakActive: Int { scheduler.places.peak }
   var maxActive: Int { scheduler.settings.maxActive }
 }
 

@@ -1,29 +1,89 @@
-/// Values by key, the smallest key first.
-struct KeyedHeap<Value> {
-  private(set) var entries: [(key: Int64, value: Value)] = []
+/// Values by key, the smallest key first; each value is there once.
+///
+/// Where a value stands is found by looking while there are a few, and in an index when there are
+/// many: most heaps hold one value, and there may be a hundred thousand heaps.
+struct KeyedHeap<Value: Hashable> {
+  private static var mostWithoutIndex: Int { 16 }
 
-  var first: (key: Int64, value: Value)? { entries.first }
+  private var entries: [(key: Int64, value: Value)] = []
+  /// The place of each value; nil while there are few.
+  private var places: [Value: Int]?
+
+  var first: Value? { entries.first?.value }
+  var firstKey: Int64? { entries.first?.key }
   var count: Int { entries.count }
+  var isEmpty: Bool { entries.isEmpty }
 
+  /// Puts a value in, or gives it another key.
   mutating func insert(_ value: Value, key: Int64) {
+    if let place = place(of: value) {
+      entries[place].key = key
+      return settle(at: place)
+    }
     entries.append((key, value))
-    var place = entries.count - 1
+    places?[value] = entries.count - 1
+    if places == nil, entries.count > Self.mostWithoutIndex { makeIndex() }
+    rise(from: entries.count - 1)
+  }
+
+  mutating func remove(_ value: Value) {
+    guard let place = place(of: value) else { return }
+    let last = entries.removeLast()
+    places?[value] = nil
+    if entries.count <= Self.mostWithoutIndex / 2 { places = nil }
+    guard place < entries.count else { return }
+    set(last, at: place)
+    settle(at: place)
+  }
+
+  /// The first value that is wanted. It costs as much as there are unwanted ones before it.
+  func first(where isWanted: (Value) -> Bool) -> Value? {
+    guard let top = entries.first else { return nil }
+    if isWanted(top.value) { return top.value }
+    var border = KeyedHeap<Int>()
+    border.insert(0, key: top.key)
+    while let place = border.first {
+      border.remove(place)
+      if place > 0, isWanted(entries[place].value) { return entries[place].value }
+      for child in [2 * place + 1, 2 * place + 2] where child < entries.count {
+        border.insert(child, key: entries[child].key)
+      }
+    }
+    return nil
+  }
+
+  private func place(of value: Value) -> Int? {
+    if let places { return places[value] }
+    return entries.firstIndex { $0.value == value }
+  }
+
+  private mutating func makeIndex() {
+    places = Dictionary(
+      uniqueKeysWithValues: entries.enumerated().map { ($0.element.value, $0.offset) })
+  }
+
+  private mutating func set(_ entry: (key: Int64, value: Value), at place: Int) {
+    entries[place] = entry
+    places?[entry.value] = place
+  }
+
+  private mutating func swap(_ one: Int, _ other: Int) {
+    let entry = entries[one]
+    set(entries[other], at: one)
+    set(entry, at: other)
+  }
+
+  private mutating func settle(at place: Int) {
+    rise(from: place)
+    sink(from: place)
+  }
+
+  private mutating func rise(from start: Int) {
+    var place = start
     while place > 0, entries[place].key < entries[(place - 1) / 2].key {
-      entries.swapAt(place, (place - 1) / 2)
+      swap(place, (place - 1) / 2)
       place = (place - 1) / 2
     }
-  }
-
-  mutating func removeFirst() {
-    entries.swapAt(0, entries.count - 1)
-    entries.removeLast()
-    sink(from: 0)
-  }
-
-  /// Drops what is not wanted any more, all at once.
-  mutating func keep(where isWanted: (Int64, Value) -> Bool) {
-    entries = entries.filter { isWanted($0.key, $0.value) }
-    for place in stride(from: entries.count / 2, through: 0, by: -1) { sink(from: place) }
   }
 
   private mutating func sink(from start: Int) {
@@ -34,7 +94,7 @@ struct KeyedHeap<Value> {
       let right = left + 1
       let child = right < entries.count && entries[right].key < entries[left].key ? right : left
       guard entries[child].key < entries[place].key else { return }
-      entries.swapAt(child, place)
+      swap(child, place)
       place = child
     }
   }

@@ -28,16 +28,24 @@ final class MergedDownload {
   /// The tiers that a matching purge keeps it out of, or a later download that has brought its answer
   /// first; its picture is delivered all the same.
   var purgedTiers: Set<Tier> = []
+  /// Where the engine says what the transfer waits for, once it has begun.
+  var transferPhase = PhaseCell()
   var received = 0
   var expected: Int?
   var hasHeaders = false
   /// The bytes and the time that the transfer may take: the most that any waiter grants.
   var allowance: Allowance
 
+  /// How it has ended, for those who have still to be told.
+  var outcome: FetchOutcome?
+  /// The round in which the waiters are told what is new.
+  var round = Round()
+  /// The tags of all that have ever waited, each once.
+  private(set) var tags: [String] = []
+
   private var waiting: [FetchJob?] = []
   private var present = 0
   private var lastToLeave: FetchJob?
-  private var priorities: [Priority: Int] = [:]
 
   struct Allowance: Equatable {
     var bytes: Int
@@ -46,6 +54,21 @@ final class MergedDownload {
     mutating func widen(to other: Allowance) {
       bytes = max(bytes, other.bytes)
       time = max(time, other.time)
+    }
+  }
+
+  /// A pass over all waiters, in parts.
+  struct Round {
+    fileprivate(set) var isUnderWay = false
+    fileprivate var place = 0
+    /// There is more news, which those at the front have not been told.
+    fileprivate var isStale = false
+
+    /// Answers whether somebody has to carry it out; a round under way is made once more.
+    mutating func begin() -> Bool {
+      isStale = isUnderWay
+      defer { isUnderWay = true }
+      return !isUnderWay
     }
   }
 
@@ -60,6 +83,9 @@ final class MergedDownload {
     self.confirming = confirming
     self.allowance = allowance
   }
+
+  /// What it waits for. A transfer that the engine has not taken up has only waited for its turn.
+  var phase: String { transferPhase.known?.name ?? "queue" }
 
   /// Its picture is kept nowhere.
   var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
@@ -85,24 +111,15 @@ final class MergedDownload {
     confirming.map { !$0.response.headers.areConfirmed(by: head.pairs) } ?? false
   }
 
-  /// The tags of them all, each once.
-  var tags: [String] {
-    beneficiaries.reduce(into: []) { tags, job in
-      tags += job.request.tags.filter { !tags.contains($0) }
-    }
-  }
-
-  /// The highest priority of the waiters; an orphan has the lowest.
-  var priority: Priority {
-    Priority.allCases.last { priorities[$0, default: 0] > 0 } ?? .low
-  }
+  /// The bytes that its body has or is announced to have.
+  var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
   func add(_ job: FetchJob) {
     job.place = waiting.count
     job.download = self
     waiting.append(job)
     present += 1
-    priorities[job.priority, default: 0] += 1
+    tags = EntryTags.union(tags, job.request.tags)
   }
 
   /// Leaves a gap, which is closed when half of the places are gaps: ten thousand waiters that go
@@ -113,8 +130,23 @@ final class MergedDownload {
     job.download = nil
     present -= 1
     if present == 0 { lastToLeave = job }
-    priorities[job.priority, default: 0] -= 1
-    if waiting.count > 2 * present + 8 { closeGaps() }
+    if !round.isUnderWay, waiting.count > 2 * present + 8 { closeGaps() }
+  }
+
+  /// The next waiters of the round; it ends with the last ones of them all.
+  func nextOfRound(most: Int) -> [FetchJob] {
+    let end = min(round.place + most, waiting.count)
+    defer { moveRound(to: end) }
+    return waiting[round.place..<end].compactMap { $0 }
+  }
+
+  private func moveRound(to end: Int) {
+    round.place = end
+    guard end == waiting.count else { return }
+    round.place = 0
+    round.isUnderWay = round.isStale
+    round.isStale = false
+    if !round.isUnderWay { closeGaps() }
   }
 
   private func closeGaps() {

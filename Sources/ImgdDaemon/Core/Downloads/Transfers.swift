@@ -14,6 +14,8 @@ protocol Transfers: AnyObject {
   func abort(serial: UInt64)
   /// Drops the bodies that broke off and wait to be continued.
   func dropPartials()
+  /// What is held for transfers now.
+  var holdings: TransferHoldings { get }
 }
 
 extension TransferEngine: Transfers {}

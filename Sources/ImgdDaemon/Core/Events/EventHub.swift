@@ -4,15 +4,28 @@ import ImgdWire
 
 /// The subscribers, and the events for them.
 ///
-/// An event is encoded once for all of them, and not at all when nobody listens.
+/// An event is encoded once for all of them, and not at all when nobody listens. A few subscribers are
+/// told at once; where they are many, their telling takes turns with other work, so that what it costs
+/// is not paid by the one who has caused the event.
 final class EventHub {
+  private static let mostAtOnce = 16
+
+  private let turns: Turns
   private var subscribers: [Subscriber] = []
   private var wanted: Topics = []
+  private var log = EventLog()
+  private var isTelling = false
+  /// The place of the subscriber who is told next.
+  private var next = 0
   private(set) var pressure = Statistics.Pressure()
+
+  init(turns: Turns) {
+    self.turns = turns
+  }
 
   func subscribe(_ session: ClientSession, to topics: Topics) {
     if session.subscriber == nil {
-      let subscriber = Subscriber(session)
+      let subscriber = Subscriber(session, at: log)
       session.subscribe(as: subscriber)
       subscribers.append(subscriber)
     }
@@ -23,6 +36,7 @@ final class EventHub {
   func unsubscribe(_ session: ClientSession) {
     guard let subscriber = session.subscriber else { return }
     subscribers.removeAll { $0 === subscriber }
+    next = 0
     wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }
   }
 
@@ -82,9 +96,29 @@ final class EventHub {
   ) {
     guard wanted.contains(topic) else { return }
     let event = Self.encode(name, describe)
-    for subscriber in subscribers where subscriber.topics.contains(topic) {
-      subscriber.hear(event)
+    guard isTelling || subscribers.count > Self.mostAtOnce else {
+      for subscriber in subscribers where subscriber.topics.contains(topic) {
+        subscriber.hear(event)
+      }
+      return
     }
+    log.append(event, of: topic)
+    guard !isTelling else { return }
+    isTelling = true
+    turns.carryOut { [unowned self] in tellOne() }
+  }
+
+  /// Tells one subscriber all that is new; answers whether there is more to tell.
+  private func tellOne() -> Bool {
+    if next < subscribers.count {
+      subscribers[next].hear(log)
+      next += 1
+      return true
+    }
+    next = 0
+    isTelling = subscribers.contains { $0.heard < log.last }
+    if !isTelling { log.empty() }
+    return isTelling
   }
 
   /// An event without its end, where each subscriber's own number goes.

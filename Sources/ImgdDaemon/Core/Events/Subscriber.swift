@@ -7,9 +7,14 @@ final class Subscriber {
   private(set) var topics: Topics = []
   private var sequence = 0
   private var lost = 0
+  /// The number of the last event of the log that it has heard or missed.
+  private(set) var heard: UInt64
+  private var tally: EventLog.Tally
 
-  init(_ session: ClientSession) {
+  init(_ session: ClientSession, at log: EventLog) {
     self.session = session
+    heard = log.last
+    tally = log.tally
   }
 
   func extend(to more: Topics) {
@@ -26,6 +31,16 @@ final class Subscriber {
       line.bytes.append(contentsOf: event)
       line.bytes.append(contentsOf: ",\"seq\":\(sequence)}\n".utf8)
     }
+  }
+
+  /// Hears all that is new in the log.
+  func hear(_ log: EventLog) {
+    guard heard < log.last else { return }
+    let (events, before) = log.events(after: heard)
+    lost += before.number(of: topics, since: tally)
+    for event in events where topics.contains(event.topic) { hear(event.text) }
+    heard = log.last
+    tally = log.tally
   }
 
   /// Tells how many events were lost, now that the client has read what was before them.

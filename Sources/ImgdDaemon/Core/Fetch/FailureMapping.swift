@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
@@ -10,7 +11,7 @@ extension FetchFailure {
       error: WireError(
         failure.kind.code, failure.message, details: failure.details,
         retryable: failure.isRetryable),
-      head: failure.head, isOfOrigin: failure.isOfOrigin)
+      head: failure.head?.fitting(within: StoredHeaders.mostKept), isOfOrigin: failure.isOfOrigin)
   }
 }
 
@@ -21,7 +22,8 @@ extension TransferFailure.Kind {
     case .blockedScheme: .blockedScheme
     case .blockedAddress: .blockedAddress
     case .dns: .dns
-    case .connect: .connect
+    // To a client both mean that there is no answer of this origin, but only one may pass.
+    case .connect, .badAnswer: .connect
     case .tls: .tls
     case .timeout: .timeout
     case .httpStatus: .httpStatus
@@ -39,14 +41,18 @@ extension TransferFailure.Kind {
 extension TransferFailure {
   /// Nil leaves it to the code; for a status it depends on which.
   fileprivate var isRetryable: Bool? {
-    kind == .httpStatus ? Self.isTransient(status: status ?? 0) : nil
+    switch kind {
+    case .httpStatus: Self.isTransient(status: status ?? 0)
+    case .badAnswer: false
+    default: nil
+    }
   }
 
   /// Whether a stale picture may stand in for the answer (RFC 5861, 4): the origin could not be
   /// asked, or is in trouble itself.
   fileprivate var isOfOrigin: Bool {
     switch kind {
-    case .dns, .connect, .tls, .timeout, .truncated, .emptyBody: true
+    case .dns, .connect, .tls, .timeout, .truncated, .emptyBody, .badAnswer: true
     case .httpStatus: (status ?? 0) >= 500 && Self.isTransient(status: status ?? 0)
     default: false
     }
@@ -55,7 +61,7 @@ extension TransferFailure {
   fileprivate var details: [JSONValue.Member] {
     var details: [JSONValue.Member] = []
     if let status { details.append(.init("status", .integer(Int64(status)))) }
-    if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.rawValue))) }
+    if case .timeout(let phase) = kind { details.append(.init("phase", .string(phase.name))) }
     if let address { details.append(.init("address", .string(address))) }
     if let limit { details.append(.init("limit", .integer(Int64(limit)))) }
     if let expected { details.append(.init("expected", .integer(Int64(expected)))) }

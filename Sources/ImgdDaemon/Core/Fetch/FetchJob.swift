@@ -46,6 +46,10 @@ final class FetchJob {
   /// The stale picture that stands in if the origin fails.
   var fallback: DeliveredImage?
 
+  /// In whose name it waits, and in whose turn its transfer starts.
+  var claimant: Claimant
+  /// The bytes for which it counts.
+  let weight: Int
   /// The transfer that the job waits for, and its place among the waiters.
   var download: MergedDownload?
   var place = 0
@@ -69,6 +73,8 @@ final class FetchJob {
     self.url = url
     self.mergeKey = mergeKey
     self.uid = uid
+    claimant = Claimant(uid: uid, connection: 0)
+    weight = request.weight
     self.slot = request.slot
     self.startedAt = startedAt
     self.allowance = allowance
@@ -76,7 +82,13 @@ final class FetchJob {
 
   var priority: Priority { request.priority }
 
+  /// Each once, in no order.
+  var tags: Set<String> { Set(request.tags) }
+
   var state: State { isStoring || download?.state == .running ? .running : .queued }
+
+  /// What it waits for, for the error when its time is over.
+  var phase: String { isStoring ? "disk" : download?.phase ?? "disk" }
 
   /// Whether any waiting client wants a path.
   var wantsPath: Bool {

@@ -9,13 +9,18 @@ import ImgdWire
 
 /// The fetches under way, and the outcomes that are kept for `wait`.
 final class FetchJobs {
+  /// So many who wait for one download are served at once.
+  private static let waitersAtOnce = 16
+
   private let downloader: Downloader
   private let pictures: PictureTiers
   private let answers: FetchAnswers
   private let hub: EventHub
+  private let turns: Turns
   private let loop: EventLoop
   private var registry = JobRegistry()
   private var outcomes: KeptOutcomes
+  let shares: RequestShares
   /// The deadline of a fetch that has none of its own, from the start of its transfer on.
   private var longestTransfer: Duration
   private var whenDrained: (() -> Void)?
@@ -23,14 +28,16 @@ final class FetchJobs {
 
   init(
     downloader: Downloader, pictures: PictureTiers, answers: FetchAnswers, hub: EventHub,
-    loop: EventLoop, settings: Configuration
+    turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.downloader = downloader
     self.pictures = pictures
     self.answers = answers
     self.hub = hub
+    self.turns = turns
     self.loop = loop
-    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4)
+    shares = RequestShares(loop: loop)
+    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, shares: shares)
     longestTransfer = settings.downloads.timeout
   }
 
@@ -42,13 +49,25 @@ final class FetchJobs {
   // MARK: Looking in
 
   var count: Int { registry.count }
-  var all: some Sequence<FetchJob> { registry.all }
-  /// The oldest first.
-  var inOrder: [FetchJob] { registry.inOrder }
+  /// The number of the newest fetch.
+  var newest: UInt64 { registry.roll.newest }
 
   subscript(receipt: ReceiptID) -> FetchJob? { registry[receipt] }
 
+  /// Some of the fetches under way, or of those with a tag, the oldest first.
+  func part(of tag: String? = nil, after number: UInt64, most: Int) -> MassEnding.Part {
+    registry.roll(of: tag).part(after: number, most: most)
+  }
+
   func isLive(_ job: FetchJob) -> Bool { registry[job.receipt] === job }
+
+  /// Refuses a receipt that is in use, or that is another user's: what is kept under it must not go
+  /// because somebody else has learnt it.
+  func checkIsFree(_ receipt: ReceiptID, for uid: UInt32) throws(WireError) {
+    guard registry[receipt] == nil else { throw .duplicate(receipt) }
+    let owner = outcome(of: receipt)?.job.uid ?? registry.formerOwner(of: receipt)
+    guard owner == nil || owner == uid else { throw .takenByAnother(receipt) }
+  }
 
   /// Whether a fetch of that receipt is known to be over.
   func hasEnded(_ receipt: ReceiptID) -> Bool {
@@ -60,27 +79,34 @@ final class FetchJobs {
     outcomes.find(receipt, at: loop.now)
   }
 
+  /// The bytes that kept outcomes hold.
+  var keptBytes: Int { outcomes.bytes }
+
   /// The pictures that only kept outcomes may hold, for a purge.
   var keptImages: [CachedImage] { outcomes.images }
 
   // MARK: Beginning
 
-  /// Takes a fetch in; in its slot the same fetch goes on beside it, and any other is cancelled
-  /// first, so that a late result is never taken for the new one.
+  /// Makes the slot of a fetch free: the same fetch goes on beside it there, and any other is
+  /// cancelled first, so that a late result is never taken for the new one.
+  func makeRoom(for job: FetchJob, on session: ClientSession, then: @escaping () -> Void) {
+    guard let slot = job.slot,
+      !session.fetches.slots.isFetching(job.mergeKey, job.request, in: slot)
+    else { return then() }
+    supersede(slot, of: session, by: job.receipt, then: then)
+  }
+
   func begin(_ job: FetchJob, on session: ClientSession) {
     outcomes.drop(job.receipt)
-    if let slot = job.slot,
-      !session.fetches.slots.isFetching(job.mergeKey, job.request, in: slot)
-    {
-      supersede(slot, of: session, by: job.receipt)
-    }
     registry.add(job)
+    shares.begin(job)
     session.fetches.begin(job, limit: session.limits.receipts)
   }
 
   /// Takes in a fetch of the daemon's own, which nobody waits for.
   func begin(_ job: FetchJob) {
     registry.add(job)
+    shares.begin(job)
   }
 
   /// Tells, once, that the job has to wait for something.
@@ -101,7 +127,12 @@ final class FetchJobs {
   /// Ends the job when the time is over, even if others have granted the transfer more.
   func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
-      let failure = FetchFailure(error: .timedOut(after: limit), isOfOrigin: true)
+      // The picture may be there, and the job be one of many who are about to get it.
+      if let download = job.download, download.outcome != nil {
+        return attend(to: job, of: download)
+      }
+      let error = WireError.timedOut(after: limit, in: job.phase)
+      let failure = FetchFailure(error: error, isOfOrigin: true)
       end(job, FetchOutcome.failure(failure).own(of: job))
     }
   }
@@ -110,9 +141,34 @@ final class FetchJobs {
 
   /// Begins the transfers for which there is a place now.
   func startTransfers() {
-    for download in downloader.startReady() {
-      for job in download.waiters where job.isQueued { tellStarted(job) }
+    for download in downloader.startReady() { attend(to: download) }
+  }
+
+  /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
+  func attend(to download: MergedDownload) {
+    guard download.waiterCount > Self.waitersAtOnce || download.round.isUnderWay else {
+      for job in download.waiters { attend(to: job, of: download) }
+      return
     }
+    if download.round.begin() {
+      turns.carryOut { [unowned self] in
+        for job in download.nextOfRound(most: Self.waitersAtOnce) { attend(to: job, of: download) }
+        return download.round.isUnderWay
+      }
+    }
+  }
+
+  private func attend(to job: FetchJob, of download: MergedDownload) {
+    if job.isQueued { tellStarted(job) }
+    if let outcome = download.outcome {
+      download.remove(job)
+      return complete(job, outcome.own(of: job))
+    }
+    // It may be right for others that wait.
+    guard job.allowance.bytes >= download.size else {
+      return end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
+    }
+    if download.hasHeaders { answers.tellProgress(of: job) }
   }
 
   /// Tells, once, that the job's transfer runs.
@@ -121,13 +177,6 @@ final class FetchJobs {
     if job.request.timeout == nil { expect(job, within: longestTransfer) }
     answers.tell("started", of: job)
     hub.job(job.receipt, url: job.url.text, .running)
-  }
-
-  /// Ends the jobs that do not want a body of this size; it may be right for others that wait.
-  func endThoseBelow(_ bytes: Int, of download: MergedDownload) {
-    for job in download.waiters where job.allowance.bytes < bytes {
-      end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
-    }
   }
 
   // MARK: Ending
@@ -150,6 +199,7 @@ final class FetchJobs {
     // A job that is kept with its outcome has paid for the outcome's bytes alone.
     job.fallback = nil
     registry.remove(job)
+    shares.end(job)
     if case .image(let delivered) = outcome, delivered.source != .memory {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
@@ -178,17 +228,44 @@ final class FetchJobs {
     end(job, .failure(FetchFailure(error: .cancelled(supersededBy: receipt))))
   }
 
-  /// Cancels the fetches in a slot that shows something else from now on.
-  func supersede(_ slot: String, of session: ClientSession, by receipt: ReceiptID?) {
-    for job in session.fetches.running(inSlot: slot) { cancel(job, supersededBy: receipt) }
+  /// Cancels the fetches in a slot that shows something else from now on, in parts where they are
+  /// many; the client's next request waits until that is done.
+  func supersede(
+    _ slot: String, of session: ClientSession, by receipt: ReceiptID?, then: @escaping () -> Void
+  ) {
+    let running = session.fetches.takeRunning(inSlot: slot)
+    let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
+    guard running.count > Self.waitersAtOnce else {
+      ending.run()
+      return then()
+    }
+    session.walk {
+      if ending.step() { return true }
+      then()
+      return false
+    }
+  }
+
+  /// Refuses a fetch; one that is refused for its URL takes its slot all the same.
+  func refuse(
+    _ error: WireError, slot: String?, id: RequestID, _ receipt: ReceiptID?,
+    to session: ClientSession
+  ) {
+    guard let slot else { return session.refuse(id: id, receipt: receipt, error) }
+    supersede(slot, of: session, by: receipt) {
+      session.refuse(id: id, receipt: receipt, error)
+    }
   }
 
   /// Ends the fetches of a connection that is gone, but for detached ones.
   func abandon(_ session: ClientSession) {
-    for job in session.fetches.takeWaiting().waitingFirst {
+    let waiting = session.fetches.takeWaiting()
+    guard !waiting.isEmpty else { return }
+    let ending = MassEnding(waiting) { [unowned self] job in
       job.session = nil
       if !job.request.detach { cancel(job) }
     }
+    turns.carryOut(ending.step)
   }
 
   // MARK: The end of service
@@ -202,6 +279,9 @@ final class FetchJobs {
   }
 
   func endAll(_ error: WireError) {
-    for job in registry.all.waitingFirst { end(job, .failure(FetchFailure(error: error))) }
+    MassEnding(upTo: newest, { [unowned self] in part(after: $0, most: $1) }) {
+      [unowned self] job in
+      end(job, .failure(FetchFailure(error: error)))
+    }.run()
   }
 }

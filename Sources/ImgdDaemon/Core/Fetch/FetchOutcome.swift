@@ -18,8 +18,8 @@ enum FetchOutcome {
   /// The bytes that keeping it would hold.
   var cost: Int {
     switch self {
-    case .image(let delivered): delivered.image.payload.cost
-    case .failure: 0
+    case .image(let delivered): delivered.image.cost
+    case .failure(let failure): failure.cost
     }
   }
 
@@ -70,4 +70,26 @@ struct FetchFailure {
   var head: ResponseHead?
   /// Whether the origin has failed, so that a stale picture may stand in for its answer.
   var isOfOrigin = false
+
+  /// About the bytes that keeping it holds.
+  var cost: Int {
+    let details = error.details.reduce(0) { $0 + 96 + $1.name.utf8.count }
+    let headers = head?.headers.reduce(128) { $0 + 96 + $1.name.utf8.count + $1.value.utf8.count }
+    return error.message.utf8.count + details + (headers ?? 0)
+  }
+}
+
+extension ResponseHead {
+  /// The head as far as it is shown to others than the one who asked, in so many bytes.
+  func fitting(within most: Int) -> ResponseHead {
+    let kept = StoredHeaders.fitting(pairs, within: most)
+    return ResponseHead(
+      status: status, headers: kept.map { HeaderField($0.name, $0.value) }, finalURL: finalURL)
+  }
+}
+
+extension ResponseHead {
+  fileprivate var weight: Int {
+    headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
+  }
 }

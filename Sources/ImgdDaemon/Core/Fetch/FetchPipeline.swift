@@ -18,6 +18,7 @@ final class FetchPipeline {
   private let hub: EventHub
   private let loop: EventLoop
   private(set) var settings: Configuration
+  private var credentials: CredentialNames
   private var receipts = ReceiptSource()
   private(set) var hitLatency = LatencyHistogram()
 
@@ -32,12 +33,14 @@ final class FetchPipeline {
     self.hub = hub
     self.loop = loop
     self.settings = settings
+    credentials = CredentialNames(settings.http)
     settlement = DownloadSettlement(
       pictures: pictures, downloader: downloader, loop: loop, settings: settings)
   }
 
   func apply(_ settings: Configuration) {
     self.settings = settings
+    credentials = CredentialNames(settings.http)
     settlement.apply(settings)
   }
 
@@ -46,8 +49,7 @@ final class FetchPipeline {
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
     if answerFromMemory(request, id: id, to: session) { return }
-    let digest =
-      request.isPlain ? KeyDigest(url: request.url, identifier: request.identifier) : nil
+    let digest = request.isPlain ? digest(of: request, from: session) : nil
     if let digest, answerFromIndex(request, digest, id: id, to: session) { return }
     do throws(WireError) {
       try accept(request, digest, id: id, from: session)
@@ -63,9 +65,9 @@ final class FetchPipeline {
   private func answerFromMemory(
     _ request: FetchRequest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard request.isPlain, !jobs.isDraining, let image = pictures.readyImage(for: request) else {
-      return false
-    }
+    guard request.isPlain, !jobs.isDraining,
+      let image = pictures.readyImage(for: request, uid: session.peer.uid)
+    else { return false }
     var lending: DiskTier.Lending?
     if request.delivery == .path {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
@@ -93,9 +95,9 @@ final class FetchPipeline {
   private func answerFromIndex(
     _ request: FetchRequest, _ digest: KeyDigest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard !jobs.isDraining, let hit = pictures.readyEntry(for: request, digest) else {
-      return false
-    }
+    guard !jobs.isDraining,
+      let hit = pictures.readyEntry(for: request, digest, uid: session.peer.uid)
+    else { return false }
     let receipt = receipts.next()
     let elapsed = recordHit()
     session.write(
@@ -106,6 +108,13 @@ final class FetchPipeline {
       ).encoded)
     hub.job(receipt, url: request.url, .done)
     return true
+  }
+
+  /// The digest under which the disk has the picture of a plain request.
+  private func digest(of request: FetchRequest, from session: ClientSession) -> KeyDigest {
+    KeyDigest(
+      url: request.url, identifier: request.identifier,
+      variant: request.plainVariant(of: session.peer.uid))
   }
 
   /// The time since the tick began, which is what the hit has waited and taken.
@@ -126,40 +135,45 @@ final class FetchPipeline {
     do throws(URLProblem) {
       url = try CanonicalURL.parse(request.url)
     } catch {
-      // A fetch that is refused for its URL takes its slot all the same.
-      if let slot = request.slot { jobs.supersede(slot, of: session, by: request.receipt) }
-      throw .of(error)
+      let refusal = WireError.of(error)
+      return jobs.refuse(refusal, slot: request.slot, id: id, request.receipt, to: session)
     }
-    let headers = RequestHeaders(request.headers, uid: session.peer.uid)
-    let key = key(of: request, url, headers.scope, digest)
     try check(request, from: session)
+    let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
+    let mergeKey = MergeKey(
+      request, url, uid: session.peer.uid, credentials: credentials,
+      digest: isAsWritten ? digest : nil)
     let job = FetchJob(
       receipt: request.receipt ?? receipts.next(), id: id, request: request, url: url,
-      mergeKey: MergeKey(key: key, headers: headers.sorted), uid: session.peer.uid,
-      startedAt: loop.now, allowance: allowance(for: request))
+      mergeKey: mergeKey, uid: session.peer.uid, startedAt: loop.now,
+      allowance: allowance(for: request))
     job.session = session
     job.owner = session
-    jobs.begin(job, on: session)
-    look(for: job)
+    job.claimant = session.claimant
+    jobs.makeRoom(for: job, on: session) { [unowned self] in begin(job, on: session) }
   }
 
-  /// The digest holds for the key where the URL was written in canonical form.
-  private func key(
-    of request: FetchRequest, _ url: CanonicalURL, _ scope: CredentialScope?, _ digest: KeyDigest?
-  ) -> CacheKey {
-    guard let digest, scope == nil, url.text.utf8.elementsEqual(request.url.utf8) else {
-      return CacheKey(url: url, identifier: request.identifier, scope: scope)
+  /// The receipt may have been used by another client while the slot was made free.
+  private func begin(_ job: FetchJob, on session: ClientSession) {
+    guard jobs[job.receipt] == nil else {
+      return session.refuse(id: job.id, receipt: job.receipt, .duplicate(job.receipt))
     }
-    return CacheKey(url: url, identifier: request.identifier, knownDigest: digest)
+    jobs.begin(job, on: session)
+    look(for: job)
   }
 
   /// Everything that refuses a request before it has any effect.
   private func check(_ request: FetchRequest, from session: ClientSession) throws(WireError) {
     let limit = session.limits.receipts
     if let feature = request.decoderFeature { throw .needsDecoder(feature) }
-    if let receipt = request.receipt, jobs[receipt] != nil { throw .duplicate(receipt) }
+    if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: session.peer.uid) }
     guard session.fetches.hasRoom(inSlot: request.slot, limit: limit) else {
       throw .tooManyReceipts(limit: limit)
+    }
+    if let refusal = jobs.shares.refusal(
+      of: request.weight, from: session.claimant, session.limits)
+    {
+      throw refusal
     }
   }
 
@@ -221,9 +235,10 @@ final class FetchPipeline {
     if let failure = pictures.knownFailure(for: job.mergeKey, under: job.request.cache) {
       return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
     }
-    let limit = job.owner?.limits.queued ?? .max
-    guard jobs.count <= limit else {
-      return endAtOnce(job, .failure(FetchFailure(error: .queueFull(limit: limit))))
+    if let limit = job.owner?.limits.queued,
+      let refusal = jobs.shares.refusal(ofWaiting: job, limit: limit)
+    {
+      return endAtOnce(job, .failure(FetchFailure(error: refusal)))
     }
     let mayConfirm = found?.image.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     download(job, confirming: mayConfirm ? found?.image : nil)
@@ -258,55 +273,15 @@ final class FetchPipeline {
   /// Takes in a report of the transfer loop.
   func receive(_ report: TransferReport) {
     guard let download = downloader.take(report) else { return }
-    switch report.event {
-    case .headers(_, let expected): grow(download, to: expected ?? 0)
-    case .progress(_, let received, _): grow(download, to: received)
-    case .finished(_, let outcome): land(outcome, report.content, of: download)
+    // The picture is stored before any waiter is answered: with the answer, it is in the cache.
+    if case .finished(_, let outcome) = report.event {
+      download.outcome = settlement.settle(outcome, report.content, of: download)
     }
+    jobs.attend(to: download)
     jobs.startTransfers()
-  }
-
-  private func grow(_ download: MergedDownload, to bytes: Int) {
-    jobs.endThoseBelow(bytes, of: download)
-    for job in download.waiters { answers.tellProgress(of: job) }
-  }
-
-  /// The picture is stored before any waiter is answered: with the answer, it is in the cache.
-  private func land(
-    _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
-  ) {
-    let result = settlement.settle(outcome, content, of: download)
-    for job in download.waiters {
-      download.remove(job)
-      jobs.complete(job, result.own(of: job))
-    }
-  }
-
-  // MARK: Purging
-
-  /// Removes the matching pictures, and keeps those that are on their way from being stored; `then`
-  /// is told how many were in memory and how many on disk.
-  func purge(
-    _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
-    then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
-  ) {
-    downloader.purge(tiers.tiers) { filter.matches(key: $0.mergeKey.key, tags: $0.tags) }
-    if !marksOnly {
-      if tiers != .memory {
-        for image in jobs.keptImages { image.purge(filter, at: loop.now) }
-      }
-      if filter.matchesAll, tiers != .disk { downloader.dropPartials() }
-    }
-    pictures.purge(filter, tiers: tiers, marksOnly: marksOnly, then: then)
   }
 }
 
-extension PurgeRequest.Scope {
-  fileprivate var tiers: Set<Tier> {
-    switch self {
-    case .all: [.memory, .disk]
-    case .memory: [.memory]
-    case .disk: [.disk]
-    }
-  }
+extension ClientSession {
+  fileprivate var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
 }

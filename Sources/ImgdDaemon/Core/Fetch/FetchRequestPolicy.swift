@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdWire
 
 // The daemon's reading of a request.
@@ -7,6 +8,11 @@ extension FetchRequest {
   var isPlain: Bool {
     extras == nil && wait && !detach && !events && format == .original && delivery != .pixels
       && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
+  }
+
+  /// The variant of a plain request: that of its user, where it has an identifier.
+  func plainVariant(of uid: UInt32) -> KeyVariant? {
+    identifier == nil ? nil : KeyVariant(identifier: identifier, uid: uid)
   }
 
   /// The deadline of this request alone.

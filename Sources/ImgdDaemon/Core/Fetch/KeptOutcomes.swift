@@ -1,10 +1,12 @@
 import ImgdCache
 import ImgdSystem
+import ImgdTransfer
 import ImgdWire
 
 /// Outcomes of fetches without a waiting client, until `wait` collects them.
 ///
-/// Bounded in number, in age and in bytes: an outcome may be all that holds its picture.
+/// Bounded in number, in age and in bytes: an outcome may be all that holds its picture, and it keeps
+/// its request. Of the number and of the bytes a user may have a half.
 struct KeptOutcomes {
   static let longestKept = Duration.seconds(600)
   static let mostKept = 1_000
@@ -21,19 +23,25 @@ struct KeptOutcomes {
   /// In the order of their ends; of a receipt that was used again, the earlier ones are void.
   private var inOrder: [FetchJob] = []
   private var head = 0
-  private var bytes = 0
+  private(set) var bytes = 0
+  private var users: [UInt32: KeptOfUser] = [:]
+  private let shares: RequestShares
   /// The bytes that outcomes may hold together.
   var mostBytes: Int
 
-  init(mostBytes: Int) {
+  init(mostBytes: Int, shares: RequestShares) {
     self.mostBytes = mostBytes
+    self.shares = shares
   }
 
   mutating func keep(_ outcome: FetchOutcome, of job: FetchJob, at now: Instant) {
     drop(job.receipt)
-    kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now, cost: outcome.cost)
+    let cost = outcome.cost + job.cost
+    kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now, cost: cost)
     inOrder.append(job)
-    bytes += outcome.cost
+    bytes += cost
+    users[job.uid, default: KeptOfUser()].add(job, cost: cost)
+    dropBeyondShare(of: job.uid)
     dropBeyondLimits(at: now)
   }
 
@@ -53,6 +61,24 @@ struct KeptOutcomes {
   mutating func drop(_ receipt: ReceiptID) {
     guard let dropped = kept.removeValue(forKey: receipt) else { return }
     bytes -= dropped.cost
+    users[dropped.job.uid]?.count -= 1
+    users[dropped.job.uid]?.bytes -= dropped.cost
+    if users[dropped.job.uid]?.count == 0 { users[dropped.job.uid] = nil }
+  }
+
+  /// Forgets the oldest of a user that has more than its share.
+  private mutating func dropBeyondShare(of uid: UInt32) {
+    let most = shares.share(of: uid, in: Self.mostKept)
+    let mostBytes = shares.share(of: uid, in: mostBytes)
+    while let user = users[uid], user.count > most || (user.bytes > mostBytes && user.count > 1),
+      let oldest = users[uid]?.inOrder.popFirst()
+    {
+      if kept[oldest.receipt]?.job === oldest { drop(oldest.receipt) }
+    }
+    guard let user = users[uid], user.inOrder.count > 2 * Self.mostKept else { return }
+    var tidied = Fifo<FetchJob>()
+    for job in user.inOrder.all where kept[job.receipt]?.job === job { tidied.append(job) }
+    users[uid]?.inOrder = tidied
   }
 
   private mutating func dropBeyondLimits(at now: Instant) {
@@ -72,5 +98,28 @@ struct KeptOutcomes {
     kept.count > Self.mostKept || now - oldest.endedAt > Self.longestKept
       // The last one stays, however large: its client was told to come for it.
       || (bytes > mostBytes && kept.count > 1)
+  }
+}
+
+extension FetchJob {
+  /// About what a job holds that has ended: its request, whose headers are in its key once more.
+  fileprivate var cost: Int {
+    let headers = mergeKey.headers.reduce(0) { $0 + 128 + $1.name.utf8.count + $1.value.utf8.count }
+    let tags = request.tags.reduce(0) { $0 + 32 + $1.utf8.count }
+    return 1_024 + 2 * (headers + mergeKey.key.cost) + tags
+  }
+}
+
+/// What is kept for one user.
+private struct KeptOfUser {
+  var count = 0
+  var bytes = 0
+  /// In the order of their ends; some may be gone.
+  var inOrder = Fifo<FetchJob>()
+
+  mutating func add(_ job: FetchJob, cost: Int) {
+    count += 1
+    bytes += cost
+    inOrder.append(job)
   }
 }

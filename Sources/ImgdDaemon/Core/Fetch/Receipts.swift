@@ -7,49 +7,67 @@ struct JobRegistry {
   /// so; older ones are `unknown`.
   private static let rememberedEnds = 1_000
 
-  private var live: [ReceiptID: FetchJob] = [:]
+  private var live = SteadyDictionary<ReceiptID, FetchJob>()
+  /// The same in the order in which they came.
+  private(set) var roll = JobRoll()
+  /// Those with a tag.
+  private var tagged = SteadyDictionary<String, JobRoll>()
   private var lastNumber: UInt64 = 0
-  private var ended: Set<ReceiptID> = []
+  /// With the users who had them: until it is forgotten, a receipt is its user's.
+  private var ended: [ReceiptID: UInt32] = [:]
   private var endedInOrder: [ReceiptID] = []
   private var oldestEnd = 0
 
   var count: Int { live.count }
-  var all: some Sequence<FetchJob> { live.values }
-
-  /// The oldest first.
-  var inOrder: [FetchJob] { live.values.sorted { $0.number < $1.number } }
-
   subscript(receipt: ReceiptID) -> FetchJob? { live[receipt] }
 
-  func hasEnded(_ receipt: ReceiptID) -> Bool { ended.contains(receipt) }
+  func hasEnded(_ receipt: ReceiptID) -> Bool { ended[receipt] != nil }
+
+  /// The user whose fetch had the receipt, as far as that is remembered.
+  func formerOwner(of receipt: ReceiptID) -> UInt32? { ended[receipt] }
 
   mutating func add(_ job: FetchJob) {
     lastNumber += 1
     job.number = lastNumber
     live[job.receipt] = job
+    roll.add(job)
+    for tag in job.tags {
+      tagged.update(tag) { roll in
+        if roll == nil { roll = JobRoll() }
+        roll?.add(job)
+      }
+    }
+  }
+
+  /// Those with a tag, or all of them.
+  func roll(of tag: String?) -> JobRoll {
+    guard let tag else { return roll }
+    return tagged[tag] ?? JobRoll()
+  }
+
+  private mutating func removeTags(of job: FetchJob) {
+    for tag in job.tags {
+      tagged.update(tag) { roll in
+        roll?.remove(job)
+        if roll?.isEmpty == true { roll = nil }
+      }
+    }
   }
 
   mutating func remove(_ job: FetchJob) {
     guard live.removeValue(forKey: job.receipt) != nil else { return }
-    rememberEnd(of: job.receipt)
+    roll.remove(job)
+    removeTags(of: job)
+    rememberEnd(of: job.receipt, by: job.uid)
   }
 
   /// Keeps the newest ends in a ring.
-  mutating func rememberEnd(of receipt: ReceiptID) {
-    guard ended.insert(receipt).inserted else { return }
+  private mutating func rememberEnd(of receipt: ReceiptID, by uid: UInt32) {
+    guard ended.updateValue(uid, forKey: receipt) == nil else { return }
     guard endedInOrder.count == Self.rememberedEnds else { return endedInOrder.append(receipt) }
-    ended.remove(endedInOrder[oldestEnd])
+    ended[endedInOrder[oldestEnd]] = nil
     endedInOrder[oldestEnd] = receipt
     oldestEnd = (oldestEnd + 1) % Self.rememberedEnds
-  }
-}
-
-extension Sequence where Element == FetchJob {
-  /// The order in which many are ended: queued ones first, or they would be started only to be
-  /// ended.
-  var waitingFirst: [FetchJob] {
-    let jobs = sorted { $0.number < $1.number }
-    return jobs.filter { $0.state == .queued } + jobs.filter { $0.state != .queued }
   }
 }
 

@@ -12,21 +12,28 @@ final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
   private let hub: EventHub
+  private let turns: Turns
   private let loop: EventLoop
   private var settings: Configuration
   private var failures = NegativeCache<FetchFailure>()
   /// How often pictures were purged from memory: one that was being read from disk meanwhile does
   /// not rise into it.
   private var memoryPurges = 0
+  private var purgesUnderWay = 0
+  /// Room is being made in memory, in parts.
+  private var isTrimming = false
   /// The part of its capacity that the memory tier may use, since memory was last short.
   private var share = MemoryShare.whole
   /// Told when a purge has taken pictures from memory: no copy may be left elsewhere either.
   var onMemoryPurge: () -> Void = {}
 
-  init(disk: DiskTier, hub: EventHub, loop: EventLoop, settings: Configuration) {
+  init(
+    disk: DiskTier, hub: EventHub, turns: Turns, loop: EventLoop, settings: Configuration
+  ) {
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
     self.disk = disk
     self.hub = hub
+    self.turns = turns
     self.loop = loop
     self.settings = settings
     disk.onNews = { [unowned hub] in hub.tell($0) }
@@ -50,45 +57,50 @@ final class PictureTiers {
 
   private func limitMemory() {
     let limits = MemoryTier.Limits(settings.memory).held(to: share)
-    hub.cache(.evicted, memory.apply(limits))
+    noteEviction(memory.apply(limits))
   }
 
   // MARK: Looking
 
   /// A fresh picture in memory for a request that names nothing but a URL and an identifier, with
   /// the fields that all answers share encoded.
-  func readyImage(for request: FetchRequest) -> CachedImage? {
+  func readyImage(for request: FetchRequest, uid: UInt32) -> CachedImage? {
     guard
       let image = memory.readyImage(
-        for: request.url, identifier: request.identifier, at: loop.now)
+        for: request.url, identifier: request.identifier,
+        variant: request.plainVariant(of: uid), at: loop.now)
     else { return nil }
     if image.replyPieces == nil {
-      hub.cache(.evicted, memory.keepReply(ShownPicture.preparedFields(of: image), with: image))
+      noteEviction(memory.keepReply(ShownPicture.preparedFields(of: image), with: image))
     }
     return image
   }
 
   /// A fresh picture on disk of which the index says all that an answer without bytes needs; it
   /// rises into memory behind the answer.
-  func readyEntry(for request: FetchRequest, _ digest: KeyDigest) -> EntryDetails? {
+  func readyEntry(
+    for request: FetchRequest, _ digest: KeyDigest, uid: UInt32
+  ) -> EntryDetails? {
+    let variant = request.plainVariant(of: uid)
     guard !request.http, request.delivery == .path || request.delivery == .none,
-      !memory.holds(request.url, identifier: request.identifier),
+      !memory.holds(request.url, identifier: request.identifier, variant: variant),
       let hit = disk.readyHit(
         digest, of: request.url, identifier: request.identifier, lends: request.delivery == .path)
     else { return nil }
     memory.noteMiss()
-    if request.keepsInMemory { raise(request, digest, bytes: hit.bytes) }
+    if request.keepsInMemory, let url = try? CanonicalURL.parse(request.url) {
+      let key = CacheKey(
+        url: url, identifier: request.identifier, variant: variant, knownDigest: digest)
+      raise(key, bytes: hit.bytes)
+    }
     return hit
   }
 
-  private func raise(_ request: FetchRequest, _ digest: KeyDigest, bytes: Int) {
-    guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred,
-      let url = try? CanonicalURL.parse(request.url)
-    else { return }
-    let key = CacheKey(url: url, identifier: request.identifier, knownDigest: digest)
+  private func raise(_ key: CacheKey, bytes: Int) {
+    guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred else { return }
     let purges = memoryPurges
     _ = disk.fetch(key, countsAsUse: false) { [unowned self] image in
-      guard let image, memory.peek(key) == nil, purges == memoryPurges else { return }
+      guard let image, memory.peek(key) == nil, mayRise(since: purges) else { return }
       keepInMemory(image)
     }
   }
@@ -124,8 +136,12 @@ final class PictureTiers {
   func rise(_ look: DiskLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
     if let image = inMemory(key) { return DeliveredImage(image: image, source: .memory) }
     guard let image = look.image, image.isFor(sent: key.sent) else { return nil }
-    if keeping, look.purges == memoryPurges { keepInMemory(image) }
+    if keeping, mayRise(since: look.purges) { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
+  }
+
+  private func mayRise(since purges: Int) -> Bool {
+    purges == memoryPurges && purgesUnderWay == 0
   }
 
   private func inMemory(_ key: MergeKey) -> CachedImage? {
@@ -155,7 +171,7 @@ final class PictureTiers {
 
   /// Moves a picture's bytes into a memfd, where they are not in one, and opens it for a client.
   func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {
-    hub.cache(.evicted, memory.makeLendable(image))
+    noteEviction(memory.makeLendable(image))
     return try image.payload.openReadOnly()
   }
 
@@ -185,7 +201,19 @@ final class PictureTiers {
       return
     }
     hub.cache(.stored, entries: 1, bytes: image.payload.count)
+    noteEviction(evicted)
+  }
+
+  /// Room is made in parts where many pictures have to go for it.
+  private func noteEviction(_ evicted: Removal) {
     hub.cache(.evicted, evicted)
+    guard memory.isTrimming, !isTrimming else { return }
+    isTrimming = true
+    turns.carryOut { [unowned self] in
+      hub.cache(.evicted, memory.trim())
+      isTrimming = memory.isTrimming
+      return isTrimming
+    }
   }
 
   /// A picture that its origin has confirmed keeps its file.
@@ -196,8 +224,12 @@ final class PictureTiers {
 
   /// Remembers a failure in place of asking the origin again.
   func remember(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
-    failures.note(failure, for: key, lasting: time, at: loop.now)
+    failures.note(failure, size: failure.cost, for: key, lasting: time, at: loop.now)
   }
+
+  /// How many failures are remembered, and what they hold.
+  var failureCount: Int { failures.count }
+  var failureBytes: Int { failures.bytes }
 
   /// Forgets a failure: there is a picture after all.
   func forgetFailure(for key: CacheKey) {
@@ -214,40 +246,50 @@ final class PictureTiers {
     return true
   }
 
-  /// Removes the matching pictures, or marks them stale; `then` is told how many were in memory and
-  /// how many on disk.
-  func purge(
-    _ filter: PurgeFilter, tiers: PurgeRequest.Scope, marksOnly: Bool,
-    then: @escaping (_ memory: Removal, _ disk: Removal) -> Void
-  ) {
-    let fromMemory =
-      tiers == .disk
-      ? .none : purgeMemory(filter, marksOnly: marksOnly, fromAllTiers: tiers == .all)
-    guard tiers != .memory else { return then(fromMemory, .none) }
-    disk.purge(filter, soft: marksOnly) { [unowned hub] fromDisk in
-      if !marksOnly { hub.cache(filter.matchesAll ? .removedAll : .purged, fromDisk, tier: .disk) }
-      then(fromMemory, fromDisk)
-    }
-  }
-
-  private func purgeMemory(
+  /// Begins to remove the matching pictures from memory, or to mark them stale.
+  ///
+  /// Until `endPurge` no picture rises from disk: it may be one that the purge is about.
+  func beginPurge(
     _ filter: PurgeFilter, marksOnly: Bool, fromAllTiers: Bool
-  ) -> Removal {
+  ) -> MemoryTier.Purge {
+    purgesUnderWay += 1
     memoryPurges += 1
     failures.remove(where: filter, at: loop.now)
-    let removal = memory.purge(filter, soft: marksOnly, fromAllTiers: fromAllTiers, at: loop.now)
-    if !marksOnly {
-      onMemoryPurge()
-      hub.cache(filter.matchesAll ? .removedAll : .purged, removal)
-    }
-    return removal
+    return memory.beginPurge(filter, soft: marksOnly, fromAllTiers: fromAllTiers)
   }
 
-  /// Empties the memory tier; pictures on their way are stored as if nothing had happened.
-  func emptyMemory() -> Removal {
+  func endPurge(_ filter: PurgeFilter, marksOnly: Bool, _ removal: Removal) {
+    purgesUnderWay -= 1
     memoryPurges += 1
-    let removed = memory.removeAll()
-    hub.cache(.removedAll, removed)
-    return removed
+    guard !marksOnly else { return }
+    onMemoryPurge()
+    hub.cache(filter.matchesAll ? .removedAll : .purged, removal)
+  }
+
+  /// Removes the matching pictures from disk, or marks them stale; nothing that matches is found there
+  /// from this call on.
+  func purgeDisk(
+    _ filter: PurgeFilter, marksOnly: Bool, then: @escaping (PurgeOutcome) -> Void
+  ) {
+    disk.purge(filter, soft: marksOnly) { [unowned hub] outcome in
+      if !marksOnly, case .done(let removal) = outcome {
+        hub.cache(filter.matchesAll ? .removedAll : .purged, removal, tier: .disk)
+      }
+      then(outcome)
+    }
+  }
+
+  /// Empties the memory tier in parts, and forgets the failures; pictures on their way are stored as if
+  /// nothing had happened.
+  func emptyMemory(then: @escaping (Removal) -> Void) {
+    var purge = memory.beginPurge(PurgeFilter(), fromAllTiers: false)
+    memoryPurges += 1
+    failures.removeAll()
+    turns.carryOut { [unowned self] in
+      if memory.goOn(with: &purge, at: loop.now) { return true }
+      hub.cache(.removedAll, purge.removal)
+      then(purge.removal)
+      return false
+    }
   }
 }

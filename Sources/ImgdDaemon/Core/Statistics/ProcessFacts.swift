@@ -1,16 +1,32 @@
 import Glibc
+import ImgdSystem
 
 /// The kernel's figures of this process.
-enum ProcessFacts {
-  /// Resident memory in bytes, from `/proc/self/statm`.
-  static var residentBytes: Int {
-    guard let text = SmallFile.read("/proc/self/statm") else { return 0 }
-    let fields = text.split(separator: " ")
-    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
+struct ProcessFacts {
+  let readAt: Instant
+  /// Resident memory in bytes.
+  let residentBytes: Int
+  /// The part of it that no file and no other process has.
+  let privateBytes: Int
+  /// How many descriptors are open.
+  let openDescriptors: Int
+
+  init(at now: Instant) {
+    readAt = now
+    let pages = Self.pages
+    residentBytes = pages.resident * Int(getpagesize())
+    privateBytes = (pages.resident - pages.shared) * Int(getpagesize())
+    openDescriptors = Self.openDescriptors
   }
 
-  /// How many descriptors are open.
-  static var openDescriptors: Int {
+  /// Resident and shared pages, from `/proc/self/statm`.
+  private static var pages: (resident: Int, shared: Int) {
+    let fields = SmallFile.read("/proc/self/statm")?.split(separator: " ").map { Int($0) ?? 0 }
+    guard let fields, fields.count > 2 else { return (0, 0) }
+    return (fields[1], fields[2])
+  }
+
+  private static var openDescriptors: Int {
     guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
     defer { unsafe closedir(directory) }
     var count = 0

@@ -58,8 +58,8 @@ package struct Configuration: Sendable, Equatable {
 
   /// The downloader and its limits.
   package struct Downloads: Sendable, Equatable {
-    package var maxActive = 4
-    package var maxPerHost = 6
+    package var maxActive = 32
+    package var maxPerHost = 4
     package var order = Order.fifo
     package var orphans = Orphans.cancel
     package var connectTimeout = Duration.seconds(10)
@@ -80,6 +80,10 @@ package struct Configuration: Sendable, Equatable {
     package var negativeFreshness = Duration.seconds(60)
     /// How long a stale picture may be delivered if the origin fails; zero: not at all.
     package var staleIfError = Duration.zero
+    /// The longest lifetime that a request may set with `ttl`.
+    package var maxTTL = Duration.seconds(7 * 86_400)
+    /// Lower-case names of further header fields that are credentials.
+    package var credentialFields: [String] = []
   }
 
   /// The addresses to which the daemon may connect, and the way to them.

@@ -115,6 +115,12 @@ extension ConfigurationKey {
     ConfigurationKey(
       .http, "StaleIfError", \.http.staleIfError, .durationOrOff(anyDuration),
       "How long a stale picture may be delivered if the origin fails, or off."),
+    ConfigurationKey(
+      .http, "MaxTTL", \.http.maxTTL, .duration(anyDuration),
+      "The longest time that the ttl of a request makes a picture count as fresh."),
+    ConfigurationKey(
+      .http, "CredentialFields", \.http.credentialFields, .fieldNames,
+      "Further request headers that are credentials, beside those whose names say so."),
   ]
 
   private static let network: [ConfigurationKey] = [

@@ -37,7 +37,7 @@ extension FreshnessRules {
   init(_ http: Configuration.HTTP) {
     self.init(
       defaultLifetime: http.defaultFreshness, heuristicPercent: http.heuristicPercent,
-      staleIfError: http.staleIfError)
+      staleIfError: http.staleIfError, longestTTL: http.maxTTL)
   }
 }
 

@@ -72,6 +72,19 @@ extension ValueFormat where Value == String {
 }
 
 extension ValueFormat where Value == [String] {
+  /// Names of header fields, separated by blanks or commas; they are kept in lower case.
+  static var fieldNames: Self {
+    Self { text throws(WrongValue) in
+      let names = items(of: text).map { $0.lowercased() }
+      for name in names where !isFieldName(name) {
+        throw WrongValue("contains '\(shown(name))', which is not a header name")
+      }
+      return names
+    } text: {
+      $0.joined(separator: " ")
+    }
+  }
+
   /// Networks as address and prefix length, separated by blanks or commas.
   static var networks: Self {
     Self { text throws(WrongValue) in
@@ -106,6 +119,15 @@ extension ValueFormat where Value == String? {
 /// The words of a list that is separated by blanks or commas.
 private func items(of text: String) -> [String] {
   text.split { $0 == " " || $0 == "\t" || $0 == "," }.map(String.init)
+}
+
+private func isFieldName(_ text: String) -> Bool {
+  text.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
 }
 
 /// Whether a text is an IPv4 or IPv6 address with a slash and a valid prefix length.

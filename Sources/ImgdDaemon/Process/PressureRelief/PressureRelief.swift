@@ -15,9 +15,9 @@ import ImgdSystem
 final class PressureRelief {
   /// Its effects on the rest of the daemon.
   struct Effects {
-    /// Empties the memory tier and everything else that can be fetched again; answers what the tier
-    /// held.
-    let release: () -> Removal
+    /// Empties the memory tier and everything else that can be fetched again; tells what the tier held
+    /// when it is empty.
+    let release: (_ released: @escaping (Removal) -> Void) -> Void
     /// Limits the memory tier to a share of its capacity from now on.
     let hold: (MemoryShare) -> Void
     /// Counts it, and sends an event to clients that have subscribed.
@@ -85,8 +85,11 @@ final class PressureRelief {
     postponed?.cancel()
     postponed = nil
     last = loop.now
-    // First, or the pictures that a smaller share evicts would be missing in the count.
-    let removed = effects.release()
+    effects.release { [unowned self] in released($0, for: source) }
+  }
+
+  /// Only now, or the pictures that a smaller share evicts would be missing in the count.
+  private func released(_ removed: Removal, for source: String) {
     let isLess = hold()
     effects.tell(source, removed)
     if removed.entries > 0 || isLess { report(source, removed) }

@@ -27,11 +27,13 @@ struct SystemdEnvironment: Sendable, Equatable {
   let journalStream: JournalStream?
   /// How many descriptors the manager keeps for the service from one process to the next.
   let storeLimit: Int
+  /// A directory of the service's own, in memory, that outlives the process; nil when there is none.
+  let runtimeDirectory: String?
 
   private static let variables = [
     "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES",
     "LISTEN_PIDFDID", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "JOURNAL_STREAM",
-    "FDSTORE", "IMGD_FDSTORE",
+    "FDSTORE", "IMGD_FDSTORE", "RUNTIME_DIRECTORY",
   ]
 
   /// Reads the variables and removes them from the environment; inherited descriptors become
@@ -56,6 +58,7 @@ struct SystemdEnvironment: Sendable, Equatable {
     pressureWatch = variables["MEMORY_PRESSURE_WATCH"]
     pressureWrite = variables["MEMORY_PRESSURE_WRITE"]
     journalStream = variables["JOURNAL_STREAM"].flatMap(JournalStream.init(text:))
+    runtimeDirectory = variables["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init)
     storeLimit = Self.storeLimit(variables)
   }
 

@@ -29,6 +29,53 @@ import Testing
     }
   }
 
+  @Test func `one pass finds for each filter what it means`() throws {
+    var random = SeededGenerator(seed: 4)
+    let rows = (1...400).map { randomRow($0, using: &random) }
+    let numbers = try index.add(rows)
+    let orders = (0..<64).map { _ in
+      var filter = randomFilter(using: &random)
+      (filter.url, filter.prefix, filter.host, filter.tag) = (nil, nil, nil, nil)
+      filter.digest = nil
+      var order = RemovalOrder(filter, isSoft: false, askedAt: now)
+      order.ceiling = .random(in: 0...400, using: &random)
+      return order
+    }
+    let scan = try index.scan(orders)
+    var found = [[UInt32]](repeating: [], count: orders.count)
+    var isLast = false
+    while !isLast {
+      let part = try scan.next(examining: 37)
+      for place in orders.indices { found[place] += part.matches[place].map(\.number) }
+      isLast = part.isLast
+    }
+    for (order, found) in zip(orders, found) {
+      let expected = zip(rows, numbers).filter {
+        order.plainlyMatches($0.0) && $0.1 <= order.ceiling
+      }
+      #expect(found.sorted() == expected.map(\.1), "\(order.filter)")
+    }
+  }
+
+  @Test func `a filter means in memory what it means in the file`() throws {
+    var random = SeededGenerator(seed: 5)
+    let rows = (1...200).map { randomRow($0, using: &random) }
+    for _ in 0..<200 {
+      let order = RemovalOrder(randomFilter(using: &random), isSoft: false, askedAt: now)
+      let wrong = rows.filter { row in
+        let (entry, record) = (DiskEntry(row), row.record)
+        let key = CacheKey(
+          url: CanonicalURL(canonical: record.url), identifier: record.identifier,
+          knownDigest: record.digest)
+        let expected = order.plainlyMatches(row)
+        let untagged = order.means(entry, of: key, tags: nil)
+        return order.means(entry, of: key, tags: record.tags) != expected
+          || (untagged.map { $0 != expected } ?? (order.filter.tag == nil))
+      }
+      #expect(wrong.isEmpty, "\(order.filter)")
+    }
+  }
+
   private func randomRow(_ digest: UInt64, using random: inout SeededGenerator) -> IndexRow {
     let host = hosts.randomElement(using: &random) ?? ""
     let path = paths.randomElement(using: &random) ?? ""
@@ -47,6 +94,9 @@ import Testing
     if sometimes() {
       let path = paths.randomElement(using: &random) ?? ""
       filter.url = CanonicalURL(canonical: url + path)
+    }
+    if Int.random(in: 0..<16, using: &random) == 0 {
+      filter.digest = sampleRow(.random(in: 1...400, using: &random)).record.digest
     }
     if sometimes() { filter.identifier = identifiers.randomElement(using: &random) ?? "" }
     if sometimes() {
@@ -150,7 +200,7 @@ private let hosts = [
 private let askedHosts = hosts + ["b.example.org", "ORG", "", "1", "xample.org"]
 private let paths = ["", "a", "a/b", "a%20b", "ä", "a_b"]
 private let identifiers: [String?] = [nil, "", "x", "y"]
-private let tags = ["red", "big", ""]
+private let tags = ["red", "big", "old"]
 
 /// The moment at which all are asked.
 private let now: Int64 = 3
@@ -158,6 +208,7 @@ private let now: Int64 = 3
 extension RemovalOrder {
   /// As one would write it without an index.
   fileprivate func plainlyMatches(_ row: IndexRow) -> Bool {
+    if let digest = filter.digest, row.record.digest != digest { return false }
     if let url = filter.url, row.record.url != url.text { return false }
     if let own = filter.identifier, (row.record.identifier ?? "") != own { return false }
     if let prefix = filter.prefix, !row.record.url.hasPrefix(prefix) { return false }

@@ -278,6 +278,7 @@ import Testing
 private let orders: [RemovalOrder] = [
   RemovalOrder(PurgeFilter(), isSoft: false, askedAt: 1_800_000_000, keepUntil: 1_800_000_090),
   order(isSoft: true) { $0.url = CanonicalURL(canonical: "https://www.example.org/a") },
+  order { $0.digest = KeyDigest(high: 1, low: .max) },
   order {
     $0.identifier = ""
     $0.tag = "e\u{301}"
@@ -316,6 +317,7 @@ private let oddRows: [IndexRow] = [
     $0.record.headers = [UInt8](repeating: 0xFF, count: 70_000)
     $0.record.varying = [0, 1, 0]
     $0.record.ifErrorMs = 0
+    $0.record.variant = KeyVariant(high: .max, low: 0)
     $0.record.tags = ["", "A", "a", "e\u{301}", "\u{E9}"]
   },
   odd {

@@ -113,7 +113,7 @@ import Testing
     #expect(stage.lend(image, mayStore: false) == .refused(.lost))
     #expect(stage.tier.counts.corrupt == 1)
     #expect(stage.news.damaged.count == 1)
-    #expect(try stage.pictures().isEmpty || stage.parts.leases.ends.ends.count == 1)
+    #expect(try stage.pictures().isEmpty || stage.parts.leases.count == 1)
   }
 
   @Test func `bytes of an expired lease are not counted`() throws {

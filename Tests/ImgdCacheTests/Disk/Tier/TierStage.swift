@@ -32,6 +32,7 @@ final class TierStage {
     _ limits: DiskTier.Limits = .roomy, prepare: (DiskPlace) throws -> Void = { _ in }
   ) throws {
     place = try DiskPlace()
+    try Directory.make(place.root + "/run", permissions: 0o700)
     self.limits = limits
     loop = try EventLoop(clock: clock)
     try prepare(place)
@@ -52,6 +53,9 @@ final class TierStage {
   var wall: Int64 { parts.rules.wall }
 
   var now: Instant { loop.now }
+
+  /// The directory that outlives a process, and not the machine.
+  var runtime: String { place.root + "/run" }
 
   // MARK: Lives
 
@@ -85,7 +89,8 @@ final class TierStage {
   /// Only the tier may hold its directory afterwards.
   private func makeTier(at wall: Int64) throws -> (DiskTier, DiskParts) {
     let parts = try DiskParts(
-      path: place.path, limits: limits, suffixes: ["bin", "jpg", "png", "gif"], loop: loop,
+      path: place.path, runtime: runtime, limits: limits, suffixes: ["bin", "jpg", "png", "gif"],
+      loop: loop,
       wall: wall)
     return (DiskTier(parts, try? openWhenFree()), parts)
   }
@@ -173,10 +178,16 @@ final class TierStage {
   func purge(soft: Bool = false, _ change: (inout PurgeFilter) -> Void = { _ in }) -> Removal {
     var filter = PurgeFilter()
     change(&filter)
-    var removal = Removal.none
-    tier.purge(filter, soft: soft) { removal = $0 }
-    turn()
+    guard case .done(let removal) = outcome(of: filter, soft: soft) else { return .none }
     return removal
+  }
+
+  /// What is said to a purge; nil when there is no answer.
+  func outcome(of filter: PurgeFilter, soft: Bool = false) -> PurgeOutcome? {
+    var outcome: PurgeOutcome?
+    tier.purge(filter, soft: soft) { outcome = $0 }
+    turn()
+    return outcome
   }
 
   func apply(_ limits: DiskTier.Limits) {
@@ -213,6 +224,13 @@ extension TierStage.News {
     case .damaged(let reason): damaged.append(reason)
     case .recovered: recoveries += 1
     }
+  }
+}
+
+extension PurgeOutcome {
+  /// How many were removed for sure.
+  var entries: Int {
+    if case .done(let removal) = self { removal.entries } else { 0 }
   }
 }
 

@@ -155,9 +155,9 @@ import Testing
     #expect(!tier.isEnabled)
     #expect(tier.add(picture) == .off)
     #expect(tier.lend(picture, mayStore: true) == .refused(.off))
-    var removal: Removal?
-    tier.purge(PurgeFilter(), soft: false) { removal = $0 }
-    #expect(removal == Removal.none)
+    var outcome: PurgeOutcome?
+    tier.purge(PurgeFilter(), soft: false) { outcome = $0 }
+    #expect(outcome == .done(.none))
     tier.remove(picture.key)
     guard case .nothing = tier.fetch(picture.key, then: { _ in }) else {
       Issue.record("an absent tier has nothing")

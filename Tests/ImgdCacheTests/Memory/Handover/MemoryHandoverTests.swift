@@ -92,6 +92,17 @@ import Testing
     expectSound(later)
   }
 
+  @Test func `a picture for other headers is taken over as such`() throws {
+    let url = try CanonicalURL.parse("http://h/a")
+    let variant = KeyVariant(identifier: "x", fields: [("accept", "b")], uid: 7)
+    let special = CacheKey(url: url, identifier: "x", variant: variant)
+    let old = try tier([image(special, bytes: 10), image(key("http://h/a"), bytes: 20)])
+    let new = try next(try #require(try leave(old)))
+    #expect(new.peek(special)?.payload.count == 10 && new.peek(special)?.key.variant == variant)
+    #expect(new.peek(key("http://h/a"))?.payload.count == 20)
+    #expect(new.peek(key("http://h/a", "x")) == nil)
+  }
+
   @Test func `the most recently used picture stays the most recently used`() throws {
     let first = try tier((0..<50).map { image("http://h/\($0)") })
     for number in [7, 3, 3, 40] {

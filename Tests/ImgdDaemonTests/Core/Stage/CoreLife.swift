@@ -38,7 +38,7 @@ final class CoreLife {
   ) throws -> DiskParts? {
     guard settings.enabled else { return nil }
     return try DiskParts(
-      path: settings.directory, limits: DiskTier.Limits(settings),
+      path: settings.directory, runtime: nil, limits: DiskTier.Limits(settings),
       suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop, wall: WallClock.seconds)
   }
 
@@ -65,15 +65,25 @@ final class CoreLife {
     core.disk.stop()
   }
 
-  /// A new connection, after all pending work.
-  func connect() throws -> TestClient {
+  /// A new connection, after all pending work; of this user, or of another one.
+  func connect(as uid: UInt32? = nil, turning: Bool = true) throws -> TestClient {
     settle()
     let (near, far) = try socketPair()
-    core.clients.admit(StreamSocket(FileDescriptor(owning: near)))
-    return try TestClient(FileDescriptor(owning: far)) { [weak self] in self?.settle() }
+    core.clients.admit(
+      StreamSocket(FileDescriptor(owning: near)),
+      as: uid.map { PeerCredentials(pid: 1, uid: $0, gid: $0) })
+    return try TestClient(FileDescriptor(owning: far)) { [weak self] in
+      if turning { self?.settle() }
+    }
   }
 
   // MARK: Turning
+
+  func tick() { loop.tick(waiting: false) }
+
+  func letWorkTakeTime(_ each: Duration) { clock.stride = each }
+
+  var now: Instant { loop.moment }
 
   /// Whether a thread of the disk tier has something to do or to tell.
   private var diskHasJobs: Bool { (disk?.threads.pending ?? 0) > 0 }

@@ -25,7 +25,7 @@ final class CoreStage: DaemonStage {
     home = try TemporaryDirectory.make()
     let life = try CoreLife(settings, home: home, origin: origin)
     current = life
-    client = try life.connect()
+    client = try life.connect(as: nil)
   }
 
   deinit {
@@ -50,7 +50,13 @@ final class CoreStage: DaemonStage {
     Set(CacheFiles.below(cache + "/1").filter { !$0.hasPrefix(cache + "/1/index.db") })
   }
 
-  func connect() throws -> TestClient { try life.connect() }
+  func connect() throws -> TestClient { try life.connect(as: nil) }
+
+  /// A connection of another user than the one who runs the test.
+  func connect(as uid: UInt32) throws -> TestClient { try life.connect(as: uid) }
+
+  /// A client whose looking turns nothing: the test does, tick by tick.
+  func connectObserver() throws -> TestClient { try life.connect(turning: false) }
 
   /// Ends this core in good order, and begins another where it left off, with a client that speaks
   /// to it.
@@ -58,7 +64,7 @@ final class CoreStage: DaemonStage {
     life.end()
     current = nil
     current = try CoreLife(settings, home: home, origin: origin)
-    client = try life.connect()
+    client = try life.connect(as: nil)
   }
 
   /// Gives the core another configuration: settings beside those that the stage began with.
@@ -68,6 +74,15 @@ final class CoreStage: DaemonStage {
   }
 
   // MARK: Time
+
+  /// Runs one tick.
+  func tick() { life.tick() }
+
+  /// Lets all work take time from now on: so much for each look at the clock.
+  func letWorkTakeTime(_ each: Duration) { life.letWorkTakeTime(each) }
+
+  /// The time of the clock.
+  var now: Instant { life.now }
 
   /// Turns until there is nothing left to do at this moment.
   func settle() { life.settle() }

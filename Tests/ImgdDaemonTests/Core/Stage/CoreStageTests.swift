@@ -32,7 +32,7 @@ import Testing
     #expect(stage.origin.running == 1)
     stage.pass(.milliseconds(1))
     #expect(stage.origin.running == 0)
-    try stage.play(#"< {"ok":false,"error":{"code":"timeout","details":{"phase":"total"}}}"#)
+    try stage.play(#"< {"ok":false,"error":{"code":"timeout","details":{"phase":"first_byte"}}}"#)
   }
 
   @Test(

@@ -7,6 +7,8 @@ final class PlannedOrigin {
   private var plans: [String: [OriginAnswer]] = [:]
   /// All requests, in the order in which they came.
   private(set) var requests: [OriginRequest] = []
+  /// All orders, in the same order.
+  private(set) var orders: [TransferOrder] = []
   /// How many transfers are under way.
   var running = 0
   /// How many transfers were aborted.
@@ -31,6 +33,7 @@ final class PlannedOrigin {
       preconditionFailure("an order makes a request: \(order)")
     }
     requests.append(request)
+    orders.append(order)
     guard let planned = plans[request.path], let first = planned.first else {
       return OriginAnswer.status(404).steps(request)
     }

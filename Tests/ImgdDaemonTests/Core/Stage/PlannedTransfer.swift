@@ -35,6 +35,7 @@ final class PlannedTransfer {
 
   func begin(_ steps: [OriginAnswer.Step]) {
     self.steps = steps[...]
+    order.phase.enter(.firstByte)
     proceed()
   }
 
@@ -52,7 +53,7 @@ final class PlannedTransfer {
   private func expect(within limit: Duration) {
     deadline?.cancel()
     deadline = loop.schedule(after: limit - (loop.now - startedAt)) { [unowned self] in
-      fail(.timeout(.total), "not done within \(limit)")
+      fail(.timeout(order.phase.phase), "not done within \(limit)")
     }
   }
 
@@ -110,6 +111,7 @@ final class PlannedTransfer {
   }
 
   private func headArrived() {
+    order.phase.enter(.body)
     precondition(head.first("transfer-encoding") == nil, "a plan has no chunks: use untilClosed")
     guard isWanted else { return }
     if let length, length > maxBytes { return failAsTooLarge() }

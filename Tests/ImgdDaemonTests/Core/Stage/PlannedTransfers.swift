@@ -53,6 +53,8 @@ final class PlannedTransfers: Transfers {
     origin.aborted += 1
   }
 
+  var holdings: TransferHoldings { TransferHoldings() }
+
   func dropPartials() { origin.dropsOfPartials += 1 }
 
   private func report(_ event: TransferEvent) {

@@ -1,0 +1,119 @@
+/// Purges that wait for a disk that works: it could neither be told of them nor say what they mean.
+///
+/// They are written down beside the disk (`OwedFile`), so that a kill does not lose them, and their
+/// clients are told how that went. The tier is off as long as there are any.
+final class OwedPurges {
+  /// So many may wait; beyond that everything goes, which means all of them.
+  private static let most = 64
+
+  private let threads: DiskThreads
+  private let pending: PendingPurges
+  private let health: DiskHealth
+  private let makeClearing: () -> PurgeWork
+  private var works: [PurgeWork] = []
+  /// Their clients have still to be told.
+  private var untold: [PurgeWork] = []
+  /// Works that have been taken up again, and are neither in the index file nor carried out.
+  private var doubtful: [ObjectIdentifier: PurgeWork] = [:]
+  private var isWriting = false
+  private var isDirty = false
+  /// The file names some purges.
+  private var isFileInUse = false
+
+  /// `makeClearing` makes a purge of everything.
+  init(
+    _ threads: DiskThreads, _ pending: PendingPurges, _ health: DiskHealth,
+    makeClearing: @escaping () -> PurgeWork
+  ) {
+    self.threads = threads
+    self.pending = pending
+    self.health = health
+    self.makeClearing = makeClearing
+  }
+
+  var isEmpty: Bool { works.isEmpty }
+
+  /// Every purge that an index file may not know of.
+  var all: [PurgeWork] { works + doubtful.values }
+
+  // MARK: Coming and going
+
+  /// Puts purges off until the disk works again.
+  func add(_ more: [PurgeWork]) {
+    guard !more.isEmpty else { return }
+    for work in more {
+      doubtful[ObjectIdentifier(work)] = nil
+      work.beginAnew()
+      pending.add(work)
+    }
+    works += more
+    untold += more.filter(\.isAwaited)
+    limit()
+    // Nothing may be told of what they mean.
+    health.worsen(to: .off, isFull: health.isFull)
+    isDirty = true
+    writeDown()
+  }
+
+  private func limit() {
+    guard works.count > Self.most else { return }
+    for work in works { pending.remove(work) }
+    let clearing = makeClearing()
+    pending.add(clearing)
+    works = [clearing]
+  }
+
+  /// Hands them out, to be tried again.
+  func takeUp() -> [PurgeWork] {
+    defer { works = [] }
+    if isFileInUse || isWriting {
+      for work in works { doubtful[ObjectIdentifier(work)] = work }
+    }
+    return works
+  }
+
+  /// Notes that the index file knows of a purge, or that it has been carried out.
+  func settle(_ work: PurgeWork) {
+    guard doubtful.removeValue(forKey: ObjectIdentifier(work)) != nil else { return }
+    forgetFile()
+  }
+
+  /// Takes note of purges that were found in the file at the start, and are tried again.
+  func adopt(_ more: [PurgeWork]) {
+    guard !more.isEmpty else { return }
+    isFileInUse = true
+    for work in more { doubtful[ObjectIdentifier(work)] = work }
+  }
+
+  private func forgetFile() {
+    guard isFileInUse, !isWriting, works.isEmpty, doubtful.isEmpty else { return }
+    isFileInUse = false
+    threads.forgetOwed()
+  }
+
+  // MARK: The file
+
+  private func writeDown() {
+    guard isDirty, !isWriting else { return }
+    (isDirty, isWriting) = (false, true)
+    let told = untold
+    untold = []
+    threads.keepOwed(all.map(\.order)) { [unowned self] trouble in
+      isWriting = false
+      if trouble == nil { isFileInUse = true }
+      for work in told { work.tell(PurgeOutcome(trouble)) }
+      writeDown()
+      forgetFile()
+    }
+  }
+}
+
+extension PurgeOutcome {
+  fileprivate init(_ trouble: DiskTrouble?) {
+    guard let trouble else {
+      self = .pending
+      return
+    }
+    self = .unrecorded(reason: trouble.reason, isFull: trouble.kind == .full)
+  }
+}

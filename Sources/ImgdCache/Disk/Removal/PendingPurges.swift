@@ -1,0 +1,158 @@
+/// Purges whose entries have still to be looked for in the index file.
+///
+/// They are in force from the moment they were asked for: whoever is about to show an entry asks here
+/// whether one of them means it, so that nobody has to wait for a search. A purge is found by the
+/// condition that leads to the fewest questions, and is asked about nothing else.
+final class PendingPurges {
+  /// Whether an entry may be shown.
+  enum Screening {
+    case shown
+    /// It has just been taken out.
+    case gone
+    /// That depends on its tags, which are not known yet.
+    case unknown
+  }
+
+  /// The answer of all purges together.
+  private enum Verdict {
+    case spared, stale, unknown
+    case gone(PurgeWork)
+  }
+
+  private typealias Works = [ObjectIdentifier: PurgeWork]
+
+  private let index: DiskIndex
+  private var byURL: [CanonicalURL: Works] = [:]
+  private var byHost: [String: Works] = [:]
+  private var byTag: [String: Works] = [:]
+  private var others: Works = [:]
+  private(set) var count = 0
+
+  init(_ index: DiskIndex) {
+    self.index = index
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  // MARK: Coming and going
+
+  func add(_ work: PurgeWork) {
+    guard !work.isInForce else { return }
+    work.isInForce = true
+    count += 1
+    change(work) { $0[ObjectIdentifier(work)] = work }
+  }
+
+  func remove(_ work: PurgeWork) {
+    guard work.isInForce else { return }
+    work.isInForce = false
+    count -= 1
+    change(work) { $0[ObjectIdentifier(work)] = nil }
+  }
+
+  private func change(_ work: PurgeWork, _ body: (inout Works) -> Void) {
+    let filter = work.order.filter
+    if let url = filter.url {
+      body(&byURL[url, default: [:]])
+      if byURL[url]?.isEmpty == true { byURL[url] = nil }
+    } else if let host = filter.host?.lowercased() {
+      body(&byHost[host, default: [:]])
+      if byHost[host]?.isEmpty == true { byHost[host] = nil }
+    } else if let tag = filter.tag {
+      body(&byTag[tag, default: [:]])
+      if byTag[tag]?.isEmpty == true { byTag[tag] = nil }
+    } else {
+      body(&others)
+    }
+  }
+
+  // MARK: Questions
+
+  /// Whether the entry at a place may be shown; one that a purge means goes at once, or counts as
+  /// stale.
+  func screen(_ place: Int, of key: CacheKey, tags: [String]? = nil) -> Screening {
+    guard !isEmpty else { return .shown }
+    let entry = index[place]
+    switch verdict(on: entry, of: key, tags: tags) {
+    case .spared: return .shown
+    case .unknown: return .unknown
+    case .stale:
+      index.markStale(entry.digest, number: entry.number)
+      return .shown
+    case .gone(let work):
+      index.remove(place)
+      work.take(
+        IndexMatch(number: entry.number, digest: entry.digest, allocated: entry.allocated),
+        counts: true)
+      return .gone
+    }
+  }
+
+  /// Whether an entry of the index file may be listed.
+  func spares(_ row: IndexRow) -> Bool {
+    guard !isEmpty else { return true }
+    let record = row.record
+    let key = CacheKey(
+      url: CanonicalURL(canonical: record.url), identifier: record.identifier,
+      knownDigest: record.digest)
+    if case .gone = verdict(on: DiskEntry(row), of: key, tags: record.tags) { return false }
+    return true
+  }
+
+  private func verdict(on entry: DiskEntry, of key: CacheKey, tags: [String]?) -> Verdict {
+    var verdict = Verdict.spared
+    if tags == nil, !byTag.isEmpty { verdict = .unknown }
+    for works in candidates(for: key, tags: tags) {
+      for work in works.values {
+        switch work.order.means(entry, of: key, tags: tags) {
+        case false: break
+        case nil: verdict = .unknown
+        case true where !work.order.isSoft: return .gone(work)
+        case true:
+          if case .spared = verdict { verdict = .stale }
+        }
+      }
+    }
+    return verdict
+  }
+
+  private func candidates(for key: CacheKey, tags: [String]?) -> [Works] {
+    var candidates: [Works] = []
+    if !others.isEmpty { candidates.append(others) }
+    if let works = byURL[key.url] { candidates.append(works) }
+    if !byHost.isEmpty {
+      for host in Self.hosts(above: key.url.host) {
+        if let works = byHost[host] { candidates.append(works) }
+      }
+    }
+    for tag in tags ?? [] {
+      if let works = byTag[tag] { candidates.append(works) }
+    }
+    return candidates
+  }
+
+  /// A host, and those that it lies below.
+  private static func hosts(above host: String) -> [String] {
+    var hosts = [host]
+    var rest = host[...]
+    while let dot = rest.firstIndex(of: ".") {
+      rest = rest[rest.index(after: dot)...]
+      hosts.append(String(rest))
+    }
+    return hosts
+  }
+}
+
+extension RemovalOrder {
+  /// Whether an entry is meant; nil when that depends on its tags, which are not known.
+  func means(_ entry: DiskEntry, of key: CacheKey, tags: [String]?) -> Bool? {
+    guard entry.number <= ceiling else { return false }
+    if let storedBefore, Int64(entry.storedAt) >= storedBefore { return false }
+    if let usedBefore, Int64(entry.lastAccess) >= usedBefore { return false }
+    if let staleAt, Int64(entry.freshUntil) > staleAt { return false }
+    if tags != nil || filter.tag == nil { return filter.matchesName(key, tags: tags ?? []) }
+    var names = filter
+    names.tag = nil
+    return names.matchesName(key, tags: []) ? nil : false
+  }
+}

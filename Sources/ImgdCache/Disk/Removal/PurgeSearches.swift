@@ -1,0 +1,163 @@
+// How purges find what they mean.
+//
+// They are taken many at a time, so that a thousand of them cost a few jobs of the writer: many are
+// written down in one commit, many are looked for in one job, and those that have to look at every
+// entry share one pass. No job looks at more than some thousands of rows; stores have their turns in
+// between, and the reader is not concerned at all.
+
+internal import ImgdSystem
+
+/// Purges that have still to be written down, or to find their entries.
+final class PurgeSearches {
+  /// Called when the entries of a purge have been found and have left memory; set once by the queue.
+  var onFound: (PurgeWork) -> Void = { _ in }
+
+  private let threads: DiskThreads
+  private let index: DiskIndex
+  private let leases: FileLeases
+  private let uses: UseLog
+  private let pending: PendingPurges
+  private let owed: OwedPurges
+
+  private var unrecorded = PurgeLane()
+  /// Purges with a condition that leads to their entries.
+  private var led = PurgeLane()
+  /// Purges that have to look at every entry.
+  private var scanning = PurgeLane()
+  private var turn = 0
+
+  init(
+    _ threads: DiskThreads, _ index: DiskIndex, _ leases: FileLeases, _ uses: UseLog,
+    _ pending: PendingPurges, _ owed: OwedPurges
+  ) {
+    self.threads = threads
+    self.index = index
+    self.leases = leases
+    self.uses = uses
+    self.pending = pending
+    self.owed = owed
+  }
+
+  var isEmpty: Bool { unrecorded.isEmpty && led.isEmpty && scanning.isEmpty }
+
+  var all: [PurgeWork] { unrecorded.all + led.all + scanning.all }
+
+  // MARK: Coming and going
+
+  /// From now on nothing that the purge means is found.
+  func add(_ work: PurgeWork) {
+    if work.order.takesEverything, index.isLoaded {
+      let table = index.takeAll()
+      work.clear(Removal(entries: table.count, bytes: table.allocated))
+      threads.letGo(of: table)
+    } else {
+      pending.add(work)
+    }
+    unrecorded.append(work)
+  }
+
+  /// Takes over a purge that the index file knows of.
+  func adopt(_ work: PurgeWork) {
+    pending.add(work)
+    lookLater(work)
+  }
+
+  /// The index is given up: no purge has been written down, or searched for, in the next one.
+  func takeAll() -> [PurgeWork] {
+    defer { (unrecorded, led, scanning) = (PurgeLane(), PurgeLane(), PurgeLane()) }
+    return all
+  }
+
+  private func lookLater(_ work: PurgeWork) {
+    if work.order.needsScan { scanning.append(work) } else { led.append(work) }
+  }
+
+  // MARK: Steps
+
+  /// Gives the writer the next job; false when there is none.
+  func step(then: @escaping () -> Void) -> Bool {
+    for _ in 0..<3 {
+      turn = (turn + 1) % 3
+      switch turn {
+      case 0 where unrecorded.take(): record(then)
+      case 1 where led.take(): search(\.led, then)
+      case 2 where scanning.take(): search(\.scanning, then)
+      default: continue
+      }
+      return true
+    }
+    return false
+  }
+
+  private func record(_ then: @escaping () -> Void) {
+    let orders = unrecorded.inHand.map(\.order)
+    // A search asks the index file when an entry was last used.
+    if orders.contains(where: { $0.filter.unusedFor != nil }) { uses.write() }
+    let leases = orders.contains(where: \.takesEverything) ? leases.takeEnds() : LeaseEnds()
+    threads.order(
+      { (disk) throws(DiskTrouble) in try EntryRemoval(disk).record(orders, leases: leases) },
+      then: { [unowned self, generation = threads.generation] recorded in
+        if generation == threads.generation { wereRecorded(recorded) }
+        then()
+      })
+  }
+
+  private func wereRecorded(_ orders: [RemovalOrder]?) {
+    let works = unrecorded.letGo()
+    guard let orders else { return owed.add(works) }
+    for (work, order) in zip(works, orders) {
+      work.record(order)
+      if order.id != nil { owed.settle(work) }
+      if work.isClearing { end(work) } else { lookLater(work) }
+    }
+  }
+
+  private typealias Lane = ReferenceWritableKeyPath<PurgeSearches, PurgeLane>
+
+  private func search(_ lane: Lane, _ then: @escaping () -> Void) {
+    let (orders, goesOn) = (self[keyPath: lane].inHand.map(\.order), self[keyPath: lane].isUnderWay)
+    let isScan = lane == \.scanning
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        isScan
+          ? try disk.scan(orders, goingOn: goesOn) : try disk.find(orders, goingOn: goesOn)
+      },
+      then: { [unowned self, generation = threads.generation] parts in
+        if generation == threads.generation { found(parts, in: lane) }
+        then()
+      })
+  }
+
+  private func found(_ parts: [SearchPart]?, in lane: Lane) {
+    guard let parts else { return owed.add(self[keyPath: lane].letGo()) }
+    let works = self[keyPath: lane].inHand
+    self[keyPath: lane].isUnderWay = parts.last?.isLast == false
+    self[keyPath: lane].letGo(of: parts.count { $0.isLast })
+    for (work, part) in zip(works, parts) { found(part, for: work) }
+  }
+
+  private func found(_ part: SearchPart, for work: PurgeWork) {
+    for match in part.matches {
+      let isHere = index.place(of: match.digest, number: match.number) != nil
+      // Its row may still be there, when it has been removed already.
+      work.take(match, counts: isHere || index.isUnread(match.number))
+      if work.order.isSoft {
+        index.markStale(match.digest, number: match.number)
+      } else {
+        index.remove(match.digest, number: match.number)
+      }
+    }
+    if part.isLast { end(work, isClosed: part.isClosed) }
+  }
+
+  /// None of its entries is found any more; the rows and the files have still to go.
+  private func end(_ work: PurgeWork, isClosed: Bool = false) {
+    pending.remove(work)
+    if isClosed, work.count == 0 {
+      owed.settle(work)
+      work.tell()
+    } else {
+      onFound(work)
+    }
+  }
+}

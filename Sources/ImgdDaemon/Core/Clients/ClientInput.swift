@@ -1,0 +1,236 @@
+// The requests of one client: read in pieces of a shared scratch buffer, cut into lines, executed.
+//
+// A line may begin work that is longer than a turn (`walk`), or that has to be over before the next
+// line may be looked at (`hold`). Until then, and while the client does not take its answers, nothing
+// more is read: what a client can have under way by talking is bounded by one read.
+//
+// A client that shuts its writing side says "no more requests". One that is gone altogether may have
+// left requests behind, such as a script's `purge` lines: these are executed before the connection
+// ends, but nobody waits for the answers.
+
+import ImgdSystem
+import ImgdWire
+
+final class ClientInput {
+  /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
+  private static let lastReads = 16
+  /// The bytes of a line that count as one step of a turn.
+  private static let bytesPerStep = 512
+
+  private unowned let session: ClientSession
+  private let turns: Turns
+  private let scratch: ReadScratch
+  private let handle: (ParsedLine, ClientSession) -> Void
+  private var framer: LineFramer
+
+  /// The client sends no more.
+  private(set) var hasEnded = false
+  /// All its lines have been executed.
+  private(set) var isDone = false
+  /// The daemon stops: the requests that have arrived are the last ones.
+  private(set) var isFinishing = false
+  /// What has arrived is executed without waiting for the client, and then the connection ends.
+  private var isWindingUp = false
+  private var readsLeft = 0
+  /// The rest of the work of the last line; answers whether there is more.
+  private var walk: (() -> Bool)?
+  /// How many commands have to be over before the next line.
+  private var holds = 0
+  private var isInLine = false
+  /// The framer is handing out lines, and may not be looked at.
+  private var isCutting = false
+
+  init(of session: ClientSession, longestLine: Int, reading clients: Clients) {
+    self.session = session
+    turns = clients.turns
+    scratch = clients.scratch
+    handle = clients.handle
+    framer = LineFramer(longestLine: longestLine)
+  }
+
+  var longestLine: Int {
+    get { framer.longestLine }
+    set { framer.longestLine = newValue }
+  }
+
+  /// The bytes of lines that wait.
+  var heldBytes: Int { isCutting ? 0 : framer.keptBytes }
+
+  /// Whether more may be read now.
+  var wantsBytes: Bool { !hasEnded && !isBusy && !session.isFull }
+
+  private var isHeld: Bool { holds > 0 }
+
+  /// Whether lines or parts of their work are left.
+  private var isBusy: Bool { walk != nil || isHeld || isInLine || framer.isPaused }
+
+  /// Whether the next line, or the next part of work, has to wait for something else than its turn.
+  private var isBlocked: Bool { isHeld || (session.isFull && !isWindingUp) }
+
+  /// Whether a line's work, or a part of it, is not over yet.
+  var hasRest: Bool { walk != nil || isHeld }
+
+  /// Whether there is something to do that needs only a turn.
+  private var hasWork: Bool {
+    guard session.isOpen, !isBlocked else { return false }
+    return walk != nil || framer.isPaused || isWindingUp || (hasEnded && !isDone)
+  }
+
+  // MARK: Reading
+
+  /// The socket has something to read.
+  func receive(isGone: Bool) {
+    turns.beginFirst()
+    switch session.read(into: scratch) {
+    case .bytes(let count):
+      feed(count)
+      // Most often all is done, and nothing has changed.
+      if isBusy || session.isFull { lineUp() }
+    case .nothing: break
+    case .end: end(isGone: isGone)
+    case .broken: end(isGone: true)
+    }
+  }
+
+  /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
+  private func end(isGone: Bool) {
+    hasEnded = true
+    if isGone { session.becomeDeaf() }
+    goOn()
+    lineUp()
+    session.inputHasEnded()
+  }
+
+  /// The client takes no answers any more. Its last requests are executed when it is its turn, as the
+  /// line of another client may be under execution.
+  func windUp() {
+    isWindingUp = true
+    readsLeft = hasEnded ? 0 : Self.lastReads
+    lineUp()
+  }
+
+  /// The same at once, as the daemon ends.
+  func windUpNow() {
+    turns.beginLast()
+    windUp()
+    while session.isOpen {
+      holds = 0
+      goOn()
+    }
+  }
+
+  /// No request that arrives from now on is whole for certain.
+  func finish() { isFinishing = true }
+
+  // MARK: Executing
+
+  /// Goes on until the client's turn is over; answers whether there is more to do.
+  func takeTurn() -> Bool {
+    isInLine = false
+    goOn()
+    isInLine = hasWork
+    session.inputHasMoved()
+    return isInLine
+  }
+
+  /// Waits for a turn, where one is all that is missing.
+  func lineUp() {
+    if !isInLine, hasWork {
+      isInLine = true
+      turns.wait(session)
+    }
+    session.inputHasMoved()
+  }
+
+  /// Executes lines, and what is left of the last one's work, for the length of a turn.
+  private func goOn() {
+    guard session.isOpen, !isBlocked, walkOn() else { return }
+    resume()
+    guard session.isOpen, !framer.isPaused, walk == nil, !isHeld else { return }
+    if isWindingUp, readRest() { return }
+    if hasEnded || isWindingUp { isDone = isDone || finishLines() }
+    if isDone, isWindingUp, walk == nil, !isHeld { session.close() }
+  }
+
+  /// Reads no more than a socket holds: a client may shut its reading side and go on talking for
+  /// ever. Answers whether there may be more.
+  private func readRest() -> Bool {
+    guard readsLeft > 0, case .bytes(let count) = session.read(into: scratch) else { return false }
+    readsLeft -= 1
+    feed(count)
+    return true
+  }
+
+  private func feed(_ count: Int) {
+    isCutting = true
+    defer { isCutting = false }
+    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
+  }
+
+  private func resume() {
+    isCutting = true
+    defer { isCutting = false }
+    framer.resume { take($0) }
+  }
+
+  /// Answers whether that was all.
+  private func finishLines() -> Bool {
+    isCutting = true
+    defer { isCutting = false }
+    return framer.finish { take($0, isLast: true) }
+  }
+
+  private func take(
+    _ finding: borrowing LineFramer.Finding, isLast: Bool = false
+  ) -> LineFramer.Flow {
+    guard session.isOpen else { return .pause }
+    var steps = 1
+    switch finding {
+    case .line(let line):
+      steps += line.count / Self.bytesPerStep
+      execute(RequestParser.parse(line), isLast: isLast)
+    case .tooLong: session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
+    }
+    if walk != nil, !walkOn() { return .pause }
+    return isBlocked || turns.isOver(after: steps) ? .pause : .next
+  }
+
+  /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
+  /// has ended the stream, that may be the first half of a request.
+  private func execute(_ line: ParsedLine, isLast: Bool) {
+    if isLast, isFinishing, case .refused = line.outcome {
+      return session.refuse(id: .none, receipt: nil, .shuttingDown)
+    }
+    handle(line, session)
+  }
+
+  // MARK: Work of a line
+
+  /// Carries out work in steps, from now on or when it is the client's turn; the next line waits until
+  /// a step answers that there is no more. A step is short: some dozens of entries.
+  func walk(_ step: @escaping () -> Bool) {
+    precondition(walk == nil, "a line's work is over before the next line")
+    walk = step
+  }
+
+  /// Goes on with the work of a line; answers whether it is over.
+  private func walkOn() -> Bool {
+    while let step = walk {
+      guard !turns.isOver(after: Turns.longStep), !isBlocked else { return false }
+      if !step() { walk = nil }
+    }
+    return true
+  }
+
+  /// The connection has ended: what is left of a line's work is of no use.
+  func stop() { walk = nil }
+
+  /// Lets the next line wait until `release`.
+  func hold() { holds += 1 }
+
+  func release() {
+    guard isHeld else { return }
+    holds -= 1
+    if !isCutting { lineUp() }
+  }
+}

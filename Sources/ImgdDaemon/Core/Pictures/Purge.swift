@@ -1,0 +1,127 @@
+// One purge, from its order to its end, in parts.
+//
+//   downloads under way ─► outcomes that are kept ─► memory ─► disk
+//
+// A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
+// one place is met at a later one. A download that has begun since is not meant.
+
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+final class Purge {
+  private static let mostAtOnce = 64
+
+  private let filter: PurgeFilter
+  private let scope: PurgeRequest.Scope
+  private let marksOnly: Bool
+  private let jobs: FetchJobs
+  private let downloader: Downloader
+  private let pictures: PictureTiers
+  private let loop: EventLoop
+  private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+  /// Fetches that come later are not meant.
+  private let newest: UInt64
+  private var position: UInt64 = 0
+  private var stage = Stage.running
+
+  private enum Stage {
+    case running, waiting, kept
+    case memory(MemoryTier.Purge)
+    case disk(fromMemory: Removal)
+  }
+
+  /// `then` is told how many were in memory, and what the disk tier says.
+  init(
+    _ filter: PurgeFilter, _ request: PurgeRequest, in parts: CoreParts, loop: EventLoop,
+    then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+  ) {
+    self.filter = filter
+    scope = request.tier
+    marksOnly = request.soft
+    jobs = parts.jobs
+    downloader = parts.downloader
+    pictures = parts.pictures
+    self.loop = loop
+    self.then = then
+    newest = jobs.newest
+  }
+
+  /// Goes on for a part; answers whether there is more.
+  func step() -> Bool {
+    switch stage {
+    case .running:
+      for download in downloader.running { mark(download, download.tags) }
+      stage = .waiting
+    case .waiting: if passWaiting() { stage = .kept }
+    case .kept:
+      dropKept()
+      stage = scope == .disk ? .disk(fromMemory: .none) : .memory(begun())
+    case .memory(let purge): goOn(with: purge)
+    case .disk(let removal):
+      end(removal)
+      return false
+    }
+    return true
+  }
+
+  // MARK: Downloads
+
+  /// Its picture is delivered, and not stored in those tiers.
+  private func mark(_ download: MergedDownload, _ tags: [String]) {
+    if filter.matches(key: download.mergeKey.key, tags: tags) {
+      download.purgedTiers.formUnion(scope.tiers)
+    }
+  }
+
+  /// Marks what is in the queue by the tags of each who waits for it; answers whether that was all.
+  private func passWaiting() -> Bool {
+    let part = jobs.part(after: position, most: Self.mostAtOnce)
+    for job in part.jobs where job.number <= newest {
+      if let download = job.download { mark(download, job.request.tags) }
+    }
+    guard let end = part.end, end < newest else { return true }
+    position = end
+    return false
+  }
+
+  private func dropKept() {
+    guard !marksOnly else { return }
+    if scope != .memory {
+      for image in jobs.keptImages { image.purge(filter, at: loop.now) }
+    }
+    if filter.matchesAll, scope != .disk { downloader.dropPartials() }
+  }
+
+  // MARK: Tiers
+
+  private func begun() -> MemoryTier.Purge {
+    pictures.beginPurge(filter, marksOnly: marksOnly, fromAllTiers: scope == .all)
+  }
+
+  private func goOn(with purge: MemoryTier.Purge) {
+    var purge = purge
+    let hasMore = pictures.memory.goOn(with: &purge, at: loop.now)
+    stage = hasMore ? .memory(purge) : .disk(fromMemory: purge.removal)
+  }
+
+  /// Memory and disk are over with it in the same step: nothing rises from there in between.
+  private func end(_ fromMemory: Removal) {
+    if scope == .memory {
+      pictures.endPurge(filter, marksOnly: marksOnly, fromMemory)
+      return then(fromMemory, .done(.none))
+    }
+    pictures.purgeDisk(filter, marksOnly: marksOnly) { [then] in then(fromMemory, $0) }
+    if scope == .all { pictures.endPurge(filter, marksOnly: marksOnly, fromMemory) }
+  }
+}
+
+extension PurgeRequest.Scope {
+  fileprivate var tiers: Set<Tier> {
+    switch self {
+    case .all: [.memory, .disk]
+    case .memory: [.memory]
+    case .disk: [.disk]
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// The shares of a tick.
+//
+// A client's bytes may ask for work of any length: a thousand lines, or one that passes over a hundred
+// thousand entries. Whoever has got something to do gets a first turn at once. What is left when that
+// is over waits here, and goes on in turns with all others, at the end of ticks, when everybody who has
+// come meanwhile has had a first turn. So a client waits for the first turns of the others and for one
+// share of long work, never for the whole of it.
+//
+//   first turn ──over──► newcomers ──over──► others ──┐
+//                                              ▲      │ over
+//                                              └──────┘
+//
+// Turns are measured in time, which is looked at every few steps: one step of one command costs what
+// ten thousand of another do. Work that is not of one client, such as the answers to all who wait for
+// one download, takes turns as clients do.
+
+import ImgdSystem
+
+/// One whose work may be longer than a turn.
+protocol TurnTaker: AnyObject {
+  /// Goes on until the turn is over; answers whether there is more to do at this moment.
+  func takeTurn() -> Bool
+}
+
+/// Gives everybody with work a share of the control loop's time.
+final class Turns {
+  /// The length of a first turn: enough for the hits that one read brings.
+  static let firstTurn = Duration.microseconds(200)
+  /// The length of the later ones.
+  static let turn = Duration.microseconds(100)
+  /// The time of one tick for those whose first turn is over.
+  static let longWork = Duration.microseconds(250)
+  /// When first turns have taken so long in one tick, each is only one step long.
+  static let firstTurns = Duration.milliseconds(1)
+
+  private static let stepsBetweenLooks = 8
+
+  private let loop: EventLoop
+  private var newcomers = Fifo<any TurnTaker>()
+  private var others = Fifo<any TurnTaker>()
+  private var isTurnOfOthers = false
+  /// The end of the turn that is being taken.
+  private var end: Instant
+  private var steps = 0
+
+  init(loop: EventLoop) {
+    self.loop = loop
+    end = loop.now
+    loop.share { [unowned self] in run() }
+  }
+
+  /// Begins the turn of one that has just got something to do.
+  func beginFirst() {
+    let now = loop.moment
+    begin(now - loop.now < Self.firstTurns ? Self.firstTurn : .zero, at: now)
+  }
+
+  /// Whether the tick has still time for more than one step of everybody.
+  var hasTimeForFirst: Bool { loop.moment - loop.now < Self.firstTurns }
+
+  /// Begins a turn that ends with the work: there is nobody any more whom it could hold up.
+  func beginLast() {
+    begin(.seconds(3600), at: loop.moment)
+  }
+
+  private func begin(_ length: Duration, at now: Instant) {
+    end = now + length
+    steps = length > .zero ? 0 : Self.stepsBetweenLooks
+  }
+
+  /// Whether the turn is over, after so many steps more.
+  @inline(__always)
+  func isOver(after count: Int = 1) -> Bool {
+    steps &+= count
+    return steps >= Self.stepsBetweenLooks && look()
+  }
+
+  private func look() -> Bool {
+    guard loop.moment < end else { return true }
+    steps = 0
+    return false
+  }
+
+  /// The number of steps after which the clock is looked at: for a step that is long by itself.
+  static var longStep: Int { stepsBetweenLooks }
+
+  /// Lines up one that has more to do; it must not be in line already.
+  func wait(_ taker: any TurnTaker) {
+    newcomers.append(taker)
+    loop.beginLongWork()
+  }
+
+  /// Carries out work that is of no single client, in steps, until one answers that there is no more.
+  func carryOut(_ step: @escaping () -> Bool) {
+    wait(SteppedWork(step, in: self))
+  }
+
+  /// Takes turns for as long as a tick allows; answers whether anybody is left.
+  private func run() -> Bool {
+    var now = loop.moment
+    let close = now + Self.longWork
+    while now < close, let taker = next() {
+      begin(Self.turn, at: now)
+      if taker.takeTurn() { others.append(taker) }
+      now = loop.moment
+    }
+    return !newcomers.isEmpty || !others.isEmpty
+  }
+
+  /// Newcomers and the others by turns, so that neither wait for the last one of the other kind.
+  private func next() -> (any TurnTaker)? {
+    isTurnOfOthers.toggle()
+    return isTurnOfOthers
+      ? others.popFirst() ?? newcomers.popFirst() : newcomers.popFirst() ?? others.popFirst()
+  }
+}
+
+/// Work in steps, each of which answers whether there is more.
+private final class SteppedWork: TurnTaker {
+  private let step: () -> Bool
+  private unowned let turns: Turns
+
+  init(_ step: @escaping () -> Bool, in turns: Turns) {
+    self.step = step
+    self.turns = turns
+  }
+
+  func takeTurn() -> Bool {
+    repeat {
+      guard step() else { return false }
+    } while !turns.isOver(after: Turns.longStep)
+    return true
+  }
+}

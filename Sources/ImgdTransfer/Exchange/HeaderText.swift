@@ -1,0 +1,32 @@
+/// The bytes of a name or a value in a head, without the blanks around them.
+///
+/// HTTP does not say how bytes beyond ASCII are meant. Most are UTF-8; those that are not are read as
+/// Latin-1, of which every byte is a character, so that none is lost.
+struct HeaderText {
+  private let bytes: [UInt8]
+
+  init(_ line: Span<UInt8>) {
+    var start = 0
+    var end = line.count
+    while start < end, Self.isBlank(line[start]) { start += 1 }
+    while end > start, Self.isBlank(line[end - 1]) { end -= 1 }
+    bytes = (start..<end).map { line[$0] }
+  }
+
+  var text: String {
+    String(validating: bytes, as: UTF8.self)
+      ?? String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+  }
+
+  /// The text of a URL, with the bytes beyond ASCII in the form in which they go over the wire.
+  var reference: String {
+    bytes.reduce(into: "") { text, byte in
+      text +=
+        byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+    }
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+  }
+}

@@ -1,0 +1,67 @@
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@testable import ImgdTransfer
+
+@Suite struct TimeoutPhaseTests {
+  private func phase(_ stage: CoreStage) throws -> String {
+    let line = try stage.client.receive()
+    #expect(line.failureCode == "timeout")
+    return line["error"]?["details"]?["phase"]?.string ?? "none"
+  }
+
+  @Test func `a request past its time says that it was in the queue`() throws {
+    let stage = try CoreStage("Downloads.MaxActive=1")
+    stage.origin.plan("/a", .silence)
+    stage.origin.plan("/b", .picture(png()))
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
+    try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/b","timeout_ms":50}"#)
+    stage.pass(.milliseconds(50))
+    #expect(try phase(stage) == "queue")
+  }
+
+  @Test func `a request whose turn comes with the end of its time says that it was in the queue`()
+    throws
+  {
+    let stage = try CoreStage("Downloads.MaxActive=1")
+    stage.origin.plan("/a", .silence)
+    stage.origin.plan("/b", .silence)
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a","timeout_ms":50}"#)
+    try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/b","timeout_ms":50}"#)
+    stage.pass(.milliseconds(50))
+    #expect(try phase(stage) == "first_byte")
+    #expect(try phase(stage) == "queue")
+  }
+
+  @Test func `a request past its time says that it waited for the answer, or for the body`() throws
+  {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .silence)
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a","timeout_ms":50}"#)
+    stage.pass(.milliseconds(50))
+    #expect(try phase(stage) == "first_byte")
+    stage.origin.plan("/b", .stalls(png(), after: 100))
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/b","timeout_ms":50}"#)
+    stage.pass(.milliseconds(50))
+    #expect(try phase(stage) == "body")
+  }
+
+  @Test(arguments: TransferPhase.allCases)
+  func `a transfer past its time says what it waited for`(waiting: TransferPhase) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.timeout(waiting)))
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
+    #expect(try phase(stage) == waiting.name)
+  }
+
+  @Test func `an answer that breaks the rules of HTTP is not asked for again`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.badAnswer))
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/a"}
+      < {"ok":false,"error":{"code":"connect","retryable":false}}
+      """#)
+  }
+}
