@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,7 +26,8 @@
 #include <unistd.h>
 
 enum { BUFFER = 1 << 18, EVENTS = 256, PAGE = 4096 };
-static const uint64_t patience_ns = 30ull * 1000000000;
+static const uint64_t usual_patience_ns = 30ull * 1000000000;
+static volatile sig_atomic_t was_told_to_end;
 
 struct connection {
   int fd;
@@ -204,9 +206,28 @@ static int receive(struct run *run, struct connection *connection) {
 
 // MARK: The loop
 
+static void told_to_end(int signal) {
+  (void)signal;
+  was_told_to_end = 1;
+}
+
+// Batches that were due before are still sent: they are the ones that waited.
+static void look_for_signal(struct run *run) {
+  if (!was_told_to_end || run->now >= run->deadline) return;
+  run->deadline = run->now;
+}
+
+static void prepare_for_signal(struct run *run) {
+  struct sigaction action = {.sa_handler = told_to_end};
+  was_told_to_end = 0;
+  sigaction(SIGTERM, &action, NULL);
+  run->deadline = UINT64_MAX;
+}
+
 static int turn(struct run *run) {
   int paced = is_paced(run) && run->idle_count > 0;
-  uint64_t wait = paced ? (run->due > run->now ? run->due - run->now : 0) : patience_ns;
+  uint64_t patience = run->load.patience_ns ? run->load.patience_ns : usual_patience_ns;
+  uint64_t wait = paced ? (run->due > run->now ? run->due - run->now : 0) : patience;
   struct timespec limit = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};
   struct epoll_event events[EVENTS];
   int count = epoll_pwait2(run->epoll, events, EVENTS, &limit, NULL);
@@ -218,6 +239,7 @@ static int turn(struct run *run) {
     if (events[i].events & ~(uint32_t)EPOLLOUT && receive(run, connection) < 0) return -1;
   }
   run->now = bench_now_ns();
+  look_for_signal(run);
   return start_due_batches(run);
 }
 
@@ -235,6 +257,7 @@ static int connect_all(struct run *run, const char *socket) {
 static int start_all(struct run *run) {
   run->now = run->due = bench_now_ns();
   run->deadline = run->now + run->load.duration_ns;
+  if (run->load.ends_on_signal) prepare_for_signal(run);
   for (int i = run->load.connections - 1; i >= 0; i--) {
     if (run->load.interval_ns > 0) run->idle[run->idle_count++] = i;
     else if (start_batch(run, &run->connections[i], bench_now_ns()) < 0) return -1;

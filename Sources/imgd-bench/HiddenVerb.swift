@@ -11,6 +11,8 @@ enum HiddenVerb {
     case "feed" where words.count == 5: try feed(words)
     case "multiply" where words.count == 4: try multiply(words)
     case "shrink" where words.count == 4: try shrink(words)
+    case "watch" where words.count == 4: try Watch.serve(words)
+    case "origin" where words.count == 7: try Origin.serve(words)
     default: return false
     }
     return true

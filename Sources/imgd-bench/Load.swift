@@ -28,6 +28,10 @@ struct Load {
   var duration = 0.0
   /// Seconds between the starts of batches over all connections; 0 for as fast as replies arrive.
   var interval = 0.0
+  /// Seconds for which no reply may come; 0 for the usual ones.
+  var patience = 0.0
+  /// It goes on until SIGTERM, instead of for a duration.
+  var endsOnSignal = false
   var framing = Framing.lines
 
   func run(on socket: String, batch: [UInt8]) throws(BenchFailure) -> LoadResult {
@@ -39,6 +43,8 @@ struct Load {
     load.batches = UInt64(batches)
     load.duration_ns = UInt64(duration * 1e9)
     load.interval_ns = UInt64(interval * 1e9)
+    load.patience_ns = UInt64(patience * 1e9)
+    load.ends_on_signal = endsOnSignal ? 1 : 0
     var result = bench_result()
     // The batch outlives the call, which keeps no pointer to it.
     guard unsafe bench_run(&load, socket, batch, batch.count, &result) == 0 else {

@@ -4,6 +4,7 @@ import Glibc
 struct Options {
   static let usage = """
     usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
+      siege:ATTACK         one of \(Siege.attacks.map(\.name).joined(separator: ", "))
       --imgd PATH          the daemon to measure (default: beside imgd-bench)
       --package-path PATH  where Sources/ is (default: the current directory)
       --rounds N           rounds of each comparison (default: 5)
@@ -58,7 +59,8 @@ struct Options {
   }
 
   private static func measurement(_ word: String) throws(BenchFailure) -> Measurement {
-    guard let found = Measurement.all.first(where: { $0.name == word }) else {
+    let known = Measurement.all.first { $0.name == word }
+    guard let found = known ?? Siege.measurement(word) else {
       throw .usage("unknown word '\(word)'\n\(usage)")
     }
     return found

@@ -25,6 +25,8 @@ struct bench_load {
   uint64_t batches;      // batches of each connection; 0: until the duration is over
   uint64_t duration_ns;
   uint64_t interval_ns;  // between the starts of batches, over all connections; 0: at once
+  uint64_t patience_ns;  // how long no reply may come; 0: 30 s
+  int ends_on_signal;    // goes on until SIGTERM, instead of for a duration
 };
 
 struct bench_result {
@@ -36,9 +38,44 @@ struct bench_result {
   uint64_t p50_ns, p99_ns, max_ns;
 };
 
-// Runs a load against a Unix socket; 0, or -1 and errno (ETIMEDOUT: no reply for 30 s).
+// Runs a load against a Unix socket; 0, or -1 and errno (ETIMEDOUT: no reply for too long).
 int bench_run(const struct bench_load *load, const char *socket, const void *batch, size_t bytes,
               struct bench_result *result);
+
+// Connections that say much at once, and read all answers without keeping them. Each part is to end with
+// a ping whose id is "end": its answer shows that all before it has been taken in.
+struct bench_flood;
+
+struct bench_flood_result {
+  uint64_t lines, bytes; // of answers
+  uint64_t refusals;     // answers without ok
+  uint64_t closed;       // connections that the server has closed
+};
+
+// Connects, as another user where the caller is root; NULL and errno on failure.
+struct bench_flood *bench_flood_open(const char *socket, int connections);
+// Each connection in turn is to say one of the parts, which have the same length.
+int bench_flood_say(struct bench_flood *flood, const void *bytes, size_t count, int parts);
+// Speaks and reads until each connection has its answer to the ping, or is closed, and so many lines have
+// come in all; 0, or -1 and errno (ETIMEDOUT: patience has ended).
+int bench_flood_await(struct bench_flood *flood, uint64_t lines, uint64_t patience_ns);
+struct bench_flood_result bench_flood_tally(const struct bench_flood *flood);
+void bench_flood_close(struct bench_flood *flood);
+
+enum { BENCH_PICTURES, BENCH_SILENT, BENCH_DRIPPING, BENCH_BLACKHOLE };
+
+// An origin of pictures at 127.0.0.1, or dead ones at 127.0.1.1, 127.0.1.2 and so on.
+struct bench_origin {
+  int kind;
+  int hosts;
+  int port;
+  int status;            // of a picture's answer
+  uint64_t delay_ns;     // until a picture's answer
+  size_t head_bytes;     // of a head that says little
+};
+
+// Serves for ever; -1 and errno when it cannot.
+int bench_origin_serve(const struct bench_origin *what, const void *body, size_t bytes);
 
 // Serves for ever: every line gets one line of reply_bytes bytes.
 int bench_floor(const char *socket, size_t reply_bytes);

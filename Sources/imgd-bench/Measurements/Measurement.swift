@@ -3,8 +3,8 @@
 /// A new one is a file beside this with a function `run`, and a line in `all`.
 struct Measurement: Sendable {
   let name: String
-  private let about: String
-  private let body: @Sendable (Bench) throws(BenchFailure) -> Void
+  let about: String
+  let body: @Sendable (Bench) throws(BenchFailure) -> Void
 
   static let all = [
     Measurement(name: "hits", about: "a fetch of a cached picture", body: Hits.run),
@@ -20,6 +20,9 @@ struct Measurement: Sendable {
     Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),
     Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
     Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),
+    Measurement(
+      name: "siege", about: "what others wait for while one attacks (siege:NAME for one attack)",
+      body: Siege.run),
   ]
 
   func run(_ bench: Bench) throws(BenchFailure) {

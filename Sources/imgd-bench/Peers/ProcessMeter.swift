@@ -34,6 +34,17 @@ struct ProcessMeter {
   var anonymousBytes: Int { get throws(BenchFailure) { try kilobytes("RssAnon") } }
   var memfdBytes: Int { Int(bench_memfd_bytes(pid)) }
 
+  /// Pages that no other process shares.
+  var privateBytes: Int {
+    get throws(BenchFailure) {
+      let path = "/proc/\(pid)/smaps_rollup"
+      let kilobytes = try ["Private_Clean", "Private_Dirty"].map { name throws(BenchFailure) in
+        try Self.field(name, of: path)
+      }
+      return kilobytes.reduce(0, +) * 1024
+    }
+  }
+
   private func sum(
     _ figure: (_ thread: String) throws(BenchFailure) -> Int
   ) throws(BenchFailure) -> Double {

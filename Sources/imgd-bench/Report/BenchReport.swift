@@ -51,7 +51,7 @@ final class BenchReport {
     _ budget: String, _ verdict: String
   ) -> String {
     [
-      padded(what, 28), padded(figure, 11, toRight: true), "  ", padded(peer, 19),
+      padded(what, 34), padded(figure, 11, toRight: true), "  ", padded(peer, 19),
       padded(ratio, 6, toRight: true), "  ", padded(spread, 13), padded(budget, 8), verdict,
     ].joined()
   }
