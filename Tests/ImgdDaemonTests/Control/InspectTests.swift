@@ -97,6 +97,22 @@ import Testing
     #expect(Int(held["requests"]?.integer ?? 0) >= before + 40_000)
   }
 
+  @Test func `eight stats in a tenth of a second have new sizes`() throws {
+    let stage = try CoreStage()
+    let holding = try (0..<8).map { _ in try stage.connect() }
+    var held = try stage.stats("held", "clients")
+    for client in holding.prefix(7) {
+      try client.sendRaw([UInt8](repeating: 0x78, count: 10_000))
+      let more = try stage.stats("held", "clients")
+      #expect(more > held)
+      held = more
+    }
+    try holding[7].sendRaw([UInt8](repeating: 0x78, count: 10_000))
+    #expect(try stage.stats("held", "clients") == held)
+    stage.jump(.milliseconds(100))
+    #expect(try stage.stats("held", "clients") > held)
+  }
+
   @Test func `a query counts neither as a use nor as a hit`() throws {
     let stage = try CoreStage(
       "Memory.Capacity=100K", "Memory.Preferred=60K", "Memory.MaxEntry=100K", "Disk.Enabled=no")

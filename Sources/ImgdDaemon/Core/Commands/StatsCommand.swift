@@ -10,7 +10,7 @@ final class StatsCommand {
   private let startedAt: Instant
   /// What the process held before it served anybody.
   private let baseBytes: Int
-  private var measured: Measured?
+  private var measured = MeasuredFigures()
   private let pressureSource: () -> (name: String, note: String?)
 
   init(
@@ -20,7 +20,7 @@ final class StatsCommand {
     self.parts = parts
     self.loop = loop
     startedAt = loop.now
-    baseBytes = ProcessFacts(at: loop.now).privateBytes
+    baseBytes = ProcessFacts().privateBytes
     self.pressureSource = pressureSource
   }
 
@@ -33,6 +33,7 @@ final class StatsCommand {
   }
 
   private func describe(in line: inout JSONWriter) {
+    let figures = measured.figures(at: loop.now, of: parts.clients)
     line.object("memory") { memory(in: &$0) }
     line.object("disk") { disk(in: &$0) }
     line.object("failures") { failures(in: &$0) }
@@ -45,8 +46,8 @@ final class StatsCommand {
       line.object("fetch") { $0.latency(parts.jobs.latency) }
     }
     line.object("pressure") { pressure(in: &$0) }
-    line.object("held") { held(in: &$0) }
-    line.object("process") { process(in: &$0) }
+    line.object("held") { held(in: &$0, clientBytes: figures.clientBytes) }
+    line.object("process") { process(in: &$0, facts: figures.facts) }
   }
 
   private func memory(in line: inout JSONWriter) {
@@ -91,9 +92,8 @@ final class StatsCommand {
     line.field("bytes", parts.pictures.failureBytes)
   }
 
-  private func held(in line: inout JSONWriter) {
-    let ledger = Ledger(
-      parts, base: baseBytes, clientBytes: measured(at: loop.now).clientBytes)
+  private func held(in line: inout JSONWriter, clientBytes: Int) {
+    let ledger = Ledger(parts, base: baseBytes, clientBytes: clientBytes)
     for account in ledger.accounts { line.field(account.name, account.bytes) }
     line.field("total", ledger.total)
   }
@@ -148,26 +148,10 @@ final class StatsCommand {
     line.field("removed_bytes", parts.hub.pressure.removedBytes)
   }
 
-  /// Figures for which something is passed over: all descriptors, all clients.
-  private struct Measured {
-    let facts: ProcessFacts
-    let clientBytes: Int
-  }
-
-  /// They are taken ten times a second at most, however often they are asked for.
-  private func measured(at now: Instant) -> Measured {
-    if let measured, now - measured.facts.readAt < .milliseconds(100) { return measured }
-    let new = Measured(
-      facts: ProcessFacts(at: now), clientBytes: parts.clients.heldBytes)
-    measured = new
-    return new
-  }
-
-  private func process(in line: inout JSONWriter) {
+  private func process(in line: inout JSONWriter, facts: ProcessFacts) {
     line.field("version", Release.version)
     line.field("pid", Int(getpid()))
     line.field("uptime_s", Int((loop.now - startedAt).milliseconds / 1000))
-    let facts = measured(at: loop.now).facts
     line.field("rss_bytes", facts.residentBytes)
     line.field("private_bytes", facts.privateBytes)
     line.field("open_fds", facts.openDescriptors)

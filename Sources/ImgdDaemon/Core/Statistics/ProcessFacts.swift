@@ -3,7 +3,6 @@ import ImgdSystem
 
 /// The kernel's figures of this process.
 struct ProcessFacts {
-  let readAt: Instant
   /// Resident memory in bytes.
   let residentBytes: Int
   /// The part of it that no file and no other process has.
@@ -11,8 +10,7 @@ struct ProcessFacts {
   /// How many descriptors are open.
   let openDescriptors: Int
 
-  init(at now: Instant) {
-    readAt = now
+  init() {
     let pages = Self.pages
     residentBytes = pages.resident * Int(getpagesize())
     privateBytes = (pages.resident - pages.shared) * Int(getpagesize())

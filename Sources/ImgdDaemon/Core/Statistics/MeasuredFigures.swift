@@ -1,0 +1,31 @@
+import ImgdSystem
+
+/// Figures for which something is passed over: all descriptors, all clients.
+///
+/// Each `stats` gets new ones, up to eight in a tenth of a second; the others in it get the last of them.
+/// Whoever asks a few times sees the effect of what was done in between, and a flood of `stats` costs no more.
+struct MeasuredFigures {
+  struct Figures {
+    let facts: ProcessFacts
+    let clientBytes: Int
+  }
+
+  static let limit = 8
+  static let period = Duration.milliseconds(100)
+
+  private var last: Figures?
+  private var periodBegan: Instant?
+  private var takenInPeriod = 0
+
+  mutating func figures(at now: Instant, of clients: Clients) -> Figures {
+    if periodBegan.map({ now - $0 >= Self.period }) ?? true {
+      periodBegan = now
+      takenInPeriod = 0
+    }
+    if takenInPeriod >= Self.limit, let last { return last }
+    takenInPeriod += 1
+    let new = Figures(facts: ProcessFacts(), clientBytes: clients.heldBytes)
+    last = new
+    return new
+  }
+}
