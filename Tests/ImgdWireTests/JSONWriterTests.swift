@@ -129,6 +129,18 @@ struct JSONWriterTests {
     #expect(text { $0.value(base64: bytes.span) } == "\"\(letters)\"")
   }
 
+  @Test(arguments: 0...40)
+  func `the JSON writer writes base64 of any length bit by bit`(count: Int) {
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 151 + count * 29) }
+    let bits = bytes.flatMap { byte in (0..<8).map { Int(byte >> (7 - $0) & 1) } } + [0, 0, 0, 0]
+    var encoded = stride(from: 0, to: count * 8, by: 6).map { place in
+      letters[bits[place..<place + 6].reduce(0) { $0 * 2 + $1 }]
+    }
+    while encoded.count % 4 != 0 { encoded.append("=") }
+    #expect(text { $0.value(base64: bytes.span) } == "\"\(String(encoded))\"")
+  }
+
   @Test func `the JSON writer writes numbers at their limits`() {
     for number in [0, 9, 10, 99, 100, -1, -10, Int64.max, .min] {
       var bytes: [UInt8] = []
