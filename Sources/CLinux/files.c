@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 // Does not wait for a FIFO, does not acquire a terminal, and does not follow a link.
@@ -47,6 +48,11 @@ int linux_open_by_steps(int directory, const char *path, int opening) {
   if (here != directory) close(here);
   errno = reason;
   return file;
+}
+
+ssize_t linux_read_at_hand(int fd, void *bytes, size_t count, off_t start) {
+  struct iovec room = {.iov_base = bytes, .iov_len = count};
+  return preadv2(fd, &room, 1, start, RWF_NOWAIT);
 }
 
 int linux_open_unnamed(int directory, mode_t mode) {

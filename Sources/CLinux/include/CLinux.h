@@ -60,6 +60,9 @@ int linux_open_by_steps(int directory, const char *path, int opening);
 int linux_open_unnamed(int directory, mode_t mode); // O_TMPFILE, to be linked later
 int linux_link_unnamed(int fd, int directory, const char *name);
 int linux_rename_new(int directory, const char *name, const char *new_name); // never replaces
+// Reads the bytes that the kernel has at hand; EAGAIN where it would have to ask the disk, EOPNOTSUPP where
+// the file system cannot tell.
+ssize_t linux_read_at_hand(int fd, void *bytes, size_t count, off_t start);
 ssize_t linux_send_file(int target, int source, off_t offset, size_t count);
 
 // The arguments of the program, its name first.

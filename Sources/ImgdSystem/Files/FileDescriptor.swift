@@ -75,6 +75,15 @@ package struct FileDescriptor: ~Copyable {
     return bytes
   }
 
+  /// The first `count` bytes of the file, if the kernel has all of them at hand; it is never waited for.
+  func frontAtHand(_ count: Int) -> [UInt8]? {
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
+      let got = unsafe linux_read_at_hand(number, room.baseAddress, count, 0)
+      filled = max(got, 0)
+    }
+    return bytes.count == count ? bytes : nil
+  }
+
   /// Whether the file ends at `count` or before.
   func ends(at count: Int) throws(SystemFailure) -> Bool {
     var byte: UInt8 = 0

@@ -123,6 +123,14 @@ extension Payload {
   }
 }
 
+extension Payload {
+  /// Reads a whole file of `count` bytes to the heap without ever waiting for the disk; nil where that
+  /// cannot be.
+  package static func readAtHand(_ file: borrowing FileDescriptor, count: Int) -> Payload? {
+    file.frontAtHand(count).map { Payload($0) }
+  }
+}
+
 /// Collects a body as it arrives: on the heap at first, in a memfd from `Payload.heapLimit` on.
 package struct PayloadWriter: ~Copyable {
   private var heap: [UInt8] = []

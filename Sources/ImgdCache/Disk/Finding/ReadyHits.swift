@@ -1,7 +1,10 @@
 internal import ImgdSystem
 
-/// Answers plain requests without reading anything, from what the index in memory knows.
+/// Answers plain requests without the reader, from what the index in memory and the kernel's caches have.
 final class ReadyHits {
+  /// A longer picture is read by the reader: copying it would hold up others.
+  private static let mostBytesRead = 256 * 1024
+
   private let index: DiskIndex
   private let files: DiskFiles
   private let stores: DiskStores
@@ -37,24 +40,56 @@ final class ReadyHits {
   /// The entry of a digest, if it is fresh, nothing of an answer depends on the rest of its record, and
   /// its file is seen to be there.
   func find(
-    _ digest: KeyDigest, of url: String, identifier: String?, lends: Bool
-  ) -> EntryDetails? {
+    _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
+  ) -> ReadyHit? {
     guard !gate.isClosed, health.state != .off, stores.isEmpty,
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
     guard isReady(entry), isSpared(place, digest, url, identifier),
-      verified.check(entry, at: place) == .sound,
-      let path = files.path(of: entry)
+      let path = files.path(of: entry), let content = content(of: entry, at: place, as: form)
     else { return nil }
     reports.hit()
     uses.note(place)
-    if lends { leases.lease(place) }
+    if case .path = form { leases.lease(place) }
+    return ReadyHit(details(of: entry, url, identifier, path), content)
+  }
+
+  private func details(
+    of entry: DiskEntry, _ url: String, _ identifier: String?, _ path: String
+  ) -> EntryDetails {
     let (wall, storedAt) = (rules.wall, Int64(entry.storedAt))
     return EntryDetails(
       url: url, identifier: identifier, facts: entry.facts, bytes: Int(entry.bytes),
       age: Int(max(wall - storedAt, 0)), freshFor: Int(Int64(entry.freshUntil) - wall),
       storedAt: storedAt, tags: [], path: path)
+  }
+
+  /// The bytes as far as they are wanted; nil where they, or the file, cannot be had at once.
+  private func content(
+    of entry: DiskEntry, at place: Int, as form: ReadyHit.Form
+  ) -> ReadyHit.Content? {
+    switch form {
+    case .facts, .path:
+      return verified.check(entry, at: place) == .sound ? ReadyHit.Content.none : nil
+    case .descriptor:
+      guard let file = open(entry) else { return nil }
+      return .descriptor(file)
+    case .bytes(let limit):
+      let count = Int(entry.bytes)
+      guard count <= min(limit, Self.mostBytesRead), let file = open(entry),
+        let payload = Payload.readAtHand(file, count: count)
+      else { return nil }
+      return .bytes(payload)
+    }
+  }
+
+  /// The file, if it is as it was stored and can be opened without waiting for the disk.
+  private func open(_ entry: DiskEntry) -> FileDescriptor? {
+    guard let directory = files.directory, let file = files.file(of: entry) else { return nil }
+    let answer = directory.pictures.open(file, count: Int(entry.bytes), allowsWaiting: false)
+    guard case .file(let descriptor) = consume answer else { return nil }
+    return descriptor
   }
 
   /// A digest is that of a URL in its one form.

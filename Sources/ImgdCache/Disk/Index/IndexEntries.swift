@@ -162,8 +162,11 @@ package final class IndexEntries {
   }
 
   /// Everything about one entry; nil when there is none.
+  ///
+  /// Most have no tags: one statement sees all of them, which is a third of the time of four.
   package func row(number: UInt32) throws(IndexProblem) -> IndexRow? {
-    try transactions.read { () throws(IndexProblem) in try rowWithinReading(number) }
+    if let row = try untaggedRow(number) { return row }
+    return try transactions.read { () throws(IndexProblem) in try rowWithinReading(number) }
   }
 
   /// Up to `limit` rows behind `number` in the order they were stored, those whose URL begins with
@@ -199,6 +202,18 @@ package final class IndexEntries {
     } ?? 0
   }
 
+  private func untaggedRow(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
+    let statement = try connection.statement(.untaggedRow)
+    statement.bind(number)
+    let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: try row.entry()) }
+    guard let row, !row.record.tags.isEmpty else { return row }
+    throw tagsChanged(number)
+  }
+
+  private func tagsChanged(_ number: UInt32) -> IndexProblem {
+    .damaged("the tags of picture \(number) have been changed")
+  }
+
   private func rowWithinReading(_ number: UInt32) throws(IndexProblem) -> IndexRow? {
     guard let entry = try entry(number: number) else { return nil }
     let tags = try tags(of: number)
@@ -207,7 +222,7 @@ package final class IndexEntries {
     let row = try statement.first { (row) throws(IndexProblem) in try row.row(of: entry) }
     guard let row else { throw .damaged("an entry has no picture") }
     guard row.record.tags.elementsEqual(tags, by: sameBytes) else {
-      throw .damaged("the tags of picture \(number) have been changed")
+      throw tagsChanged(number)
     }
     return row
   }

@@ -3,7 +3,8 @@ enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
   case readClean, writeClean
 
-  case entryByDigest, entryByNumber, entries, numbers, lastNumber, subdirectory, row, pageURLs, tags
+  case entryByDigest, entryByNumber, entries, numbers, lastNumber, subdirectory
+  case row, untaggedRow, pageURLs, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh
   case removeEntry, removePicture, removeTags
@@ -28,6 +29,12 @@ enum IndexQuery: Int, CaseIterable {
     case .subdirectory: "SELECT number, digest, allocated FROM entry WHERE digest BETWEEN ? AND ?"
     case .row:
       "SELECT url, host, identifier, suffix, record, seal FROM picture WHERE number = ?"
+    case .untaggedRow:
+      """
+      SELECT \(Self.entryColumns), url, host, identifier, suffix, record, picture.seal
+      FROM entry JOIN picture USING (number)
+      WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM tag WHERE tag.number = ?1)
+      """
     case .pageURLs:
       """
       SELECT number, url FROM entry LEFT JOIN picture USING (number)
@@ -92,10 +99,10 @@ enum IndexQuery: Int, CaseIterable {
     }
   }
 
-  private static let selectEntry =
+  private static let selectEntry = "SELECT \(entryColumns) FROM entry"
+  private static let entryColumns =
     """
-    SELECT number, digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-      orientation, width, height, frames, plain, seal
-    FROM entry
+    number, digest, bytes, allocated, stored_at, last_access, fresh_until, format, orientation, width,
+    height, frames, plain, entry.seal
     """
 }

@@ -121,15 +121,15 @@ package final class DiskTier {
     parts?.loads.fetch(key, countsAsUse: countsAsUse, then: then) ?? .nothing
   }
 
-  /// The answer to a plain request, if it can be given without reading anything: the index knows
-  /// enough of the entry, it is fresh, and its file is seen to be there.
+  /// The answer to a plain request, if it can be given without waiting: the index knows enough of the
+  /// entry, it is fresh, and its file is seen to be there.
   ///
   /// Counts as a use when there is one; a caller that gets nil goes on with `fetch`, and is counted
   /// there.
   package func readyHit(
-    _ digest: KeyDigest, of url: String, identifier: String?, lends: Bool
-  ) -> EntryDetails? {
-    parts?.hits.find(digest, of: url, identifier: identifier, lends: lends)
+    _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
+  ) -> ReadyHit? {
+    parts?.hits.find(digest, of: url, identifier: identifier, as: form)
   }
 
   /// Reads on after a cursor in the order of storing, without counting as a use.

@@ -70,7 +70,7 @@ final class FetchAnswers {
     _ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path? = nil
   ) {
     let session = recipient.session
-    if session.isFull, recipient.delivery == .inline || recipient.delivery == .fd {
+    if session.isFull, recipient.delivery.bringsBytes {
       return session.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
     switch recipient.delivery {

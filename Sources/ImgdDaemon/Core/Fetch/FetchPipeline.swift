@@ -91,21 +91,28 @@ final class FetchPipeline {
     return true
   }
 
-  /// The same for a picture that only the disk has, as far as its index knows enough of it.
+  /// The same for a picture that only the disk has, as far as the disk tier has it at hand.
   private func answerFromIndex(
     _ request: FetchRequest, _ digest: KeyDigest, id: RequestID, to session: ClientSession
   ) -> Bool {
-    guard !jobs.isDraining,
-      let hit = pictures.readyEntry(for: request, digest, uid: session.peer.uid)
+    guard !jobs.isDraining, !(session.isFull && request.delivery.bringsBytes),
+      let hit = pictures.readyHit(for: request, digest, uid: session.peer.uid)
     else { return false }
     let receipt = receipts.next()
     let elapsed = recordHit()
-    session.write(
-      PictureLine(
-        id: id, receipt: receipt, picture: ShownPicture(hit, url: request.url),
-        elapsedNanoseconds: elapsed,
-        path: request.delivery == .path ? .lent(hit.path) : .notWanted
-      ).encoded)
+    let details = hit.details
+    var line = PictureLine(
+      id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
+      elapsedNanoseconds: elapsed,
+      path: request.delivery == .path ? .lent(details.path) : .notWanted)
+    switch hit.takeContent() {
+    case .none: break
+    case .bytes(let payload): line.content = .inline(payload)
+    case .descriptor(let file):
+      line.content = .descriptor
+      session.attach(file)
+    }
+    session.write(line.encoded)
     hub.job(receipt, url: request.url, .done)
     return true
   }

@@ -43,3 +43,8 @@ extension FetchRequest {
     return format == .original ? nil : "format \(format.rawValue)"
   }
 }
+
+extension Delivery {
+  /// Whether an answer takes memory or a descriptor for the picture until the client has read it.
+  var bringsBytes: Bool { self == .inline || self == .fd }
+}

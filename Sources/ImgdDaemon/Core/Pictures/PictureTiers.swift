@@ -76,24 +76,34 @@ final class PictureTiers {
     return image
   }
 
-  /// A fresh picture on disk of which the index says all that an answer without bytes needs; it
-  /// rises into memory behind the answer.
-  func readyEntry(
+  /// A fresh picture on disk of which the tier has at hand all that the answer needs; it rises into memory
+  /// behind the answer.
+  func readyHit(
     for request: FetchRequest, _ digest: KeyDigest, uid: UInt32
-  ) -> EntryDetails? {
+  ) -> ReadyHit? {
     let variant = request.plainVariant(of: uid)
-    guard !request.http, request.delivery == .path || request.delivery == .none,
+    guard !request.http, let form = form(of: request.delivery),
       !memory.holds(request.url, identifier: request.identifier, variant: variant),
       let hit = disk.readyHit(
-        digest, of: request.url, identifier: request.identifier, lends: request.delivery == .path)
+        digest, of: request.url, identifier: request.identifier, as: form)
     else { return nil }
     memory.noteMiss()
     if request.keepsInMemory, let url = try? CanonicalURL.parse(request.url) {
       let key = CacheKey(
         url: url, identifier: request.identifier, variant: variant, knownDigest: digest)
-      raise(key, bytes: hit.bytes)
+      raise(key, bytes: hit.details.bytes)
     }
     return hit
+  }
+
+  private func form(of delivery: Delivery) -> ReadyHit.Form? {
+    switch delivery {
+    case .none: .facts
+    case .path: .path
+    case .fd: .descriptor
+    case .inline: .bytes(atMost: settings.control.maxInline)
+    case .pixels: nil
+    }
   }
 
   private func raise(_ key: CacheKey, bytes: Int) {

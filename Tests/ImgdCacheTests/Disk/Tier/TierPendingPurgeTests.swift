@@ -90,7 +90,10 @@ import Testing
     stage.tier.purge(filter(purge), soft: false) { _ in }
     for (place, url) in Self.urls.enumerated() where purge.gone.contains(place) {
       let digest = KeyDigest(url: url, identifier: nil)
-      #expect(stage.tier.readyHit(digest, of: url, identifier: nil, lends: true) == nil)
+      for form in [ReadyHit.Form.path, .descriptor, .bytes(atMost: 1_000)] {
+        let isFound = stage.tier.readyHit(digest, of: url, identifier: nil, as: form) != nil
+        #expect(!isFound, "\(form)")
+      }
     }
     mayGoOn.with { $0 = true }
     stage.turn()

@@ -1,0 +1,34 @@
+package import ImgdSystem
+
+/// A picture on disk that is answered without a look at the index file, and its bytes as far as the answer
+/// has them.
+package struct ReadyHit: ~Copyable {
+  /// What the answer shows of the picture, besides its facts.
+  package enum Form: Sendable {
+    case facts
+    /// The path of its file, which is leased.
+    case path
+    /// Its file, opened for reading.
+    case descriptor
+    /// Its bytes, if there are no more than that.
+    case bytes(atMost: Int)
+  }
+
+  /// The bytes, in the form that was asked for.
+  package enum Content: ~Copyable {
+    case none
+    case descriptor(FileDescriptor)
+    case bytes(Payload)
+  }
+
+  package let details: EntryDetails
+  private let content: Content
+
+  init(_ details: EntryDetails, _ content: consuming Content) {
+    self.details = details
+    self.content = content
+  }
+
+  /// Hands the bytes over.
+  package consuming func takeContent() -> Content { content }
+}
