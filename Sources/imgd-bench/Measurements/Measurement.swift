@@ -19,6 +19,8 @@ struct Measurement: Sendable {
     Measurement(name: "trim", about: "the disk tier above its capacity", body: Trim.run),
     Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),
     Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
+    Measurement(
+      name: "steady", about: "a hit's wait beside the heaviest work", body: Steady.run),
     Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),
     Measurement(
       name: "siege", about: "what others wait for while one attacks (siege:NAME for one attack)",
