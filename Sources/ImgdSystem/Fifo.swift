@@ -1,15 +1,17 @@
 /// A first-in, first-out queue: constant cost for each step, memory at most about twice its contents.
 package struct Fifo<Element> {
-  private var items: [Element?] = []
-  private var head = 0
+  @usableFromInline package private(set) var items: [Element?] = []
+  @usableFromInline package private(set) var head = 0
 
-  package var count: Int { items.count - head }
+  // Inlined into other targets: a call that is not would look the type of the element up at run time.
+  @inlinable package var count: Int { items.count - head }
 
-  package var isEmpty: Bool { count == 0 }
+  @inlinable package var isEmpty: Bool { count == 0 }
 
   package init() {}
 
   /// The element `index` places after the first; nil beyond the last.
+  @inline(__always)
   subscript(index: Int) -> Element? {
     head + index < items.count ? items[head + index] : nil
   }

@@ -36,6 +36,28 @@ package struct Readiness: OptionSet, Sendable {
   /// The other side will send no more. Reported together with `.read`.
   package static let halfClosed = Readiness(rawValue: UInt32(LINUX_HALF_CLOSED))
   package static let priority = Readiness(rawValue: UInt32(LINUX_PRIORITY))
+
+  // As numbers: what every option set has looks types up at run time.
+
+  /// Whether all of some events are among these.
+  @inline(__always)
+  package func contains(_ other: Readiness) -> Bool {
+    rawValue & other.rawValue == other.rawValue
+  }
+
+  /// These events and others.
+  @inline(__always)
+  package func union(_ other: Readiness) -> Readiness {
+    Readiness(rawValue: rawValue | other.rawValue)
+  }
+
+  /// Those of these events that are among others.
+  @inline(__always)
+  package func intersection(_ other: Readiness) -> Readiness {
+    Readiness(rawValue: rawValue & other.rawValue)
+  }
+
+  package var isEmpty: Bool { rawValue == 0 }
 }
 
 /// The part of `Readiness` that can be asked for: `.read`, `.write`, `.priority`.

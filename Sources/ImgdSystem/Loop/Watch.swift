@@ -43,7 +43,8 @@ package final class Watch {
   }
 
   private var deliverable: Readiness {
-    interest.union(interest.contains(.read) ? [.hangup, .halfClosed] : .hangup)
+    let told = interest.union(.hangup)
+    return interest.contains(.read) ? told.union(.halfClosed) : told
   }
 }
 

@@ -54,7 +54,7 @@ package struct Outbox: ~Copyable {
   /// Sends as much as the peer accepts, without waiting.
   package mutating func send(to socket: borrowing StreamSocket) -> Progress {
     while head < bytes.count {
-      let next = attached[0].flatMap { $0.position == gone + head ? $0 : nil }
+      let next = nextAttached()
       let sent = socket.send(
         bytes, in: head..<end(of: next), with: next?.descriptor.number)
       guard sent >= 0 else { return stop(errno) }
@@ -65,9 +65,15 @@ package struct Outbox: ~Copyable {
     return .emptied
   }
 
+  /// The descriptor of the byte that is sent next.
+  private func nextAttached() -> AttachedDescriptor? {
+    guard let first = attached[0], first.position == gone + head else { return nil }
+    return first
+  }
+
   private func end(of current: AttachedDescriptor?) -> Int {
-    let next = attached[current == nil ? 0 : 1]
-    return next.map { $0.position - gone } ?? bytes.count
+    guard let next = attached[current == nil ? 0 : 1] else { return bytes.count }
+    return next.position - gone
   }
 
   private mutating func stop(_ reason: CInt) -> Progress {
