@@ -51,6 +51,11 @@ package struct CacheKey: Hashable, Sendable {
     hasher.combine(scope)
   }
 
+  /// Whether it is that of a URL and nothing else.
+  func isPlain(_ url: Span<UInt8>) -> Bool {
+    identifier == nil && variant == nil && scope == nil && sameBytes(self.url.text.utf8.span, url)
+  }
+
   /// Compares with the parts of a key that have not been put together; `identifier` is not empty.
   func matches(
     _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?

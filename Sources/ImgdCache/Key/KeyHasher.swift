@@ -23,8 +23,9 @@ struct KeyHasher {
     state = fold(state ^ number, secret)
   }
 
-  mutating func take(_ text: String) {
-    let bytes = text.utf8.span
+  mutating func take(_ text: String) { take(text.utf8.span) }
+
+  mutating func take(_ bytes: Span<UInt8>) {
     var offset = 0
     while bytes.count - offset > 16 {
       absorb(word(bytes, offset), word(bytes, offset + 8))

@@ -2,14 +2,18 @@
 ///
 /// `String`'s own equality compares characters, which may be spelt in more than one way.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
-  let left = left.utf8.span
-  let right = right.utf8.span
+  sameBytes(left.utf8.span, right.utf8.span)
+}
+
+func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
   var offset = 0
   while left.count - offset >= 8 {
     guard word(left, offset) == word(right, offset) else { return false }
     offset += 8
   }
+  // The rest, with bytes before it that have been compared.
+  if offset > 0 { return word(left, left.count - 8) == word(right, left.count - 8) }
   while offset < left.count {
     guard left[offset] == right[offset] else { return false }
     offset += 1

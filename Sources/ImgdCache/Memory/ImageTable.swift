@@ -40,6 +40,13 @@ final class ImageTable {
     }
   }
 
+  /// The place of the key that is a URL and nothing else.
+  func place(ofPlain url: Span<UInt8>) -> Int? {
+    var hasher = KeyHasher(seed)
+    hasher.take(url)
+    return table.place(PlaceTable.tag(hasher.finish())) { list.image(at: $0).key.isPlain(url) }
+  }
+
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { list.newestFirst }
 

@@ -98,6 +98,13 @@ package final class MemoryTier {
     return use(place, at: now)
   }
 
+  /// The same for a URL alone, without counting as a use.
+  package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
+    guard let place = images.place(ofPlain: url) else { return nil }
+    let image = images.image(at: place)
+    return image.isFresh(at: now) && image.isFor(sent: []) ? image : nil
+  }
+
   /// The image under a key, without counting as a use.
   package func peek(_ key: CacheKey) -> CachedImage? {
     images.place(of: key).map { images.image(at: $0) }

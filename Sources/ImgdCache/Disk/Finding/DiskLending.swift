@@ -56,6 +56,16 @@ final class DiskLending {
     return .waiting
   }
 
+  /// Leases the file of an image of which nothing has to be found out; false: `lend` knows more.
+  func lendAgain(_ image: CachedImage) -> Bool {
+    guard health.state != .off, stores.isEmpty || !stores.contains(image), let file = image.file,
+      files.holds(file), verified.isSound(file.place)
+    else { return false }
+    uses.note(file.place)
+    leases.lease(file.place)
+    return true
+  }
+
   /// Calls back when it is known whether there is a file; only for an image that is waited for.
   func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
     if stores.whenSettled(image, action) { return }

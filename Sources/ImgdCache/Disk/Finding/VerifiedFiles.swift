@@ -58,6 +58,12 @@ final class VerifiedFiles {
     return answer
   }
 
+  /// Whether a file need not be looked at: it was found sound, and has not been touched since.
+  func isSound(_ place: Int) -> Bool {
+    hear()
+    return isInPlace && index[place].verifiedIn == count
+  }
+
   /// Runs an action when the reader has looked at a file; false when it does not.
   func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool {
     guard looks[number] != nil else { return false }

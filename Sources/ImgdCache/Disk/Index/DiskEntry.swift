@@ -55,6 +55,13 @@ package struct DiskEntry: Sendable, Equatable {
       freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain))
   }
 
+  /// Notes a use; answers whether it was noted already that there is one.
+  mutating func noteUse(at wall: UInt32) -> Bool {
+    lastAccess = wall
+    defer { isTouched = true }
+    return isTouched
+  }
+
   func isLeased(at wall: Int64) -> Bool { Int64(leaseEnd) > wall }
 
   /// Over all that is written of it but the number, which is not known yet when the row is written,

@@ -44,6 +44,11 @@ final class DiskFiles {
     }
   }
 
+  /// Whether the entry that an image has kept is there still.
+  func holds(_ file: StoredFile) -> Bool {
+    file.generation == threads.generation && index.holds(file.number, at: file.place)
+  }
+
   /// The entry that an image has kept, if it is there still.
   func entry(of file: StoredFile) -> DiskEntry? {
     file.generation == threads.generation

@@ -42,6 +42,9 @@ final class DiskIndex {
     table.entry(at: place, number: number)
   }
 
+  /// Whether the entry with that number is at a place.
+  func holds(_ number: UInt32, at place: Int) -> Bool { table.holds(number, at: place) }
+
   subscript(place: Int) -> DiskEntry { table[place] }
 
   /// The places in use, the least recently used first.
@@ -117,10 +120,7 @@ final class DiskIndex {
   /// Makes an entry the most recently used; answers whether that is the first use since its uses were
   /// last taken.
   func touch(_ place: Int, at wall: Int64) -> Bool {
-    table.touch(place)
-    table[place].lastAccess = UInt32(clamping: wall)
-    defer { table[place].isTouched = true }
-    return !table[place].isTouched
+    !table.noteUse(place, at: UInt32(clamping: wall))
   }
 
   /// The time of an entry's last use, which counts as written from now on; nil when it is gone.

@@ -20,7 +20,9 @@ final class DiskRules {
   }
 
   /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
-  var wall: Int64 { wallAtStart + (loop.now - startedAt).wholeSeconds }
+  var wall: Int64 {
+    wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000
+  }
 
   /// Takes new limits; answers whether they are others.
   func replace(by limits: DiskTier.Limits) -> Bool {

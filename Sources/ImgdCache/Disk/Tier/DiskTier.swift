@@ -177,6 +177,9 @@ package final class DiskTier {
     parts?.lending.lend(image, mayStore: mayStore) ?? .refused(.off)
   }
 
+  /// Leases the file of an image, if all that takes is known; otherwise nothing is done.
+  package func lendAgain(_ image: CachedImage) -> Bool { parts?.lending.lendAgain(image) ?? false }
+
   /// Calls back when it is known whether there is a file; only for an image that is waited for.
   package func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
     guard let parts else { return action() }

@@ -28,6 +28,11 @@ struct EntryTable {
     return entry
   }
 
+  /// Whether the entry with that number is at a place.
+  func holds(_ number: UInt32, at place: Int) -> Bool {
+    place >= 0 && place < parts.count << Self.partBits && entry(at: place)?.number == number
+  }
+
   /// The memory that it takes, roughly: an entry has its place in the order, and in the table.
   var heldBytes: Int {
     (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 8 + 16)
@@ -94,6 +99,12 @@ struct EntryTable {
   /// Makes the entry at a place the most recently used.
   mutating func touch(_ place: Int) {
     order.touch(place)
+  }
+
+  /// The same, and notes the time; answers whether a use was noted before.
+  mutating func noteUse(_ place: Int, at wall: UInt32) -> Bool {
+    order.touch(place)
+    return parts[place >> Self.partBits][place & Self.partMask]?.noteUse(at: wall) ?? true
   }
 
   /// Notes the end of a lease; zero for none.
