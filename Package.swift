@@ -67,7 +67,7 @@ let package = Package(
     .target(
       name: "ImgdDaemon",
       dependencies: [
-        "CSystemd", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+        "CCrypto", "CSystemd", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture",
       ],
       swiftSettings: strict),
 
