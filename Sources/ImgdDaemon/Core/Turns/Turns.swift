@@ -24,48 +24,61 @@ protocol TurnTaker: AnyObject {
 
 /// Gives everybody with work a share of the control loop's time.
 final class Turns {
-  /// The length of a first turn: enough for the hits that one read brings.
-  static let firstTurn = Duration.microseconds(200)
-  /// The length of the later ones.
-  static let turn = Duration.microseconds(100)
-  /// The time of one tick for those whose first turn is over.
-  static let longWork = Duration.microseconds(250)
-  /// When first turns have taken so long in one tick, each is only one step long.
-  static let firstTurns = Duration.milliseconds(1)
+  // In nanoseconds, since a duration is reckoned with in 128 bits.
 
-  private static let stepsBetweenLooks = 8
+  /// The length of a first turn: enough for the hits that one read brings.
+  private static let firstTurn: Int64 = 200_000
+  /// The length of the later ones.
+  private static let turn: Int64 = 100_000
+  /// The time of one tick for those whose first turn is over.
+  private static let longWork: Int64 = 250_000
+  /// When first turns have taken so long in one tick, each is only one step long.
+  private static let firstTurns: Int64 = 1_000_000
+
+  private static let stepsBetweenLooks = 32
+  /// The steps that a hit counts for, whose line is known.
+  static let hit = 1
+  /// The steps that any other command counts for at least.
+  static let command = 4
 
   private let loop: EventLoop
   private var newcomers = Fifo<any TurnTaker>()
   private var others = Fifo<any TurnTaker>()
   private var isTurnOfOthers = false
-  /// The end of the turn that is being taken.
-  private var end: Instant
+  /// The clock as it was last looked at: a moment of the turn that is being taken.
+  private(set) var lastLook: Instant
+  /// The end of that turn, in nanoseconds.
+  private var end: Int64
   private var steps = 0
 
   init(loop: EventLoop) {
     self.loop = loop
-    end = loop.now
+    lastLook = loop.now
+    end = loop.now.nanoseconds
     loop.share { [unowned self] in run() }
   }
 
   /// Begins the turn of one that has just got something to do.
   func beginFirst() {
     let now = loop.moment
-    begin(now - loop.now < Self.firstTurns ? Self.firstTurn : .zero, at: now)
+    let isEarly = now.nanoseconds - loop.now.nanoseconds < Self.firstTurns
+    begin(isEarly ? Self.firstTurn : 0, at: now)
   }
 
   /// Whether the tick has still time for more than one step of everybody.
-  var hasTimeForFirst: Bool { loop.moment - loop.now < Self.firstTurns }
+  var hasTimeForFirst: Bool {
+    loop.moment.nanoseconds - loop.now.nanoseconds < Self.firstTurns
+  }
 
   /// Begins a turn that ends with the work: there is nobody any more whom it could hold up.
   func beginLast() {
-    begin(.seconds(3600), at: loop.moment)
+    begin(3_600_000_000_000, at: loop.moment)
   }
 
-  private func begin(_ length: Duration, at now: Instant) {
-    end = now + length
-    steps = length > .zero ? 0 : Self.stepsBetweenLooks
+  private func begin(_ length: Int64, at now: Instant) {
+    lastLook = now
+    end = now.nanoseconds + length
+    steps = length > 0 ? 0 : Self.stepsBetweenLooks
   }
 
   /// Whether the turn is over, after so many steps more.
@@ -76,7 +89,8 @@ final class Turns {
   }
 
   private func look() -> Bool {
-    guard loop.moment < end else { return true }
+    lastLook = loop.moment
+    guard lastLook.nanoseconds < end else { return true }
     steps = 0
     return false
   }
@@ -98,8 +112,8 @@ final class Turns {
   /// Takes turns for as long as a tick allows; answers whether anybody is left.
   private func run() -> Bool {
     var now = loop.moment
-    let close = now + Self.longWork
-    while now < close, let taker = next() {
+    let close = now.nanoseconds + Self.longWork
+    while now.nanoseconds < close, let taker = next() {
       begin(Self.turn, at: now)
       if taker.takeTurn() { others.append(taker) }
       now = loop.moment
