@@ -4,7 +4,7 @@
 // that are no hits take the same way, with fields that are encoded for them alone.
 
 /// The terminal line of a fetch that brought a picture.
-package struct FetchLine {
+package struct FetchLine: ~Copyable {
   /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
@@ -38,35 +38,37 @@ package struct FetchLine {
 
   /// Appends the whole line with its newline.
   package func append(to bytes: inout [UInt8]) {
-    if case .string(let text) = id { Self.append(text, to: &bytes) }
-    let capacity = Self.frame + facts.count + ending.count
+    var text: [UInt8] = []
+    switch id {
+    case .none: break
+    case .integer(let number): text.appendInteger(number)
+    case .string(let string): text.appendString(string)
+    }
+    append(to: &bytes, id: text.span)
+  }
+
+  /// Appends the whole line with an id that is encoded; an empty one is none.
+  package func append(to bytes: inout [UInt8], id: Span<UInt8>) {
+    let capacity = Self.frame + id.count + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
       // The cursor stays within the requested capacity and does not outlive the call.
       unsafe room.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return }
         var cursor = unsafe LineCursor(next: start)
-        unsafe write(to: &cursor)
+        unsafe write(id, to: &cursor)
         unsafe count = cursor.next - start
       }
     }
   }
 
-  /// Begins a line with an id that has to be escaped.
-  private static func append(_ id: String, to bytes: inout [UInt8]) {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.field("id", id)
-    bytes += writer.bytes
-  }
-
-  private func write(to cursor: inout LineCursor) {
-    switch id {
-    case .none: unsafe cursor.text("{\"ok\":true,\"receipt\":\"")
-    case .integer(let id):
+  @inline(__always)
+  private borrowing func write(_ id: Span<UInt8>, to cursor: inout LineCursor) {
+    if id.isEmpty {
+      unsafe cursor.text("{\"ok\":true,\"receipt\":\"")
+    } else {
       unsafe cursor.text("{\"id\":")
-      unsafe cursor.decimal(id)
+      unsafe cursor.bytes(id)
       unsafe cursor.text(",\"ok\":true,\"receipt\":\"")
-    case .string: unsafe cursor.text(",\"ok\":true,\"receipt\":\"")
     }
     unsafe cursor.receipt(receipt)
     unsafe cursor.text("\",")
@@ -78,7 +80,7 @@ package struct FetchLine {
     unsafe cursor.text(",\"elapsed_ms\":")
     unsafe cursor.decimal(Int64(clamping: elapsedMicroseconds / 1_000))
     unsafe cursor.text(".")
-    unsafe cursor.decimal(Int64(elapsedMicroseconds / 100 % 10))
+    unsafe cursor.digit(UInt8(truncatingIfNeeded: elapsedMicroseconds / 100 % 10))
     unsafe cursor.bytes(ending)
   }
 }
@@ -92,7 +94,9 @@ package struct FetchLine {
     unsafe next += text.utf8CodeUnitCount
   }
 
-  mutating func bytes(_ bytes: [UInt8]) {
+  mutating func bytes(_ bytes: [UInt8]) { unsafe self.bytes(bytes.span) }
+
+  mutating func bytes(_ bytes: Span<UInt8>) {
     unsafe bytes.withUnsafeBufferPointer { source in
       guard let start = source.baseAddress else { return }
       unsafe next.update(from: start, count: source.count)
@@ -100,19 +104,29 @@ package struct FetchLine {
     unsafe next += bytes.count
   }
 
+  mutating func digit(_ digit: UInt8) {
+    unsafe next.pointee = UInt8(ascii: "0") + digit
+    unsafe next += 1
+  }
+
   mutating func decimal(_ number: Int64) {
+    if 0..<10 ~= number { return unsafe digit(UInt8(truncatingIfNeeded: number)) }
     if number < 0 { unsafe text("-") }
     var rest = number.magnitude
     var length = 1
-    while rest >= 10 {
-      rest /= 10
+    var bound: UInt64 = 10
+    // A number of 63 bits has 19 digits at most.
+    while rest >= bound {
       length += 1
+      bound = bound &* 10
     }
-    rest = number.magnitude
-    for place in stride(from: length - 1, through: 0, by: -1) {
-      unsafe next[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    }
+    var place = length
+    repeat {
+      place -= 1
+      let (tens, unit) = rest.quotientAndRemainder(dividingBy: 10)
+      unsafe next[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: unit)
+      rest = tens
+    } while place > 0
     unsafe next += length
   }
 

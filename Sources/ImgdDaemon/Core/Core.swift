@@ -14,6 +14,8 @@ struct CoreParts {
   let downloader: Downloader
   let answers: FetchAnswers
   let jobs: FetchJobs
+  let commands = CommandCounter()
+  let hits: PlainHits
   let pipeline: FetchPipeline
   let clients: Clients
 
@@ -28,10 +30,12 @@ struct CoreParts {
     jobs = FetchJobs(
       downloader: downloader, pictures: pictures, answers: answers, hub: hub, turns: turns,
       loop: loop, settings: settings)
+    hits = PlainHits(
+      pictures: pictures, jobs: jobs, hub: hub, commands: commands, turns: turns, loop: loop)
     pipeline = FetchPipeline(
-      pictures: pictures, downloader: downloader, jobs: jobs, answers: answers, hub: hub,
-      loop: loop, settings: settings)
-    clients = Clients(limits: WireLimits(settings.control), turns: turns, loop: loop)
+      pictures: pictures, downloader: downloader, jobs: jobs, hits: hits, answers: answers,
+      hub: hub, loop: loop, settings: settings)
+    clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
   }
 }
@@ -58,10 +62,12 @@ final class Core {
     parts = CoreParts(settings, transfers: transfers, disk: disk, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
+    parts.commands.onCommand = surroundings.onActivity
     clients.onDeparture = { [unowned commands] in commands.forget($0) }
   }
 
   var clients: Clients { parts.clients }
+  var hits: PlainHits { parts.hits }
   var hub: EventHub { parts.hub }
   var disk: DiskTier { parts.pictures.disk }
   var memory: MemoryTier { parts.pictures.memory }

@@ -86,17 +86,29 @@ struct JSONStringScanner {
 /// Printable ASCII that needs no escape, recognised eight bytes at a time.
 enum PlainText {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
-  private static let tops: UInt64 = 0x8080_8080_8080_8080
+  static let tops: UInt64 = 0x8080_8080_8080_8080
 
   /// Whether the eight bytes hold no quotes, backslashes, control characters or bytes beyond ASCII;
   /// the caller has checked that they lie in the text.
   @inline(__always)
   static func isPlain(_ text: Span<UInt8>, at index: Int) -> Bool {
     let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+    return marks(word) & tops == 0
+  }
+
+  /// Has the top bit of each of eight bytes set that is not plain; `tops` tells these bits from others.
+  @inline(__always)
+  static func marks(_ word: UInt64) -> UInt64 {
     let controls = (word &- ones &* 0x20) & ~word
     let quotes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
     let backslashes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\\")))
-    return (word | controls | quotes | backslashes) & tops == 0
+    return word | controls | quotes | backslashes
+  }
+
+  /// The same of a single byte.
+  @inline(__always)
+  static func isPlain(_ byte: UInt8) -> Bool {
+    0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
   /// Whether the eight bytes are plain and none is DEL, which a reader takes and a terminal does not.

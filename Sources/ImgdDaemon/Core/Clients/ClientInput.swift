@@ -14,14 +14,17 @@ import ImgdWire
 final class ClientInput {
   /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
   private static let lastReads = 16
-  /// The bytes of a line that count as one step of a turn.
-  private static let bytesPerStep = 512
+  /// The bytes of a line that count as much as a hit.
+  private static let bytesPerStep = 128
 
   private unowned let session: ClientSession
   private let turns: Turns
+  private let hits: PlainHits
   private let scratch: ReadScratch
   private let handle: (ParsedLine, ClientSession) -> Void
   private var framer: LineFramer
+  private let allShapes: LineShapes
+  private var shapes = KnownShapes()
 
   /// The client sends no more.
   private(set) var hasEnded = false
@@ -42,7 +45,9 @@ final class ClientInput {
 
   init(of session: ClientSession, longestLine: Int, reading clients: Clients) {
     self.session = session
+    allShapes = clients.shapes
     turns = clients.turns
+    hits = clients.hits
     scratch = clients.scratch
     handle = clients.handle
     framer = LineFramer(longestLine: longestLine)
@@ -65,7 +70,11 @@ final class ClientInput {
   private var isBusy: Bool { walk != nil || isHeld || isInLine || framer.isPaused }
 
   /// Whether the next line, or the next part of work, has to wait for something else than its turn.
-  private var isBlocked: Bool { isHeld || (session.isFull && !isWindingUp) }
+  private var isBlocked: Bool { isBlocked(session) }
+
+  private func isBlocked(_ session: ClientSession) -> Bool {
+    isHeld || (session.isFull && !isWindingUp)
+  }
 
   /// Whether a line's work, or a part of it, is not over yet.
   var hasRest: Bool { walk != nil || isHeld }
@@ -164,44 +173,58 @@ final class ClientInput {
   private func feed(_ count: Int) {
     isCutting = true
     defer { isCutting = false }
-    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0) } }
+    let session = session
+    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0, for: session) } }
   }
 
   private func resume() {
     isCutting = true
     defer { isCutting = false }
-    framer.resume { take($0) }
+    framer.resume { take($0, for: session) }
   }
 
   /// Answers whether that was all.
   private func finishLines() -> Bool {
     isCutting = true
     defer { isCutting = false }
-    return framer.finish { take($0, isLast: true) }
+    return framer.finish { take($0, for: session, isLast: true) }
   }
 
   private func take(
-    _ finding: borrowing LineFramer.Finding, isLast: Bool = false
+    _ finding: borrowing LineFramer.Finding, for session: ClientSession, isLast: Bool = false
   ) -> LineFramer.Flow {
     guard session.isOpen else { return .pause }
-    var steps = 1
+    var steps = Turns.hit
     switch finding {
     case .line(let line):
-      steps += line.count / Self.bytesPerStep
-      execute(RequestParser.parse(line), isLast: isLast)
+      if answer(line, for: session) { break }
+      steps = Turns.command + line.count / Self.bytesPerStep
+      execute(line, isLast: isLast)
     case .tooLong: session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
     }
     if walk != nil, !walkOn() { return .pause }
-    return isBlocked || turns.isOver(after: steps) ? .pause : .next
+    return isBlocked(session) || turns.isOver(after: steps) ? .pause : .next
   }
 
   /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
   /// has ended the stream, that may be the first half of a request.
-  private func execute(_ line: ParsedLine, isLast: Bool) {
-    if isLast, isFinishing, case .refused = line.outcome {
+  private func execute(_ line: Span<UInt8>, isLast: Bool) {
+    let parsed = RequestParser.parse(line)
+    if isLast, isFinishing, case .refused = parsed.outcome {
       return session.refuse(id: .none, receipt: nil, .shuttingDown)
     }
-    handle(line, session)
+    if case .request(.fetch(let request)) = parsed.outcome, request.isPlainest,
+      shapes.find(line) == nil
+    {
+      shapes.learn(from: line, in: allShapes)
+    }
+    handle(parsed, session)
+  }
+
+  /// Answers a line without parsing it, where it is of a known shape and asks for a picture in memory.
+  private func answer(_ line: Span<UInt8>, for session: ClientSession) -> Bool {
+    guard let (parts, wantsPath) = shapes.find(line) else { return false }
+    return hits.answer(line, parts, wantsPath: wantsPath, to: session)
   }
 
   // MARK: Work of a line
@@ -223,7 +246,10 @@ final class ClientInput {
   }
 
   /// The connection has ended: what is left of a line's work is of no use.
-  func stop() { walk = nil }
+  func stop() {
+    walk = nil
+    shapes.forgetAll(in: allShapes)
+  }
 
   /// Lets the next line wait until `release`.
   func hold() { holds += 1 }

@@ -13,9 +13,7 @@ import ImgdSystem
 import ImgdWire
 
 final class ClientSession: TurnTaker {
-  // Actions deferred to the end of a tick hold the session until then, and so does the line of those
-  // who wait for a turn. A weak reference would give the session a side table, and make every reference
-  // count slow from then on.
+  // A session that waits for the end of a tick, or for a turn, is held by those who will call it.
 
   let peer: PeerCredentials
   let number: UInt64
@@ -27,6 +25,8 @@ final class ClientSession: TurnTaker {
   unowned let clients: Clients
   private lazy var input = ClientInput(
     of: self, longestLine: limits.line, reading: clients)
+  /// For those who work for the client, and may do so for longer than it is there.
+  private(set) lazy var reference = ClientReference(self)
   private var watch: Watch?
   private var outbox = Outbox()
 
@@ -120,9 +120,16 @@ final class ClientSession: TurnTaker {
   }
 
   /// Appends a line that is all prepared.
-  func write(_ line: FetchLine) {
+  func write(_ line: borrowing FetchLine) {
     guard isOpen, !isDeaf else { return }
     line.append(to: &outbox.bytes)
+    flushAtTickEnd()
+  }
+
+  /// Appends a line that is all prepared but for its id, which is written as it came.
+  func write(_ line: borrowing FetchLine, id: Span<UInt8>) {
+    guard isOpen, !isDeaf else { return }
+    line.append(to: &outbox.bytes, id: id)
     flushAtTickEnd()
   }
 
@@ -135,7 +142,7 @@ final class ClientSession: TurnTaker {
   private func flushAtTickEnd() {
     guard !willFlush else { return }
     willFlush = true
-    loop.atTickEnd { [self] in flush() }
+    clients.flushAtTickEnd(self)
   }
 
   /// Sends as much as the client takes, and continues the work that waited for that.
@@ -186,10 +193,10 @@ final class ClientSession: TurnTaker {
   }
 
   private func updateInterest() {
-    var interest: Interest = []
-    if input.wantsBytes { interest.insert(.read) }
-    if outbox.unsent > 0 { interest.insert(.write) }
-    watch?.interest = interest
+    // Numbers: the empty set and `insert` of an option set look types up at run time.
+    let read = input.wantsBytes ? Interest.read.rawValue : 0
+    let write = outbox.unsent > 0 ? Interest.write.rawValue : 0
+    watch?.interest = Interest(rawValue: read | write)
   }
 
   private func watchForStall() {
@@ -232,8 +239,10 @@ final class ClientSession: TurnTaker {
   }
 
   private func writePending() {
-    for job in pendingProgress.values { writeProgress(of: job) }
-    pendingProgress.removeAll()
+    if !pendingProgress.isEmpty {
+      for job in pendingProgress.values { writeProgress(of: job) }
+      pendingProgress.removeAll()
+    }
     subscriber?.catchUp()
   }
 
@@ -317,5 +326,6 @@ final class ClientSession: TurnTaker {
     heartbeat?.cancel()
     input.stop()
     clients.closed(self)
+    reference.end()
   }
 }

@@ -5,10 +5,16 @@ import ImgdWire
 final class Clients {
   let scratch = ReadScratch()
   let turns: Turns
+  let hits: PlainHits
+  let shapes = LineShapes()
   private let loop: EventLoop
   private var sessions: [UInt64: ClientSession] = [:]
   private var places: ClientPlaces
   private var lastNumber: UInt64 = 0
+  /// Those that have something to send when this tick ends, and those that are just sending.
+  private var writing: [ClientSession] = []
+  private var flushing: [ClientSession] = []
+  private lazy var flushAll: () -> Void = { [unowned self] in flushAllWriting() }
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
   /// Executes a request line of a client; set once by the composition.
@@ -22,17 +28,19 @@ final class Clients {
     }
   }
 
-  init(limits: WireLimits, turns: Turns, loop: EventLoop) {
+  init(limits: WireLimits, turns: Turns, hits: PlainHits, loop: EventLoop) {
     self.limits = limits
     self.turns = turns
+    self.hits = hits
     self.loop = loop
     places = ClientPlaces(limit: limits.connections)
   }
 
   var connected: Int { sessions.count }
 
-  /// The bytes in the buffers of all clients; there are as many as `MaxClients` at most.
-  var heldBytes: Int { sessions.values.reduce(0) { $0 + $1.heldBytes } }
+  /// The bytes in the buffers of all clients, of which there are as many as `MaxClients` at most, and of
+  /// the shapes of their lines.
+  var heldBytes: Int { sessions.values.reduce(shapes.heldBytes) { $0 + $1.heldBytes } }
 
   // MARK: Arriving
 
@@ -63,6 +71,21 @@ final class Clients {
   private func turnAway(_ socket: consuming StreamSocket, _ error: WireError) {
     counts.rejected += 1
     socket.turnAway(error, reading: scratch)
+  }
+
+  // MARK: Sending
+
+  /// Has a client's answers sent when this tick ends; one action for all of them.
+  func flushAtTickEnd(_ session: ClientSession) {
+    if writing.isEmpty { loop.atTickEnd(flushAll) }
+    writing.append(session)
+  }
+
+  /// What is written meanwhile goes into the other array, and is sent in the same tick.
+  private func flushAllWriting() {
+    swap(&writing, &flushing)
+    for session in flushing { session.flush() }
+    flushing.removeAll(keepingCapacity: true)
   }
 
   // MARK: Ending
@@ -101,7 +124,6 @@ final class Clients {
       .uid(session.peer.uid), .pid(session.peer.pid))
   }
 
-  func countCommand() { counts.commands += 1 }
   func countError() { counts.errors += 1 }
 }
 

@@ -79,7 +79,7 @@ final class CollectCommands {
 
   /// The other connections that get a line when the fetch ends.
   private func listeners(to job: FetchJob, besides session: ClientSession) -> [ClientSession] {
-    ([job.session] + job.collectors.map(\.session)).compactMap { $0 === session ? nil : $0 }
+    ([job.session] + job.collectors.map(\.client.session)).compactMap { $0 === session ? nil : $0 }
   }
 
   // MARK: Collecting
@@ -97,7 +97,8 @@ final class CollectCommands {
       }
       let ticket = session.standBy(id: id, receipt: wait.receipt)
       return job.collectors.append(
-        FetchJob.Collector(session: session, ticket: ticket, id: id, delivery: wait.delivery))
+        FetchJob.Collector(
+          client: session.reference, ticket: ticket, id: id, delivery: wait.delivery))
     }
     guard let kept = jobs.outcome(of: wait.receipt) else {
       return session.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))

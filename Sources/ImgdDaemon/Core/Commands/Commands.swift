@@ -6,20 +6,18 @@ final class Commands {
   private let pipeline: FetchPipeline
   private let jobs: FetchJobs
   private let hub: EventHub
-  private let clients: Clients
+  private let commands: CommandCounter
   private let collecting: CollectCommands
   private let inspection: InspectCommands
   private let purging: PurgeCommand
   private let stats: StatsCommand
   private let service: ServiceCommands
-  private let onActivity: () -> Void
 
   init(_ parts: CoreParts, loop: EventLoop, in surroundings: Core.Surroundings) {
     pipeline = parts.pipeline
     jobs = parts.jobs
     hub = parts.hub
-    clients = parts.clients
-    onActivity = surroundings.onActivity
+    commands = parts.commands
     collecting = CollectCommands(jobs: parts.jobs, answers: parts.answers)
     inspection = InspectCommands(jobs: parts.jobs, pictures: parts.pictures, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
@@ -28,8 +26,7 @@ final class Commands {
   }
 
   func execute(_ line: ParsedLine, from session: ClientSession) {
-    clients.countCommand()
-    onActivity()
+    commands.note()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error):

@@ -42,7 +42,7 @@ final class StatsCommand {
     line.object("decode") { noDecoder(in: &$0) }
     line.object("clients") { clients(in: &$0) }
     line.object("latency_us") { line in
-      line.object("hit") { $0.latency(parts.pipeline.hitLatency) }
+      line.object("hit") { $0.latency(parts.hits.latency) }
       line.object("fetch") { $0.latency(parts.jobs.latency) }
     }
     line.object("pressure") { pressure(in: &$0) }
@@ -134,7 +134,7 @@ final class StatsCommand {
     line.field("connected", parts.clients.connected)
     line.field("accepted", counts.accepted)
     line.field("rejected", counts.rejected)
-    line.field("commands", counts.commands)
+    line.field("commands", parts.commands.count)
     line.field("errors", counts.errors)
     line.field("slow_closed", counts.slowClosed)
   }

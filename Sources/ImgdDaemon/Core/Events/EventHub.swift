@@ -42,6 +42,9 @@ final class EventHub {
 
   // MARK: Events
 
+  /// Whether anybody listens to events of a topic.
+  func hasSubscribers(to topic: Topics) -> Bool { wanted.rawValue & topic.rawValue != 0 }
+
   func job(_ receipt: ReceiptID, url: String, _ state: FetchJob.State) {
     tell(.jobs, "job") { event in
       event.field("receipt", receipt)

@@ -17,7 +17,7 @@ final class FetchJob {
 
   /// A `wait` command that waits for the outcome.
   struct Collector {
-    weak var session: ClientSession?
+    let client: ClientReference
     let ticket: StandingCommands.Ticket
     let id: RequestID
     /// Replaces the form that the fetch asked for.
@@ -37,9 +37,17 @@ final class FetchJob {
   let allowance: MergedDownload.Allowance
 
   /// The connection that gets the terminal line; nil when none waits for it.
-  weak var session: ClientSession?
+  var session: ClientSession? {
+    get { client?.session }
+    set { client = newValue?.reference }
+  }
   /// The connection that it was begun on and whose slot it fills; it may not wait for the answer.
-  weak var owner: ClientSession?
+  var owner: ClientSession? {
+    get { beginner?.session }
+    set { beginner = newValue?.reference }
+  }
+  private var client: ClientReference?
+  private var beginner: ClientReference?
   var collectors: [Collector] = []
   var isCoalesced = false
   var deadline: Timer?

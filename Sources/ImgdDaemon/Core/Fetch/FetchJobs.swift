@@ -218,7 +218,7 @@ final class FetchJobs {
       answers.write(outcome, to: Recipient(session, of: job, id: job.id), path: path)
     }
     for collector in job.collectors {
-      guard let session = collector.session else { continue }
+      guard let session = collector.client.session else { continue }
       let recipient = Recipient(session, of: job, id: collector.id, delivery: collector.delivery)
       session.resume(collector.ticket) { answers.write(outcome, to: recipient, path: path) }
     }

@@ -13,22 +13,22 @@ final class FetchPipeline {
   private let pictures: PictureTiers
   private let downloader: Downloader
   private let jobs: FetchJobs
+  private let hits: PlainHits
   private let answers: FetchAnswers
   private let settlement: DownloadSettlement
   private let hub: EventHub
   private let loop: EventLoop
   private(set) var settings: Configuration
   private var credentials: CredentialNames
-  private var receipts = ReceiptSource()
-  private(set) var hitLatency = LatencyHistogram()
 
   init(
-    pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, answers: FetchAnswers,
-    hub: EventHub, loop: EventLoop, settings: Configuration
+    pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, hits: PlainHits,
+    answers: FetchAnswers, hub: EventHub, loop: EventLoop, settings: Configuration
   ) {
     self.pictures = pictures
     self.downloader = downloader
     self.jobs = jobs
+    self.hits = hits
     self.answers = answers
     self.hub = hub
     self.loop = loop
@@ -73,8 +73,8 @@ final class FetchPipeline {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
       if lending == .waiting { return false }
     }
-    let receipt = receipts.next()
-    let elapsed = recordHit()
+    let receipt = hits.nextReceipt()
+    let elapsed = hits.recordHit()
     if request.delivery == .path || request.delivery == .none, !request.http,
       let line = FetchLine(
         image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
@@ -98,8 +98,8 @@ final class FetchPipeline {
     guard !jobs.isDraining, !(session.isFull && request.delivery.bringsBytes),
       let hit = pictures.readyHit(for: request, digest, uid: session.peer.uid)
     else { return false }
-    let receipt = receipts.next()
-    let elapsed = recordHit()
+    let receipt = hits.nextReceipt()
+    let elapsed = hits.recordHit()
     let details = hit.details
     var line = PictureLine(
       id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
@@ -124,13 +124,6 @@ final class FetchPipeline {
       variant: request.plainVariant(of: session.peer.uid))
   }
 
-  /// The time since the tick began, which is what the hit has waited and taken.
-  private func recordHit() -> Int64 {
-    let elapsed = loop.moment.nanoseconds - loop.now.nanoseconds
-    hitLatency.record(elapsed)
-    return elapsed
-  }
-
   // MARK: Accepting
 
   /// `digest` is that of the URL as it was written, where it has been computed.
@@ -151,7 +144,7 @@ final class FetchPipeline {
       request, url, uid: session.peer.uid, credentials: credentials,
       digest: isAsWritten ? digest : nil)
     let job = FetchJob(
-      receipt: request.receipt ?? receipts.next(), id: id, request: request, url: url,
+      receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url,
       mergeKey: mergeKey, uid: session.peer.uid, startedAt: loop.now,
       allowance: allowance(for: request))
     job.session = session
@@ -232,7 +225,7 @@ final class FetchPipeline {
 
   private func hit(_ found: DeliveredImage, for job: FetchJob) {
     if found.source == .memory { pictures.memory.noteUse(of: found.image, at: loop.now) }
-    _ = recordHit()
+    _ = hits.recordHit()
     endAtOnce(job, FetchOutcome.image(found.asShown(at: loop.now)).own(of: job))
   }
 
@@ -254,7 +247,7 @@ final class FetchPipeline {
   /// Has a stale picture confirmed after it was shown.
   private func refresh(_ found: DeliveredImage, after job: FetchJob) {
     guard !downloader.isUnderWay(job.mergeKey) else { return }
-    let refresh = FetchJob(refreshing: job, receipt: receipts.next(), at: loop.now)
+    let refresh = FetchJob(refreshing: job, receipt: hits.nextReceipt(), at: loop.now)
     jobs.begin(refresh)
     load(refresh, confirming: found, mayFallBack: false)
   }

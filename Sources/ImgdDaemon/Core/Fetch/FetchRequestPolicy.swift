@@ -10,6 +10,11 @@ extension FetchRequest {
       && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
   }
 
+  /// Whether a hit in memory is found by its URL alone, and shown without the picture's bytes.
+  var isPlainest: Bool {
+    isPlain && identifier == nil && !http && (delivery == .path || delivery == .none)
+  }
+
   /// The variant of a plain request: that of its user, where it has an identifier.
   func plainVariant(of uid: UInt32) -> KeyVariant? {
     identifier == nil ? nil : KeyVariant(identifier: identifier, uid: uid)

@@ -1,0 +1,11 @@
+/// Counts the commands of all clients.
+final class CommandCounter {
+  private(set) var count = 0
+  /// Told with each command; set once by the composition.
+  var onCommand: () -> Void = {}
+
+  func note() {
+    count += 1
+    onCommand()
+  }
+}

@@ -1,0 +1,68 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// The shortest way of a fetch: from the places of its id and its URL in the line to the answer, when the
+/// picture is in memory and nothing has to be found out.
+///
+/// It does all that the long way does for such a hit, or nothing.
+final class PlainHits {
+  private let memory: MemoryTier
+  private let disk: DiskTier
+  private let jobs: FetchJobs
+  private let hub: EventHub
+  private let commands: CommandCounter
+  private let turns: Turns
+  private let loop: EventLoop
+  private var receipts = ReceiptSource()
+  /// How many hits were answered without parsing their lines.
+  private(set) var count = 0
+  /// How long hits took.
+  private(set) var latency = LatencyHistogram()
+
+  init(
+    pictures: PictureTiers, jobs: FetchJobs, hub: EventHub, commands: CommandCounter,
+    turns: Turns, loop: EventLoop
+  ) {
+    memory = pictures.memory
+    disk = pictures.disk
+    self.jobs = jobs
+    self.hub = hub
+    self.commands = commands
+    self.turns = turns
+    self.loop = loop
+  }
+
+  /// Answers a line of a known shape; false when it has to go the long way.
+  func answer(
+    _ line: Span<UInt8>, _ parts: LineShape.Parts, wantsPath: Bool, to session: ClientSession
+  ) -> Bool {
+    let now = loop.now
+    guard !jobs.isDraining, let image = memory.peekReady(line.extracting(parts.url), at: now),
+      image.replyPieces != nil, !wantsPath || disk.lendAgain(image)
+    else { return false }
+    count += 1
+    commands.note()
+    memory.noteUse(of: image, at: now)
+    let receipt = receipts.next()
+    let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
+    latency.record(elapsed)
+    guard
+      let answer = FetchLine(
+        image, id: .none, receipt: receipt, lending: wantsPath ? .lent : nil,
+        elapsedNanoseconds: elapsed, at: now)
+    else { return false }
+    session.write(answer, id: line.extracting(parts.id))
+    if hub.hasSubscribers(to: .jobs) { hub.job(receipt, url: image.key.url.text, .done) }
+    return true
+  }
+
+  func nextReceipt() -> ReceiptID { receipts.next() }
+
+  /// Counts a hit by the clock as it stands: it has taken the time since the tick began.
+  func recordHit() -> Int64 {
+    let elapsed = loop.moment.nanoseconds - loop.now.nanoseconds
+    latency.record(elapsed)
+    return elapsed
+  }
+}

@@ -1,0 +1,209 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@testable import ImgdDaemon
+
+/// Hits whose lines are of a known shape. The same request fits none when it is written with an escape in
+/// its URL: then it goes the long way, which says what is right.
+@Suite struct PlainHitTests {
+  private static let forms = [
+    #"{"id":ID,"cmd":"fetch","url":"URL"}"#, #"{"cmd":"fetch","url":"URL","id":ID}"#,
+    #"{"cmd":"fetch","url":"URL","deliver":"none"}"#,
+    #"{"deliver":"none","cmd":"fetch","id":ID,"url":"URL","cache":"only-if-cached"}"#,
+  ]
+
+  private func line(_ form: String, _ url: String, id: String = "1", escaped: Bool = false)
+    -> String
+  {
+    let written = escaped ? url.replacing("/", with: #"\/"#) : url
+    return form.replacing("URL", with: written).replacing("ID", with: id)
+  }
+
+  private func stage(_ settings: String...) throws -> CoreStage {
+    let stage = try CoreStage(settings)
+    for path in ["/a", "/b", "/c"] {
+      stage.origin.plan(path, .picture(png(), headers: [("Cache-Control", "max-age=100")]))
+    }
+    return stage
+  }
+
+  /// Fetches often enough for the line to be known, and the answer to be prepared.
+  private func warm(
+    _ stage: CoreStage, _ path: String, form: String = forms[0], on other: TestClient? = nil
+  ) throws {
+    for _ in 0..<3 {
+      let answer = try (other ?? stage.client).ask(line(form, stage.base + path))
+      #expect(answer["ok"] == .bool(true))
+    }
+  }
+
+  /// How many hits were answered without parsing.
+  private func shortHits(_ stage: CoreStage) -> Int { stage.core.hits.count }
+
+  // MARK: The same as the long way
+
+  @Test(arguments: [
+    ["memory", "hits"], ["memory", "misses"], ["memory", "bytes"], ["memory", "entries"],
+    ["disk", "hits"], ["disk", "misses"], ["disk", "lent_bytes"], ["clients", "commands"],
+    ["clients", "errors"], ["downloads", "started"], ["failures", "entries"],
+  ])
+  func `counters are those of the long way`(counter: [String]) throws {
+    let counts = try [false, true].map { escaped in
+      let stage = try stage()
+      for round in 0..<5 {
+        for form in Self.forms {
+          for path in ["/a", "/b", "/missing"] {
+            _ = try stage.client.ask(
+              line(form, stage.base + path, id: "\(round)", escaped: escaped))
+          }
+        }
+      }
+      #expect((shortHits(stage) > 20) == !escaped)
+      return try stage.stats(counter[0], counter[1])
+    }
+    #expect(counts[0] == counts[1])
+  }
+
+  @Test(arguments: ["7", "-7", #""seven""#, #""""#])
+  func `answers are those of the long way`(id: String) throws {
+    let stage = try stage()
+    for form in Self.forms {
+      try warm(stage, "/a", form: form)
+      let before = shortHits(stage)
+      var lines = try [false, true].map { escaped in
+        try stage.client.send(line(form, stage.base + "/a", id: id, escaped: escaped))
+        return String(decoding: try stage.client.receiveLine(), as: UTF8.self)
+      }
+      #expect(shortHits(stage) == before + 1)
+      let receipts = lines.map { $0.split(separator: #""receipt":""#).last?.prefix(36) ?? "" }
+      #expect(Set(receipts).count == 2)
+      for index in lines.indices { lines[index].replace(receipts[index], with: "") }
+      #expect(lines[0] == lines[1])
+    }
+  }
+
+  @Test func `ages go on, and pictures go out in the order of their use`() throws {
+    let picture = png().count
+    let stage = try stage(
+      "Memory.Capacity=\(3 * picture + 5_000)", "Memory.Preferred=\(2 * picture + 3_000)",
+      "Disk.Enabled=no")
+    let form = Self.forms[2]
+    for path in ["/a", "/b"] { try warm(stage, path, form: form) }
+    stage.jump(.seconds(30))
+    let answer = try stage.client.ask(line(form, stage.base + "/a"))
+    #expect(answer["age"]?.integer == 30 && answer["fresh_for"]?.integer == 70)
+    #expect(shortHits(stage) > 0)
+  }
+
+  @Test func `subscribers hear of each hit`() throws {
+    let stage = try stage()
+    let other = try stage.connect()
+    try warm(stage, "/a")
+    _ = try other.ask(#"{"cmd":"subscribe","events":["jobs"]}"#)
+    let before = shortHits(stage)
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
+    let event = try other.receive()
+    #expect(shortHits(stage) == before + 1)
+    #expect(event["event"] == .string("job") && event["state"] == .string("done"))
+    #expect(event["receipt"] == answer["receipt"] && event["url"] == answer["url"])
+  }
+
+  // MARK: The picture goes
+
+  @Test func `a purge is seen at once`() throws {
+    let stage = try stage()
+    try warm(stage, "/a")
+    _ = try stage.client.ask(#"{"cmd":"purge"}"#)
+    #expect(try stage.client.ask(line(Self.forms[0], stage.base + "/a")).outcome == "network")
+    _ = try stage.client.ask(#"{"cmd":"purge","soft":true}"#)
+    _ = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
+    #expect(stage.origin.count("/a") == 3)
+  }
+
+  @Test func `a picture that has expired is asked for again`() throws {
+    let stage = try stage()
+    try warm(stage, "/a")
+    stage.jump(.seconds(99))
+    #expect(try stage.client.ask(line(Self.forms[0], stage.base + "/a")).outcome == "memory")
+    stage.jump(.seconds(1))
+    #expect(try stage.client.ask(line(Self.forms[0], stage.base + "/a")).outcome == "network")
+  }
+
+  @Test func `a picture that was replaced is not shown any more`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .picture(png()), .picture(png(1_500)))
+    try warm(stage, "/a")
+    let reload = #"{"cmd":"fetch","url":"URL","cache":"reload"}"#
+    _ = try stage.client.ask(line(reload, stage.base + "/a"))
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
+    #expect(answer.outcome == "memory" && answer["bytes"]?.integer == 1_500)
+  }
+
+  @Test func `the path of a file that was removed is not handed out`() throws {
+    let stage = try stage("Disk.Lease=0s")
+    try warm(stage, "/a")
+    let before = shortHits(stage)
+    let path = try #require(
+      try stage.client.ask(line(Self.forms[0], stage.base + "/a"))["path"]?.string)
+    #expect(shortHits(stage) == before + 1)
+    unlink(path)
+    stage.passMoment()
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
+    #expect(answer["path"]?.string != path && answer.outcome == "memory")
+    #expect(shortHits(stage) == before + 1)
+  }
+
+  @Test func `two users see one public picture, and each other's identifiers not`() throws {
+    let stage = try stage()
+    let (one, two) = (try stage.connect(as: 1_001), try stage.connect(as: 1_002))
+    let named = #"{"cmd":"fetch","url":"URL","identifier":"i"}"#
+    for client in [one, two] {
+      try warm(stage, "/a", on: client)
+      try warm(stage, "/b", form: named, on: client)
+    }
+    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 2)
+  }
+
+  @Test func `no hit is answered while the daemon drains`() throws {
+    let stage = try stage()
+    try warm(stage, "/a")
+    stage.core.drain {}
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
+    #expect(answer.failureCode == "shutting_down")
+  }
+
+  // MARK: What is held
+
+  @Test func `shapes are shared, counted, and go with their clients`() throws {
+    let stage = try stage()
+    let shapes = stage.core.clients.shapes
+    try warm(stage, "/a")
+    let one = shapes.heldBytes
+    #expect(one > 0)
+    var others = try (0..<10).map { _ in try stage.connect() }
+    for other in others { try warm(stage, "/b", on: other) }
+    #expect(shapes.heldBytes == one)
+    try warm(stage, "/b", form: Self.forms[1], on: others[0])
+    #expect(shapes.heldBytes > one)
+    #expect(stage.core.clients.heldBytes >= shapes.heldBytes)
+    others = []
+    stage.settle()
+    #expect(shapes.heldBytes == one)
+  }
+
+  @Test func `a client of ever new shapes learns few of them`() throws {
+    let stage = try stage("Disk.Enabled=no")
+    let shapes = stage.core.clients.shapes
+    var sizes: Set<Int> = []
+    for number in 0..<300 {
+      _ = try stage.client.ask(
+        line(#"{"cmd":"fetch","deliver":"none","x_\#(number)":0,"url":"URL"}"#, stage.base + "/a"))
+      sizes.insert(shapes.heldBytes)
+    }
+    #expect(shapes.heldBytes <= KnownShapes.most * 300)
+    #expect(sizes.count < 12)
+    try warm(stage, "/a", form: Self.forms[2])
+  }
+}

@@ -1,0 +1,139 @@
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdWire
+
+@Suite struct LineShapeTests {
+  private static let url = "http://host.test/pictures/a.png"
+
+  private static let forms: [@Sendable (String) -> String] = [
+    { #"{"id":\#($0),"cmd":"fetch","url":"URL"}"# },
+    { #"{"cmd":"fetch","url":"URL","id":\#($0)}"# },
+    { #"{"url":"URL","id":\#($0),"cmd":"fetch"}"# },
+    { #"{"deliver":"none","id":\#($0),"url":"URL","cmd":"fetch","x_a":[1,{"id":2}]}"# },
+    { #" { "cmd" : "fetch" , "url" : "URL" , "id" : \#($0) } "# },
+    { #"{"\u0069d":\#($0),"cmd":"f\u0065tch","url":"URL","cache":"force-cache"}"# },
+    { #"{"x_url":"id","cmd":"fetch","url":"URL","x_id":1,"id":\#($0),"priority":"high"}"# },
+  ]
+
+  private static let ids = [
+    "0", "7", "-1", "123456", "999999999999999999", "-999999999999999999", #""""#, #""a""#,
+    #""request 17~""#, "\"" + String(repeating: "x", count: 64) + "\"",
+  ]
+
+  private func bytes(_ line: String, _ url: String = url) -> [UInt8] {
+    Array(line.replacing("URL", with: url).utf8)
+  }
+
+  private func learn(_ line: [UInt8]) -> LineShape? { LineShape(line.span) }
+
+  private func fit(_ line: [UInt8], _ shape: LineShape) -> LineShape.Parts? {
+    shape.parts(of: line.span)
+  }
+
+  /// The id as it is echoed, and the request.
+  private func parsed(_ line: [UInt8]) -> (id: [UInt8], request: FetchRequest)? {
+    let parsed = RequestParser.parse(line.span)
+    guard case .request(.fetch(let request)) = parsed.outcome else { return nil }
+    var writer = JSONWriter()
+    if case .integer(let id) = parsed.id { writer.bytes.appendInteger(id) }
+    if case .string(let id) = parsed.id { writer.bytes.appendString(id) }
+    return (writer.bytes, request)
+  }
+
+  /// A line that fits a shape must be what the parser makes of it.
+  private func expectSame(_ line: [UInt8], as shape: LineShape, _ parts: LineShape.Parts) {
+    var request = shape.request
+    request.url = String(decoding: line[parts.url], as: UTF8.self)
+    guard let wanted = parsed(line) else {
+      Issue.record("no fetch: \(String(decoding: line, as: UTF8.self))")
+      return
+    }
+    #expect(wanted.request == request && wanted.id == Array(line[parts.id]))
+  }
+
+  @Test(arguments: forms.indices, ids)
+  func `a line that is known fits with any other id and URL`(form: Int, known: String) throws {
+    let learnt = bytes(Self.forms[form](known))
+    let shape = try #require(learn(learnt))
+    for id in Self.ids {
+      for url in [Self.url, "u", "1234567", "12345678", "http://[::1]/?a=%20&b={}'#"] {
+        let line = bytes(Self.forms[form](id), url)
+        let parts = try #require(fit(line, shape), "\(id) \(url)")
+        expectSame(line, as: shape, parts)
+      }
+    }
+  }
+
+  @Test func `a line without an id fits with any other URL`() throws {
+    let shape = try #require(learn(bytes(#"{"cmd":"fetch","url":"URL"}"#)))
+    let line = bytes(#"{"cmd":"fetch","url":"URL"}"#, "http://other/")
+    expectSame(line, as: shape, try #require(fit(line, shape)))
+  }
+
+  @Test(arguments: forms.indices)
+  func `a line that differs in a byte fits only if it is the same to the parser`(form: Int) throws {
+    let line = bytes(Self.forms[form]("12"))
+    let shape = try #require(learn(line))
+    var fitting = 0
+    for index in line.indices {
+      for byte in UInt8.min...UInt8.max {
+        var other = line
+        other[index] = byte
+        guard let parts = fit(other, shape) else { continue }
+        fitting += 1
+        expectSame(other, as: shape, parts)
+      }
+      for length in [0, 2] {
+        var other = line
+        other.replaceSubrange(index...index, with: [UInt8](repeating: line[index], count: length))
+        if let parts = fit(other, shape) { expectSame(other, as: shape, parts) }
+      }
+      #expect(fit(Array(line[..<index]), shape) == nil)
+    }
+    #expect(fitting > Self.url.utf8.count * 90)
+  }
+
+  @Test(arguments: [
+    "1.0", "1e2", "-0", "1234567890123456789", #""a\u0062""#, #""\\""#, "\"\u{7F}\"", "\"é\"",
+  ])
+  func `an id that is not echoed as it is written fits no shape`(id: String) throws {
+    for form in Self.forms {
+      #expect(learn(bytes(form(id))) == nil)
+      let shape = try #require(learn(bytes(form("1"))))
+      #expect(fit(bytes(form(id)), shape) == nil)
+    }
+  }
+
+  @Test(arguments: ["00", "01", "-", "--1", "1-", "", #"""#, #""a"#, #"a""#])
+  func `an id that is none fits no shape`(id: String) throws {
+    for form in Self.forms {
+      let shape = try #require(learn(bytes(form("1"))))
+      #expect(fit(bytes(form(id)), shape) == nil)
+    }
+  }
+
+  @Test(arguments: [
+    #"{"cmd":"ping","id":1}"#, #"{"cmd":"query","url":"u"}"#, #"{"cmd":"fetch","url":"u""#,
+    #"{"cmd":"fetch","url":"http:\/\/h"}"#, #"{"cmd":"fetch","url":""}"#, "",
+  ])
+  func `what is no fetch in usual writing is not learnt`(line: String) {
+    #expect(learn(Array(line.utf8)) == nil)
+  }
+
+  @Test func `a long shape is not learnt`() {
+    for (length, isKnown) in [(400, true), (600, false)] {
+      let field = String(repeating: "x", count: length)
+      let line = #"{"cmd":"fetch","url":"u","x_a":"\#(field)"}"#
+      #expect((learn(Array(line.utf8)) != nil) == isKnown)
+    }
+  }
+
+  @Test func `shapes are the same that differ in id and URL alone`() throws {
+    let lines = Self.forms.flatMap { form in
+      [bytes(form("1")), bytes(form(#""b""#), "http://other/")]
+    }
+    let shapes = Set(lines.compactMap { learn($0) })
+    #expect(shapes.count == Self.forms.count)
+  }
+}
