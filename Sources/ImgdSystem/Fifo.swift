@@ -4,9 +4,9 @@ package struct Fifo<Element> {
   @usableFromInline package private(set) var head = 0
 
   // Inlined into other targets: a call that is not would look the type of the element up at run time.
-  @inlinable package var count: Int { items.count - head }
+  @inlinable @inline(__always) package var count: Int { items.count - head }
 
-  @inlinable package var isEmpty: Bool { count == 0 }
+  @inlinable @inline(__always) package var isEmpty: Bool { count == 0 }
 
   package init() {}
 

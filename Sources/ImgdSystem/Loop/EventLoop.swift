@@ -256,20 +256,25 @@ package typealias Interest = Readiness
 /// Two arrays take turns: an action that a running action adds goes into the other array, so that a
 /// round ends, and no array is modified while it frees the actions that it held.
 private final class DeferredQueue {
-  private var waiting: [() -> Void] = []
-  private var running: [() -> Void] = []
+  /// A closure that is an element itself would be wrapped into another one, which is allocated.
+  private struct Action {
+    let run: () -> Void
+  }
+
+  private var waiting: [Action] = []
+  private var running: [Action] = []
 
   var isEmpty: Bool { waiting.isEmpty }
 
   func add(_ action: @escaping () -> Void) {
-    waiting.append(action)
+    waiting.append(Action(run: action))
   }
 
   /// Runs the waiting actions in order; returns whether there were any.
   func runRound() -> Bool {
     guard !waiting.isEmpty else { return false }
     swap(&waiting, &running)
-    for action in running { action() }
+    for action in running { action.run() }
     running.removeAll(keepingCapacity: true)
     return true
   }
