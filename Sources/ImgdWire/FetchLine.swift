@@ -123,8 +123,8 @@ package struct FetchLine: ~Copyable {
     var place = length
     repeat {
       place -= 1
-      let (tens, unit) = rest.quotientAndRemainder(dividingBy: 10)
-      unsafe next[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: unit)
+      let tens = rest / 10
+      unsafe next[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- tens &* 10)
       rest = tens
     } while place > 0
     unsafe next += length

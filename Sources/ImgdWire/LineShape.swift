@@ -27,6 +27,7 @@ package final class LineShape: Sendable {
 
   /// The request of such a line, without its URL.
   package let request: FetchRequest
+  package let wantsPath: Bool
   /// Head, middle and tail.
   private let fixed: [UInt8]
   private let headEnd: Int
@@ -41,6 +42,7 @@ package final class LineShape: Sendable {
     else { return nil }
     request.url = ""
     self.request = request
+    wantsPath = request.delivery == .path
     let url = fields.token(.url).range
     let hasID = fields.present.contains(.id)
     let id = hasID ? fields.token(.id).sourceRange : 0..<0

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Whether two texts are the same bytes.
 ///
 /// `String`'s own equality compares characters, which may be spelt in more than one way.
@@ -5,20 +7,16 @@ package func sameBytes(_ left: String, _ right: String) -> Bool {
   sameBytes(left.utf8.span, right.utf8.span)
 }
 
+/// Whether two stretches of bytes are the same.
 func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
-  var offset = 0
-  while left.count - offset >= 8 {
-    guard word(left, offset) == word(right, offset) else { return false }
-    offset += 8
+  // Both have so many bytes, and live for the call.
+  return unsafe left.withUnsafeBytes { left in
+    unsafe right.withUnsafeBytes { right in
+      guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+      return unsafe memcmp(first, second, left.count) == 0
+    }
   }
-  // The rest, with bytes before it that have been compared.
-  if offset > 0 { return word(left, left.count - 8) == word(right, left.count - 8) }
-  while offset < left.count {
-    guard left[offset] == right[offset] else { return false }
-    offset += 1
-  }
-  return true
 }
 
 /// The eight bytes from `offset` on.

@@ -1,0 +1,61 @@
+import ImgdWire
+
+/// The shapes of one client's lines.
+///
+/// A client whose lines are of ever new shapes learns fewer and fewer of them: the first that none fits,
+/// the second, the fourth.
+struct KnownShapes {
+  static let most = 4
+
+  private var shapes: [LineShape] = []
+  /// The one that fitted last.
+  private var last = 0
+  /// The one that gives way next.
+  private var oldest = 0
+  /// How many lines in a row have fitted none.
+  private var misfits = 0
+
+  var count: Int { shapes.count }
+
+  /// The places of the parts of a line that has one of the shapes, and whether it asks for a path.
+  @inline(__always)
+  mutating func find(_ line: Span<UInt8>) -> (parts: LineShape.Parts, wantsPath: Bool)? {
+    guard last < shapes.count else { return nil }
+    if let found = find(line, at: last) { return found }
+    for index in shapes.indices where index != last {
+      guard let found = find(line, at: index) else { continue }
+      last = index
+      return found
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func find(
+    _ line: Span<UInt8>, at index: Int
+  ) -> (parts: LineShape.Parts, wantsPath: Bool)? {
+    guard let parts = shapes[index].parts(of: line) else { return nil }
+    misfits = 0
+    return (parts, shapes[index].wantsPath)
+  }
+
+  /// Learns from a line that none has fitted.
+  mutating func learn(from line: Span<UInt8>, in all: LineShapes) {
+    misfits += 1
+    guard misfits & (misfits - 1) == 0, let shape = all.learn(from: line) else { return }
+    if shapes.count < Self.most {
+      shapes.append(shape)
+      return last = shapes.count - 1
+    }
+    all.forget(shapes[oldest])
+    shapes[oldest] = shape
+    last = oldest
+    oldest = (oldest + 1) % Self.most
+  }
+
+  /// The client is gone.
+  mutating func forgetAll(in all: LineShapes) {
+    for shape in shapes { all.forget(shape) }
+    shapes = []
+  }
+}
