@@ -107,7 +107,7 @@ enum Cost {
       bench.report.add(
         Row(
           what: "allocations a hit \(shape.name)", figure: Figure(each, ""), peer: "one a hit",
-          ratios: Ratios([each]), budget: .atMost(1)))
+          ratios: Ratios([each]), budget: .atMost(0.05)))
     }
   }
 }

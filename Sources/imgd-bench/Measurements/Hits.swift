@@ -1,5 +1,5 @@
 /// Rate and latency of hits, against a redis GET of 300 bytes and the floor with requests and replies
-/// of the same length.
+/// of the same length: of one picture, and of many at random with another id in each request.
 enum Hits {
   static func run(_ bench: Bench) throws(BenchFailure) {
     let field = try Field(bench)
@@ -14,6 +14,8 @@ enum Hits {
 
   /// The available contenders, the daemon first and the floor last.
   private struct Field {
+    private static let pictures = 10_000
+
     let contenders: [Contender]
 
     init(_ bench: Bench) throws(BenchFailure) {
@@ -29,9 +31,25 @@ enum Hits {
       try redis?.set("picture", [UInt8](repeating: 0x78, count: 300))
       contenders =
         [
-          imgd?.hit(url, deliver: "path"), imgd?.hit(url, deliver: "none"), redis?.get("picture"),
+          imgd?.hit(url, deliver: "path"), imgd?.hit(url, deliver: "none"),
+          try Self.many(bench, imgd, origin), redis?.get("picture"),
           floor.contender(request: Array((line + "\n").utf8)),
         ].compactMap { $0 }
+    }
+
+    /// Pictures of which each is asked for once, in no order.
+    private static func many(
+      _ bench: Bench, _ imgd: Imgd?, _ origin: Nginx?
+    ) throws(BenchFailure) -> Contender? {
+      guard let imgd, let origin else { return nil }
+      let urls = try origin.addPictures(bench.scaled(pictures, quick: 1_000), bytes: 1_000)
+      try imgd.fetchAll(urls, deliver: "path")
+      try imgd.fetchAll(urls, deliver: "path")
+      let requests = urls.shuffled().enumerated().map { number, url in
+        Array(#"{"id":\#(100_000 + number),"cmd":"fetch","url":"\#(url)"}"#.utf8) + [0x0A]
+      }
+      return Contender(
+        name: "imgd many", socket: imgd.socket, requests: requests, framing: .lines)
     }
   }
 
@@ -44,6 +62,8 @@ enum Hits {
     func tell(_ report: BenchReport) {
       rate(report, "imgd path", "redis GET", .atLeast(1.2))
       rate(report, "imgd path", "floor", .atLeast(0.7))
+      rate(report, "imgd many", "redis GET", .atLeast(1.2))
+      rate(report, "imgd many", "floor", .atLeast(0.7))
       rate(report, "imgd none", "redis GET", .atLeast(1.2))
       rate(report, "imgd none", "floor", .atLeast(0.7))
       rate(report, "redis GET", "floor", nil)
