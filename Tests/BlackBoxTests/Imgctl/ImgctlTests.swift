@@ -312,7 +312,9 @@ import Testing
     #expect(code == 1)
     #expect(output.contains("imgd.conf:2: Memory.Capacity=plenty is not a size"), "\(output)")
     #expect(output.contains("such as 100M; "), "\(output)")
-    #expect(output.contains("imgd.conf:3: Memory.Preferred=more is not a size"), "\(output)")
+    #expect(
+      output.contains("imgd.conf:3: Memory.Preferred=more is neither a size nor a percentage"),
+      "\(output)")
     #expect(
       try stage.play("> {\"cmd\":\"config\"}\n< {\"ok\":true}")[0]["config"]?["Memory"]?["Capacity"]
         == .string("70M"))

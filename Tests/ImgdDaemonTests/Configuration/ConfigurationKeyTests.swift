@@ -1,3 +1,4 @@
+import ImgdCache
 import Testing
 
 @testable import ImgdDaemon
@@ -7,9 +8,9 @@ import Testing
   private static let defaults: [(key: String, value: String)] = [
     ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),
     ("Control.MaxLine", "64K"), ("Control.MaxInline", "256K"),
-    ("Memory.Capacity", "100M"), ("Memory.Preferred", "60M"), ("Memory.MaxEntry", "25%"),
+    ("Memory.Capacity", "100M"), ("Memory.Preferred", "60%"), ("Memory.MaxEntry", "25%"),
     ("Memory.Pressure", "auto"),
-    ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "150M"),
+    ("Disk.Enabled", "yes"), ("Disk.Directory", "/var/cache/imgd"), ("Disk.Capacity", "auto"),
     ("Disk.TrimTo", "50%"), ("Disk.MaxAge", "7d"), ("Disk.MinFree", "5%"), ("Disk.Lease", "30s"),
     ("Downloads.MaxActive", "32"), ("Downloads.MaxPerHost", "4"), ("Downloads.Order", "fifo"),
     ("Downloads.Orphans", "cancel"), ("Downloads.ConnectTimeout", "10s"),
@@ -82,6 +83,26 @@ import Testing
     let configuration = try read("[Memory]\nCapacity=200M\n[HTTP]\n[Memory]\nCapacity=300M\n")
     #expect(configuration.memory.capacity == 300 << 20)
     #expect(configuration.memory.maxEntryBytes == 75 << 20)
+    #expect(configuration.memory.preferredBytes == 180 << 20)
+  }
+
+  @Test(arguments: [
+    ("Capacity=50M", 50 << 20, 30 << 20), ("Capacity=0", 0, 0), ("Capacity=10", 10, 6),
+    ("Capacity=200M\nPreferred=90%", 200 << 20, 180 << 20), ("Preferred=1M", 100 << 20, 1 << 20),
+    ("Capacity=1M\nPreferred=100%", 1 << 20, 1 << 20), ("Capacity=50M\nPreferred=0", 50 << 20, 0),
+  ])
+  func `the preferred amount follows the capacity unless it is a size`(
+    text: String, capacity: Int, preferred: Int
+  ) throws {
+    let memory = try read("[Memory]\n\(text)\n").memory
+    #expect(memory.capacity == capacity && memory.preferredBytes == preferred)
+  }
+
+  @Test func `the room on disk is a size, or follows the file system`() throws {
+    #expect(try configuration("Disk.Capacity", "auto").disk.capacity == .auto)
+    #expect(try configuration("Disk.Capacity", "0").disk.capacity == .bytes(0))
+    let limits = DiskTier.Limits(Configuration().disk)
+    #expect(limits.capacity == 2 << 30 && limits.preferred == 1 << 30)
   }
 
   @Test func `the daemon's own places need a restart`() {
@@ -91,7 +112,7 @@ import Testing
     var other = Configuration()
     other.control.socket = "/tmp/s"
     other.disk.directory = "/tmp/d"
-    other.disk.capacity = 1
+    other.disk.capacity = .bytes(1)
     other.downloads.order = .lifo
     #expect(
       Configuration().changes(to: other) == [

@@ -293,14 +293,30 @@ private final class Files {
       "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
     ),
     (
-      "[Memory]\nCapacity=50M",
-      "2: Memory.Preferred=60M is more than Memory.Capacity=50M: "
-        + "set Memory.Preferred to at most 50M"
+      "[Memory]\nPreferred=80M\n\nCapacity=50M",
+      "2: Memory.Preferred=80M is more than Memory.Capacity=50M: set Memory.Preferred to at most "
+        + "50M, or to a percentage such as 60%, which follows Capacity"
     ),
     (
       "[Memory]\nPreferred=101M",
-      "2: Memory.Preferred=101M is more than Memory.Capacity=100M: "
-        + "set Memory.Preferred to at most 100M"
+      "2: Memory.Preferred=101M is more than Memory.Capacity=100M: set Memory.Preferred to at most "
+        + "100M, or to a percentage such as 60%, which follows Capacity"
+    ),
+    (
+      "[Memory]\nPreferred=101%",
+      "2: Memory.Preferred=101% is out of range: write a percentage from 1% to 100%"
+    ),
+    (
+      "[Memory]\nPreferred=most",
+      "2: Memory.Preferred=most is neither a size nor a percentage: write one such as 25M or 25%"
+    ),
+    (
+      "[Disk]\nCapacity=5%",
+      "2: Disk.Capacity=5% is neither auto nor a size: write auto, or one such as 2G"
+    ),
+    (
+      "[Disk]\nCapacity=2048T",
+      "2: Disk.Capacity=2048T is out of range: write a size from 0 to 1024T"
     ),
     (
       "[Downloads]\nMaxPerHost=0",

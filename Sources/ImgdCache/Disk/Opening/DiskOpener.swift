@@ -20,6 +20,7 @@ final class DiskOpener {
     let loading: IndexLoading
     let stores: DiskStores
     let removals: DiskRemovals
+    let size: FileSystemSize
     let check: DirectoryCheck
     let threads: DiskThreads
     let gate: DiskGate
@@ -91,6 +92,7 @@ final class DiskOpener {
     parts.removals.adopt(opened.removals)
     parts.removals.resume()
     openReader(opened.directory)
+    parts.size.look()
     if let entries = opened.entries { parts.loading.finish(with: entries) }
     parts.check.begin(wasClean: opened.wasClean)
     parts.stores.send()

@@ -4,7 +4,7 @@ extension DiskTier {
   /// How much the tier may hold, and for how long.
   package struct Limits: Sendable, Equatable {
     /// Above this, strictly, entries are removed, the least recently used first.
-    package let capacity: Int
+    package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
     /// The rest that is left then, in percent of the capacity.
     package let trimToPercent: Int
     /// An entry of this age goes, whatever its use; nil for no limit.
@@ -14,10 +14,15 @@ extension DiskTier {
     /// How long a path that was handed out stays.
     package let lease: Duration
 
+    /// The capacity as it was set.
+    let allowance: Capacity
+    /// The size of the file system that holds the directory; nil while it is not known.
+    var fileSystem: Int?
+
     package init(
-      capacity: Int, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
+      capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
     ) {
-      self.capacity = capacity
+      allowance = capacity
       self.trimToPercent = trimToPercent
       self.maxAge = maxAge
       self.minFree = minFree
@@ -26,11 +31,31 @@ extension DiskTier {
 
     /// Of a tier that is off.
     static let none = Limits(
-      capacity: 0, trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
+      capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
 
     /// The bytes that are left after a trim.
     package var preferred: Int {
       capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100
+    }
+  }
+
+  /// The room that pictures may take: a number of bytes, or a part of the file system.
+  package enum Capacity: Sendable, Equatable {
+    case bytes(Int)
+    case share(percent: Int, most: Int)
+
+    /// The number of bytes; the most there may be while nothing is known of the file system, or where
+    /// it does not tell its size.
+    func bytes(onFileSystemOf total: Int?) -> Int {
+      switch self {
+      case .bytes(let bytes): bytes
+      case .share(let percent, let most):
+        total.flatMap { $0 > 0 ? min($0 / 100 * percent, most) : nil } ?? most
+      }
+    }
+
+    var asksForFileSystem: Bool {
+      if case .share = self { true } else { false }
     }
   }
 

@@ -19,6 +19,7 @@ final class DiskParts {
   let losses: DiskLosses
   let verified: VerifiedFiles
   let eviction: DiskEviction
+  let size: FileSystemSize
   let stores: DiskStores
   let renewals: DiskRenewals
   let loads: DiskLoads
@@ -50,6 +51,7 @@ final class DiskParts {
     losses = DiskLosses(index, files, removals, threads, reports)
     verified = VerifiedFiles(index, files, threads, losses, loop: loop)
     eviction = DiskEviction(index, removals, threads, health, rules, loop: loop)
+    size = FileSystemSize(threads, rules, eviction)
     stores = DiskStores(
       index, files, removals, eviction, threads, health, rules, reports, loop: loop)
     renewals = DiskRenewals(index, files, threads, rules, loop: loop)
@@ -68,7 +70,7 @@ final class DiskParts {
         index: index, files: files, verified: verified, leases: leases, uses: uses,
         renewals: renewals, loads: loads,
         loading: IndexLoading(index, loads, threads, eviction), stores: stores,
-        removals: removals, check: check, threads: threads, gate: gate, health: health,
+        removals: removals, size: size, check: check, threads: threads, gate: gate, health: health,
         reports: reports), path: path)
     recovery = DiskRecovery(
       opener, files, stores, removals, eviction, threads, health, rules, loop: loop)

@@ -24,12 +24,17 @@ final class DiskRules {
     wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000
   }
 
-  /// Takes new limits; answers whether they are others.
+  /// Takes new limits, for a file system of the size that is known; answers whether they are others.
   func replace(by limits: DiskTier.Limits) -> Bool {
+    var limits = limits
+    limits.fileSystem = self.limits.fileSystem
     defer { self.limits = limits }
     leaseSeconds = limits.leaseSeconds
     return limits != self.limits
   }
+
+  /// Notes the size of the file system, which the capacity may depend on.
+  func note(fileSystem total: Int) { limits.fileSystem = total }
 
   func isTooOld(_ entry: DiskEntry) -> Bool {
     guard let maxAge = limits.maxAge else { return false }

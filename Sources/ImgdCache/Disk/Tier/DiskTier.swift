@@ -205,7 +205,10 @@ package final class DiskTier {
 
   /// Takes new limits, makes room at once where they are lower, and tries again what they forbade.
   package func apply(_ limits: Limits) {
-    guard let parts, parts.rules.replace(by: limits) else { return }
+    guard let parts else { return }
+    let areOthers = parts.rules.replace(by: limits)
+    if parts.files.isOpen { parts.size.look() }
+    guard areOthers else { return }
     parts.eviction.trim()
     parts.eviction.sweep()
     parts.eviction.makeFree()

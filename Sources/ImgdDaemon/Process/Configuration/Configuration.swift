@@ -36,9 +36,12 @@ package struct Configuration: Sendable, Equatable {
   /// The memory tier.
   package struct Memory: Sendable, Equatable {
     package var capacity = 100 << 20
-    package var preferred = 60 << 20
+    package var preferred = Share.percent(60)
     package var maxEntry = Share.percent(25)
     package var pressure = PressureChoice.auto
+
+    /// The bytes that an eviction leaves.
+    package var preferredBytes: Int { preferred.bytes(of: capacity) }
 
     /// The largest entry that the tier keeps, in bytes.
     package var maxEntryBytes: Int { maxEntry.bytes(of: capacity) }
@@ -48,7 +51,7 @@ package struct Configuration: Sendable, Equatable {
   package struct Disk: Sendable, Equatable {
     package var enabled = true
     package var directory = "/var/cache/imgd"
-    package var capacity = 150 << 20
+    package var capacity = DiskCapacity.auto
     package var trimToPercent = 50
     /// Zero for no limit.
     package var maxAge = Duration.seconds(7 * 86_400)

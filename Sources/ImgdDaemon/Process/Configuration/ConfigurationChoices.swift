@@ -24,6 +24,12 @@ package enum AcceptedType: String, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
 }
 
+/// The room for pictures on disk: chosen by the size of the file system, or in bytes.
+package enum DiskCapacity: Sendable, Equatable {
+  case auto
+  case bytes(Int)
+}
+
 /// An amount in bytes, or as a percentage of another amount.
 package enum Share: Sendable, Equatable {
   case bytes(Int)

@@ -46,13 +46,15 @@ struct ConfigurationDraft {
 
   private mutating func checkPreferred() {
     let capacity = configuration.memory.capacity
-    let preferred = configuration.memory.preferred
-    guard preferred > capacity else { return }
-    let origin = origins["Memory.Preferred"] ?? origins["Memory.Capacity"] ?? "defaults"
+    // A percentage follows the capacity.
+    guard case .bytes(let preferred) = configuration.memory.preferred, preferred > capacity else {
+      return
+    }
+    let origin = origins["Memory.Preferred"] ?? "defaults"
     note(
       "\(origin): Memory.Preferred=\(SizeText.text(preferred)) is more than "
         + "Memory.Capacity=\(SizeText.text(capacity)): set Memory.Preferred to at most "
-        + SizeText.text(capacity))
+        + "\(SizeText.text(capacity)), or to a percentage such as 60%, which follows Capacity")
   }
 }
 

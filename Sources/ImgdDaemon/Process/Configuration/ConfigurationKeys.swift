@@ -29,8 +29,8 @@ extension ConfigurationKey {
       .memory, "Capacity", \.memory.capacity, .size(anySize),
       "The size at which the memory tier evicts the least recently used pictures."),
     ConfigurationKey(
-      .memory, "Preferred", \.memory.preferred, .size(anySize),
-      "The size to which an eviction reduces the memory tier; at most Capacity."),
+      .memory, "Preferred", \.memory.preferred, .share,
+      "What an eviction leaves in the memory tier: a percentage of Capacity, or a size up to it."),
     ConfigurationKey(
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture that the memory tier keeps: a size, or a percentage of Capacity."),
@@ -47,8 +47,8 @@ extension ConfigurationKey {
       .disk, "Directory", \.disk.directory, .path(longest: 3_000), isLive: false,
       "The directory of the pictures, which only this daemon uses."),
     ConfigurationKey(
-      .disk, "Capacity", \.disk.capacity, .size(anySize),
-      "The size on disk at which the daemon evicts the least recently used pictures."),
+      .disk, "Capacity", \.disk.capacity, .diskCapacity(anySize),
+      "The size on disk that begins an eviction; auto: 5% of the file system, at most 2G."),
     ConfigurationKey(
       .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
       "The part of Capacity to which an eviction reduces the files."),

@@ -8,19 +8,24 @@ import ImgdWire
 extension MemoryTier.Limits {
   init(_ memory: Configuration.Memory) {
     self.init(
-      capacity: memory.capacity, preferred: memory.preferred, maxEntry: memory.maxEntryBytes)
+      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes)
   }
 }
 
 extension DiskTier.Limits {
   init(_ disk: Configuration.Disk) {
+    let capacity: DiskTier.Capacity =
+      switch disk.capacity {
+      case .auto: .share(percent: 5, most: 2 << 30)
+      case .bytes(let bytes): .bytes(bytes)
+      }
     let minFree: DiskTier.MinFree =
       switch disk.minFree {
       case .bytes(let bytes): .bytes(bytes)
       case .percent(let percent): .percent(percent)
       }
     self.init(
-      capacity: disk.capacity, trimToPercent: disk.trimToPercent,
+      capacity: capacity, trimToPercent: disk.trimToPercent,
       maxAge: disk.maxAge > .zero ? disk.maxAge : nil, minFree: minFree, lease: disk.lease)
   }
 }

@@ -95,6 +95,25 @@ extension ValueFormat where Value == Share {
   }
 }
 
+extension ValueFormat where Value == DiskCapacity {
+  /// Bytes within limits, or `auto`.
+  static func diskCapacity(_ limits: ClosedRange<Int>) -> Self {
+    let size = ValueFormat<Int>.size(limits)
+    return Self { text throws(WrongValue) in
+      if text == "auto" { return .auto }
+      guard SizeText.bytes(text) != nil else {
+        throw WrongValue("is neither auto nor a size: write auto, or one such as 2G")
+      }
+      return .bytes(try size.parse(text))
+    } text: {
+      switch $0 {
+      case .auto: "auto"
+      case .bytes(let bytes): size.text(bytes)
+      }
+    }
+  }
+}
+
 extension ValueFormat where Value == Duration {
   /// A duration within limits, or `off` for zero.
   static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {

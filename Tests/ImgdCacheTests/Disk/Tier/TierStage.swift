@@ -241,6 +241,15 @@ extension DiskTier.Limits {
     capacity: Int = 100 << 20, trimTo percent: Int = 90, maxAge: Duration? = .seconds(7 * 86_400),
     minFree: DiskTier.MinFree = .bytes(0), lease: Duration = .seconds(60)
   ) -> Self {
+    limits(
+      .bytes(capacity), trimTo: percent, maxAge: maxAge, minFree: minFree, lease: lease)
+  }
+
+  static func limits(
+    _ capacity: DiskTier.Capacity, trimTo percent: Int = 90,
+    maxAge: Duration? = .seconds(7 * 86_400), minFree: DiskTier.MinFree = .bytes(0),
+    lease: Duration = .seconds(60)
+  ) -> Self {
     Self(
       capacity: capacity, trimToPercent: percent, maxAge: maxAge, minFree: minFree, lease: lease)
   }

@@ -1,0 +1,33 @@
+internal import ImgdSystem
+
+/// Finds out how large the file system is, when the capacity is a part of it.
+///
+/// The writer asks, since a file system may be slow to answer. It is asked when the directory is opened
+/// and at each reload: a file system can be enlarged, and another one mounted.
+final class FileSystemSize {
+  private let threads: DiskThreads
+  private let rules: DiskRules
+  private let eviction: DiskEviction
+
+  init(_ threads: DiskThreads, _ rules: DiskRules, _ eviction: DiskEviction) {
+    self.threads = threads
+    self.rules = rules
+    self.eviction = eviction
+  }
+
+  /// Asks, and makes room if the capacity is less than was thought.
+  func look() {
+    guard rules.limits.allowance.asksForFileSystem else { return }
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        do throws(SystemFailure) {
+          return try disk.pictures.freeSpace().total
+        } catch { throw disk.explained(DiskTrouble(error)) }
+      },
+      then: { [rules, eviction] total in
+        guard let total else { return }
+        rules.note(fileSystem: total)
+        eviction.trim()
+      })
+  }
+}
