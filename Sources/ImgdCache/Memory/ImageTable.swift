@@ -13,12 +13,14 @@ final class ImageTable {
   /// memory whatever goes from here.
   private(set) var lentBytes = 0
 
-  private(set) var list = RecencyList()
+  private(set) var list: RecencyList
   private var log = InsertionLog()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
-  init() {}
+  init(_ rule: EvictionRule) {
+    list = RecencyList(rule)
+  }
 
   // MARK: Finding
 
@@ -99,7 +101,12 @@ final class ImageTable {
   @inline(__always)
   func touch(_ place: Int) { list.touch(place) }
 
-  func insert(_ image: CachedImage) {
+  /// Takes other entries first from now on, when room is made.
+  func follow(_ rule: EvictionRule) { list.follow(rule) }
+
+  /// Takes an image in as the most recently used. One that was in the tier of an earlier process may
+  /// have been asked for again there.
+  func insert(_ image: CachedImage, isUsedAgain: Bool) {
     let tags = tags(
       of: image.key.url.text, identifier: image.key.identifier, variant: image.key.variant,
       scope: image.key.scope)
@@ -107,7 +114,7 @@ final class ImageTable {
     let entry = RecencyList.Entry(
       image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
       cost: image.cost)
-    list.insert(entry)
+    list.insert(entry, isUsedAgain: isUsedAgain)
     table.insert(tags.key, place)
     image.place = place
     usage += entry.cost
@@ -155,8 +162,8 @@ final class ImageTable {
     return (image, entry.cost)
   }
 
-  /// Takes the image out that was not used for longest; answers what it was charged.
-  func takeLeastRecent() -> Int? { list.leastRecent.map { take($0).cost } }
+  /// Takes the image out that goes next; answers what it was charged.
+  func takeVictim() -> Int? { list.victim(usage: usage).map { take($0).cost } }
 
   /// Forgets gaps in the log, when they are most of it.
   func sweepLog() {

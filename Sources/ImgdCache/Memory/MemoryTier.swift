@@ -1,8 +1,8 @@
 // The images that are held in memory, within a capacity.
 //
-// Above the capacity, strictly, the images that were not used for longest go, until what is left is
-// at most the preferred amount: going further than the capacity makes room for more than the next
-// image. An image costs the bytes that it really holds, and the sum of all costs is kept, never
+// Above the capacity, strictly, images go, until what is left is at most the preferred amount: going
+// further than the capacity makes room for more than the next image. Those go that were not used for
+// longest, or first of all those that nobody has asked for again (`EvictionRule`). An image costs the bytes that it really holds, and the sum of all costs is kept, never
 // counted again; whatever changes a cost goes through here.
 //
 // A tier belongs to one thread, the control loop's. What happens is told by return values: there is
@@ -10,20 +10,24 @@
 
 package import ImgdSystem
 
-/// The images in memory, found by key, the least recently used the first to go.
+/// The images in memory, found by key, within a capacity.
 package final class MemoryTier {
   /// How much a tier may hold, in bytes.
   package struct Limits: Sendable, Equatable {
     package let capacity: Int
     package let preferred: Int
     package let maxEntry: Int
+    package let eviction: EvictionRule
 
-    package init(capacity: Int, preferred: Int, maxEntry: Int) {
+    package init(
+      capacity: Int, preferred: Int, maxEntry: Int, eviction: EvictionRule = .leastRecent
+    ) {
       precondition(
         0 <= preferred && preferred <= capacity, "the preferred amount is within the capacity")
       self.capacity = capacity
       self.preferred = preferred
       self.maxEntry = maxEntry
+      self.eviction = eviction
     }
   }
 
@@ -48,10 +52,11 @@ package final class MemoryTier {
 
   package private(set) var limits: Limits
   package private(set) var counts = Counts()
-  let images = ImageTable()
+  let images: ImageTable
 
   package init(limits: Limits) {
     self.limits = limits
+    images = ImageTable(limits.eviction)
   }
 
   package var usage: Int { images.usage }
@@ -65,6 +70,7 @@ package final class MemoryTier {
   /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) -> Removal {
     self.limits = limits
+    images.follow(limits.eviction)
     return makeRoom()
   }
 
@@ -178,6 +184,10 @@ package final class MemoryTier {
 
   /// Keeps an image in place of an earlier one under its key, and makes room for it.
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
+    add(image, isUsedAgain: false, at: now)
+  }
+
+  private func add(_ image: CachedImage, isUsedAgain: Bool, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     image.lastAccess = now
     if let place = images.place(of: image.key) {
@@ -187,7 +197,7 @@ package final class MemoryTier {
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
-      images.insert(image)
+      images.insert(image, isUsedAgain: isUsedAgain)
       counts.insertions += 1
     }
     return .stored(evicted: makeRoom())
@@ -204,7 +214,7 @@ package final class MemoryTier {
     var removal = Removal()
     while images.usage > limits.preferred,
       images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
-      let cost = images.takeLeastRecent()
+      let cost = images.takeVictim()
     {
       removal.count(cost)
     }
@@ -314,7 +324,8 @@ package final class MemoryTier {
   ) throws(SystemFailure) -> Handover? {
     var draft = HandoverDraft(limits: limits, isClean: isClean)
     for place in images.newestFirst {
-      try draft.add(images.image(at: place), at: now, wall: wall)
+      let isUsedAgain = images.list.isUsedAgain(place)
+      try draft.add(images.image(at: place), isUsedAgain: isUsedAgain, at: now, wall: wall)
     }
     return try draft.finish(release: release)
   }
@@ -329,23 +340,24 @@ package final class MemoryTier {
     isKnown: (ImageFacts) -> Bool = { _ in true }
   ) throws(HandoverProblem) -> Removal {
     var inheritance = try HandoverInheritance(index, bodies, release: release)
-    var found: [CachedImage] = []
+    var found: [HandoverInheritance.Heir] = []
     var room = limits.capacity
     // A picture that would have to go again is not even looked at.
-    while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
+    while let heir = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
+      let image = heir.image
       guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
       room -= image.cost
-      found.append(image)
+      found.append(heir)
     }
     return takeOver(found, at: now)
   }
 
   /// The one that was used last comes last, and so is the most recent one again.
-  private func takeOver(_ images: [CachedImage], at now: Instant) -> Removal {
+  private func takeOver(_ heirs: [HandoverInheritance.Heir], at now: Instant) -> Removal {
     var taken = Removal()
-    for image in images.reversed() {
-      let used = image.lastAccess
-      guard add(image, at: now).isStored else { continue }
+    for heir in heirs.reversed() {
+      let (image, used) = (heir.image, heir.image.lastAccess)
+      guard add(image, isUsedAgain: heir.isUsedAgain, at: now).isStored else { continue }
       image.lastAccess = used
       taken.count(image.payload.count)
     }

@@ -23,9 +23,14 @@ struct RecencyList {
   }
 
   private var entries: [Entry] = []
-  private var order = RecencyOrder()
+  private var order: EvictionOrder
 
-  init() {}
+  init(_ rule: EvictionRule) {
+    order = EvictionOrder(rule)
+  }
+
+  /// Takes another rule from now on.
+  mutating func follow(_ rule: EvictionRule) { order.follow(rule) }
 
   /// Places in use and free ones, for walking over all of them.
   var places: Range<Int> { 0..<entries.count }
@@ -33,8 +38,11 @@ struct RecencyList {
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { order.newestFirst }
 
-  /// The place that was not used for longest.
-  var leastRecent: Int? { order.leastRecent }
+  /// The place that goes next, of all places that have been charged so many bytes.
+  func victim(usage: Int) -> Int? { order.victim(usage: usage) }
+
+  /// Whether the entry at a place counts as asked for again.
+  func isUsedAgain(_ place: Int) -> Bool { order.isUsedAgain(place) }
 
   subscript(place: Int) -> Entry {
     @inline(__always) get { entries[place] }
@@ -53,8 +61,8 @@ struct RecencyList {
   var nextPlace: Int { order.nextPlace }
 
   /// Takes an entry in at `nextPlace`, as the most recent one.
-  mutating func insert(_ entry: Entry) {
-    let place = order.insert()
+  mutating func insert(_ entry: Entry, isUsedAgain: Bool) {
+    let place = order.insert(size: entry.cost, isUsedAgain: isUsedAgain)
     if place == entries.count { entries.append(entry) } else { entries[place] = entry }
   }
 
@@ -65,21 +73,22 @@ struct RecencyList {
 
   mutating func replaceImage(at place: Int, by image: CachedImage, cost: Int) {
     entries[place].image = image
-    entries[place].cost = cost
+    setCost(cost, at: place)
   }
 
   mutating func setCost(_ cost: Int, at place: Int) {
+    order.resize(place, from: entries[place].cost, to: cost)
     entries[place].cost = cost
   }
 
   /// Makes the entry at a place the most recent one.
   @inline(__always)
   mutating func touch(_ place: Int) {
-    order.touch(place)
+    order.touch(place, size: entries[place].cost)
   }
 
   mutating func remove(_ place: Int) {
-    order.remove(place)
+    order.remove(place, size: entries[place].cost)
     entries[place] = .free
   }
 }

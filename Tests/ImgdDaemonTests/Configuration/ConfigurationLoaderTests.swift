@@ -286,11 +286,11 @@ private final class Files {
     ),
     (
       "[Memory]\nColour=red",
-      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
+      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry, Eviction, Pressure"
     ),
     (
       "[Memory]\n=1",
-      "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
+      "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Eviction, Pressure"
     ),
     (
       "[Memory]\nPreferred=80M\n\nCapacity=50M",
@@ -317,6 +317,10 @@ private final class Files {
     (
       "[Disk]\nCapacity=2048T",
       "2: Disk.Capacity=2048T is out of range: write a size from 0 to 1024T"
+    ),
+    (
+      "[Memory]\nEviction=lru",
+      "2: Memory.Eviction=lru is not valid: write least-recent or scan-resistant"
     ),
     (
       "[Downloads]\nMaxPerHost=0",

@@ -43,7 +43,7 @@ final class DiskLending {
     if let file = image.file, let entry = files.entry(of: file) {
       switch verified.check(entry, at: file.place) {
       case .sound:
-        uses.note(file.place)
+        uses.note(file.place, again: image.hits > 0)
         leases.lease(file.place)
         return .lent
       case .wouldWait: return .waiting

@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Makes room: the entries that were not used for longest go, and those that have grown too old.
+/// Makes room by the rule of eviction, and has entries go that have grown too old.
 final class DiskEviction {
   /// The entries that are looked at in one tick: other questions want their answers.
   private static let mostAtOnce = 2_048
@@ -37,7 +37,7 @@ final class DiskEviction {
     self.loop = loop
   }
 
-  /// Removes what was not used for longest, once there is more than the capacity.
+  /// Removes what is the next to go, once there is more than the capacity.
   func trim() {
     guard index.isLoaded, !isTrimming, index.allocated > rules.limits.capacity else { return }
     evictOn { [rules] in rules.limits.preferred }
@@ -83,14 +83,14 @@ final class DiskEviction {
       })
   }
 
-  /// Looks at the entries that were not used for longest. One that is leased is in somebody's hands: it
+  /// Looks at the entries that go next. One that is leased is in somebody's hands: it
   /// goes to the other end, so that it is not in the way again.
   @discardableResult
   private func evict(until wanted: Int, urgently: Bool = false) -> Step {
     var left = index.allocated
     var (victims, spared): ([Int], [Int]) = ([], [])
     let wall = rules.wall
-    for place in index.leastRecentFirst {
+    for place in index.victims {
       guard left > wanted, victims.count + spared.count < Self.mostAtOnce else { break }
       let entry = index[place]
       if entry.isLeased(at: wall) {

@@ -7,13 +7,25 @@ final class DiskIndex {
   /// Whether all entries of the index file are here.
   private(set) var isLoaded = false
 
-  private var table = EntryTable()
+  private var table: EntryTable
+  private var rule: EvictionRule
   /// Entries of the index file that must not come in.
   private(set) var removedWhileLoading: Set<UInt32> = []
   /// Entries of the index file whose rows do not say yet that they are stale.
   private var staleWhileLoading: Set<UInt32> = []
   /// Entries of the index file up to this number are gone.
   private var cleared: UInt32 = 0
+
+  init(_ rule: EvictionRule) {
+    self.rule = rule
+    table = EntryTable(rule)
+  }
+
+  /// Takes other entries first from now on, when room is made.
+  func follow(_ rule: EvictionRule) {
+    self.rule = rule
+    table.follow(rule)
+  }
 
   var count: Int { table.count }
   /// The bytes that all files take on disk.
@@ -47,8 +59,8 @@ final class DiskIndex {
 
   subscript(place: Int) -> DiskEntry { table[place] }
 
-  /// The places in use, the least recently used first.
-  var leastRecentFirst: some Sequence<Int> { table.leastRecentFirst }
+  /// The places in use in the order in which they go when room is made.
+  var victims: some Sequence<Int> { table.victims }
 
   /// The places in use among the `count` from `start`, in no order; nil behind the last.
   func places(from start: Int, count: Int) -> [Int]? { table.places(from: start, count: count) }
@@ -65,7 +77,8 @@ final class DiskIndex {
   func insert(_ entry: DiskEntry) -> (place: Int, isReplacement: Bool) {
     let old = table.place(of: entry.digest)
     if let old { table.remove(old) }
-    return (table.insert(entry), old != nil)
+    // Whoever has fetched it anew has asked for it again.
+    return (table.insert(entry, isUsedAgain: old != nil), old != nil)
   }
 
   /// Takes in an entry of the index file, as the least recently used; answers its place, or that of
@@ -77,7 +90,7 @@ final class DiskIndex {
     var entry = entry
     entry.isTrusted = isTrusted
     if staleWhileLoading.contains(entry.number) { entry.freshUntil = 0 }
-    return table.insert(entry, asNewest: false)
+    return table.insert(entry, asNewest: false, isUsedAgain: entry.wasUsedAgain)
   }
 
   /// Notes that the whole index file has been read.
@@ -102,7 +115,7 @@ final class DiskIndex {
 
   /// Removes every entry; the table is the caller's, since to free a large one takes its time.
   func takeAll() -> EntryTable {
-    defer { table = EntryTable() }
+    defer { table = EntryTable(rule) }
     return table
   }
 
@@ -118,9 +131,9 @@ final class DiskIndex {
   // MARK: Entries change
 
   /// Makes an entry the most recently used; answers whether that is the first use since its uses were
-  /// last taken.
-  func touch(_ place: Int, at wall: Int64) -> Bool {
-    !table.noteUse(place, at: UInt32(clamping: wall))
+  /// last taken. What it was stored for is a use as well, and nobody has asked again then.
+  func touch(_ place: Int, again: Bool, at wall: Int64) -> Bool {
+    !table.noteUse(place, again: again, at: UInt32(clamping: wall))
   }
 
   /// The time of an entry's last use, which counts as written from now on; nil when it is gone.
@@ -141,7 +154,7 @@ final class DiskIndex {
   }
 
   /// Makes an entry the last to be evicted.
-  func spare(_ place: Int) { table.touch(place) }
+  func spare(_ place: Int) { table.spare(place) }
 
   func trust(_ place: Int) { table[place].isTrusted = true }
 

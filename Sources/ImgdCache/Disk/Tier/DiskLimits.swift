@@ -3,10 +3,12 @@ internal import ImgdSystem
 extension DiskTier {
   /// How much the tier may hold, and for how long.
   package struct Limits: Sendable, Equatable {
-    /// Above this, strictly, entries are removed, the least recently used first.
+    /// Above this, strictly, entries are removed.
     package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
     /// The rest that is left then, in percent of the capacity.
     package let trimToPercent: Int
+    /// Which entries go first.
+    package let eviction: EvictionRule
     /// An entry of this age goes, whatever its use; nil for no limit.
     package let maxAge: Duration?
     /// The part of the file system that stays free.
@@ -20,10 +22,12 @@ extension DiskTier {
     var fileSystem: Int?
 
     package init(
-      capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
+      capacity: Capacity, trimToPercent: Int, eviction: EvictionRule = .leastRecent,
+      maxAge: Duration?, minFree: MinFree, lease: Duration
     ) {
       allowance = capacity
       self.trimToPercent = trimToPercent
+      self.eviction = eviction
       self.maxAge = maxAge
       self.minFree = minFree
       self.lease = lease

@@ -41,7 +41,7 @@ final class DiskParts {
     health = DiskHealth(reports)
     gate = DiskGate(loop: loop)
     threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
-    index = DiskIndex()
+    index = DiskIndex(limits.eviction)
     files = DiskFiles(index, threads, suffixes: suffixes)
     uses = UseLog(index, threads, rules, loop: loop)
     leases = FileLeases(index, rules)

@@ -9,11 +9,16 @@ struct EntryTable {
 
   /// In parts of equal size, so that a table that grows moves nothing.
   private var parts: [[DiskEntry?]] = []
-  private var order = RecencyOrder()
+  private var order: EvictionOrder
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
-  init() {}
+  init(_ rule: EvictionRule = .leastRecent) {
+    order = EvictionOrder(rule)
+  }
+
+  /// Takes another rule from now on.
+  mutating func follow(_ rule: EvictionRule) { order.follow(rule) }
 
   /// The place of the entry with this digest, which stays the same for as long as it is there.
   func place(of digest: KeyDigest) -> Int? {
@@ -63,8 +68,10 @@ struct EntryTable {
     set { put(newValue, at: place) }
   }
 
-  /// The places in use, the least recently used first.
-  var leastRecentFirst: some Sequence<Int> { order.oldestFirst }
+  /// The places in use in the order in which they go.
+  var victims: some Sequence<Int> {
+    order.victims(usage: allocated) { self[$0].allocated }
+  }
 
   /// The places in use among the `count` from `start`, in no order; nil behind the last.
   func places(from start: Int, count: Int) -> [Int]? {
@@ -75,8 +82,11 @@ struct EntryTable {
 
   /// Takes an entry in, as the most recently used or as the least.
   @discardableResult
-  mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
-    let place = order.insert(asNewest: asNewest)
+  mutating func insert(
+    _ entry: DiskEntry, asNewest: Bool = true, isUsedAgain: Bool = false
+  ) -> Int {
+    let place = order.insert(
+      size: entry.allocated, asNewest: asNewest, isUsedAgain: isUsedAgain)
     put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
     count += 1
@@ -87,7 +97,7 @@ struct EntryTable {
   @discardableResult
   mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
-    order.remove(place)
+    order.remove(place, size: entry.allocated)
     table.remove(tag(of: entry.digest), place)
     put(nil, at: place)
     count -= 1
@@ -96,14 +106,17 @@ struct EntryTable {
     return entry
   }
 
-  /// Makes the entry at a place the most recently used.
+  /// Makes the entry at a place the most recently used, by somebody who has asked for it again.
   mutating func touch(_ place: Int) {
-    order.touch(place)
+    order.touch(place, size: self[place].allocated)
   }
 
-  /// The same, and notes the time; answers whether a use was noted before.
-  mutating func noteUse(_ place: Int, at wall: UInt32) -> Bool {
-    order.touch(place)
+  /// Makes the entry at a place the last to go, although nobody has asked for it again.
+  mutating func spare(_ place: Int) { order.spare(place) }
+
+  /// One of both, and notes the time; answers whether a use was noted before.
+  mutating func noteUse(_ place: Int, again: Bool, at wall: UInt32) -> Bool {
+    if again { touch(place) } else { spare(place) }
     return parts[place >> Self.partBits][place & Self.partMask]?.noteUse(at: wall) ?? true
   }
 

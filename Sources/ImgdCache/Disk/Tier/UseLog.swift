@@ -19,9 +19,10 @@ final class UseLog {
     self.loop = loop
   }
 
-  /// Counts a use of the entry at a place.
-  func note(_ place: Int) {
-    guard index.touch(place, at: rules.wall) else { return }
+  /// Counts a use of the entry at a place, by somebody who has asked for it again or by those whom it
+  /// was stored for.
+  func note(_ place: Int, again: Bool = true) {
+    guard index.touch(place, again: again, at: rules.wall) else { return }
     if timer == nil {
       timer = loop.schedule(after: Self.delay) { [unowned self] in
         timer = nil

@@ -10,14 +10,23 @@ struct HandoverEntry: Equatable {
     case memory(FileStatus.Identity)
   }
 
+  /// What the record does not tell of a picture.
+  struct Marks: OptionSet {
+    let rawValue: UInt8
+
+    /// Marked by a soft purge; the record tells that only of those that were fresh.
+    static let stale = Marks(rawValue: 1)
+    /// Asked for again after it was stored.
+    static let usedAgain = Marks(rawValue: 2)
+  }
+
   /// A stored record in its encoded form.
   var record: [UInt8]
   /// The number of its file on disk; zero without one.
   let number: UInt32
   /// In seconds since 1970.
   let lastAccess: Int64
-  /// Marked by a soft purge; the record tells that only of those that were fresh.
-  let isStale: Bool
+  let marks: Marks
   let body: Body
 
   /// About as many bytes as it takes in an index.
@@ -29,7 +38,7 @@ extension ByteWriter {
     put(entry.record)
     put(entry.number)
     put(entry.lastAccess)
-    put(UInt8(entry.isStale ? 1 : 0))
+    put(entry.marks.rawValue)
     switch entry.body {
     case .packed(let start):
       put(UInt8(0))
@@ -51,7 +60,7 @@ extension ByteReader {
   mutating func entry() -> HandoverEntry? {
     let record = bytes()
     let (file, lastAccess): (UInt32, Int64) = (number(), number())
-    let isStale = number(UInt8.self) != 0
+    let marks = HandoverEntry.Marks(rawValue: number())
     let body: HandoverEntry.Body
     switch number(UInt8.self) {
     case 0: body = .packed(number())
@@ -60,7 +69,7 @@ extension ByteReader {
     }
     guard !hasFailed else { return nil }
     return HandoverEntry(
-      record: record, number: file, lastAccess: lastAccess, isStale: isStale, body: body)
+      record: record, number: file, lastAccess: lastAccess, marks: marks, body: body)
   }
 
   mutating func identity() -> FileStatus.Identity {

@@ -6,7 +6,7 @@ internal import ImgdSystem
 /// another release has written, or that is not whole, describes nothing.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
-  private static let version: UInt16 = 3
+  private static let version: UInt16 = 4
   /// Far more than any process leaves; a larger one is not even read.
   static let most = 32 << 20
 

@@ -2,6 +2,12 @@ internal import ImgdSystem
 
 /// The pictures that an earlier process has left, the most recently used first.
 struct HandoverInheritance {
+  /// A picture that was left, and whether anybody has asked for it again.
+  struct Heir {
+    let image: CachedImage
+    let isUsedAgain: Bool
+  }
+
   private var entries: ArraySlice<HandoverEntry>
   private let pack: Payload?
   /// The other memfds.
@@ -23,7 +29,7 @@ struct HandoverInheritance {
   }
 
   /// The next picture that has no more than so many bytes and makes sense; nil behind the last.
-  mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> CachedImage? {
+  mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> Heir? {
     while let entry = entries.popFirst() {
       guard let record = RecordCodec.decode(entry.record), record.bytes <= most(),
         let url = try? CanonicalURL.parse(record.url),
@@ -38,8 +44,8 @@ struct HandoverInheritance {
       image.formerFile = entry.number
       image.lastAccess =
         StoredMoment(storedWall: entry.lastAccess, nowWall: wall, now: now).instant
-      if entry.isStale { image.markStale() }
-      return image
+      if entry.marks.contains(.stale) { image.markStale() }
+      return Heir(image: image, isUsedAgain: entry.marks.contains(.usedAgain))
     }
     return nil
   }

@@ -27,13 +27,16 @@ extension ConfigurationKey {
   private static let memory: [ConfigurationKey] = [
     ConfigurationKey(
       .memory, "Capacity", \.memory.capacity, .size(anySize),
-      "The size at which the memory tier evicts the least recently used pictures."),
+      "The size at which the memory tier evicts pictures."),
     ConfigurationKey(
       .memory, "Preferred", \.memory.preferred, .share,
       "What an eviction leaves in the memory tier: a percentage of Capacity, or a size up to it."),
     ConfigurationKey(
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture that the memory tier keeps: a size, or a percentage of Capacity."),
+    ConfigurationKey(
+      .memory, "Eviction", \.memory.eviction, .word,
+      "What goes first: what is least recently used, or was asked for once only (scan-resistant)."),
     ConfigurationKey(
       .memory, "Pressure", \.memory.pressure, .word,
       "Whether the daemon empties the memory tier if memory is short: auto or off."),
@@ -52,6 +55,9 @@ extension ConfigurationKey {
     ConfigurationKey(
       .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
       "The part of Capacity to which an eviction reduces the files."),
+    ConfigurationKey(
+      .disk, "Eviction", \.disk.eviction, .word,
+      "What goes first, least-recent or scan-resistant, as for the memory tier."),
     ConfigurationKey(
       .disk, "MaxAge", \.disk.maxAge, .duration(anyDuration),
       "The longest time that a picture is kept, even if it is used; 0s for no limit."),

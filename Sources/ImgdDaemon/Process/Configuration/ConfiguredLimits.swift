@@ -8,7 +8,8 @@ import ImgdWire
 extension MemoryTier.Limits {
   init(_ memory: Configuration.Memory) {
     self.init(
-      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes)
+      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes,
+      eviction: memory.eviction)
   }
 }
 
@@ -25,7 +26,7 @@ extension DiskTier.Limits {
       case .percent(let percent): .percent(percent)
       }
     self.init(
-      capacity: capacity, trimToPercent: disk.trimToPercent,
+      capacity: capacity, trimToPercent: disk.trimToPercent, eviction: disk.eviction,
       maxAge: disk.maxAge > .zero ? disk.maxAge : nil, minFree: minFree, lease: disk.lease)
   }
 }

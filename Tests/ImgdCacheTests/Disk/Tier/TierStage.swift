@@ -238,20 +238,24 @@ extension DiskTier.Limits {
   static let roomy = limits()
 
   static func limits(
-    capacity: Int = 100 << 20, trimTo percent: Int = 90, maxAge: Duration? = .seconds(7 * 86_400),
+    capacity: Int = 100 << 20, trimTo percent: Int = 90,
+    eviction: EvictionRule = .leastRecent, maxAge: Duration? = .seconds(7 * 86_400),
     minFree: DiskTier.MinFree = .bytes(0), lease: Duration = .seconds(60)
   ) -> Self {
     limits(
-      .bytes(capacity), trimTo: percent, maxAge: maxAge, minFree: minFree, lease: lease)
+      .bytes(capacity), trimTo: percent, eviction: eviction, maxAge: maxAge, minFree: minFree,
+      lease: lease)
   }
 
   static func limits(
     _ capacity: DiskTier.Capacity, trimTo percent: Int = 90,
+    eviction: EvictionRule = .leastRecent,
     maxAge: Duration? = .seconds(7 * 86_400), minFree: DiskTier.MinFree = .bytes(0),
     lease: Duration = .seconds(60)
   ) -> Self {
     Self(
-      capacity: capacity, trimToPercent: percent, maxAge: maxAge, minFree: minFree, lease: lease)
+      capacity: capacity, trimToPercent: percent, eviction: eviction, maxAge: maxAge,
+      minFree: minFree, lease: lease)
   }
 }
 
