@@ -7,6 +7,7 @@ struct Options {
       siege:ATTACK         one of \(Siege.attacks.map(\.name).joined(separator: ", "))
       --imgd PATH          the daemon to measure (default: beside imgd-bench)
       --package-path PATH  where Sources/ is (default: the current directory)
+      --trace FILE         requests for `eviction`, one key a line, with its size if you like; may be repeated
       --rounds N           rounds of each comparison (default: 5)
       --quick              a smoke run: one short round, smaller crowds
       --json FILE          also write one JSON record
@@ -19,6 +20,7 @@ struct Options {
   private(set) var isQuick = false
   private(set) var wantsHelp = false
   private(set) var json: String?
+  private(set) var traces: [String] = []
 
   init(_ words: [String]) throws(BenchFailure) {
     var rest = words[...]
@@ -38,6 +40,7 @@ struct Options {
     case "--imgd": imgd = try Self.value(of: word, from: &rest)
     case "--package-path": packagePath = try Self.value(of: word, from: &rest)
     case "--json": json = try Self.value(of: word, from: &rest)
+    case "--trace": traces.append(try Self.value(of: word, from: &rest))
     case "--rounds": rounds = try Self.count(Self.value(of: word, from: &rest))
     case "all": measurements = Measurement.all
     default: measurements.append(try Self.measurement(word))
