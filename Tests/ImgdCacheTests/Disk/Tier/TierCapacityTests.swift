@@ -56,10 +56,12 @@ import Testing
     tier.stop()
   }
 
-  @Test func `pictures above the share go`() throws {
+  @Test func `pictures above the share go when the file system has been asked`() throws {
     let stage = try TierStage()
     for number in 0..<10 { stage.store(photo(url(number), body(4_096), on: stage)) }
-    stage.apply(.limits(.share(percent: 100, most: 4 * 4_096), trimTo: 100))
-    #expect(stage.tier.count == 4)
+    stage.tier.apply(.limits(.share(percent: 0, most: 1 << 30)))
+    #expect(stage.tier.count == 10)
+    stage.turn()
+    #expect(stage.tier.count == 0)
   }
 }
