@@ -46,9 +46,9 @@ package struct Freshness: Sendable, Equatable {
   /// Why the answer must not be stored; nil when it may be.
   package let refusal: StoreRefusal?
   /// How old the answer was when it arrived.
-  package let initialAge: Duration
+  package var initialAge: Duration { .nanoseconds(ageNanoseconds) }
   /// How long it is fresh from its arrival on; nothing or less when it arrived stale.
-  package let remaining: Duration
+  package var remaining: Duration { .nanoseconds(remainingNanoseconds) }
   /// The origin wants to be asked before every use (`no-cache`).
   package let needsConfirmation: Bool
   /// Once stale it may not be shown, whatever went wrong (`must-revalidate` and its kin).
@@ -58,10 +58,20 @@ package struct Freshness: Sendable, Equatable {
   /// Request headers on which the answer depends, in lower case.
   package let varyingHeaders: [String]
   /// How long after its end it may be shown while it is fetched anew; zero: not at all.
-  package let staleWhileRevalidate: Duration
+  package var staleWhileRevalidate: Duration { .nanoseconds(whileRevalidateNanoseconds) }
   /// How long after its end it may be shown when the origin fails; zero: not at all, nil: the
   /// origin says nothing.
-  package let staleIfError: Duration?
+  package var staleIfError: Duration? {
+    ifErrorNanoseconds == Self.silence ? nil : .nanoseconds(ifErrorNanoseconds)
+  }
+
+  // As numbers of half a duration's size: every picture in memory has them, and every hit asks.
+  let ageNanoseconds: Int64
+  private let remainingNanoseconds: Int64
+  private let whileRevalidateNanoseconds: Int64
+  private let ifErrorNanoseconds: Int64
+  /// In place of a time that the origin does not name.
+  private static let silence = Int64.min
 
   /// Judges an answer.
   ///
@@ -78,13 +88,14 @@ package struct Freshness: Sendable, Equatable {
     let explicit = dates.explicitLifetime(control, isScoped: isScoped)
     let vary = varyingNames(headers)
     let lifetime = explicit ?? dates.guessedLifetime(rules)
-    initialAge = dates.initialAge(delay: delay)
-    let granted = lifetime - initialAge
-    remaining =
-      ttl.map { ttl in
+    let age = dates.initialAge(delay: delay)
+    let granted = lifetime - age
+    ageNanoseconds = age.nanoseconds
+    remainingNanoseconds =
+      (ttl.map { ttl in
         let most = min(ttl, rules.longestTTL)
         return control.bindsLifetime(isScoped: isScoped) ? min(most, granted) : most
-      } ?? granted
+      } ?? granted).nanoseconds
     refusal =
       storeRefusal(
         status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
@@ -94,8 +105,10 @@ package struct Freshness: Sendable, Equatable {
     isImmutable = control.isImmutable
     varyingHeaders = vary
     let forbidsStale = mustRevalidate || needsConfirmation
-    staleWhileRevalidate = forbidsStale ? .zero : .seconds(control.staleWhileRevalidate ?? 0)
-    staleIfError = forbidsStale ? .zero : control.staleIfError.map { .seconds($0) }
+    let whileRevalidate = Duration.seconds(control.staleWhileRevalidate ?? 0)
+    whileRevalidateNanoseconds = forbidsStale ? 0 : whileRevalidate.nanoseconds
+    let ifError = control.staleIfError.map { Duration.seconds($0).nanoseconds }
+    ifErrorNanoseconds = forbidsStale ? 0 : ifError ?? Self.silence
   }
 
   /// A judgement that was made earlier, on an answer that was stored.
@@ -105,14 +118,14 @@ package struct Freshness: Sendable, Equatable {
     staleIfError: Duration?
   ) {
     refusal = nil
-    self.initialAge = initialAge
-    self.remaining = remaining
+    ageNanoseconds = initialAge.nanoseconds
+    remainingNanoseconds = remaining.nanoseconds
     self.needsConfirmation = needsConfirmation
     self.mustRevalidate = mustRevalidate
     self.isImmutable = isImmutable
     self.varyingHeaders = varyingHeaders
-    self.staleWhileRevalidate = staleWhileRevalidate
-    self.staleIfError = staleIfError
+    whileRevalidateNanoseconds = staleWhileRevalidate.nanoseconds
+    ifErrorNanoseconds = staleIfError?.nanoseconds ?? Self.silence
   }
 }
 

@@ -4,68 +4,46 @@ package typealias HeaderList = [(name: String, value: String)]
 /// Header fields in one piece of memory, for keeping.
 ///
 /// A list of them costs an allocation for every value; a hundred thousand entries with a dozen
-/// fields each would hold a million strings that are hardly ever looked at.
+/// fields each would hold a million strings that are hardly ever looked at. Names that most origins
+/// send are one byte: a small picture's fields would be half of what it takes otherwise.
 package struct StoredHeaders: Sendable {
-  /// Names and values in turn, each behind its length in four bytes.
-  let packed: [UInt8]
+  /// For each field the number of its name, or the name behind the number zero, and its value.
+  private let kept: [UInt8]
 
   /// Fields that were packed earlier and come from a file; nil when they make no sense.
   init?(packed: [UInt8]) {
-    var offset = 0
-    var parts = 0
-    while offset < packed.count {
-      guard packed.count - offset >= 4 else { return nil }
-      let count = Self.count(packed, at: offset)
-      guard count <= packed.count - offset - 4 else { return nil }
-      offset += 4 + count
-      parts += 1
-    }
-    guard parts.isMultiple(of: 2) else { return nil }
-    self.packed = packed
+    guard let list = HeaderPacking.list(of: packed) else { return nil }
+    self.init(list)
   }
 
   package init(_ list: HeaderList) {
-    var packed: [UInt8] = []
-    packed.reserveCapacity(list.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
-    for (name, value) in list {
-      Self.append(name, to: &packed)
-      Self.append(value, to: &packed)
-    }
-    self.packed = packed
+    var writer = HeaderWriter()
+    for (name, value) in list { writer.put(name, value) }
+    kept = writer.exactBytes
   }
 
   /// The fields as they were stored.
   package var list: HeaderList {
     var list: HeaderList = []
-    var offset = 0
-    while offset < packed.count {
-      let name = part(at: &offset)
-      list.append((name, part(at: &offset)))
-    }
+    var reader = HeaderReader(kept)
+    while let field = reader.next() { list.append(field) }
     return list
   }
 
-  /// The memory held.
-  var cost: Int { packed.count }
-
-  private static func count(_ packed: [UInt8], at offset: Int) -> Int {
-    (0..<4).reversed().reduce(0) { $0 << 8 | Int(packed[offset + $1]) }
-  }
-
-  private static func append(_ text: String, to packed: inout [UInt8]) {
-    var count = UInt32(clamping: text.utf8.count)
-    for _ in 0..<4 {
-      packed.append(UInt8(truncatingIfNeeded: count))
-      count >>= 8
+  /// The value of the first field with a name.
+  func value(of name: String) -> String? {
+    var reader = HeaderReader(kept)
+    while let field = reader.next() {
+      if field.name == name { return field.value }
     }
-    packed.append(contentsOf: text.utf8)
+    return nil
   }
 
-  private func part(at offset: inout Int) -> String {
-    let start = offset + 4
-    offset = start + Self.count(packed, at: offset)
-    return String(decoding: packed[start..<offset], as: UTF8.self)
-  }
+  /// The form in which they are written down.
+  var packed: [UInt8] { HeaderPacking.packed(list) }
+
+  /// The memory held.
+  var cost: Int { kept.count }
 }
 
 // MARK: What is kept of a message

@@ -2,13 +2,23 @@
 ///
 /// The parts are never run together: (`…/a`, `bc`) is not (`…/ab`, `c`).
 package struct CacheKey: Hashable, Sendable {
+  /// What few keys have, apart from them: every picture in memory has a key.
+  private final class Distinction: Sendable {
+    let identifier: String?
+    let variant: KeyVariant?
+    let scope: CredentialScope?
+
+    /// Nil where there is nothing but a URL.
+    init?(_ identifier: String?, _ variant: KeyVariant?, _ scope: CredentialScope?) {
+      guard identifier != nil || variant != nil || scope != nil else { return nil }
+      self.identifier = identifier
+      self.variant = variant
+      self.scope = scope
+    }
+  }
+
   package let url: CanonicalURL
-  /// The additional identifier; the empty one is the same as none.
-  package let identifier: String?
-  /// What sets the request apart from a plain one for the URL; nil for a plain one.
-  package let variant: KeyVariant?
-  /// The user and the credentials that the image was fetched with; nil for a public one.
-  package let scope: CredentialScope?
+  private let distinction: Distinction?
   /// The name of its files; nil with credentials, as nothing of theirs is ever written.
   package let digest: KeyDigest?
 
@@ -18,9 +28,7 @@ package struct CacheKey: Hashable, Sendable {
   ) {
     let identifier = identifier == "" ? nil : identifier
     self.url = url
-    self.identifier = identifier
-    self.variant = variant
-    self.scope = scope
+    distinction = Distinction(identifier, variant, scope)
     digest =
       scope == nil ? KeyDigest(url: url.text, identifier: identifier, variant: variant) : nil
   }
@@ -30,11 +38,16 @@ package struct CacheKey: Hashable, Sendable {
     url: CanonicalURL, identifier: String?, variant: KeyVariant? = nil, knownDigest: KeyDigest
   ) {
     self.url = url
-    self.identifier = identifier == "" ? nil : identifier
-    self.variant = variant
-    scope = nil
+    distinction = Distinction(identifier == "" ? nil : identifier, variant, nil)
     digest = knownDigest
   }
+
+  /// The additional identifier; the empty one is the same as none.
+  package var identifier: String? { distinction?.identifier }
+  /// What sets the request apart from a plain one for the URL; nil for a plain one.
+  package var variant: KeyVariant? { distinction?.variant }
+  /// The user and the credentials that the image was fetched with; nil for a public one.
+  package var scope: CredentialScope? { distinction?.scope }
 
   // Bytes decide: an identifier in another Unicode spelling is another identifier.
 
@@ -60,10 +73,12 @@ package struct CacheKey: Hashable, Sendable {
   func matches(
     _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
   ) -> Bool {
-    guard sameBytes(self.url.text, url), self.variant == variant, self.scope == scope else {
-      return false
+    guard sameBytes(self.url.text, url) else { return false }
+    guard let own = distinction else {
+      return identifier == nil && variant == nil && scope == nil
     }
-    switch (self.identifier, identifier) {
+    guard own.variant == variant, own.scope == scope else { return false }
+    switch (own.identifier, identifier) {
     case (nil, nil): return true
     case (let own?, let other?): return sameBytes(own, other)
     default: return false

@@ -24,31 +24,28 @@ package struct StoredResponse: Sendable {
   package let headers: StoredHeaders
   /// The URL that redirects led to; nil without any.
   package let finalURL: String?
-  /// The validators that ask whether the image still holds.
-  package let entityTag: String?
-  package let lastModified: String?
 
   package init(status: Int, headers: HeaderList, finalURL: String? = nil) {
     self.status = status
-    let headers = StoredHeaders.fitting(headers)
-    self.headers = StoredHeaders(headers)
+    self.headers = StoredHeaders(StoredHeaders.fitting(headers))
     self.finalURL = finalURL
-    entityTag = headers.first { $0.name == "etag" }?.value
-    lastModified = headers.first { $0.name == "last-modified" }?.value
   }
+
+  // The validators that ask whether the image still holds.
+
+  package var entityTag: String? { headers.value(of: "etag") }
+  package var lastModified: String? { headers.value(of: "last-modified") }
 
   package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
 
-  var cost: Int {
-    headers.cost + (finalURL?.utf8.count ?? 0) + (entityTag?.utf8.count ?? 0)
-      + (lastModified?.utf8.count ?? 0)
-  }
+  var cost: Int { headers.cost + (finalURL?.utf8.count ?? 0) }
 }
 
 /// An image and all that its tier and its readers have to know of it.
 ///
 /// It belongs to the control loop. What can change later is changed through `MemoryTier`, which
-/// keeps account of the bytes; an image that has left the tier stays whole for its holders.
+/// keeps account of the bytes; an image that has left the tier stays whole for its holders. There
+/// may be a hundred thousand of them, so that small fields stand together, where they share words.
 package final class CachedImage {
   package let key: CacheKey
   package let facts: ImageFacts
@@ -64,35 +61,30 @@ package final class CachedImage {
   package let storedAt: Instant
   /// Wall time in seconds since 1970, to be shown.
   package let storedAtWall: Int64
-  /// A purge has matched it: it is delivered to those who wait for it, and kept nowhere any more.
-  package internal(set) var isPurged: Bool
 
   package internal(set) var payload: Payload
   /// The part of an answer that is the same for everybody, encoded by the daemon.
   package internal(set) var replyPieces: [UInt8]?
   package internal(set) var lastAccess: Instant
-  package internal(set) var hits = 0
-  /// Whether a descriptor of its bytes has been handed out.
-  package internal(set) var isLent = false
-  /// Marked by a soft purge: to be confirmed before it is shown again.
-  package internal(set) var isStale = false
 
   /// Its file on disk, or the last one; the disk tier knows whether it is still there.
   package internal(set) var file: StoredFile?
 
-  /// The number of its file in the index, when an earlier process has left it; 0: none.
-  var formerFile: UInt32 = 0
-
-  /// Its place in its tier; nil outside.
-  var place: Int?
   /// The end of its lifetime.
   private let expiresAt: Instant
   /// Until when it may be shown without asking, as far as its age goes.
   private var freshUntil: Instant
-  /// When the origin made it, on the monotonic clock, and how old it was when it came. Kept as
-  /// numbers: every hit asks for them, and a duration is divided in 128 bits.
-  private let bornAt: Int64
-  private let initialAge: Int64
+
+  /// The number of its file in the index, when an earlier process has left it; 0: none.
+  var formerFile: UInt32 = 0
+  private var placeNumber: Int32 = -1
+  private var hitCount: UInt32 = 0
+  /// A purge has matched it: it is delivered to those who wait for it, and kept nowhere any more.
+  package internal(set) var isPurged: Bool
+  /// Whether a descriptor of its bytes has been handed out.
+  package internal(set) var isLent = false
+  /// Marked by a soft purge: to be confirmed before it is shown again.
+  package internal(set) var isStale = false
 
   /// `isTimeDoubtful` says that it is unknown when it was stored: then it has no lifetime left.
   package init(
@@ -112,8 +104,6 @@ package final class CachedImage {
     storedAt = max(now, StoredMoment.earliest)
     storedAtWall = wall
     lastAccess = storedAt
-    initialAge = min(max(freshness.initialAge.nanoseconds, 0), StoredMoment.longest)
-    bornAt = storedAt.nanoseconds - initialAge
     let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
     expiresAt = isTimeDoubtful ? StoredMoment.earliest : max(end, StoredMoment.earliest)
     freshUntil = freshness.needsConfirmation ? min(storedAt, expiresAt) : expiresAt
@@ -132,14 +122,31 @@ package final class CachedImage {
     return renewed
   }
 
+  // MARK: Its tier
+
+  /// Its place in its tier; nil outside.
+  var place: Int? {
+    get { placeNumber < 0 ? nil : Int(placeNumber) }
+    set { placeNumber = newValue.map { Int32($0) } ?? -1 }
+  }
+
+  /// How often it was found in its tier; the count stops at the end of its type.
+  package var hits: Int { Int(hitCount) }
+
+  func countHit() { hitCount = hitCount &+ (hitCount == .max ? 0 : 1) }
+
   // MARK: Time
+
+  /// How old it was when it came.
+  private var initialAge: Int64 { min(max(freshness.ageNanoseconds, 0), StoredMoment.longest) }
 
   /// Whether it may be shown without asking its origin.
   package func isFresh(at now: Instant) -> Bool { now < freshUntil }
 
   /// Whole seconds since the origin made it.
   package func age(at now: Instant) -> Int {
-    Int(max(now.nanoseconds - bornAt, initialAge) / 1_000_000_000)
+    let age = initialAge
+    return Int(max(now.nanoseconds - (storedAt.nanoseconds - age), age) / 1_000_000_000)
   }
 
   /// Whole seconds for which it is fresh still.

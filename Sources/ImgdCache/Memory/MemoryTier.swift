@@ -137,7 +137,7 @@ package final class MemoryTier {
     counts.hits += 1
     let image = images.image(at: place)
     image.lastAccess = now
-    image.hits += 1
+    image.countHit()
     return image
   }
 

@@ -10,25 +10,36 @@ internal import CLinux
 import Glibc
 
 /// The immutable bytes of a whole body, on the heap or in a sealed memfd.
-package final class Payload: Sendable {
+package struct Payload: Sendable {
   /// Bodies up to this size stay on the heap. A memfd costs an inode, a descriptor and on average half
   /// a page, which is about a kilobyte and a half: from 16 KiB on that is under a tenth.
   package static let heapLimit = 16 * 1024
 
-  package let count: Int
-  let heap: [UInt8]
-  fileprivate let memory: SealedMemory?
+  private enum Place {
+    case heap([UInt8])
+    case memory(SealedMemory)
+  }
+
+  private let place: Place
 
   package init(_ bytes: [UInt8]) {
-    count = bytes.count
-    heap = bytes.trimmed
-    memory = nil
+    place = .heap(bytes.trimmed)
   }
 
   init(sealed memory: SealedMemory) {
-    count = memory.count
-    heap = []
-    self.memory = memory
+    place = .memory(memory)
+  }
+
+  /// How many bytes there are.
+  package var count: Int {
+    switch place {
+    case .heap(let bytes): bytes.count
+    case .memory(let memory): memory.count
+    }
+  }
+
+  private var memory: SealedMemory? {
+    if case .memory(let memory) = place { memory } else { nil }
   }
 
   /// Whether the bytes are in a memfd already.
@@ -39,16 +50,18 @@ package final class Payload: Sendable {
 
   /// Lends the bytes for the duration of the call.
   package func withBytes<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
-    if let memory { return try memory.withBytes(body) }
-    let heap = self.heap
-    return try body(heap.span)
+    switch place {
+    case .heap(let bytes): return try body(bytes.span)
+    case .memory(let memory): return try memory.withBytes(body)
+    }
   }
 
   /// The bytes in an array of their own, unless they are in one already.
   package var bytes: [UInt8] {
-    guard let memory else { return heap }
-    return memory.withBytes { span in
-      unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) }
+    switch place {
+    case .heap(let bytes): bytes
+    case .memory(let memory):
+      memory.withBytes { span in unsafe span.withUnsafeBufferPointer { unsafe [UInt8]($0) } }
     }
   }
 
@@ -56,9 +69,9 @@ package final class Payload: Sendable {
   ///
   /// A copy that is to be kept for long is not made with one of the last descriptors.
   package func shareable(toKeep isKept: Bool = false) throws(SystemFailure) -> Payload {
-    guard memory == nil else { return self }
+    guard case .heap(let bytes) = place else { return self }
     var writer = isKept ? try MemoryWriter.toKeep() : try MemoryWriter()
-    try writer.append(heap)
+    try writer.append(bytes)
     return Payload(sealed: try writer.seal())
   }
 
@@ -100,9 +113,11 @@ extension Payload {
 extension Payload {
   /// Writes the bytes at the file's offset; those in a memfd are copied within the kernel.
   package func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
-    if let memory { return try memory.copy(to: file) }
-    if let failure = unsafe heap.withUnsafeBytes({ unsafe file.write(all: $0, to: "a file") }) {
-      throw failure
+    switch place {
+    case .heap(let bytes):
+      let failure = unsafe bytes.withUnsafeBytes { unsafe file.write(all: $0, to: "a file") }
+      if let failure { throw failure }
+    case .memory(let memory): try memory.copy(to: file)
     }
   }
 

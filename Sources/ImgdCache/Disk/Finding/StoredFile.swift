@@ -1,22 +1,28 @@
 /// An image's file on disk, if it is still the same entry.
 package final class StoredFile {
   let place: Int
-  let number: UInt32
   /// Of the index that it is in: another one gives the same numbers to others.
   let generation: Int
-  package let path: String
+  /// The directory that all files are below; its text is the same for all of them.
+  private let directory: String
+  private let file: PictureFile
   /// How the daemon ends an answer that tells the path.
   private var ending: [UInt8]?
 
-  init(place: Int, number: UInt32, generation: Int, path: String) {
+  init(_ file: PictureFile, in directory: String, place: Int, generation: Int) {
+    self.file = file
+    self.directory = directory
     self.place = place
-    self.number = number
     self.generation = generation
-    self.path = path
   }
 
-  /// The path is held twice.
-  var cost: Int { 2 * path.utf8.count + 128 }
+  var number: UInt32 { file.number }
+
+  /// Put together each time: few pictures are asked for by path, and their answers have an ending.
+  package var path: String { directory + "/" + file.relativePath }
+
+  /// With the ending that it may get.
+  var cost: Int { 256 }
 
   /// The daemon's encoding of the path, made once.
   package func ending(orElse encode: (String) -> [UInt8]) -> [UInt8] {

@@ -2,6 +2,8 @@
 final class DiskFiles {
   /// Nil while there is none that can be used.
   private(set) var directory: DiskDirectory?
+  /// The text that all paths begin with, which their images share.
+  private var layoutPath = ""
 
   private let index: DiskIndex
   private let threads: DiskThreads
@@ -16,7 +18,10 @@ final class DiskFiles {
 
   var isOpen: Bool { directory != nil }
 
-  func enter(_ directory: DiskDirectory) { self.directory = directory }
+  func enter(_ directory: DiskDirectory) {
+    self.directory = directory
+    layoutPath = directory.layoutPath
+  }
 
   func leave() { directory = nil }
 
@@ -38,10 +43,8 @@ final class DiskFiles {
 
   /// The part of an entry that its image keeps.
   func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
-    path(of: entry).map {
-      StoredFile(
-        place: place, number: entry.number, generation: threads.generation, path: $0)
-    }
+    guard directory != nil, let file = file(of: entry) else { return nil }
+    return StoredFile(file, in: layoutPath, place: place, generation: threads.generation)
   }
 
   /// Whether the entry that an image has kept is there still.
