@@ -58,20 +58,21 @@ package struct Freshness: Sendable, Equatable {
   /// Request headers on which the answer depends, in lower case.
   package let varyingHeaders: [String]
   /// How long after its end it may be shown while it is fetched anew; zero: not at all.
-  package var staleWhileRevalidate: Duration { .nanoseconds(whileRevalidateNanoseconds) }
+  package var staleWhileRevalidate: Duration { .seconds(whileRevalidateSeconds) }
   /// How long after its end it may be shown when the origin fails; zero: not at all, nil: the
   /// origin says nothing.
   package var staleIfError: Duration? {
-    ifErrorNanoseconds == Self.silence ? nil : .nanoseconds(ifErrorNanoseconds)
+    ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds)
   }
 
-  // As numbers of half a duration's size: every picture in memory has them, and every hit asks.
+  // As numbers of half a duration's size and less: every picture in memory has them, and every hit
+  // asks. What an origin grants are whole seconds, no more than 31 bits of them.
   let ageNanoseconds: Int64
   private let remainingNanoseconds: Int64
-  private let whileRevalidateNanoseconds: Int64
-  private let ifErrorNanoseconds: Int64
+  private let whileRevalidateSeconds: UInt32
+  private let ifErrorSeconds: UInt32
   /// In place of a time that the origin does not name.
-  private static let silence = Int64.min
+  private static let silence = UInt32.max
 
   /// Judges an answer.
   ///
@@ -105,10 +106,10 @@ package struct Freshness: Sendable, Equatable {
     isImmutable = control.isImmutable
     varyingHeaders = vary
     let forbidsStale = mustRevalidate || needsConfirmation
-    let whileRevalidate = Duration.seconds(control.staleWhileRevalidate ?? 0)
-    whileRevalidateNanoseconds = forbidsStale ? 0 : whileRevalidate.nanoseconds
-    let ifError = control.staleIfError.map { Duration.seconds($0).nanoseconds }
-    ifErrorNanoseconds = forbidsStale ? 0 : ifError ?? Self.silence
+    whileRevalidateSeconds =
+      forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)
+    let ifError = control.staleIfError.map { UInt32(clamping: $0) }
+    ifErrorSeconds = forbidsStale ? 0 : ifError ?? Self.silence
   }
 
   /// A judgement that was made earlier, on an answer that was stored.
@@ -124,8 +125,8 @@ package struct Freshness: Sendable, Equatable {
     self.mustRevalidate = mustRevalidate
     self.isImmutable = isImmutable
     self.varyingHeaders = varyingHeaders
-    whileRevalidateNanoseconds = staleWhileRevalidate.nanoseconds
-    ifErrorNanoseconds = staleIfError?.nanoseconds ?? Self.silence
+    whileRevalidateSeconds = UInt32(clamping: staleWhileRevalidate.wholeSeconds)
+    ifErrorSeconds = staleIfError.map { UInt32(clamping: $0.wholeSeconds) } ?? Self.silence
   }
 }
 

@@ -20,15 +20,32 @@ struct HeaderWriter {
     return exact
   }
 
-  /// A text behind its length, in one byte if it is below 255, and in five otherwise.
+  /// A date in its usual form as five bytes of seconds; any other text behind its length, in one byte
+  /// or in five.
   private mutating func put(_ text: String) {
+    if let seconds = HTTPDate.secondsOfUsualForm(text) {
+      bytes.append(HeaderMark.date)
+      return put(Int(seconds), bytes: 5)
+    }
     let count = text.utf8.count
-    bytes.append(UInt8(clamping: count))
-    if count >= 255 {
-      for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+    if count < HeaderMark.date {
+      bytes.append(UInt8(count))
+    } else {
+      bytes.append(HeaderMark.long)
+      put(count, bytes: 4)
     }
     bytes.append(contentsOf: text.utf8)
   }
+
+  private mutating func put(_ number: Int, bytes count: Int) {
+    for place in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * place))) }
+  }
+}
+
+/// What stands in the place of a short text's length.
+private enum HeaderMark {
+  static let date: UInt8 = 254
+  static let long: UInt8 = 255
 }
 
 /// Reads what a `HeaderWriter` of this process has written.
@@ -48,14 +65,19 @@ struct HeaderReader {
     return (name, text())
   }
 
+  private mutating func number(bytes count: Int) -> Int {
+    (0..<count).reduce(0) { $0 | Int(byte()) << (8 * $1) }
+  }
+
   private mutating func byte() -> UInt8 {
     defer { offset += 1 }
     return bytes[offset]
   }
 
   private mutating func text() -> String {
-    var count = Int(byte())
-    if count == 255 { count = [0, 8, 16, 24].reduce(0) { $0 | Int(byte()) << $1 } }
+    let first = byte()
+    if first == HeaderMark.date { return HTTPDate.text(Int64(number(bytes: 5))) }
+    let count = first == HeaderMark.long ? number(bytes: 4) : Int(first)
     defer { offset += count }
     return String(decoding: bytes[offset..<offset + count], as: UTF8.self)
   }

@@ -7,20 +7,37 @@ package struct VaryOutcome: Sendable, Equatable {
   /// Of an answer that depends on nothing.
   package static let none = VaryOutcome(varying: [], sent: [])
 
-  private let names: [String]
+  /// What few answers have, apart: every picture in memory has an outcome.
+  private final class Dependence: Sendable {
+    let names: [String]
+    let pairs: HeaderList
+
+    init(_ names: [String], _ pairs: HeaderList) {
+      self.names = names
+      self.pairs = pairs
+    }
+  }
+
+  private let dependence: Dependence?
+
+  private var names: [String] { dependence?.names ?? [] }
+
   /// The headers that were sent, each once, with the values normalised.
-  package let pairs: HeaderList
+  package var pairs: HeaderList { dependence?.pairs ?? [] }
 
   /// `varying` are the names in Vary, `sent` the request's headers under lower-case names.
   package init(varying: [String], sent: HeaderList) {
-    names = Set(varying.map { $0.lowercased() }).subtracting(["authorization", "cookie"]).sorted()
-    pairs = names.compactMap { name in Self.value(of: name, in: sent).map { (name, $0) } }
+    let names = Set(varying.map { $0.lowercased() }).subtracting(["authorization", "cookie"])
+      .sorted()
+    let pairs = names.compactMap { name in Self.value(of: name, in: sent).map { (name, $0) } }
+    dependence = names.isEmpty ? nil : Dependence(names, pairs)
   }
 
   /// Whether the origin would have answered a request with these headers the same.
   package func matches(sent: HeaderList) -> Bool {
-    if names.isEmpty || sent.isEmpty { return pairs.isEmpty }
-    return self == VaryOutcome(varying: names, sent: sent)
+    guard let dependence else { return true }
+    if sent.isEmpty { return dependence.pairs.isEmpty }
+    return self == VaryOutcome(varying: dependence.names, sent: sent)
   }
 
   /// By bytes: a value in another Unicode spelling is another value.

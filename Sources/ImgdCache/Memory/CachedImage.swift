@@ -70,14 +70,14 @@ package final class CachedImage {
   /// Its file on disk, or the last one; the disk tier knows whether it is still there.
   package internal(set) var file: StoredFile?
 
-  /// The end of its lifetime.
-  private let expiresAt: Instant
   /// Until when it may be shown without asking, as far as its age goes.
   private var freshUntil: Instant
 
   /// The number of its file in the index, when an earlier process has left it; 0: none.
   var formerFile: UInt32 = 0
   private var placeNumber: Int32 = -1
+  /// It is unknown when it was stored.
+  private let isTimeDoubtful: Bool
   private var hitCount: UInt32 = 0
   /// A purge has matched it: it is delivered to those who wait for it, and kept nowhere any more.
   package internal(set) var isPurged: Bool
@@ -104,9 +104,10 @@ package final class CachedImage {
     storedAt = max(now, StoredMoment.earliest)
     storedAtWall = wall
     lastAccess = storedAt
-    let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
-    expiresAt = isTimeDoubtful ? StoredMoment.earliest : max(end, StoredMoment.earliest)
-    freshUntil = freshness.needsConfirmation ? min(storedAt, expiresAt) : expiresAt
+    self.isTimeDoubtful = isTimeDoubtful
+    freshUntil = storedAt
+    let end = expiresAt
+    freshUntil = freshness.needsConfirmation ? min(storedAt, end) : end
   }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
@@ -137,6 +138,13 @@ package final class CachedImage {
 
   // MARK: Time
 
+  /// The end of its lifetime.
+  private var expiresAt: Instant {
+    guard !isTimeDoubtful else { return StoredMoment.earliest }
+    let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
+    return max(end, StoredMoment.earliest)
+  }
+
   /// How old it was when it came.
   private var initialAge: Int64 { min(max(freshness.ageNanoseconds, 0), StoredMoment.longest) }
 
@@ -163,7 +171,8 @@ package final class CachedImage {
 
   /// Its state for a policy to decide on, at this moment.
   package func state(at now: Instant) -> StoredState {
-    StoredState(
+    let expiresAt = expiresAt
+    return StoredState(
       isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
       needsConfirmation: freshness.needsConfirmation, mustRevalidate: freshness.mustRevalidate,
       isMarkedStale: isStale, isImmutable: freshness.isImmutable,

@@ -13,7 +13,7 @@ import Testing
 
   init() throws {
     origin = try OriginServer()
-    daemon = try DaemonProcess(settings: ["Downloads.Retries=0"])
+    daemon = try DaemonProcess(settings: ["Downloads.Retries=0", "Disk.Capacity=150M"])
     directory = try Scratch()
     origin.plan("/a.png", .picture(Self.picture))
   }
