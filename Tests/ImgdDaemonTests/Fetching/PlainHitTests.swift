@@ -84,17 +84,32 @@ import Testing
     }
   }
 
-  @Test func `ages go on, and pictures go out in the order of their use`() throws {
-    let picture = png().count
-    let stage = try stage(
-      "Memory.Capacity=\(3 * picture + 5_000)", "Memory.Preferred=\(2 * picture + 3_000)",
-      "Disk.Enabled=no")
-    let form = Self.forms[2]
-    for path in ["/a", "/b"] { try warm(stage, path, form: form) }
+  @Test func `ages go on`() throws {
+    let stage = try stage()
+    try warm(stage, "/a")
     stage.jump(.seconds(30))
-    let answer = try stage.client.ask(line(form, stage.base + "/a"))
+    let before = shortHits(stage)
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + "/a"))
     #expect(answer["age"]?.integer == 30 && answer["fresh_for"]?.integer == 70)
+    #expect(shortHits(stage) == before + 1)
+  }
+
+  @Test func `a hit spares its picture when room is made`() throws {
+    let form = Self.forms[2]
+    let stage = try CoreStage(
+      "Memory.Capacity=500000", "Memory.Preferred=450000", "Memory.MaxEntry=50%",
+      "Disk.Enabled=no")
+    for path in ["/a", "/b", "/c"] {
+      stage.origin.plan(
+        path, .picture(png(200_000), headers: [("Cache-Control", "max-age=100")]))
+    }
+    for path in ["/a", "/b", "/a"] { try warm(stage, path, form: form) }
     #expect(shortHits(stage) > 0)
+    try warm(stage, "/c", form: form)
+    let outcomes = try ["/a", "/b"].map { path in
+      try stage.client.ask(line(Self.forms[3], stage.base + path)).outcome
+    }
+    #expect(outcomes == ["memory", "not_cached"])
   }
 
   @Test func `subscribers hear of each hit`() throws {
@@ -161,9 +176,10 @@ import Testing
     let named = #"{"cmd":"fetch","url":"URL","identifier":"i"}"#
     for client in [one, two] {
       try warm(stage, "/a", on: client)
+      try warm(stage, "/b", on: client)
       try warm(stage, "/b", form: named, on: client)
     }
-    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 2)
+    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 3)
   }
 
   @Test func `no hit is answered while the daemon drains`() throws {
