@@ -32,9 +32,17 @@ enum Hits {
       contenders =
         [
           imgd?.hit(url, deliver: "path"), imgd?.hit(url, deliver: "none"),
-          try Self.many(bench, imgd, origin), redis?.get("picture"),
+          try Self.many(bench, imgd, origin), redis?.get("picture"), try Self.many(bench, redis),
           floor.contender(request: Array((line + "\n").utf8)),
         ].compactMap { $0 }
+    }
+
+    /// As many values, each asked for in turn.
+    private static func many(_ bench: Bench, _ redis: Redis?) throws(BenchFailure) -> Contender? {
+      guard let redis else { return nil }
+      let keys = (0..<bench.scaled(pictures, quick: 1_000)).map { "picture:\(100_000 + $0)" }
+      for key in keys { try redis.set(key, [UInt8](repeating: 0x78, count: 300)) }
+      return redis.getMany(keys.shuffled())
     }
 
     /// Pictures of which each is asked for once, in no order.
@@ -62,7 +70,7 @@ enum Hits {
     func tell(_ report: BenchReport) {
       rate(report, "imgd path", "redis GET", .atLeast(1.2))
       rate(report, "imgd path", "floor", .atLeast(0.7))
-      rate(report, "imgd many", "redis GET", .atLeast(1.2))
+      rate(report, "imgd many", "redis many", .atLeast(1.2))
       rate(report, "imgd many", "floor", .atLeast(0.7))
       rate(report, "imgd none", "redis GET", .atLeast(1.2))
       rate(report, "imgd none", "floor", .atLeast(0.7))

@@ -25,6 +25,12 @@ struct Redis {
     return Contender(name: "redis GET", socket: socket, request: request, framing: .bulks)
   }
 
+  /// Each of many keys in turn, whose names have the same length.
+  func getMany(_ keys: [String]) -> Contender {
+    let requests = keys.map { Self.command([Array("GET".utf8), Array($0.utf8)]) }
+    return Contender(name: "redis many", socket: socket, requests: requests, framing: .bulks)
+  }
+
   static func command(_ words: [[UInt8]]) -> [UInt8] {
     var bytes = Array("*\(words.count)\r\n".utf8)
     for word in words {
