@@ -56,7 +56,8 @@ private final class SmallDisk {
   /// Large beside the log of the index, which takes some megabytes.
   @Test func `gives up what was used last so that new pictures fit`() throws {
     let disk = try SmallDisk(kilobytes: 20_000)
-    let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=0s", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", "Disk.Lease=0s", directory: disk.path + "/cache")
     let pictures = (0..<60).map { number in
       png(seed: UInt64(number)) + [UInt8](repeating: UInt8(number), count: 500_000)
     }
@@ -76,7 +77,8 @@ private final class SmallDisk {
 
   @Test func `fails no fetch, says so, and recovers when there is room`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=30s", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", "Disk.Lease=30s", directory: disk.path + "/cache")
     plan(10, 50_000, on: stage)
     let lent = try stage.path(of: "/0")
     try disk.fill()
@@ -98,7 +100,8 @@ private final class SmallDisk {
 
   @Test func `can be purged, which makes room`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=0s", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", "Disk.Lease=0s", directory: disk.path + "/cache")
     plan(10, 50_000, on: stage)
     for number in 0..<9 { _ = try stage.path(of: "/\(number)") }
     try disk.fill()
@@ -111,7 +114,8 @@ private final class SmallDisk {
 
   @Test func `lets a daemon start and stop`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", directory: disk.path + "/cache", starts: false)
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", directory: disk.path + "/cache", starts: false)
     plan(1, 50_000, on: stage)
     try disk.fill()
     try stage.start()
@@ -134,7 +138,8 @@ private final class SmallDisk {
   @Test(arguments: ["", #","prefix":"ORIGIN/""#])
   func `does not bring back what was purged, even after a kill`(filter: String) throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", directory: disk.path + "/cache")
     plan(4, 5_000, on: stage)
     for number in 0..<4 { _ = try stage.path(of: "/\(number)") }
     try disk.fill()
@@ -147,7 +152,8 @@ private final class SmallDisk {
 
   @Test func `keeps nobody waiting who has asked for much at once`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", "Disk.Lease=30s", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", "Disk.Lease=30s", directory: disk.path + "/cache")
     plan(300, 20_000, on: stage)
     for number in 0..<300 {
       let url = stage.origin.url("/\(number)")
@@ -166,7 +172,8 @@ private final class SmallDisk {
 
   @Test func `at the start is no reason not to start`() throws {
     let disk = try SmallDisk(kilobytes: 2_000)
-    let stage = try DiskStage("Disk.MinFree=0", directory: disk.path + "/cache")
+    let stage = try DiskStage(
+      "Disk.Capacity=150M", "Disk.MinFree=0", directory: disk.path + "/cache")
     plan(2, 5_000, on: stage)
     _ = try stage.path(of: "/0")
     #expect(stage.stop() == 0)

@@ -43,7 +43,9 @@ final class CoreLife {
   }
 
   static func configuration(_ settings: [String], home: String) throws -> Configuration {
-    let options = try CommandLineOptions.parse(settings.flatMap { ["--set", $0] })
+    // A capacity that does not depend on the machine.
+    let options = try CommandLineOptions.parse(
+      (["Disk.Capacity=150M"] + settings).flatMap { ["--set", $0] })
     var configuration = try ConfigurationLoader.load(
       options, environment: [:], uid: 0, systemFile: home + "/no.conf")
     configuration.disk.directory = cache(in: home)
