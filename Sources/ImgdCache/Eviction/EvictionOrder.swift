@@ -31,6 +31,11 @@ package struct EvictionOrder {
   /// The place that the next insertion gives.
   var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
 
+  /// The memory that the order takes.
+  var heldBytes: Int {
+    chain.heldBytes + (newcomers?.heldBytes ?? 0) + free.capacity * MemoryLayout<Int32>.stride
+  }
+
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { chain.newestFirst }
 

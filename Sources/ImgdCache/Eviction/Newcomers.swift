@@ -6,6 +6,9 @@ struct Newcomers {
 
   init() {}
 
+  /// The memory that they take.
+  var heldBytes: Int { chain.heldBytes }
+
   /// The one that goes first.
   var oldest: Int? { chain.oldest }
 

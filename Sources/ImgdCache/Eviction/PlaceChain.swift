@@ -20,6 +20,9 @@ struct PlaceChain {
   /// How many places there have been.
   var capacity: Int { links.count }
 
+  /// The memory that the links take.
+  var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride }
+
   /// The place in front.
   var newest: Int? { first == Self.none ? nil : Int(first) }
 

@@ -40,7 +40,7 @@ struct EntryTable {
 
   /// The memory that it takes, roughly: an entry has its place in the order, and in the table.
   var heldBytes: Int {
-    (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 8 + 16)
+    (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes
   }
 
   private static let partBits = 12
