@@ -26,6 +26,7 @@ static uint32_t to_epoll(uint32_t interest) {
   if (interest & LINUX_READ) events |= EPOLLIN | EPOLLRDHUP;
   if (interest & LINUX_WRITE) events |= EPOLLOUT;
   if (interest & LINUX_PRIORITY) events |= EPOLLPRI;
+  if (interest & LINUX_EDGE) events |= EPOLLET;
   return events;
 }
 

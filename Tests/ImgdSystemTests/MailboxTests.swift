@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import ImgdSystem
@@ -63,6 +64,69 @@ import Testing
     for thread in threads { thread.join() }
     #expect(isOrdered)
     #expect(received == 100_000)
+  }
+
+  /// How often the bell's descriptor was written to since the last time.
+  private func wakeups() -> UInt64 {
+    var count: UInt64 = 0
+    return read(loop.bell.descriptor, &count, 8) == 8 ? count : 0
+  }
+
+  @Test func `a loop that is awake is not woken`() throws {
+    var received = 0
+    let mailbox = try loop.makeMailbox { (_: Int) in received += 1 }
+    for number in 0..<40 { mailbox.post(number) }
+    loop.tick(waiting: true)
+    for number in 0..<10 { mailbox.post(number) }
+    loop.tick(waiting: true)
+    #expect(received == 50)
+    #expect(wakeups() == 0)
+  }
+
+  @Test func `a loop that sleeps is woken once`() throws {
+    var received = 0
+    let mailbox = try loop.makeMailbox { (_: Int) in received += 1 }
+    #expect(loop.bell.fallAsleep())
+    for number in 0..<10 { mailbox.post(number) }
+    #expect(wakeups() == 1)
+    loop.settle()
+    #expect(received == 10)
+  }
+
+  @Test func `a loop does not fall asleep over a message`() throws {
+    let mailbox = try loop.makeMailbox { (_: Int) in }
+    mailbox.post(1)
+    #expect(!loop.bell.fallAsleep())
+    #expect(loop.bell.wakeUp())
+    #expect(loop.bell.fallAsleep())
+    #expect(!loop.bell.wakeUp())
+  }
+
+  /// Every message is sent to a loop that is about to fall asleep, by one that has just been woken.
+  @Test func `no message to a loop that falls asleep is lost`() throws {
+    let most = 20_000
+    var received = 0
+    let alarm = loop.schedule(after: .seconds(60)) { [loop] in loop.stop() }
+    let echoes = Locked<[Mailbox<Int>]>([])
+    let home = try loop.makeMailbox { (echo: Int) in
+      received += 1
+      if received == 3 * most { loop.stop() }
+      echoes.withLock { $0[echo] }.post(echo)
+    }
+    let threads = try (0..<3).map { _ in
+      try LoopThread.start(name: "echo") { loop throws(SystemFailure) in
+        try loop.makeMailbox { (echo: Int) in echo < 0 ? loop.stop() : home.post(echo) }
+      }
+    }
+    echoes.withLock { $0 = threads.map(\.1) }
+    for (echo, thread) in threads.enumerated() { thread.1.post(echo) }
+    loop.run()
+    alarm.cancel()
+    for thread in threads {
+      thread.1.post(-1)
+      thread.0.join()
+    }
+    #expect(received >= 3 * most)
   }
 
   @Test func `the loop may be freed while other threads post`() throws {

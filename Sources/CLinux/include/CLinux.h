@@ -12,7 +12,8 @@ struct linux_ready {
   uint64_t token;
   uint32_t events;
 };
-enum { LINUX_READ = 1, LINUX_WRITE = 2, LINUX_HANGUP = 4, LINUX_HALF_CLOSED = 8, LINUX_PRIORITY = 16 };
+enum { LINUX_READ = 1, LINUX_WRITE = 2, LINUX_HANGUP = 4, LINUX_HALF_CLOSED = 8, LINUX_PRIORITY = 16,
+       LINUX_EDGE = 32 };
 int linux_epoll_create(void);
 int linux_epoll_add(int epoll, int fd, uint32_t interest, uint64_t token);
 int linux_epoll_modify(int epoll, int fd, uint32_t interest, uint64_t token);

@@ -1,9 +1,9 @@
 // One thread's cycle: wait, dispatch, flush.
 //
 // A tick is: wait for events (at most until the next deadline) → read the clock once → call the watch
-// of each ready descriptor → run the timers that are due → run the actions that were deferred to the
-// end of the tick. Sessions flush there, so a client that pipelined fifty requests gets one write
-// with fifty answers.
+// of each ready descriptor → receive what is in the mailboxes → run the timers that are due → run the
+// actions that were deferred to the end of the tick. Sessions flush there, so a client that pipelined
+// fifty requests gets one write with fifty answers.
 //
 // A loop belongs to the thread that made it, and so does everything it calls: neither the loop nor
 // its watches are Sendable, so the compiler does not let them reach another thread. Other threads
@@ -36,6 +36,8 @@ package struct Readiness: OptionSet, Sendable {
   /// The other side will send no more. Reported together with `.read`.
   package static let halfClosed = Readiness(rawValue: UInt32(LINUX_HALF_CLOSED))
   package static let priority = Readiness(rawValue: UInt32(LINUX_PRIORITY))
+  /// Asks for changes only: what has been told of once is not told of again.
+  static let edge = Readiness(rawValue: UInt32(LINUX_EDGE))
 
   // As numbers: what every option set has looks types up at run time.
 
@@ -87,7 +89,9 @@ package typealias Interest = Readiness
   private var longWork: () -> Bool = { false }
   private var hasLongWork = false
   private var isStopped = false
-  private var kept: [AnyObject] = []
+  let bell: LoopBell
+  /// Receives what is in each of the mailboxes, and answers whether anything was.
+  private var mail: [() -> Bool] = []
 
   package init(clock: LoopClock = .monotonic) throws(SystemFailure) {
     let number = linux_epoll_create()
@@ -95,7 +99,9 @@ package typealias Interest = Readiness
     epoll = FileDescriptor(owning: number)
     self.clock = clock
     now = clock.now
+    bell = try LoopBell()
     unsafe ready = .allocate(capacity: 256)
+    _ = try watch(bell.descriptor, for: [.read, .edge]) { _ in }
   }
 
   deinit {
@@ -171,15 +177,18 @@ package typealias Interest = Readiness
   /// Runs one tick; returns whether anything happened.
   @discardableResult
   package func tick(waiting: Bool) -> Bool {
-    let count = waitForEvents(atMost: waiting ? patience : 0)
+    let patience = waiting ? patience : 0
+    let count = waitForEvents(atMost: patience != 0 && bell.fallAsleep() ? patience : 0)
+    let isCalled = bell.wakeUp()
     now = clock.now
     tickCount += 1
     let resumed = upcoming.runRound()
     for index in 0..<count { unsafe dispatch(ready[index]) }
+    let received = isCalled && receiveMail()
     let fired = runDueTimers()
     let ended = runDeferred()
     let worked = runLongWork()
-    return count > 0 || resumed || fired || ended || worked
+    return count > 0 || resumed || received || fired || ended || worked
   }
 
   /// How long a tick may sleep, in nanoseconds; negative for no limit.
@@ -200,6 +209,12 @@ package typealias Interest = Readiness
 
   private func dispatch(_ event: linux_ready) {
     watches[event.token]?.deliver(Readiness(rawValue: event.events))
+  }
+
+  private func receiveMail() -> Bool {
+    var received = false
+    for receive in mail where receive() { received = true }
+    return received
   }
 
   private func runDueTimers() -> Bool {
@@ -245,9 +260,9 @@ package typealias Interest = Readiness
     timers.remove(timer)
   }
 
-  /// Keeps an object that a watch needs alive as long as the loop.
-  func keepAlive(_ object: AnyObject) {
-    kept.append(object)
+  /// Has a mailbox looked into whenever the bell has been rung, for as long as the loop exists.
+  func addMail(_ receive: @escaping () -> Bool) {
+    mail.append(receive)
   }
 }
 

@@ -1,17 +1,13 @@
-internal import CLinux
-import Glibc
-
 /// Sends messages from any thread to a loop, which receives them in order, within a tick.
 ///
-/// The loop is woken only when the mailbox was empty, so a burst of messages costs one wake-up.
+/// The loop is woken only when it sleeps, so a burst of messages costs one wake-up, and those to a busy
+/// loop none.
 package final class Mailbox<Message: Sendable>: Sendable {
   private let waiting = Locked<[Message]>([])
-  private let wakeup: FileDescriptor
+  private let bell: LoopBell
 
-  fileprivate init() throws(SystemFailure) {
-    let number = linux_eventfd()
-    guard number >= 0 else { throw SystemFailure("eventfd") }
-    wakeup = FileDescriptor(owning: number)
+  fileprivate init(_ bell: LoopBell) {
+    self.bell = bell
   }
 
   /// Adds a message; never waits.
@@ -20,28 +16,15 @@ package final class Mailbox<Message: Sendable>: Sendable {
       messages.append(message)
       return messages.count == 1
     }
-    if wasEmpty { wake() }
+    if wasEmpty { bell.ring() }
   }
 
-  fileprivate var descriptor: CInt { wakeup.number }
-
   fileprivate func collect() -> [Message] {
-    resetWakeup()
-    return waiting.withLock { messages in
+    waiting.withLock { messages in
       var collected: [Message] = []
       swap(&collected, &messages)
       return collected
     }
-  }
-
-  private func wake() {
-    var one: UInt64 = 1
-    _ = unsafe write(wakeup.number, &one, 8)
-  }
-
-  private func resetWakeup() {
-    var count: UInt64 = 0
-    _ = unsafe read(wakeup.number, &count, 8)
   }
 }
 
@@ -50,12 +33,9 @@ extension EventLoop {
   package func makeMailbox<Message: Sendable>(
     _ receive: @escaping (Message) -> Void
   ) throws(SystemFailure) -> Mailbox<Message> {
-    let mailbox = try Mailbox<Message>()
+    let mailbox = Mailbox<Message>(bell)
     let delivery = Delivery(on: self, to: receive)
-    _ = try watch(mailbox.descriptor, for: .read) { [unowned mailbox] _ in
-      delivery.deliver(mailbox.collect())
-    }
-    keepAlive(mailbox)
+    addMail { delivery.deliver(mailbox.collect()) }
     return mailbox
   }
 }
@@ -74,9 +54,11 @@ private final class Delivery<Message> {
     self.receive = receive
   }
 
-  func deliver(_ messages: [Message]) {
+  /// Answers whether there were any.
+  func deliver(_ messages: [Message]) -> Bool {
     for message in messages { waiting.append(message) }
     if !isDue { deliverSome() }
+    return !messages.isEmpty
   }
 
   private func deliverSome() {

@@ -1,0 +1,45 @@
+internal import CLinux
+import Glibc
+import Synchronization
+
+/// Wakes a loop that sleeps; one that is awake looks by itself before it sleeps again.
+///
+/// One number says how it stands with the loop. Whoever has left something for it sets `rung`, and
+/// writes to the descriptor only in place of `asleep`. The loop falls asleep only in place of `awake`,
+/// so that a ring before is seen, and one after writes: none is lost.
+final class LoopBell: Sendable {
+  private static let awake: UInt8 = 0
+  private static let asleep: UInt8 = 1
+  private static let rung: UInt8 = 2
+
+  private let state = Atomic(LoopBell.awake)
+  private let wakeup: FileDescriptor
+
+  init() throws(SystemFailure) {
+    let number = linux_eventfd()
+    guard number >= 0 else { throw SystemFailure("eventfd") }
+    wakeup = FileDescriptor(owning: number)
+  }
+
+  /// Readable once for each write, to whom it tells of edges: nobody needs to read it.
+  var descriptor: CInt { wakeup.number }
+
+  /// Has the loop look what there is for it; on any thread, after it was left.
+  func ring() {
+    guard state.exchange(Self.rung, ordering: .acquiringAndReleasing) == Self.asleep else { return }
+    var one: UInt64 = 1
+    _ = unsafe write(wakeup.number, &one, 8)
+  }
+
+  /// Says that the loop is going to sleep; false when it must look first.
+  func fallAsleep() -> Bool {
+    state.compareExchange(
+      expected: Self.awake, desired: Self.asleep, ordering: .acquiringAndReleasing
+    ).exchanged
+  }
+
+  /// Says that the loop is awake; true when it must look.
+  func wakeUp() -> Bool {
+    state.exchange(Self.awake, ordering: .acquiringAndReleasing) == Self.rung
+  }
+}
