@@ -5,8 +5,10 @@ package enum TransferEvent: Sendable {
   /// The headers of the final response have arrived. `expected` is nil when the origin does not state
   /// the length of the body, or sends it encoded. Repeated when a body that broke off is fetched from
   /// its start again, but not when it is continued: progress then goes on over the whole body.
+  ///
+  /// Left out when the whole body has come with them.
   case headers(serial: UInt64, expected: Int?)
-  /// At most ten per second, and always one with the final count.
+  /// At most ten per second; the final count comes with the outcome.
   case progress(serial: UInt64, received: Int, expected: Int?)
   case finished(serial: UInt64, TransferOutcome)
 }
@@ -26,15 +28,20 @@ package struct TransferResult: Sendable {
   package let retries: Int
   /// The bytes that the last attempt continued from; 0 when it began from the start.
   package let resumedFrom: Int
+  /// The length of the body as its headers told it.
+  package let expected: Int?
 
   /// The size of the body, decoded.
   package var bytesReceived: Int { payload.count }
 
-  package init(payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0) {
+  package init(
+    payload: Payload, head: ResponseHead, retries: Int, resumedFrom: Int = 0, expected: Int?
+  ) {
     self.payload = payload
     self.head = head
     self.retries = retries
     self.resumedFrom = resumedFrom
+    self.expected = expected
   }
 }
 

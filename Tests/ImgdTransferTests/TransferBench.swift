@@ -78,10 +78,10 @@ final class TransferBench: Sendable {
     state.with { $0.events.filter { $0.serial == serial } }
   }
 
-  /// Waits until the head of a transfer has been reported.
+  /// Waits until the head of a transfer has been reported, or with all of its body the end.
   func waitForHead(of serial: UInt64) throws {
     let isThere: Bool? = state.wait { state in
-      state.events.contains { $0.isHead(of: serial) } ? true : nil
+      state.events.contains { $0.isHead(of: serial) || $0.outcome(of: serial) != nil } ? true : nil
     }
     try #require(isThere == true)
   }

@@ -74,11 +74,13 @@ internal import ImgdSystem
   }
 
   private func call(_ socket: CInt, _ events: CInt) {
+    // Before the end of the tick is asked for by those whom curl calls: what has ended is over for them.
+    if !isCollectionDue {
+      isCollectionDue = true
+      loop.atTickEnd { [unowned self] in collectFinished() }
+    }
     var running: CInt = 0
     unsafe curl_multi_socket_action(multi, socket, events, &running)
-    guard !isCollectionDue else { return }
-    isCollectionDue = true
-    loop.atTickEnd { [unowned self] in collectFinished() }
   }
 
   private func collectFinished() {

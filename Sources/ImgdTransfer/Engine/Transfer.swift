@@ -47,8 +47,8 @@ final class Transfer {
   private var exchange: Exchange?
   private var deadline: Timer?
   private var pause: Timer?
+  /// When the last report was due.
   private var reportedAt: Instant?
-  private var reported = 0
   /// Whether this hop's head has been reported.
   private var hasHead = false
 
@@ -247,10 +247,10 @@ final class Transfer {
   private func deliver(_ exchange: Exchange) {
     do throws(SystemFailure) {
       let payload = try exchange.takeBody()
-      if payload.count != reported { report(payload.count, expected: exchange.expected) }
       let head = exchange.head.head(finalURL: route?.finalURL)
       let result = TransferResult(
-        payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom)
+        payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom,
+        expected: exchange.expected)
       end(.received(result))
     } catch {
       end(.failed(TransferFailure(.unavailable, "no room for the body: \(error)")))
@@ -296,15 +296,25 @@ final class Transfer {
   // MARK: Reports
 
   /// `start` is the number of bytes kept from before, whose growth has been reported already.
+  ///
+  /// It is told at the end of the tick, unless something was kept: a small picture is over by then, and
+  /// its outcome tells all.
   func headArrived(expected: Int?, at start: Int) {
     hold(start)
     reportedAt = table.loop.now
+    guard start == 0 else { return tellHead(expected, at: start) }
+    table.loop.atTickEnd { [weak self, exchange] in
+      guard let self, let exchange, self.exchange === exchange else { return }
+      tellHead(expected, at: start)
+    }
+  }
+
+  private func tellHead(_ expected: Int?, at start: Int) {
     if start == 0 || !hasHead {
       hasHead = true
-      reported = 0
       table.report(.headers(serial: order.serial, expected: expected))
     }
-    if start > reported { report(start, expected: expected) }
+    if start > 0 { report(start, expected: expected) }
   }
 
   func bodyGrew(to received: Int, expected: Int?) {
@@ -316,7 +326,6 @@ final class Transfer {
   }
 
   private func report(_ received: Int, expected: Int?) {
-    reported = received
     table.report(.progress(serial: order.serial, received: received, expected: expected))
   }
 }

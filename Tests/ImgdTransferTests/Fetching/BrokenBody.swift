@@ -38,3 +38,16 @@ extension TransferBench {
     }
   }
 }
+
+extension Array where Element: Equatable {
+  /// Whether the elements are some of another's, in its order: a head, and what is there at it, is left
+  /// out when the rest comes in the same tick.
+  func isPart(of all: [Element]) -> Bool {
+    var rest = all[...]
+    return allSatisfy { element in
+      guard let place = rest.firstIndex(of: element) else { return false }
+      rest = rest[(place + 1)...]
+      return true
+    }
+  }
+}

@@ -223,6 +223,7 @@ final class Downloader {
       askAgain(download, after: result)
       return nil
     case .finished(_, let outcome):
+      if case .received(let result) = outcome { download.end(with: result) }
       holdHost(of: download, after: outcome)
       close(download)
       count(outcome, report.content)

@@ -160,15 +160,14 @@ final class FetchJobs {
 
   private func attend(to job: FetchJob, of download: MergedDownload) {
     if job.isQueued { tellStarted(job) }
-    if let outcome = download.outcome {
-      download.remove(job)
-      return complete(job, outcome.own(of: job))
-    }
     // It may be right for others that wait.
     guard job.allowance.bytes >= download.size else {
       return end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
     }
     if download.hasHeaders { answers.tellProgress(of: job) }
+    guard let outcome = download.outcome else { return }
+    download.remove(job)
+    complete(job, outcome.own(of: job))
   }
 
   /// Tells, once, that the job's transfer runs.

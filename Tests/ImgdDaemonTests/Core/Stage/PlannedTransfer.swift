@@ -19,7 +19,6 @@ final class PlannedTransfer {
   /// The received part of the head's next line.
   private var line: [UInt8] = []
   private var body: [UInt8] = []
-  private var reported = 0
   private var reportedAt: Instant
   private(set) var isOver = false
 
@@ -116,7 +115,11 @@ final class PlannedTransfer {
     guard isWanted else { return }
     if let length, length > maxBytes { return failAsTooLarge() }
     reportedAt = loop.now
-    report(.headers(serial: order.serial, expected: length))
+    let length = length
+    loop.atTickEnd { [weak self] in
+      guard let self, !isOver else { return }
+      report(.headers(serial: order.serial, expected: length))
+    }
   }
 
   private func bodyGrew() {
@@ -127,7 +130,6 @@ final class PlannedTransfer {
   }
 
   private func reportProgress() {
-    reported = body.count
     report(.progress(serial: order.serial, received: body.count, expected: length))
   }
 
@@ -135,12 +137,13 @@ final class PlannedTransfer {
     if isConfirmation { return receive([]) }
     guard isWanted else { return failForStatus() }
     guard !body.isEmpty else { return fail(.emptyBody, "no content", head: answer) }
-    if body.count != reported { reportProgress() }
     receive(body)
   }
 
   private func receive(_ body: [UInt8]) {
-    finish(.received(TransferResult(payload: Payload(body), head: answer, retries: 0)))
+    finish(
+      .received(
+        TransferResult(payload: Payload(body), head: answer, retries: 0, expected: length)))
   }
 
   private var answer: ResponseHead { head.head(finalURL: nil) }
