@@ -144,7 +144,7 @@ import Testing
     #expect(Payload(body(1_000)).cost == 1_000)
     #expect(Payload([]).cost == 0)
     let large = try written(body(Self.limit + 1), cutAt: 0)
-    #expect(large.cost == 5 * 4_096 + 1_024)
+    #expect(large.cost == 17 * 4_096 + 1_024)
   }
 
   /// Arrays grow by doubling; a payload must not keep the spare capacity.
@@ -155,6 +155,30 @@ import Testing
     var bytes = body(600)
     bytes.reserveCapacity(10_000)
     #expect(Payload(bytes).bytes.capacity < 700)
+  }
+
+  @Test func `a body that is announced takes its place at once`() throws {
+    for count in [1, 20_000, Self.limit, Self.limit + 1] {
+      var writer = PayloadWriter()
+      writer.expect(count)
+      let bytes = body(count)
+      for part in [bytes[..<(count / 2)], bytes[(count / 2)...]] {
+        try part.withUnsafeBytes { try writer.append($0) }
+      }
+      let payload = try writer.finish()
+      #expect(content(payload) == bytes)
+      #expect(payload.isShareable == (count > Self.limit))
+      #expect(payload.isShareable || payload.bytes.capacity < count + 64)
+    }
+  }
+
+  @Test func `a body may be longer or shorter than announced`() throws {
+    for (announced, count) in [(10, 50_000), (Self.limit, 1), (Self.limit * 2, 10), (-1, 10)] {
+      var writer = PayloadWriter()
+      writer.expect(announced)
+      try body(count).withUnsafeBytes { try writer.append($0) }
+      #expect(content(try writer.finish()) == body(count))
+    }
   }
 
   @Test func `a hundred thousand small payloads need no descriptor`() async {
@@ -180,7 +204,7 @@ import Testing
         _ = try payload.openReadOnly()
         try #require(openDescriptors(of: "/memfd:") == before + 1)
         var writer = PayloadWriter()
-        try [UInt8](repeating: 1, count: 20_000).withUnsafeBytes { try writer.append($0) }
+        try [UInt8](repeating: 1, count: Self.limit + 1).withUnsafeBytes { try writer.append($0) }
       }
       try #require(openDescriptors(of: "/memfd:") == before)
     }
@@ -190,11 +214,11 @@ import Testing
     await #expect(processExitsWith: .success) {
       limitDescriptors(to: 3)
       var writer = PayloadWriter()
-      let piece = [UInt8](repeating: 7, count: 10_000)
+      let piece = [UInt8](repeating: 7, count: 30_000)
       for _ in 0..<5 { try piece.withUnsafeBytes { try writer.append($0) } }
       let payload = try writer.finish()
-      try #require(!payload.isShareable && payload.count == 50_000)
-      try #require(payload.withBytes { $0[49_999] } == 7)
+      try #require(!payload.isShareable && payload.count == 150_000)
+      try #require(payload.withBytes { $0[149_999] } == 7)
       let failure = #expect(throws: SystemFailure.self) { _ = try payload.openReadOnly() }
       try #require(failure?.errno == EMFILE)
     }
@@ -205,7 +229,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       limitDescriptors(to: 3)
       var writer = PayloadWriter()
-      let piece = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }
+      let piece = (0..<30_000).map { UInt8(truncatingIfNeeded: $0) }
       for _ in 0..<3 { try piece.withUnsafeBytes { try writer.append($0) } }
       limitDescriptors(to: 256)
       try piece.withUnsafeBytes { try writer.append($0) }

@@ -4,16 +4,17 @@
 // to another process as it is. Descriptors are a limited resource like memory: a hundred thousand
 // icons must not need a hundred thousand descriptors, and a picture of 28 kB must not be copied
 // through a socket. The limit is `Payload.heapLimit`; a small payload becomes shareable when a
-// descriptor is asked for (`shareable()`).
+// descriptor is asked for (`shareable()`). Most never are, and on their way to the disk a memfd is four
+// system calls, a mapping to look at it among them, for nothing.
 
 internal import CLinux
 import Glibc
 
 /// The immutable bytes of a whole body, on the heap or in a sealed memfd.
 package struct Payload: Sendable {
-  /// Bodies up to this size stay on the heap. A memfd costs an inode, a descriptor and on average half
-  /// a page, which is about a kilobyte and a half: from 16 KiB on that is under a tenth.
-  package static let heapLimit = 16 * 1024
+  /// Bodies up to this size stay on the heap: it is below the size from which on the heap itself would
+  /// ask the kernel for each.
+  package static let heapLimit = 64 * 1024
 
   private enum Place {
     case heap([UInt8])
@@ -150,15 +151,24 @@ extension Payload {
 package struct PayloadWriter: ~Copyable {
   private var heap: [UInt8] = []
   private var memory: MemoryWriter?
+  /// How many bytes there will be, as far as is known.
+  private var expected = 0
 
   /// How many bytes have been appended.
   package private(set) var count = 0
 
   package init() {}
 
+  /// Prepares for so many bytes in all; there may be more or fewer in the end.
+  package mutating func expect(_ total: Int) {
+    expected = total
+    if memory == nil, total <= Payload.heapLimit { heap.reserveCapacity(total) }
+  }
+
   /// Adds bytes to the end; they are copied.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemFailure) {
-    if memory == nil, count + bytes.count > Payload.heapLimit { try moveToMemory() }
+    let total = max(count + bytes.count, expected)
+    if memory == nil, total > Payload.heapLimit { try moveToMemory() }
     if memory == nil {
       unsafe heap.append(contentsOf: bytes)
     } else {
@@ -172,6 +182,7 @@ package struct PayloadWriter: ~Copyable {
     heap.removeAll()
     memory = nil
     count = 0
+    expected = 0
   }
 
   /// Seals the collected bytes; the writer is empty afterwards.
@@ -184,7 +195,7 @@ package struct PayloadWriter: ~Copyable {
   /// Out of descriptors the bytes stay on the heap: a picture that must be copied is better than none.
   private mutating func moveToMemory() throws(SystemFailure) {
     guard var writer = try? MemoryWriter.toKeep() else { return }
-    try writer.append(heap)
+    if !heap.isEmpty { try writer.append(heap) }
     memory = consume writer
     heap = []
   }

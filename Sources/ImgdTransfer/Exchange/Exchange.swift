@@ -143,6 +143,7 @@ final class Exchange {
     }
     partial = nil
     expected = isDecoding ? nil : announced
+    if let expected { body.expect(expected) }
     transfer.headArrived(expected: expected, at: 0)
     return true
   }

@@ -13,6 +13,8 @@ internal import ImgdSystem
 struct HandoverDraft: ~Copyable {
   /// A larger picture is not copied.
   private static let mostPacked = 128 << 10
+  /// A smaller one is not worth a descriptor of its own.
+  private static let leastLent = 16 << 10
 
   private let isClean: Bool
   private var limits: HandoverLimits
@@ -66,10 +68,12 @@ struct HandoverDraft: ~Copyable {
       limits.packBytes -= payload.count
       return .packed(UInt32(try pack.append(payload)))
     }
-    guard lends(payload), let identity = payload.identity else { return nil }
+    guard lends(payload) else { return nil }
+    let shared = try payload.shareable()
+    guard let identity = shared.identity else { return nil }
     limits.descriptors -= 1
     limits.bytes -= payload.count
-    bodies.append(payload)
+    bodies.append(shared)
     return .memory(identity)
   }
 
@@ -79,7 +83,8 @@ struct HandoverDraft: ~Copyable {
   }
 
   private func lends(_ payload: Payload) -> Bool {
-    payload.isShareable && limits.descriptors > 0 && payload.count <= limits.bytes
+    (payload.isShareable || isClean && payload.count > Self.leastLent) && limits.descriptors > 0
+      && payload.count <= limits.bytes
   }
 }
 
