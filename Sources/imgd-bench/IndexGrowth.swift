@@ -89,6 +89,7 @@ extension IndexFile {
 extension PictureDirectory {
   fileprivate func fill(_ files: [PictureFile], bytes: Int) throws(SystemFailure) {
     let payload = Payload(PNGFile.make(bytes: bytes, seed: 0))
-    for file in files { try link(try prepare(payload), as: file) }
+    let shelves = PictureShelves(self)
+    for file in files { try shelves.link(try prepare(payload), as: file) }
   }
 }

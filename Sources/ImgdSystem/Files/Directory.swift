@@ -26,6 +26,9 @@ package struct Directory: ~Copyable, Sendable {
     self.path = path
   }
 
+  /// Whether its descriptor is one of the last ones that the process may have.
+  package var takesReserve: Bool { OpenFiles.isReserve(descriptor.number) }
+
   // MARK: Status
 
   /// The status of the directory itself.
@@ -105,29 +108,30 @@ package struct Directory: ~Copyable, Sendable {
     try Directory(path: path).settle(permissions)
   }
 
-  /// Creates a directory in this one, like the other `make`.
-  package func make(_ name: String, permissions: UInt32) throws(SystemFailure) {
+  /// Creates a directory in this one, like the other `make`, and opens it.
+  @discardableResult
+  package func make(_ name: String, permissions: UInt32) throws(SystemFailure) -> Directory {
     guard unsafe mkdirat(descriptor.number, name, permissions) == 0 else {
       throw failure("mkdir", name)
     }
-    try directory(name).settle(permissions)
+    let made = try directory(name)
+    try made.settle(permissions)
+    return made
   }
 
+  /// Whoever watches the directory above is told of a change of permissions: mostly none is needed.
   private func settle(_ permissions: UInt32) throws(SystemFailure) {
-    let wanted = try status().permissions & S_ISGID | permissions
-    guard fchmod(descriptor.number, wanted) == 0 else { throw SystemFailure("chmod", path) }
+    let present = try status().permissions
+    let wanted = present & S_ISGID | permissions
+    if present != wanted { try descriptor.setPermissions(wanted, of: path) }
   }
 
-  /// Creates a file in this file system without a name; it is gone with its descriptor unless it is
-  /// linked.
+  /// Creates a file in this file system without a name, with the permissions that the umask leaves; it
+  /// is gone with its descriptor unless it is linked.
   package func makeUnnamedFile(permissions: UInt32) throws(SystemFailure) -> FileDescriptor {
     let number = linux_open_unnamed(descriptor.number, permissions)
     guard number >= 0 else { throw SystemFailure("open an unnamed file in", path) }
-    let file = FileDescriptor(owning: number)
-    guard fchmod(number, permissions) == 0 else {
-      throw SystemFailure("chmod an unnamed file in", path)
-    }
-    return file
+    return FileDescriptor(owning: number)
   }
 
   /// Gives a name to an unnamed file; a name that exists is a failure (`EEXIST`).

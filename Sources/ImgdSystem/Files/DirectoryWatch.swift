@@ -15,12 +15,11 @@ package final class DirectoryWatch {
   }
 
   private static let interest =
-    UInt32(
-      IN_DELETE | IN_MOVED_FROM | IN_MODIFY | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
-    )
+    UInt32(IN_DELETE | IN_MOVED_FROM | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
     | UInt32(IN_DONT_FOLLOW)
   /// Room for many events; the longest has a name of 256 bytes.
   private static let room = 16 * 1024
+  private static let longestEvent = 16 + 256
 
   private let descriptor: FileDescriptor
   private var buffer = [UInt8](repeating: 0, count: room)
@@ -32,8 +31,11 @@ package final class DirectoryWatch {
   }
 
   /// Watches a directory from now on; returns the number that its events carry.
-  package func add(_ path: String) throws(SystemFailure) -> CInt {
-    let number = unsafe inotify_add_watch(descriptor.number, path, Self.interest)
+  ///
+  /// Without `noticesWriting` nothing is said of what is written to its files.
+  package func add(_ path: String, noticesWriting: Bool = true) throws(SystemFailure) -> CInt {
+    let interest = Self.interest | (noticesWriting ? UInt32(IN_MODIFY) : 0)
+    let number = unsafe inotify_add_watch(descriptor.number, path, interest)
     guard number >= 0 else { throw SystemFailure("inotify_add_watch", path) }
     return number
   }
@@ -43,6 +45,8 @@ package final class DirectoryWatch {
     var events: [Event] = []
     while case let count = unsafe read(descriptor.number, &buffer, buffer.count), count > 0 {
       append(to: &events, from: count)
+      // There was room for one more: it was the last.
+      if count <= buffer.count - Self.longestEvent { break }
     }
     return events
   }

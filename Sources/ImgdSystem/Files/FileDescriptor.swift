@@ -27,6 +27,11 @@ package struct FileDescriptor: ~Copyable {
     return FileStatus(status)
   }
 
+  /// Gives the file these permissions; `subject` names it in a failure.
+  package func setPermissions(_ permissions: UInt32, of subject: String) throws(SystemFailure) {
+    guard fchmod(number, permissions) == 0 else { throw SystemFailure("chmod", subject) }
+  }
+
   // MARK: Reading and writing
 
   /// Writes all the bytes at the file's offset; `subject` names the file in a failure.

@@ -13,12 +13,15 @@ package enum OpenFiles {
 
   /// Whether a descriptor that was just opened is one of the last quarter, which is reserved for
   /// clients, downloads and files: the kernel assigns the lowest free number.
-  package static func isReserve(_ number: CInt) -> Bool {
+  package static func isReserve(_ number: CInt) -> Bool { number >= firstReserved }
+
+  /// The first number of the last quarter, for a caller who opens many.
+  package static var firstReserved: CInt {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-      return false
+      return .max
     }
-    return rlim_t(number) >= limit.rlim_cur - limit.rlim_cur / 4
+    return CInt(clamping: limit.rlim_cur - limit.rlim_cur / 4)
   }
 }
 

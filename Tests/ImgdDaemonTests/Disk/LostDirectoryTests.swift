@@ -6,7 +6,7 @@ import Testing
 /// A cache directory that is removed while it is in use.
 @Suite struct LostDirectoryTests {
   static let losses = [
-    "rm -rf CACHE", "rm -rf CACHE/*", "rm -rf CACHE/1", "rm -rf CACHE/1/*", "rm -rf CACHE/1/?",
+    "rm -rf CACHE", "rm -rf CACHE/*", "rm -rf CACHE/1", "rm -rf CACHE/1/*", "rm -rf CACHE/1/??",
     "rm CACHE/lock", "mv CACHE CACHE.away", "mv CACHE/1 CACHE/2",
     "rm -rf CACHE; mkdir CACHE; chmod 755 CACHE", "mv CACHE/1 CACHE/2; echo x >CACHE/1",
     "rm CACHE/1/index.db", "rm CACHE/1/index.db*", "rm -f CACHE/1/index.db-wal",

@@ -9,8 +9,7 @@ extension Directory {
       if try found.status().owner == geteuid() { return found }
       try setAside(name)
     }
-    try make(name, permissions: DiskDirectory.directoryPermissions)
-    return try directory(name)
+    return try make(name, permissions: DiskDirectory.directoryPermissions)
   }
 
   /// The directory of that name, or nil when the name is free, if only since just now.

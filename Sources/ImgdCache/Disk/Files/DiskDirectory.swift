@@ -9,7 +9,7 @@
 //     DIRECTORY/lock            the right to use it, with the holder's process id
 //     DIRECTORY/1/              this layout; another version's directory is left as it is
 //     DIRECTORY/1/index.db      the index file
-//     DIRECTORY/1/a/bc/abc….jpg the pictures, in 16 × 256 subdirectories
+//     DIRECTORY/1/ab/abc….jpg   the pictures, in 256 subdirectories
 //
 // Nothing is synced: after a power loss a picture may be missing, and its length and checksum tell
 // when it is not whole.

@@ -1,5 +1,6 @@
 import Glibc
 package import ImgdSystem
+import Synchronization
 
 /// A picture's bytes in a file that has no name yet; until it is linked it is gone with its owner.
 package struct PreparedFile: ~Copyable, Sendable {
@@ -8,15 +9,16 @@ package struct PreparedFile: ~Copyable, Sendable {
   /// The bytes that its blocks take.
   package let allocated: Int
 
-  /// Whether its descriptor is one of the last ones that the process may have.
-  var takesReserve: Bool { OpenFiles.isReserve(descriptor.number) }
+  /// The number of its descriptor.
+  var number: CInt { descriptor.number }
 }
 
-/// The pictures below the directory of the layout, as files: opened, written, removed and listed.
+/// The pictures below the directory of the layout, as files: opened, written and listed.
 ///
 /// Everything goes through one open directory, and follows no link on the way.
 package final class PictureDirectory: Sendable {
   private let layout: Directory
+  private let disturbances = Atomic<UInt32>(0)
 
   init(_ layout: consuming Directory) {
     self.layout = layout
@@ -31,6 +33,14 @@ package final class PictureDirectory: Sendable {
   package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) {
     try layout.space()
   }
+
+  // MARK: Disturbances
+
+  /// How often somebody else may have changed the directories.
+  var disturbanceCount: UInt32 { disturbances.load(ordering: .relaxed) }
+
+  /// Notes that somebody else may have changed the directories: what is known of them is known no more.
+  func noteDisturbance() { disturbances.add(1, ordering: .relaxed) }
 
   // MARK: Reading
 
@@ -72,44 +82,28 @@ package final class PictureDirectory: Sendable {
 
   /// Writes a picture to a file without a name.
   package func prepare(_ payload: Payload) throws(SystemFailure) -> PreparedFile {
-    let file = try layout.makeUnnamedFile(permissions: DiskDirectory.filePermissions)
+    let permissions = DiskDirectory.filePermissions
+    let file = try layout.makeUnnamedFile(permissions: permissions)
     try payload.copy(to: file)
-    let allocated = try file.status("an unnamed file").allocated
-    return PreparedFile(descriptor: file, count: payload.count, allocated: allocated)
-  }
-
-  /// Gives the file its name; one that is taken stays what it is (`EEXIST`).
-  package func link(_ prepared: borrowing PreparedFile, as file: PictureFile)
-    throws(SystemFailure)
-  {
-    let number = file.subdirectory
-    let subdirectory =
-      if let found = try subdirectory(number) { found } else { try claim(number) }
-    try subdirectory.link(prepared.descriptor, as: file.name)
-  }
-
-  /// Removes a picture; one that is not there any more is as good.
-  package func remove(_ file: PictureFile) throws(SystemFailure) {
-    guard let subdirectory = try subdirectory(file.subdirectory) else { return }
-    do {
-      try subdirectory.remove(file.name)
-    } catch {
-      switch error.errno {
-      case ENOENT: return
-      case EISDIR: try subdirectory.setAside(file.name)  // not ours, and there may be things in it
-      default: throw error
-      }
+    let status = try file.status("an unnamed file")
+    // The process's mask, or a rule of the directory, may have taken some away.
+    if status.permissions != permissions {
+      try file.setPermissions(permissions, of: "an unnamed file")
     }
+    return PreparedFile(descriptor: file, count: payload.count, allocated: status.allocated)
   }
 
-  private func claim(_ number: Int) throws(SystemFailure) -> Directory {
-    try layout.claim(Subdirectory.parent(number)).claim(Subdirectory.name(number))
+  // MARK: Subdirectories
+
+  /// Opens one of the subdirectories; it is made when it is missing.
+  func claim(_ number: Int) throws(SystemFailure) -> Directory {
+    try layout.claim(Subdirectory.name(number))
   }
 
   /// Opens one of the subdirectories, if it is there and a directory.
-  private func subdirectory(_ number: Int) throws(SystemFailure) -> Directory? {
+  func subdirectory(_ number: Int) throws(SystemFailure) -> Directory? {
     do {
-      return try layout.directory(Subdirectory.path(number))
+      return try layout.directory(Subdirectory.name(number))
     } catch {
       guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw error }
       return nil
@@ -124,13 +118,13 @@ package final class PictureDirectory: Sendable {
     guard let directory = try subdirectory(number) else {
       return SubdirectoryContents(pictures: [], foreign: 0)
     }
-    var pictures: [(file: PictureFile, count: Int)] = []
+    var pictures: [PictureFile] = []
     var foreign = 0
     for name in try directory.names() {
       if let file = PictureFile(name: name), file.subdirectory == number,
-        let count = try pictureSize(name, in: directory)
+        try isPicture(name, in: directory)
       {
-        pictures.append((file, count))
+        pictures.append(file)
       } else {
         foreign += 1
       }
@@ -138,16 +132,16 @@ package final class PictureDirectory: Sendable {
     return SubdirectoryContents(pictures: pictures, foreign: foreign)
   }
 
-  /// How long a picture of ours is; nil for anything else, and for a file that has just gone.
-  private func pictureSize(_ name: String, in directory: borrowing Directory)
-    throws(SystemFailure) -> Int?
+  /// Whether a file is one of ours, and no other thing with such a name, nor one that has just gone.
+  private func isPicture(_ name: String, in directory: borrowing Directory)
+    throws(SystemFailure) -> Bool
   {
     do {
       let status = try directory.status(of: name)
-      return status.kind == .regular && status.owner == geteuid() ? status.size : nil
+      return status.kind == .regular && status.owner == geteuid()
     } catch {
       guard error.errno == ENOENT else { throw error }
-      return nil
+      return false
     }
   }
 }

@@ -34,9 +34,9 @@ package struct PictureFile: Hashable, Sendable {
   package var name: String { "\(digest.hex)-\(String(number, radix: 16)).\(suffix)" }
 
   /// The way to it from the directory of the layout.
-  package var relativePath: String { Subdirectory.path(subdirectory) + "/" + name }
+  package var relativePath: String { Subdirectory.name(subdirectory) + "/" + name }
 
-  /// The number of the directory that it lies in: the first three digits of the digest.
+  /// The number of the directory that it lies in: the first two digits of the digest.
   var subdirectory: Int { Subdirectory.number(of: digest) }
 }
 

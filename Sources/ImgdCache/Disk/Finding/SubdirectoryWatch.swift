@@ -14,14 +14,15 @@ final class SubdirectoryWatch {
 
   private let directory: DiskDirectory
   private let watch: DirectoryWatch
-  private var watched: [Int: CInt] = [:]
-  private var parents: Set<Int> = []
+  private var watched: Set<Int> = []
   private var areSubdirectories: Set<CInt> = []
 
   /// Nil where nothing can be watched: then every file is looked at every time.
   init?(_ directory: DiskDirectory) {
-    guard let watch = try? DirectoryWatch(), (try? watch.add(directory.path)) != nil,
-      (try? watch.add(directory.layoutPath)) != nil
+    // Files that are being stored lie there without a name, and the index: they are written by us.
+    guard let watch = try? DirectoryWatch(),
+      (try? watch.add(directory.path, noticesWriting: false)) != nil,
+      (try? watch.add(directory.layoutPath, noticesWriting: false)) != nil
     else { return nil }
     self.directory = directory
     self.watch = watch
@@ -29,14 +30,10 @@ final class SubdirectoryWatch {
 
   /// Watches a subdirectory from now on; false when it cannot be.
   func cover(_ subdirectory: Int) -> Bool {
-    if watched[subdirectory] != nil { return true }
-    let parent = subdirectory >> 8
-    if !parents.contains(parent) {
-      guard (try? watch.add(path(Subdirectory.parent(subdirectory)))) != nil else { return false }
-      parents.insert(parent)
-    }
-    guard let number = try? watch.add(path(Subdirectory.path(subdirectory))) else { return false }
-    watched[subdirectory] = number
+    if watched.contains(subdirectory) { return true }
+    let path = directory.layoutPath + "/" + Subdirectory.name(subdirectory)
+    guard let number = try? watch.add(path) else { return false }
+    watched.insert(subdirectory)
     areSubdirectories.insert(number)
     return true
   }
@@ -55,12 +52,9 @@ final class SubdirectoryWatch {
     }
   }
 
-  private func path(_ below: String) -> String { directory.layoutPath + "/" + below }
-
   /// Directories may have been replaced: each is watched anew when it is needed.
   private func forget() {
-    watched = [:]
-    parents = []
+    watched = []
     areSubdirectories = []
   }
 }

@@ -1,7 +1,10 @@
 internal import ImgdSystem
 
-/// Files that were seen to be sound, and have not been touched by others since.
+/// Files that were stored by us or seen to be sound, and have not been touched by others since.
 final class VerifiedFiles {
+  /// So many files that were touched while others are stored are noted one by one.
+  private static let mostTouched = 1_024
+
   private let index: DiskIndex
   private let files: DiskFiles
   private let threads: DiskThreads
@@ -14,6 +17,10 @@ final class VerifiedFiles {
   private var isInPlace = true
   /// The tick in which the watch was read last.
   private var heardIn: UInt64?
+  /// Numbers of files that were touched since stores began: their entries come with the writer's answer.
+  private var touched: Set<UInt32> = []
+  /// There were too many to be noted.
+  private var areTouchedMore = false
   /// Files that the reader looks at, by number, with the actions that wait for that.
   private var looks: [UInt32: [() -> Void]] = [:]
 
@@ -36,6 +43,33 @@ final class VerifiedFiles {
   }
 
   func end() { watch = nil }
+
+  // MARK: Stores
+
+  /// The count under which files are stored that are sent now.
+  func countForStores(amongOthers areOthers: Bool) -> UInt32 {
+    hear()
+    if !areOthers { (touched, areTouchedMore) = ([], false) }
+    // Where nothing is noticed, nothing may be taken for what it was.
+    if watch == nil { files.directory?.pictures.noteDisturbance() }
+    return count
+  }
+
+  /// Whether all is noticed from now on that is done to a file of this digest.
+  func notices(_ digest: KeyDigest) -> Bool {
+    watch?.cover(Subdirectory.number(of: digest)) == true
+  }
+
+  /// Notes that a file was linked under a count in which it was noticed what is done to it.
+  func noteStored(_ entry: DiskEntry, at place: Int, under begun: UInt32) {
+    hear()
+    guard isInPlace, begun == count, !areTouchedMore, !touched.contains(entry.number) else {
+      return
+    }
+    index.setVerified(in: count, at: place)
+  }
+
+  // MARK: Looks
 
   /// Whether an entry's file is sound; it is looked at unless it has not been touched since the last
   /// time.
@@ -101,12 +135,22 @@ final class VerifiedFiles {
     for event in watch.events() {
       guard case .touched(let file) = event else {
         count += 1
+        files.directory?.pictures.noteDisturbance()
         isInPlace = files.directory?.isInPlace() == true
         continue
       }
-      if let place = index.place(of: file.digest, number: file.number) {
-        index.setVerified(in: 0, at: place)
-      }
+      note(touched: file)
+    }
+  }
+
+  private func note(touched file: PictureFile) {
+    if touched.count < Self.mostTouched {
+      touched.insert(file.number)
+    } else {
+      areTouchedMore = true
+    }
+    if let place = index.place(of: file.digest, number: file.number) {
+      index.setVerified(in: 0, at: place)
     }
   }
 }

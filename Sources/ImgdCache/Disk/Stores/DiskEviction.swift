@@ -73,7 +73,7 @@ final class DiskEviction {
     threads.order(
       { (disk) throws(DiskTrouble) in
         do throws(SystemFailure) {
-          return try disk.missing(keepingFree: minFree)
+          return try disk.room(keepingFree: minFree).missing
         } catch { throw disk.explained(DiskTrouble(error)) }
       },
       then: { [unowned self] missing in

@@ -13,6 +13,7 @@ final class DiskStores {
   private let files: DiskFiles
   private let removals: DiskRemovals
   private let eviction: DiskEviction
+  private let verified: VerifiedFiles
   private let threads: DiskThreads
   private let health: DiskHealth
   private let rules: DiskRules
@@ -24,13 +25,14 @@ final class DiskStores {
 
   init(
     _ index: DiskIndex, _ files: DiskFiles, _ removals: DiskRemovals, _ eviction: DiskEviction,
-    _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports,
-    loop: EventLoop
+    _ verified: VerifiedFiles, _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules,
+    _ reports: DiskReports, loop: EventLoop
   ) {
     self.index = index
     self.files = files
     self.removals = removals
     self.eviction = eviction
+    self.verified = verified
     self.threads = threads
     self.health = health
     self.rules = rules
@@ -118,9 +120,15 @@ final class DiskStores {
     guard health.state == .ok, !queue.unsent.isEmpty else { return }
     let batch = queue.takeBatch(most: Self.mostInBatch, bytes: Self.mostBytesInBatch)
     let (orders, minFree) = (batch.map(\.order), rules.limits.minFree)
+    let count = verified.countForStores(amongOthers: inFlight > 0)
+    for store in batch {
+      store.noticedUnder = verified.notices(store.order.row.record.digest) ? count : nil
+    }
     inFlight += 1
     threads.attempt(
-      { (disk) throws(DiskTrouble) in PictureStore(disk).store(orders, keepingFree: minFree) },
+      { (disk) throws(DiskTrouble) in
+        PictureStore(disk, keepingFree: minFree).store(orders)
+      },
       then: { [unowned self] outcome, isCurrent in
         inFlight -= 1
         ended(batch, outcome, isCurrent: isCurrent)
@@ -170,6 +178,7 @@ final class DiskStores {
     if isReplacement || !index.isLoaded || !removals.isIdle {
       removals.removeUnlinked(after: rules.limits.lease)
     }
+    if let count = store.noticedUnder { verified.noteStored(entry, at: place, under: count) }
     store.image.file = files.stored(entry, at: place)
     if store.image.isPurged {
       // A purge came while it was written.

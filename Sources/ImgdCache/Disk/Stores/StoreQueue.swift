@@ -6,6 +6,9 @@ final class PendingStore {
   let order: StoreOrder
   /// Called when it is known whether there is a file.
   var settled: [() -> Void] = []
+  /// The count of `VerifiedFiles` from which on it is noticed what is done to its file; nil when that
+  /// is not noticed.
+  var noticedUnder: UInt32?
   /// Room was made for it once already.
   var wasRetried = false
 

@@ -27,11 +27,11 @@ struct DirectoryComparison {
     }
     let rows = Dictionary(uniqueKeysWithValues: named.map { ($0.number, $0) })
     var found: Set<UInt32> = []
-    for (file, _) in contents.pictures {
+    for file in contents.pictures {
       if rows[file.number]?.digest == file.digest {
         found.insert(file.number)
       } else if try !isPendingUnlink(file) {
-        try? disk.pictures.remove(file)
+        try? disk.shelves.remove(file)
       }
     }
     let lost = named.filter { !found.contains($0.number) }

@@ -39,7 +39,7 @@ struct EntryRemoval {
     guard !files.isEmpty else { return }
     let gone = files.filter { pending in
       guard let file = pending.file else { return true }
-      return (try? disk.pictures.remove(file)) != nil
+      return (try? disk.shelves.remove(file)) != nil
     }
     try disk.commit { index throws(IndexProblem) in
       try index.unlinks.forget(gone.map(\.number))
@@ -109,7 +109,7 @@ struct EntryRemoval {
         let row = try? disk.read { index throws(IndexProblem) in
           try index.entries.row(number: number)
         }
-        if let file = row?.file { try? disk.pictures.remove(file) }
+        if let file = row?.file { try? disk.shelves.remove(file) }
       }
       return try disk.commit(body)
     }

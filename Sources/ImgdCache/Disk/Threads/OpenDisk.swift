@@ -9,6 +9,7 @@ final class OpenDisk {
   private static let mostExamined = 4_096
 
   let directory: DiskDirectory
+  let shelves: PictureShelves
   private let index: IndexFile
   /// A purge that is looking for its entries.
   private var search: IndexSearch?
@@ -17,6 +18,7 @@ final class OpenDisk {
 
   init(_ directory: DiskDirectory, _ index: IndexFile) {
     self.directory = directory
+    shelves = PictureShelves(directory.pictures)
     self.index = index
   }
 
@@ -24,6 +26,7 @@ final class OpenDisk {
 
   func giveBack() {
     index.giveBack()
+    shelves.letGo()
   }
 
   func close(clean: Bool) {
@@ -152,19 +155,32 @@ final class OpenDisk {
     guard directory.isInPlace() else { throw DiskTrouble(.gone, "the directory was removed") }
     do throws(SystemFailure) {
       _ = try pictures.prepare(Payload([0]))
-      if try missing(1, keepingFree: minFree) > 0 { throw SystemFailure.reserved }
+      var room = try room(keepingFree: minFree)
+      guard room.take(1) else { throw SystemFailure.reserved }
     } catch { throw DiskTrouble(error) }
     try commit { index throws(IndexProblem) in try index.unlinks.forget([]) }
   }
 
-  /// How many bytes have to go before `count` can be written.
-  func missing(
-    _ count: Int = 0, keepingFree minFree: DiskTier.MinFree
-  ) throws(SystemFailure) -> Int {
-    guard minFree.isOn else { return 0 }
+  /// The room for what is to be written next, as it is now.
+  func room(keepingFree minFree: DiskTier.MinFree) throws(SystemFailure) -> DiskRoom {
+    guard minFree.isOn else { return DiskRoom(left: .max) }
     let space = try pictures.freeSpace()
-    let (wanted, isTooMuch) = minFree.bytes(of: space.total).addingReportingOverflow(count)
-    return isTooMuch ? .max : max(wanted - space.free, 0)
+    return DiskRoom(left: space.free - minFree.bytes(of: space.total))
+  }
+}
+
+/// The bytes that may be written before the file system would have too little left.
+struct DiskRoom {
+  private(set) var left: Int
+
+  /// How many bytes have to go first.
+  var missing: Int { max(-left, 0) }
+
+  /// Takes the room for a file; false when there is too little.
+  mutating func take(_ count: Int) -> Bool {
+    guard count <= left else { return false }
+    left -= count
+    return true
   }
 }
 

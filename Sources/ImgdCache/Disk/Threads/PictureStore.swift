@@ -13,9 +13,11 @@ struct StoreOrder: Sendable {
 /// Stores pictures: files without names, one commit of their rows, then the names.
 struct PictureStore {
   private let disk: OpenDisk
+  private let minFree: DiskTier.MinFree
 
-  init(_ disk: OpenDisk) {
+  init(_ disk: OpenDisk, keepingFree minFree: DiskTier.MinFree) {
     self.disk = disk
+    self.minFree = minFree
   }
 
   /// A picture that has been copied and has no name yet.
@@ -25,12 +27,10 @@ struct PictureStore {
   }
 
   /// Stores some pictures, under one commit unless descriptors are short; each has its own outcome.
-  func store(
-    _ orders: [StoreOrder], keepingFree minFree: DiskTier.MinFree
-  ) -> [Result<DiskEntry, DiskTrouble>] {
+  func store(_ orders: [StoreOrder]) -> [Result<DiskEntry, DiskTrouble>] {
     var outcomes: [Result<DiskEntry, DiskTrouble>] = []
     while outcomes.count < orders.count {
-      let drafts = prepare(orders[outcomes.count...], keepingFree: minFree)
+      let drafts = prepare(orders[outcomes.count...])
       outcomes += commit(drafts, of: orders[outcomes.count...])
     }
     return outcomes
@@ -38,14 +38,14 @@ struct PictureStore {
 
   /// Writes pictures to files without names, each of which holds a descriptor until it has its name.
   /// It stops at the first one from the reserve, which is there for clients.
-  private func prepare(
-    _ orders: ArraySlice<StoreOrder>, keepingFree minFree: DiskTier.MinFree
-  ) -> [Result<Draft, DiskTrouble>] {
+  private func prepare(_ orders: ArraySlice<StoreOrder>) -> [Result<Draft, DiskTrouble>] {
+    var room = Result { () throws(SystemFailure) in try disk.room(keepingFree: minFree) }
+    let firstReserved = OpenFiles.firstReserved
     var drafts: [Result<Draft, DiskTrouble>] = []
     for order in orders {
-      let draft = Result { () throws(DiskTrouble) in try prepare(order, keepingFree: minFree) }
+      let draft = Result { () throws(DiskTrouble) in try prepare(order, within: &room) }
       drafts.append(draft)
-      if case .success(let draft) = draft, draft.prepared.takesReserve { break }
+      if case .success(let draft) = draft, draft.prepared.number >= firstReserved { break }
     }
     return drafts
   }
@@ -84,13 +84,14 @@ struct PictureStore {
   }
 
   private func prepare(
-    _ order: StoreOrder, keepingFree minFree: DiskTier.MinFree
+    _ order: StoreOrder, within room: inout Result<DiskRoom, SystemFailure>
   ) throws(DiskTrouble) -> Draft {
     do throws(SystemFailure) {
-      if try disk.missing(order.payload.count, keepingFree: minFree) > 0 {
-        throw SystemFailure.reserved
-      }
-      return Draft(try disk.pictures.prepare(order.payload))
+      var left = try room.get()
+      guard left.take(order.payload.count) else { throw SystemFailure.reserved }
+      let draft = Draft(try disk.pictures.prepare(order.payload))
+      room = .success(left)
+      return draft
     } catch {
       throw disk.explained(DiskTrouble(error))
     }
@@ -103,12 +104,12 @@ struct PictureStore {
     }
     do throws(SystemFailure) {
       do throws(SystemFailure) {
-        try disk.pictures.link(draft.prepared, as: file)
+        try disk.shelves.link(draft.prepared, as: file)
       } catch {
         // After an index was lost, numbers begin again: no row knows of the file that has the name.
         guard error.errno == EEXIST else { throw error }
-        try disk.pictures.remove(file)
-        try disk.pictures.link(draft.prepared, as: file)
+        try disk.shelves.remove(file)
+        try disk.shelves.link(draft.prepared, as: file)
       }
       return .success(DiskEntry(row))
     } catch {

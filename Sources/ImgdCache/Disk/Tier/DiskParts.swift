@@ -53,7 +53,7 @@ final class DiskParts {
     eviction = DiskEviction(index, removals, threads, health, rules, loop: loop)
     size = FileSystemSize(threads, rules, eviction)
     stores = DiskStores(
-      index, files, removals, eviction, threads, health, rules, reports, loop: loop)
+      index, files, removals, eviction, verified, threads, health, rules, reports, loop: loop)
     renewals = DiskRenewals(index, files, threads, rules, loop: loop)
     loads = DiskLoads(
       index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,

@@ -24,6 +24,14 @@ final class DiskPlace {
   }
 }
 
+extension PictureDirectory {
+  func link(_ prepared: borrowing PreparedFile, as file: PictureFile) throws(SystemFailure) {
+    try PictureShelves(self).link(prepared, as: file)
+  }
+
+  func remove(_ file: PictureFile) throws(SystemFailure) { try PictureShelves(self).remove(file) }
+}
+
 extension DiskDirectory {
   /// Stores bytes as both steps do it.
   func store(_ bytes: [UInt8], as file: PictureFile) throws {

@@ -9,15 +9,15 @@ import Testing
   @Test func `the name of a picture file contains its digest and number`() throws {
     let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
     #expect(file.name == hex + "-2f.jpg")
-    #expect(file.relativePath == "a/bc/" + hex + "-2f.jpg")
+    #expect(file.relativePath == "ab/" + hex + "-2f.jpg")
   }
 
   @Test(
     arguments: [
-      (0x0000_0000_0000_0000, 0x000, "0/00"), (0x00F0_0000_0000_0000, 0x00F, "0/0f"),
-      (0xF010_0000_0000_0000, 0xF01, "f/01"), (0xFFFF_FFFF_FFFF_FFFF, 0xFFF, "f/ff"),
+      (0x0000_0000_0000_0000, 0x00, "00"), (0x0FF0_0000_0000_0000, 0x0F, "0f"),
+      (0xF010_0000_0000_0000, 0xF0, "f0"), (0xFFFF_FFFF_FFFF_FFFF, 0xFF, "ff"),
     ] as [(UInt64, Int, String)])
-  func `the first three digits of the digest name the subdirectory`(
+  func `the first two digits of the digest name the subdirectory`(
     high: UInt64, subdirectory: Int, path: String
   ) throws {
     let file = try picture(high: high)

@@ -63,17 +63,16 @@ import Testing
     expectDamage("symbolic link")
   }
 
-  @Test(arguments: ["a", "a/bc"])
-  func `a link in place of the subdirectory counts as damage`(subdirectory: String) {
-    let subdirectory = place.path + "/1/" + subdirectory
+  @Test func `a link in place of the subdirectory counts as damage`() {
+    let subdirectory = place.path + "/1/ab"
     _ = rename(subdirectory, place.root + "/moved")
     _ = symlink(place.root + "/moved", subdirectory)
     expectDamage("symbolic link")
   }
 
   @Test func `a file in place of the subdirectory counts as damage`() throws {
-    TemporaryDirectory.remove(place.path + "/1/a/bc")
-    try write("text", to: place.path + "/1/a/bc")
+    TemporaryDirectory.remove(place.path + "/1/ab")
+    try write("text", to: place.path + "/1/ab")
     let damage = Outcome.damaged("there is something else on the way to it")
     #expect(directory.outcome(file, count: 100) == damage)
     #expect(

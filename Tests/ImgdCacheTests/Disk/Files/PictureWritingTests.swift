@@ -69,7 +69,7 @@ import Testing
       let directory = try place.open()
       try directory.store([1], as: try picture())
       try #require(try permissions(directory.path(of: try picture())) == 0o640)
-      for made in ["", "/1", "/1/a", "/1/a/bc"] {
+      for made in ["", "/1", "/1/ab"] {
         try #require(try permissions(place.path + made) == 0o750)
       }
       umask(0)
@@ -80,26 +80,21 @@ import Testing
 
   // MARK: Obstacles
 
-  @Test(arguments: ["a", "a/bc"])
-  func `writing follows no link to a subdirectory`(subdirectory: String) throws {
+  @Test func `writing follows no link to a subdirectory`() throws {
     let elsewhere = place.root + "/elsewhere"
     _ = mkdir(elsewhere, 0o700)
-    _ = mkdir(elsewhere + "/bc", 0o700)
-    if subdirectory != "a" { _ = mkdir(layout + "/a", 0o750) }
-    _ = symlink(elsewhere, layout + "/" + subdirectory)
+    _ = symlink(elsewhere, layout + "/ab")
     try directory.store([1, 2], as: file)
     #expect(try files(below: elsewhere) == [])
     #expect(directory.outcome(file, count: 2) == .bytes([1, 2]))
-    #expect(try FileStatus.of(path: layout + "/" + subdirectory + ".aside-1").kind == .link)
+    #expect(try FileStatus.of(path: layout + "/ab.aside-1").kind == .link)
   }
 
-  @Test(arguments: ["a", "a/bc"])
-  func `a file in place of a subdirectory is set aside`(subdirectory: String) throws {
-    if subdirectory != "a" { _ = mkdir(layout + "/a", 0o750) }
-    try write("text", to: layout + "/" + subdirectory)
+  @Test func `a file in place of a subdirectory is set aside`() throws {
+    try write("text", to: layout + "/ab")
     try directory.store([1, 2], as: file)
     #expect(directory.outcome(file, count: 2) == .bytes([1, 2]))
-    #expect(read(layout + "/" + subdirectory + ".aside-1") == "text")
+    #expect(read(layout + "/ab.aside-1") == "text")
   }
 
   @Test func `a link in place of a picture is not written through`() throws {
@@ -130,12 +125,11 @@ import Testing
     #expect(directory.outcome(file, count: 1) == .missing)
   }
 
-  @Test(arguments: ["a", "a/bc"])
-  func `removing follows no link to a subdirectory`(subdirectory: String) throws {
+  @Test func `removing follows no link to a subdirectory`() throws {
     let elsewhere = place.root + "/elsewhere"
     try directory.store([7], as: file)
-    _ = rename(layout + "/" + subdirectory, elsewhere)
-    _ = symlink(elsewhere, layout + "/" + subdirectory)
+    _ = rename(layout + "/ab", elsewhere)
+    _ = symlink(elsewhere, layout + "/ab")
     try directory.pictures.remove(file)
     #expect(try files(below: elsewhere).count == 1)
   }

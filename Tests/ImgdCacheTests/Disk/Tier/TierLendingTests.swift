@@ -31,6 +31,33 @@ import Testing
     #expect(stage.tier.counts.insertions == 1)
   }
 
+  /// The writer has linked the file, and the loop has not heard of it yet.
+  @Test(arguments: ["unlink", "truncate", "chmod"])
+  func `a file that is touched before it is known to be stored is not handed out`(
+    what: String
+  ) throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    let first = Set(try stage.pictures())
+    // In the same subdirectory, which is watched by now.
+    let shelf = key(url(1)).digest.map(Subdirectory.number)
+    let near = try #require(
+      (2..<10_000).lazy.map(url).first { key($0).digest.map(Subdirectory.number) == shelf })
+    let image = photo(near, on: stage)
+    stage.tier.add(image)
+    stage.loop.tick(waiting: false)
+    var added: String?
+    while added == nil { added = try Set(stage.pictures()).subtracting(first).first }
+    let path = try #require(added)
+    switch what {
+    case "unlink": unlink(path)
+    case "truncate": truncate(path, 10)
+    default: chmod(path, 0o666)
+    }
+    stage.turn()
+    #expect(stage.lend(image, mayStore: false) == .refused(.lost))
+  }
+
   @Test func `a picture that must not be stored is not handed out`() throws {
     let stage = try TierStage()
     #expect(stage.lend(photo(url(1), on: stage), mayStore: false) == .refused(.lost))
