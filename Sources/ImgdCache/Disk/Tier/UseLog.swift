@@ -3,7 +3,9 @@ internal import ImgdSystem
 /// Uses of entries, which the index file learns of later: a crash may lose the last seconds.
 final class UseLog {
   private static let delay = Duration.seconds(10)
-  private static let mostAtOnce = 4_096
+  /// Few enough for one step, and so many that hits of ten thousand pictures do not have the writer write
+  /// all the time.
+  private static let mostAtOnce = 16_384
 
   private let index: DiskIndex
   private let threads: DiskThreads
