@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -102,4 +103,17 @@ uint64_t bench_memfd_bytes(pid_t process) {
   free(seen);
   if (entries) closedir(entries);
   return bytes;
+}
+
+int bench_private_mounts(void) {
+  if (unshare(CLONE_NEWNS) != 0) return -1;
+  return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
+uint64_t bench_children_ns(void) {
+  struct rusage usage;
+  if (getrusage(RUSAGE_CHILDREN, &usage) != 0) return 0;
+  uint64_t us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  return us * 1000;
 }

@@ -6,6 +6,8 @@ final class Bench {
   let options: Options
   let report: BenchReport
   let workplace: String
+  /// A directory in which new paths are made in place of the workplace.
+  var ground: String?
   private var serial = 0
   private var servers: [Child] = []
 
@@ -23,7 +25,7 @@ final class Bench {
   /// A new path in the temporary directory.
   func path(_ name: String) -> String {
     serial += 1
-    return "\(workplace)/\(serial)-\(name)"
+    return "\(ground ?? workplace)/\(serial)-\(name)"
   }
 
   func directory(_ name: String) throws(BenchFailure) -> String {

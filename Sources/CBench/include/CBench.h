@@ -98,4 +98,9 @@ uint64_t bench_now_ns(void);
 // The bytes of a process's open memfds, each counted once.
 uint64_t bench_memfd_bytes(pid_t process);
 
+// Has mounts from now on be seen by this thread and its children alone; 0, or -1 and errno.
+int bench_private_mounts(void);
+// Processor time of the children that have ended, in nanoseconds.
+uint64_t bench_children_ns(void);
+
 #endif

@@ -22,5 +22,43 @@ enum Cold {
       }
     }
     for way in ways { try Way.compare(bench, [way] + peers) }
+    try compareProcessorTime(bench, urls, on: .tmpfs)
+    try compareProcessorTime(bench, urls, on: .ext4)
+  }
+
+  // MARK: Processor time
+
+  /// Compares processor time, user and system, for the same files in an empty directory.
+  private static func compareProcessorTime(
+    _ bench: Bench, _ urls: [String], on kind: MemoryDisk.Kind
+  ) throws(BenchFailure) {
+    let disk = bench.start("cold on \(kind.rawValue)") { () throws(BenchFailure) in
+      try MemoryDisk(bench, kind)
+    }
+    guard let disk else { return }
+    bench.ground = disk.path
+    defer { bench.ground = nil }
+    let times = try bench.rounds([true, false]) { isOurs throws(BenchFailure) in
+      isOurs ? try imgdTime(bench, urls) : try curlTime(bench, urls)
+    }
+    bench.report.add(
+      Row(
+        what: "imgd path, CPU on \(kind.rawValue)", figure: Figure(median(times[0]), "s"),
+        peer: "curl", ratios: Ratios(times[0], to: times[1]), budget: .atMost(1.5)))
+  }
+
+  private static func imgdTime(_ bench: Bench, _ urls: [String]) throws(BenchFailure) -> Double {
+    let imgd = try Imgd(bench, place: .anywhere, settings: Imgd.roomy)
+    defer { imgd.child.end() }
+    let meter = ProcessMeter(imgd.child)
+    let before = try meter.processorTime
+    try imgd.fetchAll(urls, deliver: "path")
+    return try meter.processorTime - before
+  }
+
+  private static func curlTime(_ bench: Bench, _ urls: [String]) throws(BenchFailure) -> Double {
+    let before = EndedChildren.processorTime
+    _ = try DownloadTool.curl.run(bench, urls)
+    return EndedChildren.processorTime - before
   }
 }
