@@ -218,7 +218,7 @@ struct BrokenBodyTests {
       throw TransferFailure(.internal, "not received")
     }
     #expect(result.bytes == sample(1_000))
-    #expect(bench.heads(of: serial).isPart(of: [nil]))
+    #expect([[nil], [1_000]].contains(bench.heads(of: serial)))
     #expect(bench.reports(of: serial).isPart(of: ["600/1000"]))
   }
 
