@@ -33,8 +33,6 @@ final class MergedDownload {
   var received = 0
   var expected: Int?
   var hasHeaders = false
-  /// The bytes of the body when all of it is there.
-  private var whole = 0
   /// The bytes and the time that the transfer may take: the most that any waiter grants.
   var allowance: Allowance
 
@@ -117,11 +115,10 @@ final class MergedDownload {
   func end(with result: TransferResult) {
     if !hasHeaders { expected = result.expected }
     hasHeaders = true
-    whole = result.bytesReceived
   }
 
   /// The bytes that its body has or is announced to have.
-  var size: Int { hasHeaders ? max(received, expected ?? 0, whole) : 0 }
+  var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
   func add(_ job: FetchJob) {
     job.place = waiting.count
