@@ -3,23 +3,50 @@
 /// A cell holds 32 bits of the hash, which say both where the cell wants to be and whether a place
 /// is worth a look, and the place itself. Removing moves what follows one cell up instead of leaving
 /// a mark, so that a table never has to be rebuilt but for growing.
+/// When a table grows, all that is in it moves, which at a million places would hold up everybody for some
+/// seventy milliseconds. So there are 256 small tables, each of which grows by itself.
 struct PlaceTable {
+  private static let parts = 256
+
+  private var tables = [Part](repeating: Part(), count: parts)
+
+  init() {}
+
+  /// The part of a hash that a table works with.
+  static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
+
+  /// The first place under a tag for which `matches` says yes.
+  @inline(__always)
+  func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
+    tables[Self.part(of: tag)].place(tag, where: matches)
+  }
+
+  mutating func insert(_ tag: UInt32, _ place: Int) {
+    tables[Self.part(of: tag)].insert(tag, place)
+  }
+
+  mutating func remove(_ tag: UInt32, _ place: Int) {
+    tables[Self.part(of: tag)].remove(tag, place)
+  }
+
+  /// The first byte of a tag says in which table it is, and the rest where in there.
+  @inline(__always)
+  private static func part(of tag: UInt32) -> Int { Int(tag >> 24) }
+}
+
+/// One of the tables: the tags in it have their first byte in common.
+private struct Part {
   private struct Cell {
     var tag: UInt32
     /// The place plus one; zero for an empty cell.
     var content: UInt32
   }
 
-  private static let smallest = 16
+  private static let smallest = 4
 
   private var cells = [Cell](repeating: Cell(tag: 0, content: 0), count: smallest)
   private var shift = UInt32(32 - smallest.trailingZeroBitCount)
   private var used = 0
-
-  init() {}
-
-  /// The part of a hash that a table works with.
-  static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
   /// The first place under a tag for which `matches` says yes.
   @inline(__always)
@@ -80,7 +107,7 @@ struct PlaceTable {
   }
 
   @inline(__always)
-  private func home(_ tag: UInt32) -> Int { Int(tag >> shift) }
+  private func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
 
   @inline(__always)
   private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }

@@ -87,7 +87,7 @@ private struct PlainTier {
 }
 
 @Suite struct PlaceTableTests {
-  @Test(arguments: [0, 8, 28] as [UInt32])
+  @Test(arguments: [0, 8, 20, 28] as [UInt32])
   func `the place table finds the inserted and not removed keys, even when tags collide`(
     lostBits: UInt32
   ) {
