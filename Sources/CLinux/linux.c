@@ -161,6 +161,7 @@ int linux_gettid(void) { return gettid(); }
 void linux_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
 void linux_trim_heap(void) { malloc_trim(0); }
+void linux_merge_freed(void) { mallopt(M_MXFAST, 0); }
 
 int linux_set_nonblocking(int fd) {
   int flags = fcntl(fd, F_GETFL);

@@ -37,6 +37,7 @@ int linux_random(void *bytes, size_t count);
 int linux_gettid(void);
 void linux_name_thread(const char *name);
 void linux_trim_heap(void);
+void linux_merge_freed(void);
 int linux_set_nonblocking(int fd);
 
 // Sends bytes, with one descriptor on the first of them when fd >= 0. Never waits, never raises

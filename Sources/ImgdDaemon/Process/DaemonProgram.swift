@@ -57,6 +57,7 @@ package enum DaemonProgram {
     SignalWatch.block(Daemon.signals)
     signal(SIGPIPE, SIG_IGN)
     OpenFiles.raiseLimit()
+    Heap.mergeFreedAtOnce()
     do throws(StartProblem) {
       try Daemon(configuration, reloadingFrom: source, in: environment).run()
       return EX_OK

@@ -27,6 +27,12 @@ package enum OpenFiles {
 
 /// The heap of the process.
 package enum Heap {
+  /// Has small pieces merged when they are freed. By default malloc puts them aside, and merges all of them in
+  /// one go when it needs a large piece: after a purge of 100,000 pictures that takes 30 ms.
+  package static func mergeFreedAtOnce() {
+    linux_merge_freed()
+  }
+
   /// Returns free pages to the kernel.
   package static func giveBack() {
     linux_trim_heap()
