@@ -60,12 +60,12 @@ int linux_open_unnamed(int directory, mode_t mode) {
 }
 
 int linux_link_unnamed(int fd, int directory, const char *name) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  if (linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) == 0) return 0;
-  // Without /proc: needs a capability or, on a new kernel, a descriptor opened by this process.
+  // Needs a capability or, from Linux 6.10 on, a descriptor that this process has opened.
+  if (linkat(fd, "", directory, name, AT_EMPTY_PATH) == 0) return 0;
   if (errno != ENOENT) return -1;
-  return linkat(fd, "", directory, name, AT_EMPTY_PATH);
+  char own[16];
+  snprintf(own, sizeof own, "%d", fd);
+  return linkat(linux_own_descriptors(), own, directory, name, AT_SYMLINK_FOLLOW);
 }
 
 int linux_rename_new(int directory, const char *name, const char *new_name) {

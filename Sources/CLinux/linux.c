@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,10 +96,23 @@ int linux_is_sealed(int fd) {
   return seals >= 0 && (seals & all_seals) == all_seals;
 }
 
+// Held open as long as the process runs: a name in it is found sooner than a path from the root.
+static int own_descriptors = -1;
+
+static void open_own_descriptors(void) {
+  own_descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int linux_own_descriptors(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_own_descriptors);
+  return own_descriptors;
+}
+
 int linux_reopen_read_only(int fd) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return open(path, O_RDONLY | O_CLOEXEC);
+  char name[16];
+  snprintf(name, sizeof name, "%d", fd);
+  return openat(linux_own_descriptors(), name, O_RDONLY | O_CLOEXEC);
 }
 
 int linux_accept(int listener) {
