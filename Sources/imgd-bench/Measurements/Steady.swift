@@ -109,6 +109,8 @@ enum Steady {
     func watch(
       _ what: String, _ alone: Waits? = nil, _ work: () throws(BenchFailure) -> Void
     ) throws(BenchFailure) {
+      let meter = ProcessMeter(imgd.child)
+      let delay = try meter.delay
       let waits = try waits(beside: work)
       if let alone {
         bench.report.add(
@@ -121,7 +123,9 @@ enum Steady {
           what: "\(what): worst", figure: Figure(waits.worst, "s"),
           peer: Figure(worstLimit, "s").text, ratios: Ratios([waits.worst / worstLimit]),
           budget: .atMost(1)))
-      bench.report.note("p50 \(Figure(waits.p50, "s").text) of \(waits.replies)")
+      bench.report.note(
+        "p50 \(Figure(waits.p50, "s").text) of \(waits.replies); the loop waited "
+          + "\(Figure(try meter.delay - delay, "s").text) for a processor")
     }
   }
 }

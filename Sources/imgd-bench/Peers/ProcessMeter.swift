@@ -20,6 +20,18 @@ struct ProcessMeter {
     }
   }
 
+  /// How long the main thread, which is a daemon's control loop, has waited for a processor, in seconds.
+  var delay: Double {
+    get throws(BenchFailure) {
+      let path = "/proc/\(pid)/task/\(pid)/schedstat"
+      let figures = (File.text(path) ?? "").split(separator: " ")
+      guard figures.count > 1, let nanoseconds = Int(figures[1]) else {
+        throw .unavailable("\(path) tells no wait for a processor")
+      }
+      return Double(nanoseconds) / 1e9
+    }
+  }
+
   /// The voluntary context switches of its threads, each followed by a wake-up.
   var sleeps: Int {
     get throws(BenchFailure) {
