@@ -4,10 +4,11 @@ import Testing
 @testable import ImgdSystem
 
 @Suite struct MailboxTests {
+  let clock = LoopClock.manual()
   let loop: EventLoop
 
   init() throws {
-    loop = try EventLoop()
+    loop = try EventLoop(clock: clock)
   }
 
   @Test func `messages arrive in order within a tick of the loop`() throws {
@@ -29,6 +30,22 @@ import Testing
     mailbox.post(500)
     loop.settle()
     #expect(received == Array(0...500))
+  }
+
+  @Test func `messages that take long are received a few in each tick`() throws {
+    var received: [Int] = []
+    let mailbox = try loop.makeMailbox {
+      received.append($0)
+      clock.advance(by: .microseconds(40))
+    }
+    for number in 0..<50 { mailbox.post(number) }
+    loop.tick(waiting: true)
+    #expect(received == Array(0..<8))
+    mailbox.post(50)
+    loop.tick(waiting: true)
+    #expect(received == Array(0..<16))
+    loop.settle()
+    #expect(received == Array(0...50))
   }
 
   @Test func `a message from the loop itself arrives in the next tick`() throws {
@@ -106,6 +123,7 @@ import Testing
   @Test func `no message to a loop that falls asleep is lost`() throws {
     let most = 20_000
     var received = 0
+    let loop = try EventLoop()
     let alarm = loop.schedule(after: .seconds(60)) { [loop] in loop.stop() }
     let echoes = Locked<[Mailbox<Int>]>([])
     let home = try loop.makeMailbox { (echo: Int) in

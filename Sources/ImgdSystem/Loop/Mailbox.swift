@@ -40,9 +40,12 @@ extension EventLoop {
   }
 }
 
-/// Hands out the messages of a mailbox in order, some in each tick.
+/// Hands out the messages of a mailbox in order, in each tick as many as its share of time allows.
 private final class Delivery<Message> {
   private static var mostPerTick: Int { 64 }
+  /// In nanoseconds. One message may be the end of a download, with all that follows from it.
+  private static var share: Int64 { 300_000 }
+  private static var messagesBetweenLooks: Int { 8 }
 
   private unowned let loop: EventLoop
   private let receive: (Message) -> Void
@@ -63,9 +66,11 @@ private final class Delivery<Message> {
 
   private func deliverSome() {
     isDue = false
-    for _ in 0..<Self.mostPerTick {
+    let end = loop.moment.nanoseconds + Self.share
+    for count in 1...Self.mostPerTick {
       guard let message = waiting.popFirst() else { return }
       receive(message)
+      if count % Self.messagesBetweenLooks == 0, loop.moment.nanoseconds >= end { break }
     }
     guard !waiting.isEmpty else { return }
     isDue = true

@@ -2,7 +2,8 @@
 /// waits for is never far behind.
 final class IndexLoading {
   private static let gatheredAtOnce = 16_384
-  private static let takenAtOnce = 4_096
+  /// What the loop takes in within a tick: a fraction of a millisecond.
+  private static let takenAtOnce = 512
 
   private let index: DiskIndex
   private let loads: DiskLoads

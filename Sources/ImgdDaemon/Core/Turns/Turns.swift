@@ -39,7 +39,7 @@ final class Turns {
   /// The steps that a hit counts for, whose line is known.
   static let hit = 1
   /// The steps that any other command counts for at least.
-  static let command = 4
+  static let command = 8
 
   private let loop: EventLoop
   private var newcomers = Fifo<any TurnTaker>()
