@@ -2,8 +2,10 @@ internal import ImgdSystem
 
 /// Makes room by the rule of eviction, and has entries go that have grown too old.
 final class DiskEviction {
-  /// The entries that are looked at in one tick: other questions want their answers.
-  private static let mostAtOnce = 2_048
+  /// The entries that are looked at in one tick, in a quarter of a millisecond: others want their answers.
+  private static let mostAtOnce = 256
+  /// The entries that may go at once for a picture that has no room otherwise.
+  private static let mostUrgent = 2_048
   /// When everything is leased, it is looked again after this time.
   private static let pause = Duration.seconds(1)
 
@@ -87,11 +89,12 @@ final class DiskEviction {
   /// goes to the other end, so that it is not in the way again.
   @discardableResult
   private func evict(until wanted: Int, urgently: Bool = false) -> Step {
+    let most = urgently ? Self.mostUrgent : Self.mostAtOnce
     var left = index.allocated
     var (victims, spared): ([Int], [Int]) = ([], [])
     let wall = rules.wall
     for place in index.victims {
-      guard left > wanted, victims.count + spared.count < Self.mostAtOnce else { break }
+      guard left > wanted, victims.count + spared.count < most else { break }
       let entry = index[place]
       if entry.isLeased(at: wall) {
         spared.append(place)
@@ -102,7 +105,7 @@ final class DiskEviction {
     }
     for place in spared { index.spare(place) }
     removals.remove(victims, as: .eviction, urgently: urgently)
-    let isFull = victims.count + spared.count == Self.mostAtOnce
+    let isFull = victims.count + spared.count == most
     return Step(
       evicted: victims.count, spared: spared.count, goesOn: left > wanted && isFull)
   }
