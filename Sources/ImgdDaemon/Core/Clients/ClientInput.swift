@@ -14,8 +14,6 @@ import ImgdWire
 final class ClientInput {
   /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
   private static let lastReads = 16
-  /// The bytes of a line that count as much as a hit.
-  private static let bytesPerStep = 128
 
   private unowned let session: ClientSession
   private let turns: Turns
@@ -198,7 +196,7 @@ final class ClientInput {
     switch finding {
     case .line(let line):
       if answer(line, for: session) { break }
-      steps = Turns.command + line.count / Self.bytesPerStep
+      steps = Turns.longStep
       execute(line, isLast: isLast)
     case .tooLong: session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
     }

@@ -38,8 +38,6 @@ final class Turns {
   private static let stepsBetweenLooks = 32
   /// The steps that a hit counts for, whose line is known.
   static let hit = 1
-  /// The steps that any other command counts for at least.
-  static let command = 8
 
   private let loop: EventLoop
   private var newcomers = Fifo<any TurnTaker>()
@@ -95,7 +93,8 @@ final class Turns {
     return false
   }
 
-  /// The number of steps after which the clock is looked at: for a step that is long by itself.
+  /// The number of steps after which the clock is looked at: for a step that is long by itself, such as
+  /// any other command.
   static var longStep: Int { stepsBetweenLooks }
 
   /// Lines up one that has more to do; it must not be in line already.
