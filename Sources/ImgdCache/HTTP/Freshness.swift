@@ -43,6 +43,13 @@ package struct FreshnessRules: Sendable, Equatable {
 
 /// The judgement on one answer.
 package struct Freshness: Sendable, Equatable {
+  // As numbers of half a duration's size and less: every picture in memory has them, and every hit
+  // asks. What an origin grants are whole seconds, no more than 31 bits of them.
+  let ageNanoseconds: Int64
+  private let remainingNanoseconds: Int64
+  private let whileRevalidateSeconds: UInt32
+  private let ifErrorSeconds: UInt32
+
   /// Why the answer must not be stored; nil when it may be.
   package let refusal: StoreRefusal?
   /// How old the answer was when it arrived.
@@ -55,8 +62,6 @@ package struct Freshness: Sendable, Equatable {
   package let mustRevalidate: Bool
   /// A reload need not ask while it is fresh (`immutable`).
   package let isImmutable: Bool
-  /// Request headers on which the answer depends, in lower case.
-  package let varyingHeaders: [String]
   /// How long after its end it may be shown while it is fetched anew; zero: not at all.
   package var staleWhileRevalidate: Duration { .seconds(whileRevalidateSeconds) }
   /// How long after its end it may be shown when the origin fails; zero: not at all, nil: the
@@ -65,12 +70,6 @@ package struct Freshness: Sendable, Equatable {
     ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds)
   }
 
-  // As numbers of half a duration's size and less: every picture in memory has them, and every hit
-  // asks. What an origin grants are whole seconds, no more than 31 bits of them.
-  let ageNanoseconds: Int64
-  private let remainingNanoseconds: Int64
-  private let whileRevalidateSeconds: UInt32
-  private let ifErrorSeconds: UInt32
   /// In place of a time that the origin does not name.
   private static let silence = UInt32.max
 
@@ -104,7 +103,6 @@ package struct Freshness: Sendable, Equatable {
     needsConfirmation = control.noCache
     mustRevalidate = control.forbidsStale(isScoped: isScoped)
     isImmutable = control.isImmutable
-    varyingHeaders = vary
     let forbidsStale = mustRevalidate || needsConfirmation
     whileRevalidateSeconds =
       forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)
@@ -115,7 +113,7 @@ package struct Freshness: Sendable, Equatable {
   /// A judgement that was made earlier, on an answer that was stored.
   package init(
     initialAge: Duration, remaining: Duration, needsConfirmation: Bool, mustRevalidate: Bool,
-    isImmutable: Bool, varyingHeaders: [String], staleWhileRevalidate: Duration,
+    isImmutable: Bool, staleWhileRevalidate: Duration,
     staleIfError: Duration?
   ) {
     refusal = nil
@@ -124,7 +122,6 @@ package struct Freshness: Sendable, Equatable {
     self.needsConfirmation = needsConfirmation
     self.mustRevalidate = mustRevalidate
     self.isImmutable = isImmutable
-    self.varyingHeaders = varyingHeaders
     whileRevalidateSeconds = UInt32(clamping: staleWhileRevalidate.wholeSeconds)
     ifErrorSeconds = staleIfError.map { UInt32(clamping: $0.wholeSeconds) } ?? Self.silence
   }
@@ -146,7 +143,7 @@ private func storeRefusal(
 }
 
 /// The names in Vary, each once, in lower case and in order.
-func varyingNames(_ headers: HeaderList) -> [String] {
+package func varyingNames(_ headers: HeaderList) -> [String] {
   var names: Set<String> = []
   for (name, value) in headers where name == "vary" {
     var scanner = FieldScanner(value)

@@ -8,7 +8,12 @@ package typealias HeaderList = [(name: String, value: String)]
 /// send are one byte: a small picture's fields would be half of what it takes otherwise.
 package struct StoredHeaders: Sendable {
   /// For each field the number of its name, or the name behind the number zero, and its value.
-  private let kept: [UInt8]
+  let kept: [UInt8]
+
+  /// Fields that were kept by this process before.
+  init(kept: [UInt8]) {
+    self.kept = kept
+  }
 
   /// Fields that were packed earlier and come from a file; nil when they make no sense.
   init?(packed: [UInt8]) {
@@ -41,9 +46,6 @@ package struct StoredHeaders: Sendable {
 
   /// The form in which they are written down.
   var packed: [UInt8] { HeaderPacking.packed(list) }
-
-  /// The memory held.
-  var cost: Int { kept.count }
 }
 
 // MARK: What is kept of a message

@@ -2,23 +2,8 @@
 ///
 /// The parts are never run together: (`…/a`, `bc`) is not (`…/ab`, `c`).
 package struct CacheKey: Hashable, Sendable {
-  /// What few keys have, apart from them: every picture in memory has a key.
-  private final class Distinction: Sendable {
-    let identifier: String?
-    let variant: KeyVariant?
-    let scope: CredentialScope?
-
-    /// Nil where there is nothing but a URL.
-    init?(_ identifier: String?, _ variant: KeyVariant?, _ scope: CredentialScope?) {
-      guard identifier != nil || variant != nil || scope != nil else { return nil }
-      self.identifier = identifier
-      self.variant = variant
-      self.scope = scope
-    }
-  }
-
   package let url: CanonicalURL
-  private let distinction: Distinction?
+  let distinction: KeyDistinction?
   /// The name of its files; nil with credentials, as nothing of theirs is ever written.
   package let digest: KeyDigest?
 
@@ -28,7 +13,7 @@ package struct CacheKey: Hashable, Sendable {
   ) {
     let identifier = identifier == "" ? nil : identifier
     self.url = url
-    distinction = Distinction(identifier, variant, scope)
+    distinction = KeyDistinction(identifier, variant, scope)
     digest =
       scope == nil ? KeyDigest(url: url.text, identifier: identifier, variant: variant) : nil
   }
@@ -38,8 +23,15 @@ package struct CacheKey: Hashable, Sendable {
     url: CanonicalURL, identifier: String?, variant: KeyVariant? = nil, knownDigest: KeyDigest
   ) {
     self.url = url
-    distinction = Distinction(identifier == "" ? nil : identifier, variant, nil)
+    distinction = KeyDistinction(identifier == "" ? nil : identifier, variant, nil)
     digest = knownDigest
+  }
+
+  /// The key of an image, whose parts were those of a key.
+  init(url: CanonicalURL, _ distinction: KeyDistinction?, _ digest: KeyDigest?) {
+    self.url = url
+    self.distinction = distinction
+    self.digest = digest
   }
 
   /// The additional identifier; the empty one is the same as none.
@@ -52,8 +44,9 @@ package struct CacheKey: Hashable, Sendable {
   // Bytes decide: an identifier in another Unicode spelling is another identifier.
 
   package static func == (left: CacheKey, right: CacheKey) -> Bool {
-    left.matches(
-      right.url.text, identifier: right.identifier, variant: right.variant, scope: right.scope)
+    left.url == right.url
+      && KeyDistinction.matches(
+        left.distinction, identifier: right.identifier, variant: right.variant, scope: right.scope)
   }
 
   /// By bytes, as keys are compared.
@@ -63,25 +56,8 @@ package struct CacheKey: Hashable, Sendable {
     hasher.combine(variant)
     hasher.combine(scope)
   }
+}
 
-  /// Whether it is that of a URL and nothing else.
-  func isPlain(_ url: Span<UInt8>) -> Bool {
-    identifier == nil && variant == nil && scope == nil && sameBytes(self.url.text.utf8.span, url)
-  }
-
-  /// Compares with the parts of a key that have not been put together; `identifier` is not empty.
-  func matches(
-    _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
-  ) -> Bool {
-    guard sameBytes(self.url.text, url) else { return false }
-    guard let own = distinction else {
-      return identifier == nil && variant == nil && scope == nil
-    }
-    guard own.variant == variant, own.scope == scope else { return false }
-    switch (own.identifier, identifier) {
-    case (nil, nil): return true
-    case (let own?, let other?): return sameBytes(own, other)
-    default: return false
-    }
-  }
+extension CacheKey {
+  package var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
 }

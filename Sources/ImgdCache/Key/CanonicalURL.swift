@@ -45,12 +45,18 @@ package struct CanonicalURL: Hashable, Sendable {
     return hasCanonicalPath(bytes, from: scan.end)
   }
 
-  package var isSecure: Bool { text.utf8.count > 4 && text.utf8.span[4] == UInt8(ascii: "s") }
+  package var isSecure: Bool { Self.isSecure(text.utf8.span) }
+
+  private static func isSecure(_ url: Span<UInt8>) -> Bool {
+    url.count > 4 && url[4] == UInt8(ascii: "s")
+  }
 
   /// The place of the host in `text.utf8`, with the brackets of an IPv6 address.
-  package var hostRange: Range<Int> {
-    let bytes = text.utf8.span
-    let start = isSecure ? 8 : 7
+  package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
+
+  /// The same for the bytes of a canonical URL.
+  static func hostRange(in bytes: Span<UInt8>) -> Range<Int> {
+    let start = isSecure(bytes) ? 8 : 7
     var end = start
     let isBracketed = bytes[start] == UInt8(ascii: "[")
     while end < bytes.count, bytes[end] != UInt8(ascii: "/") {

@@ -39,17 +39,28 @@ package struct PurgeFilter: Sendable, Equatable {
   }
 
   func matches(_ image: CachedImage, at now: Instant) -> Bool {
-    matchesName(image.key, tags: image.tags) && matchesAge(image, at: now)
+    image.withURL { url in
+      matchesName(
+        url, identifier: image.identifier, digest: image.digest, tags: tag == nil ? [] : image.tags)
+    } && matchesAge(image, at: now)
   }
 
   private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
 
   func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
-    if let digest, key.digest != digest { return false }
-    if let url, key.url != url { return false }
-    if let identifier, !sameBytes(key.identifier ?? "", identifier) { return false }
-    if let prefix, !key.url.text.utf8.starts(with: prefix.utf8) { return false }
-    if let host, !isBelow(host, key.url) { return false }
+    matchesName(
+      key.url.text.utf8.span, identifier: key.identifier, digest: key.digest, tags: tags)
+  }
+
+  private func matchesName(
+    _ ownURL: Span<UInt8>, identifier ownIdentifier: String?, digest ownDigest: KeyDigest?,
+    tags: [String]
+  ) -> Bool {
+    if let digest, ownDigest != digest { return false }
+    if let url, !sameBytes(ownURL, url.text.utf8.span) { return false }
+    if let identifier, !sameBytes(ownIdentifier ?? "", identifier) { return false }
+    if let prefix, !begins(ownURL, with: prefix) { return false }
+    if let host, !isBelow(host, ownURL) { return false }
     if let tag, !EntryTags.contains(tag, tags) { return false }
     return true
   }
@@ -68,10 +79,15 @@ extension CachedImage {
   }
 }
 
+/// Whether the bytes of a URL begin with a text.
+func begins(_ url: Span<UInt8>, with prefix: String) -> Bool {
+  let prefix = prefix.utf8.span
+  return prefix.count <= url.count && sameBytes(url.extracting(0..<prefix.count), prefix)
+}
+
 /// Whether a URL's host is `host` or ends with it behind a dot.
-private func isBelow(_ host: String, _ url: CanonicalURL) -> Bool {
-  let range = url.hostRange
-  let bytes = url.text.utf8.span
+private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
+  let range = CanonicalURL.hostRange(in: bytes)
   let wanted = host.utf8.span
   let start = range.upperBound - wanted.count
   guard !wanted.isEmpty, start >= range.lowerBound else { return false }

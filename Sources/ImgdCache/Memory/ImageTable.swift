@@ -35,18 +35,23 @@ final class ImageTable {
     of url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
   ) -> Int? {
     let identifier = identifier == "" ? nil : identifier
-    let tags = tags(of: url, identifier: identifier, variant: variant, scope: scope)
+    let tags = tags(of: url.utf8.span, identifier: identifier, variant: variant, scope: scope)
     return table.place(tags.key) { place in
-      list.image(at: place).key
+      list.image(at: place)
         .matches(url, identifier: identifier, variant: variant, scope: scope)
     }
+  }
+
+  /// The place of the image under the same key as another.
+  func place(of other: CachedImage) -> Int? {
+    table.place(tags(of: other).key) { list.image(at: $0).hasKey(of: other) }
   }
 
   /// The place of the key that is a URL and nothing else.
   func place(ofPlain url: Span<UInt8>) -> Int? {
     var hasher = KeyHasher(seed)
     hasher.take(url)
-    return table.place(PlaceTable.tag(hasher.finish())) { list.image(at: $0).key.isPlain(url) }
+    return table.place(PlaceTable.tag(hasher.finish())) { list.image(at: $0).isPlain(url) }
   }
 
   /// The places in use, the most recently used first.
@@ -62,7 +67,7 @@ final class ImageTable {
   }
 
   /// The tag under which the images of a URL are known.
-  func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text).url }
+  func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text.utf8.span).url }
 
   /// The number of the newest insertion.
   var newest: UInt64 { log.last }
@@ -80,9 +85,15 @@ final class ImageTable {
     list.isLive(record) ? list.image(at: record.place) : nil
   }
 
+  private func tags(of image: CachedImage) -> (url: UInt32, key: UInt32) {
+    image.withURL { url in
+      tags(of: url, identifier: image.identifier, variant: image.variant, scope: image.scope)
+    }
+  }
+
   /// The tags of the URL alone and of the whole key.
   private func tags(
-    of url: String, identifier: String? = nil, variant: KeyVariant? = nil,
+    of url: Span<UInt8>, identifier: String? = nil, variant: KeyVariant? = nil,
     scope: CredentialScope? = nil
   ) -> (url: UInt32, key: UInt32) {
     var hasher = KeyHasher(seed)
@@ -107,9 +118,7 @@ final class ImageTable {
   /// Takes an image in as the most recently used. One that was in the tier of an earlier process may
   /// have been asked for again there.
   func insert(_ image: CachedImage, isUsedAgain: Bool) {
-    let tags = tags(
-      of: image.key.url.text, identifier: image.key.identifier, variant: image.key.variant,
-      scope: image.key.scope)
+    let tags = tags(of: image)
     let place = list.nextPlace
     let entry = RecencyList.Entry(
       image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
@@ -143,7 +152,7 @@ final class ImageTable {
   func lend(_ image: CachedImage) {
     guard image.place != nil, !image.isLent else { return }
     image.isLent = true
-    lentBytes += image.payload.count
+    lentBytes += image.byteCount
   }
 
   // MARK: Removing
@@ -172,7 +181,7 @@ final class ImageTable {
 
   /// An image that was lent is no longer the tier's to count.
   private func takeBack(_ image: CachedImage) {
-    if image.isLent { lentBytes -= image.payload.count }
+    if image.isLent { lentBytes -= image.byteCount }
     image.isLent = false
   }
 }

@@ -136,8 +136,7 @@ package final class MemoryTier {
     images.touch(place)
     counts.hits += 1
     let image = images.image(at: place)
-    image.lastAccess = now
-    image.countHit()
+    image.countHit(at: now)
     return image
   }
 
@@ -163,7 +162,7 @@ package final class MemoryTier {
       guard page.images.count < limit else { return page }
       page.next = insertion.number
       guard let image = images.image(of: insertion),
-        prefix.map({ image.key.url.text.utf8.starts(with: $0.utf8) }) ?? true
+        prefix.map({ prefix in image.withURL { begins($0, with: prefix) } }) ?? true
       else { continue }
       page.images.append(image)
     }
@@ -190,7 +189,7 @@ package final class MemoryTier {
   private func add(_ image: CachedImage, isUsedAgain: Bool, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     image.lastAccess = now
-    if let place = images.place(of: image.key) {
+    if let place = images.place(of: image) {
       guard image.serial >= images.image(at: place).serial else {
         return .refused(.olderThanStored)
       }
@@ -232,7 +231,7 @@ package final class MemoryTier {
   /// When descriptors are short they stay where they are: each client gets a memfd of its own.
   package func makeLendable(_ image: CachedImage) -> Removal {
     var evicted = Removal.none
-    if !image.payload.isShareable, let shared = try? image.payload.shareable(toKeep: true) {
+    if !image.isShareable, let shared = try? image.payload.shareable(toKeep: true) {
       image.payload = shared
       evicted = recount(image)
     }
@@ -359,7 +358,7 @@ package final class MemoryTier {
       let (image, used) = (heir.image, heir.image.lastAccess)
       guard add(image, isUsedAgain: heir.isUsedAgain, at: now).isStored else { continue }
       image.lastAccess = used
-      taken.count(image.payload.count)
+      taken.count(image.byteCount)
     }
     return taken
   }

@@ -8,17 +8,17 @@ extension StoredRecord {
   ///
   /// It may have been in memory for a while: its age goes on, it does not begin anew.
   init?(_ image: CachedImage, wall: Int64, at now: Instant) {
-    guard let digest = image.key.digest, image.payload.count <= Int(UInt32.max) else { return nil }
-    let freshness = image.freshness
+    guard let digest = image.digest, image.byteCount <= Int(UInt32.max) else { return nil }
+    let (freshness, response) = (image.freshness, image.response)
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
-      url: image.key.url.text, identifier: image.key.identifier, variant: image.key.variant,
-      digest: digest, bytes: image.payload.count, facts: image.facts, storedAt: storedAt,
+      url: image.url.text, identifier: image.identifier, variant: image.variant,
+      digest: digest, bytes: image.byteCount, facts: image.facts, storedAt: storedAt,
       freshUntil: image.isGranted(at: now)
         ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
-    status = image.response.status
-    headers = image.response.headers.packed
-    finalURL = image.response.finalURL
+    status = response.status
+    headers = response.headers.packed
+    finalURL = response.finalURL
     initialAgeMs = freshness.initialAge.milliseconds
     lifetimeMs = freshness.remaining.milliseconds
     whileRevalidateMs = freshness.staleWhileRevalidate.milliseconds
@@ -39,7 +39,7 @@ extension RecordFlags {
     if image.freshness.mustRevalidate { insert(.mustRevalidate) }
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain =
-      image.response.finalURL == nil && image.vary == .none
+      image.finalURL == nil && image.vary == .none
       && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
   }
@@ -54,35 +54,36 @@ extension CachedImage {
   }
 
   /// An image that was stored, with the age that it has by now; nil when its record makes no sense.
-  convenience init?(
+  static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant
-  ) {
+  ) -> CachedImage? {
     guard let headers = StoredHeaders(packed: record.headers),
       let varying = StoredHeaders(packed: record.varying)
     else { return nil }
     let list = headers.list
     let names = varyingNames(list)
     let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
-    self.init(
+    let image = make(
       key: key, payload: payload, facts: record.facts,
       response: StoredResponse(status: record.status, headers: list, finalURL: record.finalURL),
-      freshness: Freshness(record, varying: names),
+      freshness: Freshness(record),
       vary: VaryOutcome(varying: names, sent: varying.list), tags: record.tags, serial: 0,
       at: moment.instant, wall: record.storedAt, isTimeDoubtful: moment.isDoubtful)
     // An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
     if record.freshUntil == 0, record.lifetimeMs > 0, !record.flags.contains(.needsConfirmation) {
-      markStale()
+      image.markStale()
     }
+    return image
   }
 }
 
 extension Freshness {
-  fileprivate init(_ record: StoredRecord, varying: [String]) {
+  fileprivate init(_ record: StoredRecord) {
     self.init(
       initialAge: .milliseconds(record.initialAgeMs), remaining: .milliseconds(record.lifetimeMs),
       needsConfirmation: record.flags.contains(.needsConfirmation),
       mustRevalidate: record.flags.contains(.mustRevalidate),
-      isImmutable: record.flags.contains(.immutable), varyingHeaders: varying,
+      isImmutable: record.flags.contains(.immutable),
       staleWhileRevalidate: .milliseconds(record.whileRevalidateMs),
       staleIfError: record.ifErrorMs.map { .milliseconds($0) })
   }

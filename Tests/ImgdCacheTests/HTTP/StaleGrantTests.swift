@@ -88,7 +88,7 @@ import Testing
       receivedAt: 0)
     let restored = Freshness(
       initialAge: .seconds(2), remaining: .seconds(7), needsConfirmation: false,
-      mustRevalidate: false, isImmutable: true, varyingHeaders: ["accept"],
+      mustRevalidate: false, isImmutable: true,
       staleWhileRevalidate: .seconds(30), staleIfError: .seconds(90))
     #expect(restored == made)
     #expect(restored.refusal == nil)

@@ -35,7 +35,7 @@ import Testing
     _ freshness: Freshness = Freshness(status: 200, headers: [], receivedAt: 0),
     varying: [String] = [], sent: HeaderList = [], moment: Instant = at(0), isDoubtful: Bool = false
   ) -> CachedImage {
-    CachedImage(
+    CachedImage.make(
       key: key("http://h/a"), payload: Payload([1]),
       facts: ImageFacts(format: 0, width: 1, height: 1, frames: 1, orientation: 1),
       response: StoredResponse(status: 200, headers: []), freshness: freshness,
@@ -50,7 +50,7 @@ import Testing
   ) -> Freshness {
     Freshness(
       initialAge: initialAge, remaining: remaining, needsConfirmation: needsConfirmation,
-      mustRevalidate: mustRevalidate, isImmutable: true, varyingHeaders: [],
+      mustRevalidate: mustRevalidate, isImmutable: true,
       staleWhileRevalidate: .seconds(30), staleIfError: .seconds(90))
   }
 
@@ -121,7 +121,7 @@ import Testing
 
   @Test func `a cached image keeps its validators and is renewed by a confirmation`() {
     let headers: HeaderList = [("etag", "\"1\""), ("cache-control", "max-age=5")]
-    let old = image(key("http://h/a"), serial: 3, headers: headers, tags: ["t"])
+    let old = image(key("http://h/a"), bytes: 10_000, serial: 3, headers: headers, tags: ["t"])
     #expect(old.response.entityTag == "\"1\"")
     #expect(old.response.canBeConfirmed)
     #expect(!image("http://h/b").response.canBeConfirmed)
@@ -138,11 +138,30 @@ import Testing
     payload.withBytes { $0.withUnsafeBytes { $0.baseAddress } }
   }
 
+  @Test(arguments: [0, 1, 1_000, CachedImage.mostInside, CachedImage.mostInside + 1])
+  func `what lies behind an image's fields comes back as it was`(count: Int) throws {
+    let headers: HeaderList = [
+      ("etag", "\"1\""), ("x-long", String(repeating: "é", count: 200)), ("x-empty", ""),
+    ]
+    let name = key(
+      "http://h/\(count)?\(String(repeating: "q", count: min(count, 8_000)))", "thumb é")
+    let whole = image(name, bytes: count, headers: headers, tags: ["t"], of: 9)
+    #expect(whole.key == name && whole.key.digest == name.digest && whole.isOf(name.url.text))
+    #expect(whole.matches(name.url.text, identifier: "thumb é", variant: nil, scope: nil))
+    #expect(!whole.isPlain(name.url.text.utf8.span) && !whole.isOf("http://h/"))
+    #expect(whole.response.headers.packed == HeaderPacking.packed(headers))
+    #expect(whole.byteCount == count)
+    #expect(whole.payload.bytes == [UInt8](repeating: 9, count: count))
+    let renewed = whole.renewed(
+      response: whole.response, freshness: whole.freshness, serial: 2, at: at(1), wall: 1)
+    #expect(renewed.key == name && renewed.payload.bytes == whole.payload.bytes)
+  }
+
   @Test func `an endless lifetime does not overflow`() {
     let freshness = Freshness(
       status: 200, headers: [], rules: FreshnessRules(longestTTL: .seconds(Int64.max)),
       ttl: .seconds(Int64.max), receivedAt: 0)
-    let endless = CachedImage(
+    let endless = CachedImage.make(
       key: key("http://h/a"), payload: Payload([]),
       facts: ImageFacts(format: 0, width: 1 << 40, height: 1, frames: 1, orientation: 999),
       response: StoredResponse(status: 200, headers: []), freshness: freshness, serial: 1,

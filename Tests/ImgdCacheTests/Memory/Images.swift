@@ -12,14 +12,15 @@ func key(_ url: String, _ identifier: String? = nil, _ scope: CredentialScope? =
 /// An image with a payload of `bytes` bytes.
 func image(
   _ key: CacheKey, bytes: Int = 1_000, serial: UInt64 = 1, headers: HeaderList = [],
-  tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0
+  tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0,
+  of byte: UInt8 = 7
 ) -> CachedImage {
   let freshness = Freshness(status: 200, headers: headers, receivedAt: 0)
-  return CachedImage(
-    key: key, payload: Payload([UInt8](repeating: 7, count: bytes)),
+  return CachedImage.make(
+    key: key, payload: Payload([UInt8](repeating: byte, count: bytes)),
     facts: ImageFacts(format: 1, width: width, height: 8, frames: 1, orientation: 1),
     response: StoredResponse(status: 200, headers: headers),
-    freshness: freshness, vary: VaryOutcome(varying: freshness.varyingHeaders, sent: []),
+    freshness: freshness, vary: VaryOutcome(varying: varyingNames(headers), sent: []),
     tags: tags,
     serial: serial, isPurged: isPurged, at: at(storedAt), wall: storedAt)
 }

@@ -178,7 +178,7 @@ func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLo
     #expect(kept.replyPieces?.count == 300)
     #expect(tier.makeLendable(kept) == .none)
     #expect(kept.payload.isShareable)
-    #expect(tier.usage == cost + 300 - kept.payload.count + kept.payload.cost)
+    #expect(tier.usage == cost + 300 + kept.payload.cost)
     #expect(tier.lentBytes == kept.payload.count)
     #expect(tier.makeLendable(kept) == .none)
     #expect(tier.lentBytes == kept.payload.count)

@@ -78,7 +78,7 @@ import Testing
   private func use(_ bytes: [UInt8]) {
     guard let record = RecordCodec.decode(resealed(bytes)) else { return }
     #expect(record.sane.bytes == record.bytes && record.sane.storedAt == record.storedAt)
-    let image = CachedImage(
+    let image = CachedImage.make(
       record, key: key("https://example.org/a"), payload: Payload([1]), wall: 1_000_000, at: at(5))
     #expect((image?.age(at: at(6)) ?? 0) >= 0 && (image?.freshFor(at: at(6)) ?? 0) >= 0)
     _ = image?.state(at: at(1 << 30))

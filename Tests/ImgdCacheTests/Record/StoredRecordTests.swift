@@ -16,7 +16,7 @@ import Testing
     _ headers: HeaderList? = nil, sent: HeaderList = [("accept", "image/png")], at: Int64 = 0
   ) -> CachedImage {
     let headers = headers ?? self.headers
-    return CachedImage(
+    return CachedImage.make(
       key: key("https://example.org/a", "id"), payload: Payload(body(100)),
       facts: ImageFacts(format: 2, width: 640, height: 480, frames: 3, orientation: 6),
       response: StoredResponse(
@@ -36,7 +36,7 @@ import Testing
 
   /// The image that a process finds whose clock begins with this call and says `wall`.
   private func found(_ record: StoredRecord, after time: Int64) -> CachedImage? {
-    CachedImage(
+    CachedImage.make(
       record, key: key("https://example.org/a", "id"), payload: Payload(body(100)),
       wall: Self.wall + time, at: .init(seconds: 0))
   }

@@ -75,11 +75,11 @@ final class DiskLending {
 
   /// Finds the file of an image that an earlier process has left in memory, if it is still there.
   private func reunite(_ image: CachedImage) {
-    guard image.formerFile != 0, let digest = image.key.digest,
+    guard image.formerFile != 0, let digest = image.digest,
       let place = index.place(of: digest, number: image.formerFile)
     else { return }
     let entry = index[place]
-    guard Int(entry.bytes) == image.payload.count else { return }
+    guard Int(entry.bytes) == image.byteCount else { return }
     image.file = files.stored(entry, at: place)
   }
 }

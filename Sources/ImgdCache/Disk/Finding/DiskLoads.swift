@@ -188,7 +188,8 @@ final class DiskLoads {
     switch answer {
     case .loaded(let record, let payload):
       guard record.isOf(key),
-        let image = CachedImage(record, key: key, payload: payload, wall: rules.wall, at: loop.now)
+        let image = CachedImage.make(
+          record, key: key, payload: payload, wall: rules.wall, at: loop.now)
       else {
         losses.damaged(place, "its row is not what was stored")
         return nil

@@ -29,7 +29,7 @@ final class DiskRenewals {
       let record = StoredRecord(image, wall: rules.wall, at: loop.now)
     else { return }
     var row = IndexRow(
-      record: record, host: image.key.url.host, suffix: files.suffix(of: image.facts),
+      record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
       lastAccess: rules.wall)
     row.number = entry.number
     row.allocated = entry.allocated

@@ -75,11 +75,11 @@ final class DiskStores {
   /// Why an image would not be kept; nil when it would.
   func refusal(of image: CachedImage) -> PathRefusal? {
     if health.state == .off && !health.isOpening { return .off }
-    if image.key.scope != nil { return .credentials }
+    if image.scope != nil { return .credentials }
     if image.isPurged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
     if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
-    if image.payload.count > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
+    if image.byteCount > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
     if health.state == .readOnly { return health.isFull ? .full : .readOnly }
     let isBusy = queue.bytes > Self.mostOnTheWay || queue.count >= Self.mostWaiting
     return isBusy ? .busy : nil
@@ -93,7 +93,7 @@ final class DiskStores {
       return .tooLarge
     }
     let row = IndexRow(
-      record: record, host: image.key.url.host, suffix: files.suffix(of: image.facts),
+      record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
       lastAccess: rules.wall)
     let order = StoreOrder(
       row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
@@ -204,7 +204,7 @@ final class DiskStores {
     _ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool
   ) -> Bool {
     switch trouble.kind {
-    case .full: return eviction.makeRoom(for: store.image.payload.count)
+    case .full: return eviction.makeRoom(for: store.image.byteCount)
     case .gone, .indexLost:
       if isCurrent, files.isOpen { threads.report(trouble) }
       return true

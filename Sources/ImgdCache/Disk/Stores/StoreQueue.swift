@@ -3,6 +3,8 @@ internal import ImgdSystem
 /// One picture on its way to the disk, as the control loop knows it.
 final class PendingStore {
   let image: CachedImage
+  /// Its key, which is put together once.
+  let key: CacheKey
   let order: StoreOrder
   /// Called when it is known whether there is a file.
   var settled: [() -> Void] = []
@@ -14,6 +16,7 @@ final class PendingStore {
 
   init(_ image: CachedImage, _ order: StoreOrder) {
     self.image = image
+    key = image.key
     self.order = order
   }
 }
@@ -35,15 +38,15 @@ struct StoreQueue {
 
   mutating func add(_ store: PendingStore) {
     all[ObjectIdentifier(store.image)] = store
-    byKey[store.image.key] = store
-    bytes += store.image.payload.count
+    byKey[store.key] = store
+    bytes += store.image.byteCount
     unsent.append(store)
   }
 
   mutating func remove(_ store: PendingStore) {
     guard all.removeValue(forKey: ObjectIdentifier(store.image)) != nil else { return }
-    if byKey[store.image.key] === store { byKey[store.image.key] = nil }
-    bytes -= store.image.payload.count
+    if byKey[store.key] === store { byKey[store.key] = nil }
+    bytes -= store.image.byteCount
   }
 
   /// Puts a store in front again.
@@ -60,7 +63,7 @@ struct StoreQueue {
     var count = 0
     var bytes = 0
     while count < min(most, unsent.count), count == 0 || bytes < limit {
-      bytes += unsent[count].image.payload.count
+      bytes += unsent[count].image.byteCount
       count += 1
     }
     defer { unsent.removeFirst(count) }

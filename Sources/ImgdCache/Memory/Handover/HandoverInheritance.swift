@@ -34,7 +34,7 @@ struct HandoverInheritance {
       guard let record = RecordCodec.decode(entry.record), record.bytes <= most(),
         let url = try? CanonicalURL.parse(record.url),
         let payload = payload(of: entry, count: record.bytes), payload.count == record.bytes,
-        let image = CachedImage(
+        let image = CachedImage.make(
           record,
           key: CacheKey(
             url: url, identifier: record.identifier, variant: record.variant,

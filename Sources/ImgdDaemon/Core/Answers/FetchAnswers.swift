@@ -97,11 +97,11 @@ final class FetchAnswers {
   }
 
   private func deliverInline(_ delivered: DeliveredImage, to recipient: Recipient) {
-    let payload = delivered.image.payload
-    guard payload.count <= maxInline else {
-      return refuse(recipient, .tooLargeInline(payload.count, limit: maxInline))
+    let image = delivered.image
+    guard image.byteCount <= maxInline else {
+      return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline))
     }
-    recipient.session.write(line(delivered, for: recipient, content: .inline(payload)))
+    recipient.session.write(line(delivered, for: recipient, content: .inline(image.payload)))
   }
 
   private func deliverDescriptor(of delivered: DeliveredImage, to recipient: Recipient) {
@@ -159,7 +159,7 @@ final class FetchAnswers {
     guard job.request.progress, case .image(let delivered) = outcome,
       delivered.source == .network
     else { return }
-    let bytes = delivered.image.payload.count
+    let bytes = delivered.image.byteCount
     job.session?.writeProgress(of: job, received: bytes, expected: bytes)
   }
 }

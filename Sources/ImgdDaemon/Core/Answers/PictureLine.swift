@@ -95,13 +95,13 @@ struct ShownPicture {
     self.url = url
     source = delivered.source
     facts = image.facts
-    bytes = image.payload.count
+    bytes = image.byteCount
     age = image.age(at: now)
     freshFor = image.freshFor(at: now)
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
-    finalURL = image.response.finalURL
-    if source == .memory, !isCoalesced, url == image.key.url.text { prepared = image.replyPieces }
+    finalURL = image.finalURL
+    if source == .memory, !isCoalesced, image.isOf(url) { prepared = image.replyPieces }
   }
 
   init(_ hit: EntryDetails, url: String) {
@@ -128,7 +128,7 @@ struct ShownPicture {
   /// The fields that every hit of an image in memory shows, to be kept with it.
   static func preparedFields(of image: CachedImage) -> [UInt8] {
     let delivered = DeliveredImage(image: image, source: .memory)
-    return ShownPicture(delivered, url: image.key.url.text, at: image.storedAt).encodedFields
+    return ShownPicture(delivered, url: image.url.text, at: image.storedAt).encodedFields
   }
 }
 

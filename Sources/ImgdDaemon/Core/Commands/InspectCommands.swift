@@ -134,8 +134,8 @@ final class InspectCommands {
         after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
       for image in page.images {
         answer.add { line in
-          line.field("url", image.key.url.text)
-          line.field("identifier", image.key.identifier)
+          line.field("url", image.url.text)
+          line.field("identifier", image.identifier)
           describe(image, in: &line)
         }
       }
@@ -190,7 +190,7 @@ final class InspectCommands {
 
   private func describe(_ image: CachedImage, in line: inout JSONWriter) {
     EntryFields(
-      facts: image.facts, bytes: image.payload.count, age: image.age(at: loop.now),
+      facts: image.facts, bytes: image.byteCount, age: image.age(at: loop.now),
       freshFor: image.freshFor(at: loop.now), storedAt: image.storedAtWall, tags: image.tags
     ).write(to: &line)
   }

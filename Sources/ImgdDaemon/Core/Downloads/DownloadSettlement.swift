@@ -56,10 +56,10 @@ final class DownloadSettlement {
     }
     let head = result.head
     let freshness = freshness(of: head.pairs, status: head.status, download)
-    let image = CachedImage(
+    let image = CachedImage.make(
       key: key, payload: result.payload, facts: ImageFacts(picture),
       response: StoredResponse(status: head.status, headers: head.pairs, finalURL: head.finalURL),
-      freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
+      freshness: freshness, vary: download.mergeKey.outcome(of: head.pairs), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     keep(image, of: download)
@@ -80,7 +80,7 @@ final class DownloadSettlement {
     let image = stored.renewed(
       response: StoredResponse(
         status: response.status, headers: headers, finalURL: response.finalURL),
-      freshness: freshness, vary: download.mergeKey.outcome(of: freshness), tags: download.tags,
+      freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     keep(image, of: download)
@@ -178,8 +178,8 @@ extension ImageFacts {
 }
 
 extension MergeKey {
-  fileprivate func outcome(of freshness: Freshness) -> VaryOutcome {
-    VaryOutcome(varying: freshness.varyingHeaders, sent: sent)
+  fileprivate func outcome(of headers: HeaderList) -> VaryOutcome {
+    VaryOutcome(varying: varyingNames(headers), sent: sent)
   }
 }
 

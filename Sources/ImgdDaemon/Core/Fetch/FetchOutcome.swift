@@ -27,7 +27,7 @@ enum FetchOutcome {
   /// waiter's own limit, and whether it joined another's transfer.
   func own(of job: FetchJob) -> FetchOutcome {
     guard case .image(var delivered) = standingIn(for: job) else { return self }
-    let bytes = delivered.image.payload.count
+    let bytes = delivered.image.byteCount
     guard bytes <= job.allowance.bytes else {
       return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
     }

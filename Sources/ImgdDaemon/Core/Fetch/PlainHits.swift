@@ -53,7 +53,7 @@ final class PlainHits {
         elapsedNanoseconds: elapsed, at: now)
     else { return false }
     session.write(answer, id: line.extracting(parts.id))
-    if hub.hasSubscribers(to: .jobs) { hub.job(receipt, url: image.key.url.text, .done) }
+    if hub.hasSubscribers(to: .jobs) { hub.job(receipt, url: image.url.text, .done) }
     return true
   }
 

@@ -210,7 +210,7 @@ final class PictureTiers {
       }
       return
     }
-    hub.cache(.stored, entries: 1, bytes: image.payload.count)
+    hub.cache(.stored, entries: 1, bytes: image.byteCount)
     noteEviction(evicted)
   }
 

@@ -264,7 +264,7 @@ func photo(
   _ key: CacheKey, _ content: [UInt8] = body(1_000), headers: HeaderList = fresh,
   tags: [String] = [], on stage: TierStage, isPurged: Bool = false
 ) -> CachedImage {
-  CachedImage(
+  CachedImage.make(
     key: key, payload: Payload(content),
     facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1),
     response: StoredResponse(status: 200, headers: headers),

@@ -52,7 +52,7 @@ import Testing
 
   /// A picture that was redirected, for requests that want it in German.
   private func redirected(_ headers: HeaderList) -> CachedImage {
-    CachedImage(
+    CachedImage.make(
       key: key("http://h/redirected"), payload: Payload([1, 2, 3]),
       facts: ImageFacts(format: 3, width: 7, height: 9, frames: 12, orientation: 6),
       response: StoredResponse(status: 200, headers: headers, finalURL: "http://elsewhere/é"),
@@ -175,9 +175,8 @@ import Testing
 
   @Test func `small pictures share one descriptor and come back unchanged`() throws {
     let sizes = [1, 1_000, Payload.heapLimit, Payload.heapLimit + 1, 50_000, 128 << 10]
-    let images = sizes.map { image("http://h/\($0)", bytes: $0) }
-    for (place, image) in images.enumerated() {
-      image.payload = Payload([UInt8](repeating: UInt8(place), count: sizes[place]))
+    let images = sizes.enumerated().map { place, size in
+      image(key("http://h/\(size)"), bytes: size, of: UInt8(place))
     }
     let handover = try #require(try leave(try tier(images)))
     #expect(handover.entries == sizes.count && handover.bodies.count == 1)

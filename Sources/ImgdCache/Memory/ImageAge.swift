@@ -1,0 +1,47 @@
+package import ImgdSystem
+
+// How old an image is, and until when it may be shown.
+
+extension CachedImage {
+  /// The end of its lifetime.
+  var expiresAt: Instant {
+    guard !header.isTimeDoubtful else { return StoredMoment.earliest }
+    let end = min(storedAt + freshness.remaining, Instant(nanoseconds: .max / 2))
+    return max(end, StoredMoment.earliest)
+  }
+
+  /// How old it was when it came.
+  private var initialAge: Int64 {
+    min(max(header.freshness.ageNanoseconds, 0), StoredMoment.longest)
+  }
+
+  /// Whether it may be shown without asking its origin.
+  package func isFresh(at now: Instant) -> Bool { now < header.freshUntil }
+
+  /// Whole seconds since the origin made it.
+  package func age(at now: Instant) -> Int {
+    let age = initialAge
+    return Int(max(now.nanoseconds - (storedAt.nanoseconds - age), age) / 1_000_000_000)
+  }
+
+  /// Whole seconds for which it is fresh still.
+  package func freshFor(at now: Instant) -> Int {
+    let left = header.freshUntil.nanoseconds - now.nanoseconds
+    return isFresh(at: now) ? Int(left / 1_000_000_000) : 0
+  }
+
+  func markStale() {
+    header.isStale = true
+    header.freshUntil = min(storedAt, expiresAt)
+  }
+
+  /// Its state for a policy to decide on, at this moment.
+  package func state(at now: Instant) -> StoredState {
+    let (expiresAt, freshness) = (expiresAt, freshness)
+    return StoredState(
+      isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
+      needsConfirmation: freshness.needsConfirmation, mustRevalidate: freshness.mustRevalidate,
+      isMarkedStale: isStale, isImmutable: freshness.isImmutable,
+      staleWhileRevalidate: freshness.staleWhileRevalidate, staleIfError: freshness.staleIfError)
+  }
+}

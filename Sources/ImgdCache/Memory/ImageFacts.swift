@@ -1,0 +1,17 @@
+/// The facts of a picture that are known without decoding it; the cache only keeps them.
+package struct ImageFacts: Sendable, Equatable {
+  /// A number whose meaning the daemon knows.
+  package let format: UInt8
+  package let orientation: UInt8
+  package let width: Int32
+  package let height: Int32
+  package let frames: Int32
+
+  package init(format: UInt8, width: Int, height: Int, frames: Int, orientation: Int) {
+    self.format = format
+    self.orientation = UInt8(clamping: orientation)
+    self.width = Int32(clamping: width)
+    self.height = Int32(clamping: height)
+    self.frames = Int32(clamping: frames)
+  }
+}

@@ -1,0 +1,26 @@
+/// The answer of an origin that an image came with, as `http` shows it.
+package struct StoredResponse: Sendable {
+  package let status: Int
+  package let headers: StoredHeaders
+  /// The URL that redirects led to; nil without any.
+  package let finalURL: String?
+
+  package init(status: Int, headers: HeaderList, finalURL: String? = nil) {
+    self.init(
+      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), finalURL: finalURL)
+  }
+
+  /// An answer whose header fields have been fitted before.
+  init(status: Int, kept headers: StoredHeaders, finalURL: String?) {
+    self.status = status
+    self.headers = headers
+    self.finalURL = finalURL
+  }
+
+  // The validators that ask whether the image still holds.
+
+  package var entityTag: String? { headers.value(of: "etag") }
+  package var lastModified: String? { headers.value(of: "last-modified") }
+
+  package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
+}
