@@ -74,6 +74,11 @@ extension CachedImage {
   /// The same for a text.
   package func isOf(_ url: String) -> Bool { isOf(url.utf8.span) }
 
+  /// Whether the URL begins with a text.
+  func begins(with prefix: String) -> Bool {
+    withURL { ImgdCache.begins($0, with: prefix) }
+  }
+
   /// Compares its key with the parts of one that have not been put together; `identifier` is not empty.
   func matches(
     _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?

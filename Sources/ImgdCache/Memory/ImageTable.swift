@@ -1,9 +1,9 @@
 internal import ImgdSystem
 
-/// The images of a tier: found by key, in the order of use and in that of insertion, with their cost.
+/// The images of a tier: found by key, and in the order of use, with their cost.
 ///
-/// Three structures share one numbering of places. A table finds the place of a key; a list orders
-/// the places by last use; a log orders them by insertion, for reading page by page. A look-up
+/// Two structures share one numbering of places. A table finds the place of a key; a list orders
+/// the places by last use. A look-up
 /// compares the parts of a key where they are, so that a hit makes no key and no allocation, and
 /// costs the same among a thousand images as among a million.
 final class ImageTable {
@@ -13,8 +13,10 @@ final class ImageTable {
   /// memory whatever goes from here.
   private(set) var lentBytes = 0
 
+  /// The number of the newest insertion.
+  private(set) var newest: UInt64 = 0
+
   private(set) var list: RecencyList
-  private var log = InsertionLog()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
@@ -69,22 +71,6 @@ final class ImageTable {
   /// The tag under which the images of a URL are known.
   func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text.utf8.span).url }
 
-  /// The number of the newest insertion.
-  var newest: UInt64 { log.last }
-
-  /// Some of the insertions after a number, oldest first, and whether those were the last.
-  func insertions(
-    after number: UInt64, most: Int
-  ) -> (part: ArraySlice<InsertionLog.Record>, isLast: Bool) {
-    let records = log.records(after: number)
-    return (records.prefix(most), records.count <= most)
-  }
-
-  /// The image of an insertion, if it is still there.
-  func image(of record: InsertionLog.Record) -> CachedImage? {
-    list.isLive(record) ? list.image(at: record.place) : nil
-  }
-
   private func tags(of image: CachedImage) -> (url: UInt32, key: UInt32) {
     image.withURL { url in
       tags(of: url, identifier: image.identifier, variant: image.variant, scope: image.scope)
@@ -120,9 +106,9 @@ final class ImageTable {
   func insert(_ image: CachedImage, isUsedAgain: Bool) {
     let tags = tags(of: image)
     let place = list.nextPlace
+    newest += 1
     let entry = RecencyList.Entry(
-      image: image, tag: tags.key, urlTag: tags.url, number: log.append(place: place),
-      cost: image.cost)
+      image: image, urlTag: tags.url, number: newest, cost: image.cost)
     list.insert(entry, isUsedAgain: isUsedAgain)
     table.insert(tags.key, place)
     image.place = place
@@ -138,14 +124,14 @@ final class ImageTable {
     list.replaceImage(at: place, by: image, cost: image.cost)
     list.touch(place)
     image.place = place
-    usage += image.cost
+    usage += list[place].cost
   }
 
   /// Counts an image's cost anew.
   func recount(_ place: Int) {
-    let cost = list.image(at: place).cost
-    usage += cost - list[place].cost
-    list.setCost(cost, at: place)
+    usage -= list[place].cost
+    list.setCost(list.image(at: place).cost, at: place)
+    usage += list[place].cost
   }
 
   /// Counts the bytes of an image as lent.
@@ -157,15 +143,14 @@ final class ImageTable {
 
   // MARK: Removing
 
-  /// Takes the image at a place out of everything but the log, where it leaves a gap; answers what it
-  /// was charged.
+  /// Takes the image at a place out; answers what it was charged.
   @discardableResult
   func take(_ place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
     usage -= entry.cost
     takeBack(image)
     count -= 1
-    table.remove(entry.tag, place)
+    table.remove(tags(of: image).key, place)
     list.remove(place)
     image.place = nil
     return (image, entry.cost)
@@ -173,11 +158,6 @@ final class ImageTable {
 
   /// Takes the image out that goes next; answers what it was charged.
   func takeVictim() -> Int? { list.victim(usage: usage).map { take($0).cost } }
-
-  /// Forgets gaps in the log, when they are most of it.
-  func sweepLog() {
-    log.sweep(live: count) { [list] in list.isLive($0) }
-  }
 
   /// An image that was lent is no longer the tier's to count.
   private func takeBack(_ image: CachedImage) {

@@ -43,7 +43,7 @@ package final class MemoryTier {
     package fileprivate(set) var purges = 0
   }
 
-  /// Some of a tier's images in the order of their insertion.
+  /// Some of a tier's images.
   package struct Page {
     package fileprivate(set) var images: [CachedImage] = []
     /// The cursor of the next page; nil when there is nothing more.
@@ -143,7 +143,7 @@ package final class MemoryTier {
   /// The most entries that one page looks at: a prefix that hardly any image has must not hold up
   /// the loop.
   static let mostExamined = 256
-  /// The most places that one step of a purge passes over without looking at an image.
+  /// The most places that one page, or one step of a purge, passes over without looking at an image.
   static let mostPassed = 8_192
   /// The most that one step of a purge removes.
   static let mostRemoved = 32
@@ -152,21 +152,23 @@ package final class MemoryTier {
 
   /// Reads on after a cursor, without counting as a use; nil begins at the beginning.
   ///
-  /// A cursor is the number of an insertion: it stays good whatever is added and removed meanwhile,
-  /// and no image that is there all the time comes twice or not at all. With a prefix a page may be
-  /// short, even empty, and still have a next one.
+  /// A cursor is the place behind the last one that was looked at: it stays good whatever is added and
+  /// removed meanwhile, and no image that is there all the time comes twice or not at all, since it keeps
+  /// its place. A page may be short, even empty, and still have a next one.
   package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil) -> Page {
     var page = Page()
-    let insertions = images.insertions(after: cursor ?? 0, most: Self.mostExamined)
-    for insertion in insertions.part {
-      guard page.images.count < limit else { return page }
-      page.next = insertion.number
-      guard let image = images.image(of: insertion),
-        prefix.map({ prefix in image.withURL { begins($0, with: prefix) } }) ?? true
-      else { continue }
-      page.images.append(image)
+    let places = images.list.places
+    var place = min(Int(clamping: cursor ?? 0), places.upperBound)
+    let end = min(place + Self.mostPassed, places.upperBound)
+    var examined = 0
+    while place < end, page.images.count < limit, examined < Self.mostExamined {
+      if let image = images.list[place].image {
+        examined += 1
+        if prefix.map(image.begins(with:)) ?? true { page.images.append(image) }
+      }
+      place += 1
     }
-    if insertions.isLast { page.next = nil }
+    if place < places.upperBound { page.next = UInt64(place) }
     return page
   }
 
@@ -178,7 +180,8 @@ package final class MemoryTier {
     if let refusal = image.freshness.refusal { return refusal }
     if image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
-    return cost > limits.maxEntry || cost > limits.preferred ? .tooLarge : nil
+    let most = min(limits.maxEntry, limits.preferred, RecencyList.mostCharged)
+    return cost > most ? .tooLarge : nil
   }
 
   /// Keeps an image in place of an earlier one under its key, and makes room for it.
@@ -218,7 +221,6 @@ package final class MemoryTier {
       removal.count(cost)
     }
     isTrimming = images.usage > limits.preferred && images.count > 0
-    images.sweepLog()
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
     return removal
@@ -256,7 +258,6 @@ package final class MemoryTier {
   /// Takes an image out; nil when there was none.
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
-    defer { images.sweepLog() }
     return images.take(place).image
   }
 
@@ -299,7 +300,6 @@ package final class MemoryTier {
       }
     }
     guard purge.places.isEmpty else { return true }
-    images.sweepLog()
     return false
   }
 

@@ -1,25 +1,27 @@
 /// The images of a tier in the order of their last use, each at a place that stays the same.
 struct RecencyList {
+  /// The most that can be charged for one image.
+  static let mostCharged = Int(UInt32.max)
+
   struct Entry {
     fileprivate(set) var image: CachedImage?
-    /// The part of the key's hash under which the table knows the place.
-    let tag: UInt32
-    /// The same for the URL alone, so that looking for a URL need not touch the images.
-    let urlTag: UInt32
     /// Which insertion it was: numbers rise, and a replacement keeps its predecessor's.
     let number: UInt64
-    /// The bytes that were charged for the image when it was last looked at.
-    fileprivate(set) var cost: Int
+    /// A part of the hash of the URL, so that looking for a URL need not touch the images.
+    let urlTag: UInt32
+    fileprivate var charge: UInt32
 
-    static var free: Entry { Entry(image: nil, tag: 0, urlTag: 0, number: 0, cost: 0) }
+    static var free: Entry { Entry(image: nil, urlTag: 0, number: 0, cost: 0) }
 
-    init(image: CachedImage?, tag: UInt32, urlTag: UInt32, number: UInt64, cost: Int) {
+    init(image: CachedImage?, urlTag: UInt32, number: UInt64, cost: Int) {
       self.image = image
-      self.tag = tag
       self.urlTag = urlTag
       self.number = number
-      self.cost = cost
+      charge = UInt32(clamping: cost)
     }
+
+    /// The bytes that were charged for the image when it was last looked at.
+    var cost: Int { Int(charge) }
   }
 
   private var entries: [Entry] = []
@@ -66,19 +68,15 @@ struct RecencyList {
     if place == entries.count { entries.append(entry) } else { entries[place] = entry }
   }
 
-  /// Whether the entry that a record speaks of is still there.
-  func isLive(_ record: InsertionLog.Record) -> Bool {
-    entries.indices.contains(record.place) && entries[record.place].number == record.number
-  }
-
   mutating func replaceImage(at place: Int, by image: CachedImage, cost: Int) {
     entries[place].image = image
     setCost(cost, at: place)
   }
 
   mutating func setCost(_ cost: Int, at place: Int) {
-    order.resize(place, from: entries[place].cost, to: cost)
-    entries[place].cost = cost
+    let before = entries[place].cost
+    entries[place].charge = UInt32(clamping: cost)
+    order.resize(place, from: before, to: entries[place].cost)
   }
 
   /// Makes the entry at a place the most recent one.

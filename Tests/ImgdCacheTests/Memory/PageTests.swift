@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 10, 100])
-  func `pages contain every image once, in the order of insertion`(limit: Int) {
+  func `pages contain every image once`(limit: Int) {
     add(0..<10)
     _ = tier.image(for: key("http://h/3"), at: at(1))
     #expect(readAll(limit: limit) == (0..<10).map(String.init))
@@ -43,9 +43,11 @@ import Testing
         _ = tier.add(image("http://h/195", serial: 9), at: at(0))
       }
     }
-    let expected =
-      (0..<50).map(String.init) + ["70"] + (190..<200).map(String.init) + ["300", "301"]
-    #expect(names == expected)
+    // What comes meanwhile takes places that became free, before the cursor or behind it.
+    let there = names.filter { !["300", "301"].contains($0) }
+    let expected = (0..<50).map(String.init) + ["70"] + (190..<200).map(String.init)
+    #expect(there == expected)
+    #expect(names.count == Set(names).count)
   }
 
   @Test func `a page takes a prefix and examines a limited number of images`() {
@@ -57,6 +59,16 @@ import Testing
     let first = tier.page(after: nil, limit: 5, prefix: "http://i")
     #expect(first.images.isEmpty && first.next != nil)
     #expect(readAll(limit: 5, prefix: "http://i").count == 1)
+  }
+
+  @Test func `pages pass over places that became free, a limited number at a time`() {
+    let last = MemoryTier.mostPassed + 1
+    add(0..<last + 1)
+    for number in 0..<last { _ = tier.remove(key("http://h/\(number)")) }
+    let first = tier.page(after: nil, limit: 5)
+    #expect(first.images.isEmpty && first.next != nil)
+    #expect(readAll(limit: 5) == ["\(last)"])
+    #expect(tier.page(after: .max, limit: 5).images.isEmpty)
   }
 
   @Test func `an empty tier has an empty page`() { #expect(readAll(limit: 5).isEmpty) }
