@@ -9,6 +9,7 @@ package enum HTTPDate {
   /// `now` settles the century of the form with two digits for the year: a date that seems to lie
   /// more than fifty years ahead lies in the past.
   package static func parse(_ text: String, now: Int64) -> Int64? {
+    if let seconds = secondsOfUsualForm(text) { return seconds }
     var scanner = FieldScanner(text)
     guard scanner.takeLetters() != nil else { return nil }
     if scanner.take(UInt8(ascii: ",")) { return afterComma(&scanner, now: now) }
@@ -61,7 +62,7 @@ package enum HTTPDate {
     return hour * 3600 + minute * 60 + second
   }
 
-  private static func seconds(year: Int, month: Int, day: Int, time: Int) -> Int64? {
+  static func seconds(year: Int, month: Int, day: Int, time: Int) -> Int64? {
     guard (1...daysIn(month, of: year)).contains(day) else { return nil }
     return Int64(dayNumber(year: year, month: month, day: day)) * 86_400 + Int64(time)
   }
