@@ -60,6 +60,7 @@ extension StoredHeaders {
   /// Fields meant for the one client that asked, who has no use for them here: the daemon has no
   /// cookies. Whoever is shown the answer next must not see them.
   private static let personal: Set = ["set-cookie", "set-cookie2", "authentication-info"]
+  private static let neverKept = hopByHop.union(personal)
   /// Fields that decide how an answer is used later.
   private static let needed: Set = [
     "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "pragma",
@@ -78,8 +79,7 @@ extension StoredHeaders {
   /// The fields of a message that belong to the answer itself.
   package static func storable(_ list: HeaderList) -> HeaderList {
     let nominated = list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
-    let dropped = hopByHop.union(personal).union(nominated)
-    return list.filter { !dropped.contains($0.name) }
+    return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
   }
 
   /// The fields that have room together, in their order; of more, those that are needed later come

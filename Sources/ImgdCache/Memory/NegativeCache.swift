@@ -83,7 +83,7 @@ package struct NegativeCache<Value> {
 
   /// The failure under a key, with its age and the time that it is remembered still.
   package mutating func find(_ key: CacheKey, at now: Instant) -> Found? {
-    guard let entry = entries[key] else { return nil }
+    guard !entries.isEmpty, let entry = entries[key] else { return nil }
     guard now < entry.end, !purges.contains(where: { $0.isAbout(entry, key) }) else {
       drop(key)
       return nil
@@ -138,7 +138,7 @@ package struct NegativeCache<Value> {
   }
 
   private mutating func drop(_ key: CacheKey) {
-    guard let entry = entries.removeValue(forKey: key) else { return }
+    guard !entries.isEmpty, let entry = entries.removeValue(forKey: key) else { return }
     bytes -= entry.cost
     guard !key.isPlain else { return }
     further[key.url]?.remove(key)

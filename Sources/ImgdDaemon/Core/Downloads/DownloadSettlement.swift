@@ -55,11 +55,12 @@ final class DownloadSettlement {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
     let head = result.head
-    let freshness = freshness(of: head.pairs, status: head.status, download)
+    let headers = head.pairs
+    let freshness = freshness(of: headers, status: head.status, download)
     let image = CachedImage.make(
       key: key, payload: result.payload, facts: ImageFacts(picture),
-      response: StoredResponse(status: head.status, headers: head.pairs, finalURL: head.finalURL),
-      freshness: freshness, vary: download.mergeKey.outcome(of: head.pairs), tags: download.tags,
+      response: StoredResponse(status: head.status, headers: headers, finalURL: head.finalURL),
+      freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     keep(image, of: download)
