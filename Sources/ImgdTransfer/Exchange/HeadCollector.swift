@@ -52,9 +52,16 @@ struct HeadCollector {
 
   private mutating func endHead() {
     isComplete = status >= 200
-    if isComplete, Set(list("content-length").map { Int($0) }).count > 1 {
-      problem = .contradictoryLengths
+    if isComplete, !hasOneLength { problem = .contradictoryLengths }
+  }
+
+  /// Whether all lengths are the same. Nearly every head has one.
+  private var hasOneLength: Bool {
+    var count = 0
+    for field in fields where field.name == "content-length" {
+      count += field.value.utf8.contains(UInt8(ascii: ",")) ? 2 : 1
     }
+    return count < 2 || Set(list("content-length").map { Int($0) }).count == 1
   }
 
   /// Whether the body is the requested one; redirects and errors carry bodies too.
@@ -62,18 +69,18 @@ struct HeadCollector {
 
   /// The whole head, with the values of repeated fields joined.
   func head(finalURL: String?) -> ResponseHead {
-    var order: [String] = []
-    var values: [String: String] = [:]
+    // Looks at all earlier names instead of hashing each: few heads have more than a dozen, none more
+    // than `mostLines`.
+    var joined: [HeaderField] = []
+    joined.reserveCapacity(fields.count)
     for field in fields {
-      if let before = values[field.name] {
-        values[field.name] = "\(before), \(field.value)"
+      if let place = joined.firstIndex(where: { $0.name == field.name }) {
+        joined[place] = HeaderField(field.name, "\(joined[place].value), \(field.value)")
       } else {
-        order.append(field.name)
-        values[field.name] = field.value
+        joined.append(field)
       }
     }
-    let headers = order.map { HeaderField($0, values[$0] ?? "") }
-    return ResponseHead(status: status, headers: headers, finalURL: finalURL)
+    return ResponseHead(status: status, headers: joined, finalURL: finalURL)
   }
 
   /// The first value of a field; two values must not be joined where one is meant.
@@ -120,7 +127,8 @@ struct HeadCollector {
 
   /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Span<UInt8>) -> Int? {
-    guard line.count >= 10, HeaderText(line.extracting(0..<5)).text == "HTTP/",
+    guard line.count >= 10, line[0] == UInt8(ascii: "H"),
+      HeaderText(line.extracting(0..<5)).text == "HTTP/",
       let blank = (5..<line.count).first(where: { line[$0] == UInt8(ascii: " ") }),
       blank + 4 <= line.count
     else { return nil }

@@ -10,12 +10,12 @@ struct HeaderText {
     var end = line.count
     while start < end, Self.isBlank(line[start]) { start += 1 }
     while end > start, Self.isBlank(line[end - 1]) { end -= 1 }
-    bytes = (start..<end).map { line[$0] }
+    bytes = unsafe line.extracting(start..<end).withUnsafeBufferPointer { unsafe Array($0) }
   }
 
   var text: String {
-    String(validating: bytes, as: UTF8.self)
-      ?? String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+    if let valid = try? UTF8Span(validating: bytes.span) { return String(copying: valid) }
+    return String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
   }
 
   /// The text of a URL, with the bytes beyond ASCII in the form in which they go over the wire.
