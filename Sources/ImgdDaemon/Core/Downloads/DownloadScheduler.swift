@@ -45,7 +45,7 @@ final class DownloadScheduler {
 
   private var downloads: [UInt64: ScheduledDownload] = [:]
   private var hosts: [String: HostQueue] = [:]
-  private let lines: [Priority: PriorityLine]
+  private let lines = PriorityLines()
   private var held = HeldHosts()
   /// The hosts that let others go first, in the order in which they get a place all the same.
   private var yielding = KeyedHeap<String>()
@@ -59,13 +59,12 @@ final class DownloadScheduler {
   init(settings: Settings = Settings()) {
     self.settings = settings
     places = Places(limit: settings.maxActive)
-    lines = Dictionary(uniqueKeysWithValues: Priority.allCases.map { ($0, PriorityLine()) })
   }
 
   func state(of serial: UInt64) -> State? { downloads[serial]?.state }
 
   /// How many claims are offered.
-  var offeredCount: Int { lines.values.reduce(0) { $0 + $1.offeredCount } }
+  var offeredCount: Int { lines.offeredCount }
 
   var hostCount: Int { hosts.count }
 
@@ -179,6 +178,7 @@ final class DownloadScheduler {
   }
 
   private func next(at now: Instant) -> Claim? {
+    guard lines.haveOffers else { return nil }
     let firsts = Priority.allCases.filter { places.admits($0) }
       .compactMap { first($0, at: now) }
     let aged = firsts.dropLast().filter { now - $0.since > settings.ageBound }
@@ -216,7 +216,7 @@ final class DownloadScheduler {
   }
 
   private func first(_ priority: Priority, at now: Instant) -> Claim? {
-    lines[priority]?.next(
+    lines[priority].next(
       at: now, ageBound: settings.ageBound, admits: { places.admits($0) },
       admitsUser: { places.admits(uid: $0) })
   }
@@ -224,7 +224,7 @@ final class DownloadScheduler {
   private func start(_ download: ScheduledDownload, inTurnOf claim: Claim) {
     let host = download.host
     host.line(for: claim).noteService(of: claim.claimant)
-    lines[claim.priority]?.noteService(of: claim.claimant)
+    lines[claim.priority].noteService(of: claim.claimant)
     download.state = .active
     download.holder = claim.claimant
     places.take(for: claim.claimant, download.requests.highest)
@@ -279,7 +279,7 @@ final class DownloadScheduler {
 
   private func lineUp(_ claim: Claim) {
     claim.turnKey = settings.order == .fifo ? claim.position : -claim.position
-    lines[claim.priority]?.join(claim.claimant)
+    lines[claim.priority].join(claim.claimant)
     let line = claim.download.host.line(for: claim)
     line.insert(claim)
     refreshOffer(of: line, at: claim.download.host)
@@ -290,7 +290,7 @@ final class DownloadScheduler {
     let line = host.line(for: claim)
     line.remove(claim)
     refreshOffer(of: line, at: host)
-    lines[claim.priority]?.leave(claim.claimant)
+    lines[claim.priority].leave(claim.claimant)
   }
 
   private func moveIfNeeded(_ claim: Claim) {
@@ -331,7 +331,7 @@ final class DownloadScheduler {
   private func refreshOffer(of line: HostLine, at host: HostQueue) {
     let wanted = hasPlace(host) ? line.candidates { places.holdsBack($0) } : []
     guard wanted != line.offered else { return }
-    guard let common = lines[line.name.priority] else { return }
+    let common = lines[line.name.priority]
     for claim in line.offered where !wanted.contains(claim) { common.withdraw(claim) }
     for claim in wanted where !line.offered.contains(claim) { common.offer(claim) }
     line.offered = wanted

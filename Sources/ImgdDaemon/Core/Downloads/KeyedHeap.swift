@@ -40,6 +40,7 @@ struct KeyedHeap<Value: Hashable> {
   func first(where isWanted: (Value) -> Bool) -> Value? {
     guard let top = entries.first else { return nil }
     if isWanted(top.value) { return top.value }
+    guard entries.count > 1 else { return nil }
     var border = KeyedHeap<Int>()
     border.insert(0, key: top.key)
     while let place = border.first {
@@ -67,35 +68,39 @@ struct KeyedHeap<Value: Hashable> {
     places?[entry.value] = place
   }
 
-  private mutating func swap(_ one: Int, _ other: Int) {
-    let entry = entries[one]
-    set(entries[other], at: one)
-    set(entry, at: other)
-  }
-
   private mutating func settle(at place: Int) {
-    rise(from: place)
-    sink(from: place)
+    if place > 0, entries[place].key < entries[(place - 1) / 2].key {
+      rise(from: place)
+    } else {
+      sink(from: place)
+    }
   }
 
+  /// Moves those on the way down by one each, and writes the one that rises only where it stays.
   private mutating func rise(from start: Int) {
+    let entry = entries[start]
     var place = start
-    while place > 0, entries[place].key < entries[(place - 1) / 2].key {
-      swap(place, (place - 1) / 2)
+    while place > 0, entry.key < entries[(place - 1) / 2].key {
+      set(entries[(place - 1) / 2], at: place)
       place = (place - 1) / 2
     }
+    if place != start { set(entry, at: place) }
   }
 
   private mutating func sink(from start: Int) {
+    let entry = entries[start]
     var place = start
-    while true {
-      let left = 2 * place + 1
-      guard left < entries.count else { return }
-      let right = left + 1
-      let child = right < entries.count && entries[right].key < entries[left].key ? right : left
-      guard entries[child].key < entries[place].key else { return }
-      swap(child, place)
+    while let child = smallerChild(of: place), entries[child].key < entry.key {
+      set(entries[child], at: place)
       place = child
     }
+    if place != start { set(entry, at: place) }
+  }
+
+  private func smallerChild(of place: Int) -> Int? {
+    let left = 2 * place + 1
+    guard left < entries.count else { return nil }
+    let right = left + 1
+    return right < entries.count && entries[right].key < entries[left].key ? right : left
   }
 }

@@ -14,6 +14,7 @@ final class PriorityLine {
   private var offered = KeyedHeap<UInt32>()
   private var clock = TurnClock<UInt32>()
 
+  var hasOffers: Bool { !offered.isEmpty }
   /// How many claims are offered.
   var offeredCount: Int { users.values.reduce(0) { $0 + $1.offeredCount } }
 
