@@ -21,7 +21,7 @@ package struct KeyDigest: Hashable, Sendable {
     appendPart(url, to: &parts)
     let identifier = identifier ?? ""
     if !identifier.isEmpty || variant != nil { appendPart(identifier, to: &parts) }
-    if let variant { appendPart(padded(variant.high) + padded(variant.low), to: &parts) }
+    if let variant { appendPart(hexDigits(of: variant.high, variant.low), to: &parts) }
     let digest = Digest128(of: parts.span)
     self.init(high: digest.high, low: digest.low)
   }
@@ -36,7 +36,20 @@ package struct KeyDigest: Hashable, Sendable {
   }
 
   /// The digest in 32 digits.
-  package var hex: String { padded(high) + padded(low) }
+  package var hex: String { hexDigits(of: high, low) }
+}
+
+/// 32 digits for two words.
+private func hexDigits(of high: UInt64, _ low: UInt64) -> String {
+  var digits: [UInt8] = []
+  digits.reserveCapacity(32)
+  for word in [high, low] {
+    for shift in stride(from: 60, through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: word >> UInt64(shift)) & 0xF
+      digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
+  }
+  return String(decoding: digits, as: UTF8.self)
 }
 
 /// Every part with its length in front, so that none can be taken for a piece of its neighbour.
@@ -46,11 +59,6 @@ func appendPart(_ part: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(truncatingIfNeeded: count >> shift))
   }
   bytes.append(contentsOf: part.utf8)
-}
-
-private func padded(_ word: UInt64) -> String {
-  let digits = String(word, radix: 16)
-  return String(repeating: "0", count: 16 - digits.utf8.count) + digits
 }
 
 /// The number that at most 16 digits stand for; nil for none and for anything but lower case.
