@@ -3,24 +3,27 @@
 /// When a hash table grows, it hashes all its keys anew: with a hundred thousand of them, whoever adds the
 /// next one makes everybody wait for some ten milliseconds. Here the keys are spread over many tables, each of
 /// which grows by itself.
-package struct SteadyDictionary<Key: Hashable, Value> {
+///
+/// It is in the target that uses it, for whose keys it is compiled: one code for all kinds of keys costs three
+/// times as much.
+struct SteadyDictionary<Key: Hashable, Value> {
   private static var parts: Int { 256 }
 
   private var tables = [[Key: Value]](repeating: [:], count: parts)
-  package private(set) var count = 0
+  private(set) var count = 0
 
-  package init() {}
+  init() {}
 
-  package var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { count == 0 }
 
   /// The value of a key; nil when there is none.
-  package subscript(key: Key) -> Value? {
+  subscript(key: Key) -> Value? {
     get { tables[Self.part(of: key)][key] }
     set { update(key) { $0 = newValue } }
   }
 
   /// Changes the value of a key where it is; nil stands for none, before and after.
-  package mutating func update(_ key: Key, _ change: (inout Value?) -> Void) {
+  mutating func update(_ key: Key, _ change: (inout Value?) -> Void) {
     let part = Self.part(of: key)
     let before = tables[part].count
     change(&tables[part][key])
@@ -29,7 +32,7 @@ package struct SteadyDictionary<Key: Hashable, Value> {
 
   /// Removes a key, and answers its value.
   @discardableResult
-  package mutating func removeValue(forKey key: Key) -> Value? {
+  mutating func removeValue(forKey key: Key) -> Value? {
     let value = tables[Self.part(of: key)].removeValue(forKey: key)
     if value != nil { count -= 1 }
     return value

@@ -1,7 +1,7 @@
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdSystem
+@testable import ImgdDaemon
 
 @Suite struct SteadyDictionaryTests {
   @Test func `it holds what a dictionary holds, whatever is added and removed`() {
