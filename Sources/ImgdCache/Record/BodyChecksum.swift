@@ -1,19 +1,87 @@
 package import ImgdSystem
 
 /// A checksum of a picture's bytes, which tells whether they are still the ones that were stored.
+///
+/// It is XXH64 with the seed 0: it notices what an accident does to a file, a part that was never written
+/// above all, and takes a sixth of the time of a SHA-256 where the processor has instructions for that, and a
+/// twentieth elsewhere. Whoever may write the files may write the index too.
 package struct BodyChecksum: Hashable, Sendable {
-  package let high: UInt64
-  package let low: UInt64
+  package let value: UInt64
 
   /// Takes a checksum as it was kept.
-  package init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
+  package init(_ value: UInt64) {
+    self.value = value
   }
 
   /// Goes over all the bytes: nothing for a loop that others wait for.
   package init(of payload: Payload) {
-    let digest = payload.withBytes { Digest128(of: $0) }
-    self.init(high: digest.high, low: digest.low)
+    self.init(payload.withBytes(Self.sum))
+  }
+
+  // MARK: XXH64
+
+  private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
+    0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63,
+    0x27D4_EB2F_1656_67C5
+  )
+
+  private static func sum(_ bytes: Span<UInt8>) -> UInt64 {
+    var offset = 0
+    var sum = primes.4
+    if bytes.count >= 32 { sum = stripes(bytes, &offset) }
+    sum &+= UInt64(bytes.count)
+    while bytes.count - offset >= 8 {
+      sum = rotated(sum ^ round(0, word(bytes, offset)), 27) &* primes.0 &+ primes.3
+      offset += 8
+    }
+    if bytes.count - offset >= 4 {
+      sum = rotated(sum ^ half(bytes, offset) &* primes.0, 23) &* primes.1 &+ primes.2
+      offset += 4
+    }
+    while offset < bytes.count {
+      sum = rotated(sum ^ UInt64(bytes[offset]) &* primes.4, 11) &* primes.0
+      offset += 1
+    }
+    return finished(sum)
+  }
+
+  /// The sum over all whole stripes of 32 bytes, in four lanes that do not wait for each other.
+  private static func stripes(_ bytes: Span<UInt8>, _ offset: inout Int) -> UInt64 {
+    var (one, two, three, four) = (
+      primes.0 &+ primes.1, primes.1, UInt64(0), 0 &- primes.0
+    )
+    while bytes.count - offset >= 32 {
+      one = round(one, word(bytes, offset))
+      two = round(two, word(bytes, offset + 8))
+      three = round(three, word(bytes, offset + 16))
+      four = round(four, word(bytes, offset + 24))
+      offset += 32
+    }
+    var sum = rotated(one, 1) &+ rotated(two, 7) &+ rotated(three, 12) &+ rotated(four, 18)
+    for lane in [one, two, three, four] {
+      sum = (sum ^ round(0, lane)) &* primes.0 &+ primes.3
+    }
+    return sum
+  }
+
+  @inline(__always)
+  private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
+    rotated(lane &+ word &* primes.1, 31) &* primes.0
+  }
+
+  @inline(__always)
+  private static func rotated(_ number: UInt64, _ count: UInt64) -> UInt64 {
+    number &<< count | number &>> (64 - count)
+  }
+
+  /// The four bytes from `offset` on.
+  private static func half(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
+    (0..<4).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
+  }
+
+  private static func finished(_ sum: UInt64) -> UInt64 {
+    var sum = (sum ^ sum >> 33) &* primes.1
+    sum = (sum ^ sum >> 29) &* primes.2
+    return sum ^ sum >> 32
   }
 }

@@ -7,7 +7,7 @@
 enum RecordCodec {
   /// More than the largest headers that are fetched take.
   static let mostBytes = 1 << 20
-  private static let version: UInt8 = 2
+  private static let version: UInt8 = 3
 
   /// The bytes of a record whose numbers are sane; nil when they would be too many.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
@@ -53,8 +53,7 @@ enum RecordCodec {
     writer.put(record.facts.format)
     writer.put(record.facts.orientation)
     for size in [record.facts.width, record.facts.height, record.facts.frames] { writer.put(size) }
-    writer.put(record.checksum.high)
-    writer.put(record.checksum.low)
+    writer.put(record.checksum.value)
     for time in [record.storedAt, record.freshUntil] { writer.put(time) }
     writer.put(Int64(record.status))
     writer.put(record.headers)
@@ -78,7 +77,7 @@ enum RecordCodec {
     let digest = KeyDigest(high: reader.number(), low: reader.number())
     let bytes = Int(sane(&reader))
     let facts = readFacts(&reader)
-    let checksum = BodyChecksum(high: reader.number(), low: reader.number())
+    let checksum = BodyChecksum(reader.number())
     var record = StoredRecord(
       url: url, identifier: identifier, variant: variant, digest: digest, bytes: bytes,
       facts: facts,

@@ -12,7 +12,7 @@ package struct StoredRecord: Sendable, Equatable {
   package var bytes: Int
   package var facts: ImageFacts
   /// Of the bytes; computed on the way to the disk only.
-  package var checksum = BodyChecksum(high: 0, low: 0)
+  package var checksum = BodyChecksum(0)
   package var storedAt: Int64
   /// Zero: the origin has to confirm it before it is used.
   package var freshUntil: Int64

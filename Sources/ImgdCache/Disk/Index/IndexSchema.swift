@@ -7,7 +7,7 @@ internal import CSQLite
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
 /// carried out, `pending_unlink` the files that no entry needs any more.
 enum IndexSchema {
-  static let version = 3
+  static let version = 4
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 

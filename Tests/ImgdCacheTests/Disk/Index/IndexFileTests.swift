@@ -322,7 +322,7 @@ private let oddRows: [IndexRow] = [
   },
   odd {
     $0.record.digest = KeyDigest(high: .max, low: .max)
-    $0.record.checksum = BodyChecksum(high: 1 << 63, low: 0)
+    $0.record.checksum = BodyChecksum(1 << 63)
     $0.record.facts = ImageFacts(
       format: .max, width: .min, height: .max, frames: -1, orientation: 255)
     $0.record.status = -7

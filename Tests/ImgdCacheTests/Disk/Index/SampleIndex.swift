@@ -58,7 +58,7 @@ func sampleRow(
     bytes: 5000 + Int(digest),
     facts: ImageFacts(format: 3, width: 640, height: 480, frames: 1, orientation: 6),
     storedAt: storedAt, freshUntil: freshUntil)
-  record.checksum = BodyChecksum(high: ~digest, low: digest &+ 7)
+  record.checksum = BodyChecksum(~digest)
   record.headers = Array("content-type\u{0}image/jpeg\u{0}etag\u{0}\"\(digest)\"\u{0}".utf8)
   record.initialAgeMs = 250
   record.lifetimeMs = 60_000
