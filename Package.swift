@@ -35,6 +35,7 @@ let package = Package(
   ],
   targets: [
     // C: only what Swift cannot import as it is.
+    .target(name: "CBase64"),
     .target(name: "CLinux"),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -47,7 +48,7 @@ let package = Package(
     .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
-    .target(name: "ImgdWire", swiftSettings: strict),
+    .target(name: "ImgdWire", dependencies: ["CBase64"], swiftSettings: strict),
 
     // Safe Linux.
     .target(name: "ImgdSystem", dependencies: ["CLinux"], swiftSettings: strict),
