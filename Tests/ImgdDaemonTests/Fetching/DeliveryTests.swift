@@ -119,6 +119,29 @@ import Testing
     #expect(contents(of: descriptor) == png(5_000))
   }
 
+  @Test func `lines with pictures are sent in their order among others`() throws {
+    let stage = try CoreStage()
+    let pictures = [jpeg(28_000), png(9_000), jpeg(100_000)]
+    for (number, picture) in pictures.enumerated() {
+      stage.origin.plan("/\(number)", .picture(picture))
+      try stage.fetch("/\(number)")
+    }
+    let deliveries = ["inline", "none", "inline", "fd", "inline"]
+    let requests = (0..<60).map { id in
+      let url = "\(stage.base)/\(id % pictures.count)"
+      let delivery = deliveries[id % deliveries.count]
+      return #"{"cmd":"fetch","id":\#(id),"url":"\#(url)","deliver":"\#(delivery)"}"#
+    }
+    try stage.client.sendRaw(Array((requests.joined(separator: "\n") + "\n").utf8))
+    for (id, line) in try stage.client.receive(60).enumerated() {
+      let isInline = deliveries[id % deliveries.count] == "inline"
+      #expect(line["id"]?.integer == Int64(id))
+      let data = line["data"]?.string.flatMap { Base64.decode($0) }
+      #expect(data == (isInline ? pictures[id % pictures.count] : nil))
+      if line["fds"] != nil { close(try #require(stage.client.takeDescriptor())) }
+    }
+  }
+
   @Test func `many descriptors each arrive with their own line`() throws {
     let stage = try CoreStage()
     for number in 0..<100 {

@@ -75,7 +75,7 @@ final class FetchAnswers {
     }
     switch recipient.delivery {
     case .path: deliverPath(of: delivered, to: recipient, path: path)
-    case .none: session.write(line(delivered, for: recipient))
+    case .none: write(delivered, to: recipient)
     case .inline: deliverInline(delivered, to: recipient)
     case .fd: deliverDescriptor(of: delivered, to: recipient)
     case .pixels: refuse(recipient, .needsDecoder("deliver pixels"))
@@ -88,11 +88,11 @@ final class FetchAnswers {
     of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?
   ) {
     let session = recipient.session
-    if let path { return session.write(line(delivered, for: recipient, path: path)) }
+    if let path { return write(delivered, to: recipient, path: path) }
     let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
     pictures.lendFile(of: delivered.image, mayStore: recipient.request.keepsOnDisk) {
       [unowned self] path in
-      session.resume(ticket) { session.write(line(delivered, for: recipient, path: path)) }
+      session.resume(ticket) { write(delivered, to: recipient, path: path) }
     }
   }
 
@@ -101,13 +101,13 @@ final class FetchAnswers {
     guard image.byteCount <= maxInline else {
       return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline))
     }
-    recipient.session.write(line(delivered, for: recipient, content: .inline(image.payload)))
+    write(delivered, to: recipient, content: .inline(image.payload))
   }
 
   private func deliverDescriptor(of delivered: DeliveredImage, to recipient: Recipient) {
     do throws(SystemFailure) {
       recipient.session.attach(try pictures.openDescriptor(of: delivered.image))
-      recipient.session.write(line(delivered, for: recipient, content: .descriptor))
+      write(delivered, to: recipient, content: .descriptor)
     } catch {
       refuse(recipient, .noDescriptor(error))
     }
@@ -117,16 +117,16 @@ final class FetchAnswers {
     recipient.session.refuse(id: recipient.id, receipt: recipient.receipt, error)
   }
 
-  private func line(
-    _ delivered: DeliveredImage, for recipient: Recipient,
+  private func write(
+    _ delivered: DeliveredImage, to recipient: Recipient,
     path: PictureLine.Path = .notWanted, content: PictureLine.Content = .none
-  ) -> FetchLine {
+  ) {
     PictureLine(
       id: recipient.id, receipt: recipient.receipt,
       picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now),
       elapsedNanoseconds: (loop.moment - recipient.startedAt).nanoseconds, path: path,
       content: content, http: recipient.request.http ? delivered.image.response : nil
-    ).encoded
+    ).write(to: recipient.session)
   }
 
   // MARK: Lines before that

@@ -43,8 +43,15 @@ struct PictureLine {
   /// The origin's answer, where the request asks for it.
   var http: StoredResponse?
 
-  /// The line as it is sent.
-  var encoded: FetchLine {
+  /// Writes the line for a client. Bytes that it carries are encoded where they are sent from: they are
+  /// most of it, and are not copied there.
+  func write(to session: ClientSession) {
+    guard case .inline(let payload) = content else { return session.write(encoded) }
+    session.write(encoded, carrying: payload)
+  }
+
+  /// The line as it is sent, up to the bytes that it carries.
+  private var encoded: FetchLine {
     FetchLine(
       id: id, receipt: receipt, facts: picture.prepared ?? picture.encodedFields,
       age: picture.age, freshFor: picture.freshFor,
@@ -56,20 +63,21 @@ struct PictureLine {
     line.path(path)
     if picture.isStale { line.field("stale", true) }
     if let http { line.http(status: http.status, headers: http.headers.list) }
-    writeContent(to: &line)
+    switch content {
+    case .none: break
+    case .inline:
+      line.name("data")
+      return Array(",".utf8) + line.bytes
+    case .descriptor: writeDescriptor(to: &line)
+    }
     return FetchLine.ending(line.bytes)
   }
 
-  private func writeContent(to line: inout JSONWriter) {
-    switch content {
-    case .none: break
-    case .inline(let payload): payload.withBytes { line.field("data", base64: $0) }
-    case .descriptor:
-      line.array("fds") { line in
-        line.object { line in
-          line.field("kind", "encoded")
-          line.field("bytes", picture.bytes)
-        }
+  private func writeDescriptor(to line: inout JSONWriter) {
+    line.array("fds") { line in
+      line.object { line in
+        line.field("kind", "encoded")
+        line.field("bytes", picture.bytes)
       }
     }
   }

@@ -17,6 +17,9 @@ final class ClientSession: TurnTaker {
 
   let peer: PeerCredentials
   let number: UInt64
+  /// So much of pictures inside lines is sent before the tick ends; its room is kept for the next.
+  private static let muchToSend = 32 * 1024
+
   var limits: WireLimits {
     didSet { input.longestLine = limits.line }
   }
@@ -131,6 +134,23 @@ final class ClientSession: TurnTaker {
     guard isOpen, !isDeaf else { return }
     line.append(to: &outbox.bytes, id: id)
     flushAtTickEnd()
+  }
+
+  /// Appends a line that is prepared up to a picture's bytes. When much is there, it is sent at once: the room
+  /// is used again for the next picture, instead of growing by all that are asked for together.
+  func write(_ line: borrowing FetchLine, carrying payload: Payload) {
+    guard isOpen, !isDeaf else { return }
+    line.append(to: &outbox.bytes)
+    write { writer in
+      payload.withBytes { writer.value(base64: $0) }
+      writer.endObject()
+      writer.newline()
+    }
+    guard outbox.unsent >= Self.muchToSend else { return }
+    let before = outbox.unsent
+    // What comes of it is seen again at the end of the tick.
+    _ = outbox.send(to: socket)
+    taken &+= before - outbox.unsent
   }
 
   /// Lets a descriptor ride on the line that is written next.

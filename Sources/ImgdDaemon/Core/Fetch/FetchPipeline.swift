@@ -112,7 +112,7 @@ final class FetchPipeline {
       line.content = .descriptor
       session.attach(file)
     }
-    session.write(line.encoded)
+    line.write(to: session)
     hub.job(receipt, url: request.url, .done)
     return true
   }
