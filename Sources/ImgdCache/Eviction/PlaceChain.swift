@@ -70,8 +70,24 @@ struct PlaceChain {
   mutating func moveToFront(_ place: Int) {
     let place = Int32(truncatingIfNeeded: place)
     guard place != first else { return }
-    unlink(place)
-    linkInFront(place)
+    let end = Self.move(place, inFrontOf: first, in: links.mutableSpan)
+    if let end { last = end }
+    first = place
+  }
+
+  /// Links a place anew; answers the new end where the place was the last one. A span is asked once who
+  /// else holds the array, and not for each link.
+  @inline(__always)
+  private static func move(
+    _ place: Int32, inFrontOf first: Int32, in span: consuming MutableSpan<Link>
+  ) -> Int32? {
+    var links = span
+    let link = links[Int(place)]
+    links[Int(link.newer)].older = link.older
+    if link.older != none { links[Int(link.older)].newer = link.newer }
+    links[Int(place)] = Link(newer: none, older: first)
+    links[Int(first)].newer = place
+    return link.older == none ? link.newer : nil
   }
 
   /// Takes a place out of the chain.
