@@ -49,11 +49,18 @@ final class ImageTable {
     table.place(tags(of: other).key) { list.image(at: $0).hasKey(of: other) }
   }
 
-  /// The place of the key that is a URL and nothing else.
-  func place(ofPlain url: Span<UInt8>) -> Int? {
+  /// The image whose key is a URL and nothing else.
+  func image(ofPlain url: Span<UInt8>) -> CachedImage? {
     var hasher = KeyHasher(seed)
     hasher.take(url)
-    return table.place(PlaceTable.tag(hasher.finish())) { list.image(at: $0).isPlain(url) }
+    var found: CachedImage?
+    _ = table.place(PlaceTable.tag(hasher.finish())) { place in
+      let image = list.image(at: place)
+      guard image.isPlain(url) else { return false }
+      found = image
+      return true
+    }
+    return found
   }
 
   /// The places in use, the most recently used first.

@@ -106,9 +106,9 @@ package final class MemoryTier {
 
   /// The same for a URL alone, without counting as a use.
   package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
-    guard let place = images.place(ofPlain: url) else { return nil }
-    let image = images.image(at: place)
-    return image.isFresh(at: now) && image.isFor(sent: []) ? image : nil
+    guard let image = images.image(ofPlain: url), image.isFresh(at: now), image.isFor(sent: [])
+    else { return nil }
+    return image
   }
 
   /// The image under a key, without counting as a use.
@@ -124,7 +124,7 @@ package final class MemoryTier {
   /// Counts the use of an image that was found by looking.
   package func noteUse(of image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }
-    _ = use(place, at: now)
+    use(image, at: place, at: now)
   }
 
   /// Counts a look that found nothing of use.
@@ -133,11 +133,15 @@ package final class MemoryTier {
   }
 
   private func use(_ place: Int, at now: Instant) -> CachedImage {
+    let image = images.image(at: place)
+    use(image, at: place, at: now)
+    return image
+  }
+
+  private func use(_ image: CachedImage, at place: Int, at now: Instant) {
     images.touch(place)
     counts.hits += 1
-    let image = images.image(at: place)
     image.countHit(at: now)
-    return image
   }
 
   /// The most entries that one page looks at: a prefix that hardly any image has must not hold up

@@ -18,7 +18,14 @@ struct PlaceTable {
   /// The first place under a tag for which `matches` says yes.
   @inline(__always)
   func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
-    tables[Self.part(of: tag)].place(tag, where: matches)
+    // Asked for one place after the other, no table is held while `matches` runs: no reference counts.
+    let part = Self.part(of: tag)
+    var index = tables[part].home(tag)
+    while let (place, next) = tables[part].place(tag, from: index) {
+      if matches(place) { return place }
+      index = next
+    }
+    return nil
   }
 
   mutating func insert(_ tag: UInt32, _ place: Int) {
@@ -48,15 +55,12 @@ private struct Part {
   private var shift = UInt32(32 - smallest.trailingZeroBitCount)
   private var used = 0
 
-  /// The first place under a tag for which `matches` says yes.
+  /// The next place under a tag, from a cell on, and the cell to go on from.
   @inline(__always)
-  func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
-    var index = home(tag)
+  func place(_ tag: UInt32, from start: Int) -> (place: Int, next: Int)? {
+    var index = start
     while cells[index].content != 0 {
-      if cells[index].tag == tag {
-        let place = Int(cells[index].content) - 1
-        if matches(place) { return place }
-      }
+      if cells[index].tag == tag { return (Int(cells[index].content) - 1, next(index)) }
       index = next(index)
     }
     return nil
@@ -106,8 +110,9 @@ private struct Part {
     cells[index] = cell
   }
 
+  /// The cell at which places under a tag begin.
   @inline(__always)
-  private func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
+  func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
 
   @inline(__always)
   private func next(_ index: Int) -> Int { (index + 1) & (cells.count - 1) }
