@@ -96,12 +96,15 @@ enum PlainText {
     return marks(word) & tops == 0
   }
 
-  /// Has the top bit of each of eight bytes set that is not plain; `tops` tells these bits from others.
+  /// Has a top bit set, which `tops` tells from others, if any of eight bytes is not plain.
+  ///
+  /// What is subtracted sets the top bit of a byte that is too small, or was beyond ASCII before; a borrow
+  /// comes from such a byte alone.
   @inline(__always)
   static func marks(_ word: UInt64) -> UInt64 {
-    let controls = (word &- ones &* 0x20) & ~word
-    let quotes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
-    let backslashes = zeros(word ^ ones &* UInt64(UInt8(ascii: "\\")))
+    let controls = word &- ones &* 0x20
+    let quotes = (word ^ ones &* UInt64(UInt8(ascii: "\""))) &- ones
+    let backslashes = (word ^ ones &* UInt64(UInt8(ascii: "\\"))) &- ones
     return word | controls | quotes | backslashes
   }
 

@@ -4,14 +4,26 @@ struct LatencyHistogram {
   private static let finest = 1 << finestBits
 
   private var buckets = [UInt64](repeating: 0, count: 61 * finest)
-  private(set) var count: UInt64 = 0
   private(set) var longest: Int64 = 0
+  /// How many are in the buckets.
+  private var settled: UInt64 = 0
+  /// What came last, how often in a row, and its bucket: hits between two looks at the clock all take
+  /// equally long.
+  private var last: (value: Int64, times: UInt64, bucket: Int) = (-1, 0, 0)
+
+  var count: UInt64 { settled + last.times }
 
   /// Counts one thing that took so long.
   mutating func record(_ nanoseconds: Int64) {
-    let value = max(nanoseconds, 0)
-    buckets[Self.bucket(of: value)] += 1
-    count += 1
+    if nanoseconds != last.value { settle(before: nanoseconds) }
+    last.times &+= 1
+  }
+
+  private mutating func settle(before next: Int64) {
+    buckets[last.bucket] += last.times
+    settled += last.times
+    let value = max(next, 0)
+    last = (next, 0, Self.bucket(of: value))
     longest = max(longest, value)
   }
 
@@ -20,8 +32,8 @@ struct LatencyHistogram {
     guard count > 0 else { return 0 }
     let wanted = max(UInt64((Double(count) * share).rounded(.up)), 1)
     var seen: UInt64 = 0
-    for (index, number) in buckets.enumerated() where number > 0 {
-      seen += number
+    for (index, number) in buckets.enumerated() {
+      seen += index == last.bucket ? number + last.times : number
       if seen >= wanted { return min(Self.upperEnd(of: index), longest) }
     }
     return longest
