@@ -26,8 +26,8 @@ package struct DiskEntry: Sendable, Equatable {
   var verifiedIn: UInt32 = 0
   /// The bytes are known to be those that were stored.
   var isTrusted = false
-  /// Its last use is newer than the one in the index file.
-  var isTouched = false
+  /// The period in which a use was last noted for the index file (`UseLog`).
+  private var usedIn: UInt16 = 0
 
   package var allocated: Int { Int(blocks) * 512 }
 
@@ -55,11 +55,11 @@ package struct DiskEntry: Sendable, Equatable {
       freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain))
   }
 
-  /// Notes a use; answers whether it was noted already that there is one.
-  mutating func noteUse(at wall: UInt32) -> Bool {
-    lastAccess = wall
-    defer { isTouched = true }
-    return isTouched
+  /// Notes that there is a use for the index file to know of; false when that was noted in the same
+  /// period already.
+  mutating func noteUse(in period: UInt16) -> Bool {
+    defer { usedIn = period }
+    return usedIn != period
   }
 
   /// Whether it was certainly asked for again: for a moment after it was stored, it is handed to those

@@ -130,18 +130,14 @@ final class DiskIndex {
 
   // MARK: Entries change
 
-  /// Makes an entry the most recently used; answers whether that is the first use since its uses were
-  /// last taken. What it was stored for is a use as well, and nobody has asked again then.
-  func touch(_ place: Int, again: Bool, at wall: Int64) -> Bool {
-    !table.noteUse(place, again: again, at: UInt32(clamping: wall))
+  /// Makes an entry the most recently used. What it was stored for is a use as well, and nobody has asked
+  /// again then.
+  func use(_ place: Int, again: Bool, at wall: Int64) {
+    table.use(place, again: again, at: UInt32(clamping: wall))
   }
 
-  /// The time of an entry's last use, which counts as written from now on; nil when it is gone.
-  func takeUse(at place: Int, number: UInt32) -> Int64? {
-    guard let entry = table.entry(at: place, number: number) else { return nil }
-    table[place].isTouched = false
-    return Int64(entry.lastAccess)
-  }
+  /// Notes that the index file is to know of a use; false when that was noted in this period already.
+  func noteUse(_ place: Int, in period: UInt16) -> Bool { table.noteUse(place, in: period) }
 
   /// Has the entry with a digest and a number confirmed before it is used, also when it is not here
   /// yet.

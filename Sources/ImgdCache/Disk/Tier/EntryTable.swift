@@ -114,10 +114,15 @@ struct EntryTable {
   /// Makes the entry at a place the last to go, although nobody has asked for it again.
   mutating func spare(_ place: Int) { order.spare(place) }
 
-  /// One of both, and notes the time; answers whether a use was noted before.
-  mutating func noteUse(_ place: Int, again: Bool, at wall: UInt32) -> Bool {
+  /// One of both, and notes the time.
+  mutating func use(_ place: Int, again: Bool, at wall: UInt32) {
     if again { touch(place) } else { spare(place) }
-    return parts[place >> Self.partBits][place & Self.partMask]?.noteUse(at: wall) ?? true
+    parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
+  }
+
+  /// Notes that the index file is to know of a use; false when that was noted in this period already.
+  mutating func noteUse(_ place: Int, in period: UInt16) -> Bool {
+    parts[place >> Self.partBits][place & Self.partMask]?.noteUse(in: period) ?? false
   }
 
   /// Notes the end of a lease; zero for none.

@@ -1,18 +1,27 @@
 internal import ImgdSystem
 
 /// Uses of entries, which the index file learns of later: a crash may lose the last seconds.
+///
+/// It learns of each entry once in a period of ten seconds, and of a number of entries in each, so that
+/// the writer has time for other things however many pictures are asked for. What it does not learn of
+/// is in the right order here all the same.
 final class UseLog {
-  private static let delay = Duration.seconds(10)
-  /// Few enough for one step, and so many that hits of ten thousand pictures do not have the writer write
-  /// all the time.
-  private static let mostAtOnce = 16_384
+  private static let period = Duration.seconds(10)
+  /// Few enough for one step.
+  static let mostAtOnce = 16_384
+  /// Of more entries the index file learns nothing in a period.
+  static let mostInPeriod = 4 * mostAtOnce
 
   private let index: DiskIndex
   private let threads: DiskThreads
   private let rules: DiskRules
   private let loop: EventLoop
   private var timer: Timer?
-  private var touched: [(place: Int, number: UInt32)] = []
+  private var used: [(place: Int, number: UInt32)] = []
+  /// The number of the period; no entry that is used is of period 0.
+  private var number: UInt16 = 1
+  /// How many uses were noted in it.
+  private(set) var noted = 0
 
   init(_ index: DiskIndex, _ threads: DiskThreads, _ rules: DiskRules, loop: EventLoop) {
     self.index = index
@@ -24,31 +33,41 @@ final class UseLog {
   /// Counts a use of the entry at a place, by somebody who has asked for it again or by those whom it
   /// was stored for.
   func note(_ place: Int, again: Bool = true) {
-    guard index.touch(place, again: again, at: rules.wall) else { return }
-    if timer == nil {
-      timer = loop.schedule(after: Self.delay) { [unowned self] in
-        timer = nil
-        write()
-      }
-    }
-    touched.append((place, index[place].number))
-    if touched.count >= Self.mostAtOnce { write() }
+    index.use(place, again: again, at: rules.wall)
+    guard noted < Self.mostInPeriod, index.noteUse(place, in: number) else { return }
+    if timer == nil { begin() }
+    noted += 1
+    used.append((place, index[place].number))
+    if used.count >= Self.mostAtOnce { send() }
   }
 
-  /// Has all uses written now.
+  private func begin() {
+    timer = loop.schedule(after: Self.period) { [unowned self] in
+      timer = nil
+      noted = 0
+      write()
+    }
+  }
+
+  /// Has all uses written now, and takes note of those that come later.
   func write() {
+    number = number == .max ? 1 : number + 1
+    send()
+  }
+
+  private func send() {
     let uses = take()
     guard !uses.isEmpty else { return }
     threads.order { (disk) throws(DiskTrouble) in try disk.note(uses) }
   }
 
-  /// The uses that the index file does not know of, which count as written.
+  /// The uses that were noted and not written; they count as written.
   func take() -> [Use] {
-    defer { touched = [] }
-    return touched.compactMap { place, number in
-      index.takeUse(at: place, number: number).map { (number, $0) }
+    defer { used = [] }
+    return used.compactMap { place, number in
+      index.entry(at: place, number: number).map { (number, Int64($0.lastAccess)) }
     }
   }
 
-  func forget() { touched = [] }
+  func forget() { used = [] }
 }
