@@ -36,8 +36,36 @@ package struct PictureFile: Hashable, Sendable {
   /// The way to it from the directory of the layout.
   package var relativePath: String { Subdirectory.name(subdirectory) + "/" + name }
 
+  /// Its path in a directory of the layout. Each hit of a picture that only the disk has tells one, so
+  /// that its bytes are written one after the other, and no strings are put together.
+  package func path(in layout: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(layout.utf8.count + 4 + Self.longestName)
+    bytes.append(contentsOf: layout.utf8)
+    bytes.append(UInt8(ascii: "/"))
+    bytes.appendHex(digest.high >> 56, digits: 2)
+    bytes.append(UInt8(ascii: "/"))
+    bytes.appendHex(digest.high, digits: 16)
+    bytes.appendHex(digest.low, digits: 16)
+    bytes.append(UInt8(ascii: "-"))
+    bytes.appendHex(UInt64(number), digits: max((35 - number.leadingZeroBitCount) / 4, 1))
+    bytes.append(UInt8(ascii: "."))
+    bytes.append(contentsOf: suffix.utf8)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// The number of the directory that it lies in: the first two digits of the digest.
   var subdirectory: Int { Subdirectory.number(of: digest) }
+}
+
+extension [UInt8] {
+  /// The last digits of a number, in lower case.
+  fileprivate mutating func appendHex(_ number: UInt64, digits: Int) {
+    for place in (0..<digits).reversed() {
+      let digit = UInt8(truncatingIfNeeded: number >> (place * 4)) & 15
+      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+    }
+  }
 }
 
 private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {

@@ -19,7 +19,7 @@ package final class StoredFile {
   var number: UInt32 { file.number }
 
   /// Put together each time: few pictures are asked for by path, and their answers have an ending.
-  package var path: String { directory + "/" + file.relativePath }
+  package var path: String { file.path(in: directory) }
 
   /// With the ending that it may get.
   var cost: Int { 256 }

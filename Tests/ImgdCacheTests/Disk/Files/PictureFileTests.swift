@@ -6,6 +6,14 @@ import Testing
   private let digest = KeyDigest(high: 0xABC0_0000_0000_0001, low: 0x2F)
   private let hex = "abc0000000000001000000000000002f"
 
+  @Test(arguments: [0, 1, 15, 16, 0xABC, 0xFFFF, 0x10000, UInt32.max])
+  func `a path leads to where the file is`(number: UInt32) throws {
+    for digest in [KeyDigest(high: 0, low: 0), KeyDigest(high: 0x0A << 56, low: .max)] {
+      let file = try #require(PictureFile(digest: digest, number: number, suffix: "webp"))
+      #expect(file.path(in: "/var/cache/imgd/1") == "/var/cache/imgd/1/" + file.relativePath)
+    }
+  }
+
   @Test func `the name of a picture file contains its digest and number`() throws {
     let file = try #require(PictureFile(digest: digest, number: 0x2F, suffix: "jpg"))
     #expect(file.name == hex + "-2f.jpg")
