@@ -8,13 +8,25 @@ package struct FetchLine: ~Copyable {
   /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
+  /// What no two lines of a picture have in common.
+  package struct Numbers: Sendable {
+    package let receipt: ReceiptID
+    package let age: Int
+    package let freshFor: Int
+    package let elapsedMicroseconds: UInt64
+
+    package init(receipt: ReceiptID, age: Int, freshFor: Int, elapsedMicroseconds: UInt64) {
+      self.receipt = receipt
+      self.age = age
+      self.freshFor = freshFor
+      self.elapsedMicroseconds = elapsedMicroseconds
+    }
+  }
+
   package let id: RequestID
-  package let receipt: ReceiptID
+  package let numbers: Numbers
   /// Encoded fields without the comma before or after them.
   package let facts: [UInt8]
-  package let age: Int
-  package let freshFor: Int
-  package let elapsedMicroseconds: UInt64
   /// The rest of the line after the numbers, with the newline.
   package let ending: [UInt8]
 
@@ -28,11 +40,9 @@ package struct FetchLine: ~Copyable {
     elapsedMicroseconds: UInt64, ending: [UInt8]
   ) {
     self.id = id
-    self.receipt = receipt
+    numbers = Numbers(
+      receipt: receipt, age: age, freshFor: freshFor, elapsedMicroseconds: elapsedMicroseconds)
     self.facts = facts
-    self.age = age
-    self.freshFor = freshFor
-    self.elapsedMicroseconds = elapsedMicroseconds
     self.ending = ending
   }
 
@@ -44,44 +54,27 @@ package struct FetchLine: ~Copyable {
     case .integer(let number): text.appendInteger(number)
     case .string(let string): text.appendString(string)
     }
-    append(to: &bytes, id: text.span)
+    Self.append(to: &bytes, id: text.span, numbers, facts: facts.span, ending: ending.span)
   }
 
-  /// Appends the whole line with an id that is encoded; an empty one is none.
-  package func append(to bytes: inout [UInt8], id: Span<UInt8>) {
-    let capacity = Self.frame + id.count + facts.count + ending.count
+  /// Appends a line whose parts are encoded but for the numbers; an empty id is none.
+  package static func append(
+    to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>,
+    ending: Span<UInt8>
+  ) {
+    let capacity = frame + id.count + facts.count + ending.count
     bytes.append(addingCapacity: capacity) { (room: inout OutputSpan<UInt8>) in
       // The cursor stays within the requested capacity and does not outlive the call.
       unsafe room.withUnsafeMutableBufferPointer { buffer, count in
         guard let start = buffer.baseAddress else { return }
         var cursor = unsafe LineCursor(next: start)
-        unsafe write(id, to: &cursor)
+        unsafe cursor.beginning(id: id, numbers.receipt)
+        unsafe cursor.bytes(facts)
+        unsafe cursor.ages(of: numbers)
+        unsafe cursor.bytes(ending)
         unsafe count = cursor.next - start
       }
     }
-  }
-
-  @inline(__always)
-  private borrowing func write(_ id: Span<UInt8>, to cursor: inout LineCursor) {
-    if id.isEmpty {
-      unsafe cursor.text("{\"ok\":true,\"receipt\":\"")
-    } else {
-      unsafe cursor.text("{\"id\":")
-      unsafe cursor.bytes(id)
-      unsafe cursor.text(",\"ok\":true,\"receipt\":\"")
-    }
-    unsafe cursor.receipt(receipt)
-    unsafe cursor.text("\",")
-    unsafe cursor.bytes(facts)
-    unsafe cursor.text(",\"age\":")
-    unsafe cursor.decimal(Int64(age))
-    unsafe cursor.text(",\"fresh_for\":")
-    unsafe cursor.decimal(Int64(freshFor))
-    unsafe cursor.text(",\"elapsed_ms\":")
-    unsafe cursor.decimal(Int64(clamping: elapsedMicroseconds / 1_000))
-    unsafe cursor.text(".")
-    unsafe cursor.digit(UInt8(truncatingIfNeeded: elapsedMicroseconds / 100 % 10))
-    unsafe cursor.bytes(ending)
   }
 }
 
@@ -89,12 +82,33 @@ package struct FetchLine: ~Copyable {
 @unsafe private struct LineCursor {
   var next: UnsafeMutablePointer<UInt8>
 
+  mutating func beginning(id: Span<UInt8>, _ receipt: ReceiptID) {
+    if id.isEmpty {
+      unsafe text("{\"ok\":true,\"receipt\":\"")
+    } else {
+      unsafe text("{\"id\":")
+      unsafe bytes(id)
+      unsafe text(",\"ok\":true,\"receipt\":\"")
+    }
+    unsafe self.receipt(receipt)
+    unsafe text("\",")
+  }
+
+  mutating func ages(of numbers: FetchLine.Numbers) {
+    unsafe text(",\"age\":")
+    unsafe decimal(Int64(numbers.age))
+    unsafe text(",\"fresh_for\":")
+    unsafe decimal(Int64(numbers.freshFor))
+    unsafe text(",\"elapsed_ms\":")
+    unsafe decimal(Int64(clamping: numbers.elapsedMicroseconds / 1_000))
+    unsafe text(".")
+    unsafe digit(UInt8(truncatingIfNeeded: numbers.elapsedMicroseconds / 100 % 10))
+  }
+
   mutating func text(_ text: StaticString) {
     unsafe next.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
     unsafe next += text.utf8CodeUnitCount
   }
-
-  mutating func bytes(_ bytes: [UInt8]) { unsafe self.bytes(bytes.span) }
 
   mutating func bytes(_ bytes: Span<UInt8>) {
     unsafe bytes.withUnsafeBufferPointer { source in
@@ -111,6 +125,7 @@ package struct FetchLine: ~Copyable {
 
   mutating func decimal(_ number: Int64) {
     if 0..<10 ~= number { return unsafe digit(UInt8(truncatingIfNeeded: number)) }
+    if 0..<100_000_000 ~= number { return unsafe shortDecimal(UInt64(bitPattern: number)) }
     if number < 0 { unsafe text("-") }
     var rest = number.magnitude
     var length = 1
@@ -128,6 +143,14 @@ package struct FetchLine: ~Copyable {
       rest = tens
     } while place > 0
     unsafe next += length
+  }
+
+  /// Writes a number of at most eight digits: all of them, from the first that counts on.
+  private mutating func shortDecimal(_ number: UInt64) {
+    let digits = eightDigits(number)
+    let leading = min(digits.trailingZeroBitCount & ~7, 56)
+    unsafe put((digits | 0x3030_3030_3030_3030) >> leading, at: 0)
+    unsafe next += 8 - leading / 8
   }
 
   /// Writes eight digits at a time; where a hyphen divides them, the second half is written again.
@@ -166,4 +189,17 @@ private func hexDigits(_ number: UInt64) -> UInt64 {
   let nibbles = (spread >> 4 | spread << 8) & 0x0F0F_0F0F_0F0F_0F0F
   let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
   return nibbles + 0x3030_3030_3030_3030 + letters * 0x27
+}
+
+/// The eight decimal digits of a number that has no more, the first in the lowest byte.
+///
+/// All of them at once: the number is taken apart into two of four digits, four of two, eight of one,
+/// each in its own part of a word. The divisions are products that are exact for such small numbers.
+private func eightDigits(_ number: UInt64) -> UInt64 {
+  let high = number / 10_000
+  let fours = high | (number &- high &* 10_000) << 32
+  let hundreds = (fours &* 10_486) >> 20 & 0x0000_007F_0000_007F
+  let twos = hundreds | (fours &- hundreds &* 100) << 16
+  let tens = (twos &* 103) >> 10 & 0x000F_000F_000F_000F
+  return tens | (twos &- tens &* 10) << 8
 }

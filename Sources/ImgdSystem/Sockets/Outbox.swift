@@ -34,6 +34,11 @@ package struct Outbox: ~Copyable {
   /// How many descriptors wait to be sent.
   package var descriptors: Int { attached.count }
 
+  /// Whether more waits than so many bytes, or as many descriptors.
+  package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool {
+    unsent > limit || descriptors >= most
+  }
+
   /// Attaches `descriptor` to the byte that is appended next; a byte carries one at most.
   package mutating func attach(_ descriptor: consuming FileDescriptor) {
     let position = gone + bytes.count

@@ -84,6 +84,17 @@ import Testing
     }
   }
 
+  @Test func `a URL that has to be escaped is not mistaken for another field`() throws {
+    let stage = try stage()
+    let path = #"/a","x_y":"b"#
+    stage.origin.plan(path, .picture(png(), headers: [("Cache-Control", "max-age=100")]))
+    let escaped = line(Self.forms[0], stage.base + path.replacing("\"", with: #"\""#))
+    for _ in 0..<3 { #expect(try stage.client.ask(escaped)["url"]?.string == stage.base + path) }
+    try warm(stage, "/a")
+    let answer = try stage.client.ask(line(Self.forms[0], stage.base + path))
+    #expect(answer["url"]?.string == stage.base + "/a")
+  }
+
   @Test func `ages go on`() throws {
     let stage = try stage()
     try warm(stage, "/a")

@@ -11,6 +11,10 @@ package enum PathRefusal: Sendable, CaseIterable {
 }
 
 /// Hands out the paths of images.
+///
+/// A file that was lent is lent again without a look at anything, within a term: until the second is
+/// over, or some entry has gone, or some file was touched. Its use and its lease are noted in whole
+/// seconds, so that nothing new would be noted either.
 final class DiskLending {
   private let index: DiskIndex
   private let files: DiskFiles
@@ -20,10 +24,16 @@ final class DiskLending {
   private let leases: FileLeases
   private let uses: UseLog
   private let health: DiskHealth
+  private let rules: DiskRules
+  private let loop: EventLoop
+  /// The tick in which it was last asked what others have done, and its second.
+  private var heardIn: UInt64 = 0
+  private var second = 0
 
   init(
     _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ verified: VerifiedFiles,
-    _ losses: DiskLosses, _ leases: FileLeases, _ uses: UseLog, _ health: DiskHealth
+    _ losses: DiskLosses, _ leases: FileLeases, _ uses: UseLog, _ health: DiskHealth,
+    _ rules: DiskRules, loop: EventLoop
   ) {
     self.index = index
     self.files = files
@@ -33,6 +43,18 @@ final class DiskLending {
     self.leases = leases
     self.uses = uses
     self.health = health
+    self.rules = rules
+    self.loop = loop
+  }
+
+  /// The number of the term; its parts only rise, so that none has the number of another.
+  private func term() -> Int {
+    if heardIn != loop.tickCount {
+      heardIn = loop.tickCount
+      second = Int(rules.wall)
+      verified.hear()
+    }
+    return verified.changeCount + second
   }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
@@ -56,14 +78,17 @@ final class DiskLending {
     return .waiting
   }
 
-  /// Leases the file of an image of which nothing has to be found out; false: `lend` knows more.
-  func lendAgain(_ image: CachedImage) -> Bool {
-    guard health.state != .off, stores.isEmpty || !stores.contains(image), let file = image.file,
-      files.holds(file), verified.isSound(file.place)
-    else { return false }
+  /// Leases the file of an image of which nothing has to be found out; nil: `lend` knows more.
+  func lendAgain(_ image: CachedImage) -> StoredFile? {
+    guard health.state != .off, stores.isEmpty || !stores.contains(image), let file = image.file
+    else { return nil }
+    let term = term()
+    if file.term == term { return file }
+    guard files.holds(file), verified.isSound(file.place) else { return nil }
     uses.note(file.place)
     leases.lease(file.place)
-    return true
+    file.term = term
+    return file
   }
 
   /// Calls back when it is known whether there is a file; only for an image that is waited for.

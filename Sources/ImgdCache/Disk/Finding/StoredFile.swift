@@ -6,6 +6,8 @@ package final class StoredFile {
   /// The directory that all files are below; its text is the same for all of them.
   private let directory: String
   private let file: PictureFile
+  /// The term in which it was last lent (`DiskLending`); 0: in none.
+  var term = 0
   /// How the daemon ends an answer that tells the path.
   private var ending: [UInt8]?
 

@@ -98,6 +98,9 @@ final class VerifiedFiles {
     return isInPlace && index[place].verifiedIn == count
   }
 
+  /// Rises whenever any file may have been touched, or any entry has gone; `hear` comes first.
+  var changeCount: Int { index.lossCount + Int(count) }
+
   /// Runs an action when the reader has looked at a file; false when it does not.
   func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool {
     guard looks[number] != nil else { return false }
@@ -129,7 +132,7 @@ final class VerifiedFiles {
   }
 
   /// Takes note of what others have done to the files, once a tick.
-  private func hear() {
+  func hear() {
     guard heardIn != loop.tickCount, let watch else { return }
     heardIn = loop.tickCount
     for event in watch.events() {

@@ -15,6 +15,8 @@ final class DiskIndex {
   private var staleWhileLoading: Set<UInt32> = []
   /// Entries of the index file up to this number are gone.
   private var cleared: UInt32 = 0
+  /// How often entries have gone, or it was noted that their files have to be looked at.
+  private(set) var lossCount = 0
 
   init(_ rule: EvictionRule) {
     self.rule = rule
@@ -76,7 +78,10 @@ final class DiskIndex {
   /// its place, and whether there was one.
   func insert(_ entry: DiskEntry) -> (place: Int, isReplacement: Bool) {
     let old = table.place(of: entry.digest)
-    if let old { table.remove(old) }
+    if let old {
+      table.remove(old)
+      lossCount += 1
+    }
     // Whoever has fetched it anew has asked for it again.
     return (table.insert(entry, isUsedAgain: old != nil), old != nil)
   }
@@ -103,18 +108,23 @@ final class DiskIndex {
   @discardableResult
   func remove(_ place: Int) -> DiskEntry {
     let entry = table.remove(place)
+    lossCount += 1
     if !isLoaded { removedWhileLoading.insert(entry.number) }
     return entry
   }
 
   /// Removes the entry with a digest and a number, and keeps it from coming in when it is not here yet.
   func remove(_ digest: KeyDigest, number: UInt32) {
-    if let place = place(of: digest, number: number) { table.remove(place) }
+    if let place = place(of: digest, number: number) {
+      table.remove(place)
+      lossCount += 1
+    }
     if !isLoaded { removedWhileLoading.insert(number) }
   }
 
   /// Removes every entry; the table is the caller's, since to free a large one takes its time.
   func takeAll() -> EntryTable {
+    lossCount += 1
     defer { table = EntryTable(rule) }
     return table
   }
@@ -155,7 +165,10 @@ final class DiskIndex {
   func trust(_ place: Int) { table[place].isTrusted = true }
 
   /// Notes in which count the file of an entry was found sound; zero: it has to be looked at.
-  func setVerified(in count: UInt32, at place: Int) { table[place].verifiedIn = count }
+  func setVerified(in count: UInt32, at place: Int) {
+    table[place].verifiedIn = count
+    if count == 0 { lossCount += 1 }
+  }
 
   func setLease(until end: UInt32, at place: Int) { table.setLease(until: end, at: place) }
 

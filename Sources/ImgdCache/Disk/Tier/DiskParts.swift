@@ -59,7 +59,8 @@ final class DiskParts {
       index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,
       rules, reports, loop: loop)
     purges = DiskPurges(index, stores, removals, gate, health, reports)
-    lending = DiskLending(index, files, stores, verified, losses, leases, uses, health)
+    lending = DiskLending(
+      index, files, stores, verified, losses, leases, uses, health, rules, loop: loop)
     hits = ReadyHits(
       index, files, stores, loads, pending, verified, leases, uses, gate, health, rules, reports)
     listings = DiskListings(index, files, threads, pending, gate, health, rules)

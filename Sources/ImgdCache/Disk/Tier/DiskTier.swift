@@ -178,7 +178,7 @@ package final class DiskTier {
   }
 
   /// Leases the file of an image, if all that takes is known; otherwise nothing is done.
-  package func lendAgain(_ image: CachedImage) -> Bool { parts?.lending.lendAgain(image) ?? false }
+  package func lendAgain(_ image: CachedImage) -> StoredFile? { parts?.lending.lendAgain(image) }
 
   /// Calls back when it is known whether there is a file; only for an image that is waited for.
   package func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {

@@ -158,13 +158,14 @@ extension FetchLine {
   private static func ending(_ lending: DiskTier.Lending?, of image: CachedImage) -> [UInt8] {
     switch lending {
     case nil: return plainEnding
-    case .lent: return image.file?.ending(orElse: ending(path:)) ?? plainEnding
+    case .lent: return image.file.map(ending(of:)) ?? plainEnding
     case .refused(let reason): return refusalEndings[reason] ?? plainEnding
     case .waiting: return refusalEndings[.lost] ?? plainEnding
     }
   }
 
-  private static let plainEnding = ending([])
+  /// The end of a line without a path.
+  static let plainEnding = ending([])
   private static let refusalEndings = Dictionary(
     uniqueKeysWithValues: PathRefusal.allCases.map { reason in
       var line = JSONWriter()
@@ -172,7 +173,9 @@ extension FetchLine {
       return (reason, ending(line.bytes))
     })
 
-  /// Encoded once for each file, and kept with it.
+  /// The end of a line with the path of a file, which is encoded once for each file and kept with it.
+  static func ending(of file: StoredFile) -> [UInt8] { file.ending(orElse: ending(path:)) }
+
   private static func ending(path: String) -> [UInt8] {
     var line = JSONWriter()
     line.path(.lent(path))

@@ -129,10 +129,12 @@ final class ClientSession: TurnTaker {
     flushAtTickEnd()
   }
 
-  /// Appends a line that is all prepared but for its id, which is written as it came.
-  func write(_ line: borrowing FetchLine, id: Span<UInt8>) {
+  /// Appends a fetch's line of which all but the numbers is encoded, the id as it came.
+  func write(
+    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: Span<UInt8>, ending: Span<UInt8>
+  ) {
     guard isOpen, !isDeaf else { return }
-    line.append(to: &outbox.bytes, id: id)
+    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts, ending: ending)
     flushAtTickEnd()
   }
 
@@ -199,7 +201,7 @@ final class ClientSession: TurnTaker {
 
   /// Whether the client is so far behind that it gets no more pictures and is not read from.
   var isFull: Bool {
-    outbox.unsent > limits.unsentOutput || outbox.descriptors >= limits.unsentDescriptors
+    outbox.isBeyond(bytes: limits.unsentOutput, descriptors: limits.unsentDescriptors)
   }
 
   /// Keeps an answer that carries a picture until the client has taken the answers before it: the

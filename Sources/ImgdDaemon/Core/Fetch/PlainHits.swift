@@ -39,22 +39,27 @@ final class PlainHits {
   ) -> Bool {
     let now = loop.now
     guard !jobs.isDraining, let image = memory.peekReady(line.extracting(parts.url), at: now),
-      image.replyPieces != nil, !wantsPath || disk.lendAgain(image)
+      let facts = image.replyPieces, let ending = ending(of: image, wantsPath: wantsPath)
     else { return false }
     count += 1
     commands.note()
     memory.noteUse(of: image, at: now)
-    let receipt = receipts.next()
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
-    guard
-      let answer = FetchLine(
-        image, id: .none, receipt: receipt, lending: wantsPath ? .lent : nil,
-        elapsedNanoseconds: elapsed, at: now)
-    else { return false }
-    session.write(answer, id: line.extracting(parts.id))
+    let receipt = receipts.next()
+    let numbers = FetchLine.Numbers(
+      receipt: receipt, age: image.age(at: now), freshFor: image.freshFor(at: now),
+      elapsedMicroseconds: UInt64(max(elapsed, 0)) / 1_000)
+    session.write(numbers, id: line.extracting(parts.id), facts: facts.span, ending: ending.span)
     if hub.hasSubscribers(to: .jobs) { hub.job(receipt, url: image.url.text, .done) }
     return true
+  }
+
+  /// The end of the line; nil where the path has to be found out.
+  @inline(__always)
+  private func ending(of image: CachedImage, wantsPath: Bool) -> [UInt8]? {
+    guard wantsPath else { return FetchLine.plainEnding }
+    return disk.lendAgain(image).map(FetchLine.ending(of:))
   }
 
   func nextReceipt() -> ReceiptID { receipts.next() }
