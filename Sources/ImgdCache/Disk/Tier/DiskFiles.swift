@@ -35,8 +35,8 @@ final class DiskFiles {
   }
 
   func path(of entry: DiskEntry) -> String? {
-    guard let directory, let file = file(of: entry) else { return nil }
-    return directory.path(of: file)
+    guard directory != nil, let file = file(of: entry) else { return nil }
+    return file.path(in: layoutPath)
   }
 
   func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
