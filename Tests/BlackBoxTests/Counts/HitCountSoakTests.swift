@@ -1,0 +1,77 @@
+import ImgdTestSupport
+import Testing
+
+/// What a hit costs, and a connection: counts that do not depend on the machine. A limit is some 6 %
+/// above what was measured; whoever makes a hit cheaper lowers it.
+@Suite(.serialized, .slow) struct HitCountSoakTests {
+  /// So many are done at once, or each when the one before it is over.
+  private static let depths = [1, 16]
+  private static let count = 3_200
+
+  /// The limits of a deed alone, and of one of sixteen at once.
+  private func limit(_ limits: (Double, Double), depth: Int) -> Double {
+    depth == 1 ? limits.0 : limits.1
+  }
+
+  private func expect(
+    _ deed: Deed, depth: Int, within limits: (Double, Double),
+    _ count: (() throws -> Void) throws -> Int, on daemon: MeasuredDaemon
+  ) throws {
+    let client = try daemon.prepare(deed, depth: depth)
+    let times = deed == .connect ? Self.count / 8 : Self.count
+    let all = try count {
+      try daemon.perform(deed, depth: depth, count: times, on: client)
+    }
+    let each = Double(all) / Double(times)
+    let most = limit(limits, depth: depth)
+    #expect(each <= most, "\(deed) at a depth of \(depth): \(each)")
+  }
+
+  @Test(.enabled(if: InstructionCount.obstacle == nil, "valgrind or strip is missing"))
+  func `instructions outside the kernel`() throws {
+    let instructions = try InstructionCount()
+    for (deed, limits) in [
+      (Deed.hit, (6_520.0, 2_450.0)), (.pathHit, (7_000, 2_650)), (.diskHit, (43_900, 40_600)),
+      (.connect, (24_600, 0)),
+    ] {
+      for depth in deed == .connect ? [1] : Self.depths {
+        try expect(
+          deed, depth: depth, within: limits, instructions.count(during:), on: instructions.daemon)
+      }
+    }
+  }
+
+  @Test(.enabled(if: SystemCallCount.obstacle == nil, "strace is missing"))
+  func `system calls of the control loop`() throws {
+    let daemon = try MeasuredDaemon()
+    for (deed, limits) in [
+      // While a disk hit is traced, its turn may be over before sixteen are.
+      (Deed.hit, (3.05, 0.21)), (.pathHit, (4.05, 0.27)), (.diskHit, (4.2, 1.0)),
+      (.connect, (11.2, 0)),
+    ] {
+      for depth in deed == .connect ? [1] : Self.depths {
+        let count = { (body: () throws -> Void) throws in
+          let calls = try SystemCallCount(of: daemon.pid)
+          try body()
+          guard let own = calls.end()["imgd"] else { throw TestFailure("strace counted nothing") }
+          return own.values.reduce(0, +)
+        }
+        try expect(deed, depth: depth, within: limits, count, on: daemon)
+      }
+    }
+  }
+
+  @Test(.enabled(if: AllocationCount.obstacle == nil, "cc is missing"))
+  func `allocations`() throws {
+    let allocations = try AllocationCount()
+    for (deed, limits) in [
+      (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (23.4, 23.4)),
+      (.connect, (8.5, 0)),
+    ] {
+      for depth in deed == .connect ? [1] : Self.depths {
+        try expect(
+          deed, depth: depth, within: limits, allocations.count(during:), on: allocations.daemon)
+      }
+    }
+  }
+}
