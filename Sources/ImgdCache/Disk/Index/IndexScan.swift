@@ -18,10 +18,14 @@ final class IndexScan {
           : " FROM entry NOT INDEXED"))
   }
 
-  /// For each removal its matches among the next `most` rows, and whether those rows were the last.
-  func next(examining most: Int) throws(IndexProblem) -> (matches: [[IndexMatch]], isLast: Bool) {
+  /// For each removal its matches among the next `most` rows, and whether those rows were the last;
+  /// fewer rows when there are as many matches as are wanted.
+  func next(
+    examining most: Int, finding mostFound: Int = .max
+  ) throws(IndexProblem) -> (matches: [[IndexMatch]], isLast: Bool) {
     var matches = [[IndexMatch]](repeating: [], count: conditions.count)
-    for _ in 0..<most {
+    var found = 0
+    for _ in 0..<most where found < mostFound {
       guard try statement.step() else { return (matches, true) }
       let match = try statement.match()
       let ages = try statement.ages()
@@ -31,6 +35,7 @@ final class IndexScan {
         && isNamed(identifier, place)
       {
         matches[place].append(match)
+        found += 1
       }
     }
     return (matches, false)

@@ -13,15 +13,17 @@ package final class IndexSearch {
     ceiling = order.ceiling
   }
 
-  /// The matches among the next `most` rows, how many rows there were, and whether those were the last.
+  /// The matches among the next `most` rows, how many rows there were, and whether those were the last;
+  /// fewer rows when there are as many matches as are wanted.
   package func next(
-    examining most: Int
+    examining most: Int, finding mostFound: Int = .max
   ) throws(IndexProblem) -> (matches: [IndexMatch], examined: Int, isLast: Bool) {
     var matches: [IndexMatch] = []
     for examined in 0..<most {
       guard try statement.step() else { return (matches, examined, true) }
       let match = try statement.match()
       if try statement.integer(UInt8.self) == 1, match.number <= ceiling { matches.append(match) }
+      if matches.count == mostFound { return (matches, examined + 1, false) }
     }
     return (matches, most, false)
   }

@@ -157,6 +157,8 @@ final class PurgeSearches {
       owed.settle(work)
       work.tell()
     } else {
+      // What has a row is carried out whatever happens, and nothing that it means is found any more.
+      if work.order.id != nil { work.tell() }
       onFound(work)
     }
   }

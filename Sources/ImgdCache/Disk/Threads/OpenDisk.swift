@@ -7,6 +7,8 @@ typealias Use = (number: UInt32, at: Int64)
 final class OpenDisk {
   /// So many rows are looked at in one go.
   private static let mostExamined = 4_096
+  /// So many are found in one go: they leave the index in memory in one tick of the control loop.
+  static let mostFound = 256
 
   let directory: DiskDirectory
   let shelves: PictureShelves
@@ -91,16 +93,17 @@ final class OpenDisk {
     _ orders: [RemovalOrder], _ goesOn: Bool
   ) throws(IndexProblem) -> [SearchPart] {
     var parts: [SearchPart] = []
-    var left = Self.mostExamined
-    for (place, order) in orders.enumerated() where left > 0 {
+    var (left, room) = (Self.mostExamined, Self.mostFound)
+    for (place, order) in orders.enumerated() where left > 0 && room > 0 {
       let search = try place == 0 && goesOn ? self.search : index.search(order)
       guard let search else { throw .closed }
       self.search = search
-      let part = try search.next(examining: left)
+      let part = try search.next(examining: left, finding: room)
       parts.append(SearchPart(matches: part.matches, isLast: part.isLast))
       guard part.isLast else { break }
       self.search = nil
       left -= max(part.examined, 64)
+      room -= part.matches.count
     }
     return parts
   }
@@ -110,7 +113,7 @@ final class OpenDisk {
     do throws(IndexProblem) {
       if !goingOn { scan = try index.scan(orders) }
       guard let scan else { throw .closed }
-      let part = try scan.next(examining: Self.mostExamined)
+      let part = try scan.next(examining: Self.mostExamined, finding: Self.mostFound)
       if part.isLast { self.scan = nil }
       let parts = part.matches.map { SearchPart(matches: $0, isLast: part.isLast) }
       return goingOn ? parts : close(parts, of: orders, goingOn: false)

@@ -37,6 +37,23 @@ import Testing
     #expect(stage.tier.count == 0)
   }
 
+  @Test func `a purge of many entries takes many ticks`() throws {
+    let stage = try TierStage()
+    let many = 3 * OpenDisk.mostFound
+    for number in 0..<many { stage.tier.add(photo(url(number), body(1), on: stage)) }
+    stage.turn()
+    var (filter, most, before) = (PurgeFilter(), 0, stage.tier.count)
+    #expect(before == many)
+    filter.host = "example.org"
+    stage.tier.purge(filter, soft: false) { _ in }
+    while stage.hasJobs {
+      stage.loop.tick(waiting: true)
+      most = max(most, before - stage.tier.count)
+      before = stage.tier.count
+    }
+    #expect(before == 0 && most <= OpenDisk.mostFound)
+  }
+
   @Test func `a sweep of many entries takes many ticks`() throws {
     let stage = try filled(20_000, .limits(maxAge: nil))
     stage.advance(.seconds(1_000))
