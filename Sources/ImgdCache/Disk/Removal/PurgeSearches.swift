@@ -12,6 +12,9 @@ final class PurgeSearches {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.
   var onFound: (PurgeWork) -> Void = { _ in }
 
+  /// A client waits until so many files have gone; of more it is told before.
+  private static let mostAwaited = 1_024
+
   private let threads: DiskThreads
   private let index: DiskIndex
   private let leases: FileLeases
@@ -158,7 +161,7 @@ final class PurgeSearches {
       work.tell()
     } else {
       // What has a row is carried out whatever happens, and nothing that it means is found any more.
-      if work.order.id != nil { work.tell() }
+      if work.order.id != nil, work.count > Self.mostAwaited { work.tell() }
       onFound(work)
     }
   }
