@@ -40,10 +40,10 @@ struct ExchangeRequest {
   /// The header lines in curl's notation: the order's fields, then the engine's unless the order has
   /// the same. curl would send `Expect` by itself.
   var headerLines: [String] {
-    if headers.isEmpty, resuming.isEmpty { return settings.ownLines }
+    if headers.isEmpty, resuming.isEmpty { return settings.ownFields.lines }
     let sound = headers.filter { $0.isOneLine }
     let names = Set(sound.map { $0.name.lowercased() })
-    let own = settings.ownFields.filter { !names.contains($0.name.lowercased()) }
-    return (sound + own + resuming).map(\.line) + TransferSettings.closingLines
+    let own = settings.ownFields.fields.filter { !names.contains($0.name.lowercased()) }
+    return (sound + own + resuming).map(\.line) + OwnFields.closingLines
   }
 }

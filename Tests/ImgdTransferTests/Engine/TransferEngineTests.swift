@@ -48,7 +48,7 @@ struct TransferEngineTests {
     let origin = try OriginServer()
     let bench = try TransferBench()
     origin.plan("/echo", .echo)
-    bench.engine.apply(.with { $0.userAgent = "other/1" })
+    bench.engine.apply(.with { $0.ownFields = OwnFields(userAgent: "other/1") })
     #expect(try bench.fetch(origin.url("/echo")).text.contains("other/1"))
   }
 

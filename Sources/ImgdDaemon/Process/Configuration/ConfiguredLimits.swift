@@ -56,9 +56,8 @@ extension TransferSettings {
     idleTimeout = downloads.idleTimeout
     maxRedirects = downloads.maxRedirects
     retries = downloads.retries
-    userAgent = downloads.userAgent
-    accept =
-      downloads.acceptTypes.map { "image/\($0.rawValue)" }.joined(separator: ",") + ",*/*;q=0.1"
+    let types = downloads.acceptTypes.map { "image/\($0.rawValue)," }.joined()
+    ownFields = OwnFields(userAgent: downloads.userAgent, accept: types + "*/*;q=0.1")
     proxy = configuration.network.proxy
     caFile = configuration.network.caFile
     addressRule = AddressRule(configuration.network)
