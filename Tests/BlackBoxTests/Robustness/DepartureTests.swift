@@ -52,7 +52,8 @@ import Testing
       client.vanish()
     }
     #expect(try witness.seesNothingLeft())
-    #expect(daemon.openFiles == files)
+    // A client that has gone may still be in line for a turn, which only lets go of it.
+    #expect(try witness.becomes { daemon.openFiles == files })
     #expect(try witness.count("clients", "accepted") >= 1_101)
   }
 
@@ -67,6 +68,7 @@ import Testing
       for client in clients { client.vanish() }
       #expect(try witness.seesNothingLeft())
     }
-    #expect(daemon.openFiles == files)
+    // A client that has gone may still be in line for a turn, which only lets go of it.
+    #expect(try witness.becomes { daemon.openFiles == files })
   }
 }
