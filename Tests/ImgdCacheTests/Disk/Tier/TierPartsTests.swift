@@ -8,9 +8,9 @@ import Testing
 @Suite struct TierPartsTests {
   private static let many = 3 * RemovalStep.most + 1
 
-  private static func filled() throws -> TierStage {
+  private static func filled(_ count: Int = many) throws -> TierStage {
     let stage = try TierStage()
-    for number in 0..<many { stage.tier.add(photo(url(number), tags: ["all"], on: stage)) }
+    for number in 0..<count { stage.tier.add(photo(url(number), tags: ["all"], on: stage)) }
     stage.turn()
     return stage
   }
@@ -21,16 +21,20 @@ import Testing
     return filter
   }
 
-  @Test(arguments: [false, true])
-  func `a purge is reported when none of its entries is found any more`(everything: Bool) throws {
-    let stage = try Self.filled()
+  /// With or without entries that are not found any more and still on disk.
+  @Test(arguments: [(true, many, true), (false, many, false), (false, 1_100, true)])
+  func `a purge of many entries is reported before their files have gone`(
+    everything: Bool, count: Int, isEarly: Bool
+  ) throws {
+    let stage = try Self.filled(count)
     var told: [Int] = []
     stage.tier.purge(Self.filter(everything), soft: false) { told.append($0.entries) }
     #expect(told.isEmpty)
     while told.isEmpty, stage.hasJobs { stage.loop.tick(waiting: true) }
-    #expect(!stage.parts.removals.isIdle && stage.tier.count == 0)
+    #expect(stage.tier.count == 0)
+    #expect(try stage.pictures().isEmpty == !isEarly)
     stage.turn()
-    #expect(told == [Self.many])
+    #expect(told == [count])
     #expect(try stage.pictures() == [])
     #expect(stage.parts.removals.isIdle)
     #expect(!stage.parts.gate.isClosed)
