@@ -44,8 +44,8 @@ extension EventLoop {
 private final class Delivery<Message> {
   private static var mostPerTick: Int { 64 }
   /// In nanoseconds. One message may be the end of a download, with all that follows from it.
-  private static var share: Int64 { 300_000 }
-  private static var messagesBetweenLooks: Int { 8 }
+  private static var share: Int64 { 100_000 }
+  private static var messagesBetweenLooks: Int { 2 }
 
   private unowned let loop: EventLoop
   private let receive: (Message) -> Void

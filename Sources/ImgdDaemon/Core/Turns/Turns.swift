@@ -31,7 +31,7 @@ final class Turns {
   /// The length of the later ones.
   private static let turn: Int64 = 100_000
   /// The time of one tick for those whose first turn is over.
-  private static let longWork: Int64 = 250_000
+  private static let longWork: Int64 = 150_000
   /// When first turns have taken so long in one tick, each is only one step long.
   private static let firstTurns: Int64 = 1_000_000
 
