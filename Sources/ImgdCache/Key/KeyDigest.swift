@@ -43,13 +43,19 @@ package struct KeyDigest: Hashable, Sendable {
 private func hexDigits(of high: UInt64, _ low: UInt64) -> String {
   var digits: [UInt8] = []
   digits.reserveCapacity(32)
-  for word in [high, low] {
-    for shift in stride(from: 60, through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: word >> UInt64(shift)) & 0xF
-      digits.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+  digits.appendHex(high, digits: 16)
+  digits.appendHex(low, digits: 16)
+  return String(decoding: digits, as: UTF8.self)
+}
+
+extension [UInt8] {
+  /// The last hexadecimal digits of a number, in lower case.
+  mutating func appendHex(_ number: UInt64, digits: Int) {
+    for place in (0..<digits).reversed() {
+      let digit = UInt8(truncatingIfNeeded: number >> (place * 4)) & 15
+      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
     }
   }
-  return String(decoding: digits, as: UTF8.self)
 }
 
 /// Every part with its length in front, so that none can be taken for a piece of its neighbour.

@@ -31,7 +31,12 @@ package struct PictureFile: Hashable, Sendable {
   /// 32 digits, a dash, 8 digits, a dot and 8 letters.
   private static let longestName = 50
 
-  package var name: String { "\(digest.hex)-\(String(number, radix: 16)).\(suffix)" }
+  package var name: String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.longestName)
+    appendName(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
 
   /// The way to it from the directory of the layout.
   package var relativePath: String { Subdirectory.name(subdirectory) + "/" + name }
@@ -45,27 +50,21 @@ package struct PictureFile: Hashable, Sendable {
     bytes.append(UInt8(ascii: "/"))
     bytes.appendHex(digest.high >> 56, digits: 2)
     bytes.append(UInt8(ascii: "/"))
+    appendName(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func appendName(to bytes: inout [UInt8]) {
     bytes.appendHex(digest.high, digits: 16)
     bytes.appendHex(digest.low, digits: 16)
     bytes.append(UInt8(ascii: "-"))
     bytes.appendHex(UInt64(number), digits: max((35 - number.leadingZeroBitCount) / 4, 1))
     bytes.append(UInt8(ascii: "."))
     bytes.append(contentsOf: suffix.utf8)
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The number of the directory that it lies in: the first two digits of the digest.
   var subdirectory: Int { Subdirectory.number(of: digest) }
-}
-
-extension [UInt8] {
-  /// The last digits of a number, in lower case.
-  fileprivate mutating func appendHex(_ number: UInt64, digits: Int) {
-    for place in (0..<digits).reversed() {
-      let digit = UInt8(truncatingIfNeeded: number >> (place * 4)) & 15
-      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-    }
-  }
 }
 
 private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {
