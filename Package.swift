@@ -64,11 +64,15 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
+    // The language between the daemon and its decoders.
+    .target(name: "ImgdDecode", dependencies: ["ImgdPicture", "ImgdSystem"], swiftSettings: strict),
+
     // Policy and composition.
     .target(
       name: "ImgdDaemon",
       dependencies: [
         "CCrypto", "CSystemd", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+        "ImgdDecode",
       ],
       swiftSettings: strict),
 
