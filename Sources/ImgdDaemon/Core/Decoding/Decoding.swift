@@ -1,0 +1,20 @@
+import ImgdDecode
+import ImgdWire
+
+/// The edge at which orders for decoders leave the core. A test replaces it: behind it are other
+/// processes.
+protocol Decoding: AnyObject {
+  /// Begins an order in its turn. `then` is called once, at once or later, unless the order is aborted.
+  func begin(
+    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
+    then: @escaping (DecodeAnswer) -> Void)
+  /// Gives an order up: one that waits is dropped; one that runs goes on, and its answer is dropped.
+  func abort(serial: UInt64)
+  /// Tells what decoders can do here, and starts one to find out if none has run yet. `then` is called
+  /// once, at once or within seconds.
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void)
+  /// Ends decoders that have nothing to do: memory is short.
+  func retireIdle()
+  /// What decoders do now, and have done.
+  var figures: DecodingFigures { get }
+}
