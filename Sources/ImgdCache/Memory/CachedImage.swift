@@ -10,22 +10,26 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// More bytes are not copied into the image: their own piece costs little beside them.
   static let mostInside = 8 << 10
 
-  /// `isTimeDoubtful` says that it is unknown when it was stored: then it has no lifetime left.
+  /// `isTimeDoubtful` says that it is unknown when it was stored: then it has no lifetime left. Without a
+  /// checksum it is computed here, over all the bytes.
   package static func make(
     key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
     freshness: Freshness, vary: VaryOutcome = .none, tags: [String] = [], serial: UInt64,
-    isPurged: Bool = false, at now: Instant, wall: Int64, isTimeDoubtful: Bool = false
+    checksum: BodyChecksum? = nil, description: [UInt8] = [], isPurged: Bool = false,
+    at now: Instant, wall: Int64, isTimeDoubtful: Bool = false, isPixels: Bool = false
   ) -> CachedImage {
     let isInside = !payload.isShareable && payload.count <= mostInside
     let storedAt = max(now, StoredMoment.earliest)
     let fields = ImageFields(
-      extras: ImageExtras(key.distinction, vary, tags, response.finalURL), freshUntil: storedAt,
+      extras: ImageExtras(key.distinction, vary, tags, response.finalURL, description),
+      freshUntil: storedAt,
       lastAccess: storedAt, storedAt: storedAt, freshness: freshness, facts: facts,
       payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
-      serial: serial, storedAtWall: wall, urlCount: UInt16(key.url.text.utf8.count),
+      checksum: checksum ?? BodyChecksum(of: payload), serial: serial, storedAtWall: wall,
+      urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count),
       bodyCount: isInside ? UInt16(payload.count) : 0, status: UInt16(clamping: response.status),
-      isTimeDoubtful: isTimeDoubtful, isPurged: isPurged)
+      isTimeDoubtful: isTimeDoubtful, isPixels: isPixels, isPurged: isPurged)
     let image = make(fields)
     image.fill(key.url, response.headers, isInside ? payload : nil)
     let end = image.expiresAt
@@ -47,10 +51,21 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ) -> CachedImage {
     let renewed = Self.make(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary, tags: EntryTags.union(tags, more), serial: serial,
-      isPurged: isPurged, at: now, wall: wall)
+      vary: vary, tags: EntryTags.union(tags, more), serial: serial, checksum: checksum,
+      description: description, isPurged: isPurged, at: now, wall: wall)
     renewed.file = file
     return renewed
+  }
+
+  /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
+  /// the tags of this one.
+  package func derived(
+    key: CacheKey, payload: Payload, facts: ImageFacts, checksum: BodyChecksum, isPixels: Bool
+  ) -> CachedImage {
+    Self.make(
+      key: key, payload: payload, facts: facts, response: response, freshness: freshness,
+      vary: vary, tags: tags, serial: serial, checksum: checksum, isPurged: isPurged,
+      at: storedAt, wall: storedAtWall, isTimeDoubtful: header.isTimeDoubtful, isPixels: isPixels)
   }
 
   // MARK: What it is
@@ -60,6 +75,10 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// The headers of the request on which the answer depends.
   package var vary: VaryOutcome { header.extras?.vary ?? .none }
   package var tags: [String] { header.extras?.tags ?? [] }
+  /// Of its bytes.
+  package var checksum: BodyChecksum { header.checksum }
+  /// Whether its bytes are those of a decoded picture, which are kept in memory only.
+  package var isPixels: Bool { header.isPixels }
   /// The number of the transfer that made it; a later one never gives way to an earlier.
   /// Nought for one that was made before this process began.
   package var serial: UInt64 { header.serial }
@@ -72,6 +91,16 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package internal(set) var file: StoredFile? {
     get { header.file }
     set { header.file = newValue }
+  }
+
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty without.
+  package internal(set) var description: [UInt8] {
+    get { header.extras?.description ?? [] }
+    set {
+      let extras = header.extras
+      header.extras = ImageExtras(
+        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.finalURL, newValue)
+    }
   }
 
   /// The number of its file in the index, when an earlier process has left it; 0: none.

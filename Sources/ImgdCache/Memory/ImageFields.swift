@@ -8,7 +8,7 @@ package struct ImageFields {
   /// The part of an answer that is the same for everybody, encoded by the daemon.
   var replyPieces: [UInt8]?
   /// What few images have.
-  let extras: ImageExtras?
+  var extras: ImageExtras?
   /// Its file on disk, or the last one.
   var file: StoredFile?
   /// Until when it may be shown without asking, as far as its age goes.
@@ -24,6 +24,7 @@ package struct ImageFields {
   var payload: Payload?
   /// The digest of its key; of no meaning where the key has a scope.
   let digest: KeyDigest
+  let checksum: BodyChecksum
   let serial: UInt64
   let storedAtWall: Int64
   /// The number of its file in the index, when an earlier process has left it; 0: none.
@@ -37,35 +38,43 @@ package struct ImageFields {
   let status: UInt16
   /// It is unknown when it was stored.
   let isTimeDoubtful: Bool
+  /// Its bytes are those of a decoded picture.
+  let isPixels: Bool
   var isPurged: Bool
   var isLent = false
   var isStale = false
 }
 
-/// What few images have: other parts of their key, tags, an answer that depends on the request, or that
-/// came by way of redirects.
+/// What few images have: other parts of their key, tags, a description, an answer that depends on the
+/// request, or that came by way of redirects.
 final class ImageExtras {
   let distinction: KeyDistinction?
   let vary: VaryOutcome
   let tags: [String]
   let finalURL: String?
+  /// A few bytes that stand for the picture, in a form that the daemon knows; empty without.
+  let description: [UInt8]
 
   /// Nil where there is nothing of it.
-  init?(_ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String], _ finalURL: String?)
-  {
-    guard distinction != nil || vary != .none || !tags.isEmpty || finalURL != nil else {
-      return nil
-    }
+  init?(
+    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String], _ finalURL: String?,
+    _ description: [UInt8]
+  ) {
+    guard
+      distinction != nil || vary != .none || !tags.isEmpty || finalURL != nil
+        || !description.isEmpty
+    else { return nil }
     self.distinction = distinction
     self.vary = vary
     self.tags = tags
     self.finalURL = finalURL
+    self.description = description
   }
 
   /// The bytes it really holds.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
-      + (finalURL?.utf8.count ?? 0) + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+      + (finalURL?.utf8.count ?? 0) + description.count + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// The bytes of the object and of those that it holds, which are not counted one by one.

@@ -251,6 +251,12 @@ package final class MemoryTier {
     return recount(image)
   }
 
+  /// Keeps a few bytes that stand for the picture with an image.
+  package func describe(_ image: CachedImage, as description: [UInt8]) -> Removal {
+    image.description = description
+    return recount(image)
+  }
+
   private func recount(_ image: CachedImage) -> Removal {
     guard let place = image.place else { return .none }
     images.recount(place)

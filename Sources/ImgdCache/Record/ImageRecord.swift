@@ -3,12 +3,14 @@ internal import ImgdSystem
 // An image as a stored record, and back.
 
 extension StoredRecord {
-  /// All that is written of an image; nil for one that is too large for the index, or that has
-  /// credentials in its key.
+  /// All that is written of an image; nil for one that is too large for the index, that has credentials in
+  /// its key, or whose bytes are pixels.
   ///
   /// It may have been in memory for a while: its age goes on, it does not begin anew.
   init?(_ image: CachedImage, wall: Int64, at now: Instant) {
-    guard let digest = image.digest, image.byteCount <= Int(UInt32.max) else { return nil }
+    guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else {
+      return nil
+    }
     let (freshness, response) = (image.freshness, image.response)
     let storedAt = wall - max(now - image.storedAt, .zero).nanoseconds / 1_000_000_000
     self.init(
@@ -16,6 +18,7 @@ extension StoredRecord {
       digest: digest, bytes: image.byteCount, facts: image.facts, storedAt: storedAt,
       freshUntil: image.isGranted(at: now)
         ? storedAt + max(freshness.remaining.milliseconds / 1_000, 1) : 0)
+    checksum = image.checksum
     status = response.status
     headers = response.headers.packed
     finalURL = response.finalURL
@@ -26,6 +29,7 @@ extension StoredRecord {
     flags = RecordFlags(image)
     varying = StoredHeaders(image.vary.pairs).packed
     tags = image.tags
+    description = image.description
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else {
       return nil
     }
@@ -68,7 +72,8 @@ extension CachedImage {
       response: StoredResponse(status: record.status, headers: list, finalURL: record.finalURL),
       freshness: Freshness(record),
       vary: VaryOutcome(varying: names, sent: varying.list), tags: record.tags, serial: 0,
-      at: moment.instant, wall: record.storedAt, isTimeDoubtful: moment.isDoubtful)
+      checksum: record.checksum, description: record.description, at: moment.instant,
+      wall: record.storedAt, isTimeDoubtful: moment.isDoubtful)
     // An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
     if record.freshUntil == 0, record.lifetimeMs > 0, !record.flags.contains(.needsConfirmation) {
       image.markStale()

@@ -7,7 +7,7 @@
 enum RecordCodec {
   /// More than the largest headers that are fetched take.
   static let mostBytes = 1 << 20
-  private static let version: UInt8 = 3
+  private static let version: UInt8 = 4
 
   /// The bytes of a record whose numbers are sane; nil when they would be too many.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
@@ -23,7 +23,8 @@ enum RecordCodec {
   /// Whether a record is not too long, without encoding it.
   static func hasRoom(for record: StoredRecord) -> Bool {
     let texts = [record.url, record.identifier ?? "", record.finalURL ?? ""] + record.tags
-    let count = texts.reduce(record.headers.count + record.varying.count) {
+    let count = texts.reduce(record.headers.count + record.varying.count + record.description.count)
+    {
       $0 + 4 + $1.utf8.count
     }
     return count + 256 <= mostBytes
@@ -66,6 +67,7 @@ enum RecordCodec {
     writer.put(record.varying)
     writer.put(UInt32(clamping: record.tags.count))
     for tag in record.tags { writer.put(tag) }
+    writer.put(record.description)
   }
 
   /// In place of a time that the origin does not name.
@@ -94,6 +96,7 @@ enum RecordCodec {
     record.flags = RecordFlags(rawValue: reader.number())
     record.varying = reader.bytes()
     record.tags = readTags(&reader)
+    record.description = reader.bytes()
     return record
   }
 

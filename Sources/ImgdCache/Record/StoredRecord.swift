@@ -11,7 +11,7 @@ package struct StoredRecord: Sendable, Equatable {
   /// How many bytes the picture has.
   package var bytes: Int
   package var facts: ImageFacts
-  /// Of the bytes; computed on the way to the disk only.
+  /// Of the bytes.
   package var checksum = BodyChecksum(0)
   package var storedAt: Int64
   /// Zero: the origin has to confirm it before it is used.
@@ -30,6 +30,8 @@ package struct StoredRecord: Sendable, Equatable {
   /// The request headers that the answer depends on, packed like `headers`.
   package var varying: [UInt8] = []
   package var tags: [String] = []
+  /// A few bytes that stand for the picture; empty without.
+  package var description: [UInt8] = []
 
   package init(
     url: String, identifier: String? = nil, variant: KeyVariant? = nil, digest: KeyDigest,
@@ -72,6 +74,7 @@ package struct StoredRecord: Sendable, Equatable {
     (renewed.url, renewed.identifier, renewed.digest) = (url, identifier, digest)
     renewed.variant = variant
     (renewed.bytes, renewed.facts, renewed.checksum) = (bytes, facts, checksum)
+    if other.description.isEmpty { renewed.description = description }
     return renewed
   }
 }

@@ -23,6 +23,7 @@ import Testing
         status: 203, headers: headers, finalURL: "https://example.org/final"),
       freshness: Freshness(status: 203, headers: headers, receivedAt: Self.wall),
       vary: VaryOutcome(varying: varyingNames(headers), sent: sent), tags: ["b", "a"], serial: 7,
+      description: [1, 2],
       at: Instant(nanoseconds: at * 1_000_000_000), wall: Self.wall)
   }
 
@@ -55,6 +56,8 @@ import Testing
     #expect(again.isFor(sent: [("accept", "image/png")]))
     #expect(!again.isFor(sent: [("accept", "image/gif")]))
     #expect(again.tags == ["b", "a"])
+    #expect(again.description == [1, 2])
+    #expect(again.checksum == image.checksum)
     #expect(again.storedAtWall == Self.wall)
     #expect(again.serial == 0)
     #expect(record.isOf(image.key))

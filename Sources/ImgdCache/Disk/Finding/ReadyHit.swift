@@ -1,5 +1,13 @@
 package import ImgdSystem
 
+/// A fresh picture on disk, as far as the index in memory knows it.
+package struct FreshEntry: Sendable {
+  package let facts: ImageFacts
+  package let checksum: BodyChecksum
+  package let age: Int
+  package let freshFor: Int
+}
+
 /// A picture on disk that is answered without a look at the index file, and its bytes as far as the answer
 /// has them.
 package struct ReadyHit: ~Copyable {

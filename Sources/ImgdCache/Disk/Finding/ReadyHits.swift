@@ -55,6 +55,23 @@ final class ReadyHits {
     return ReadyHit(details(of: entry, url, identifier, path), content)
   }
 
+  /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its
+  /// bytes are looked at; it counts as a use all the same, since something that was made of it is used.
+  func glance(at key: CacheKey) -> FreshEntry? {
+    guard !gate.isClosed, health.state != .off, let digest = key.digest, stores.isEmpty,
+      let place = index.place(of: digest)
+    else { return nil }
+    let entry = index[place]
+    guard isFresh(entry), isSpared(place, key) else {
+      return nil
+    }
+    uses.note(place)
+    let wall = rules.wall
+    return FreshEntry(
+      facts: entry.facts, checksum: entry.checksum, age: Int(max(wall - Int64(entry.storedAt), 0)),
+      freshFor: Int(Int64(entry.freshUntil) - wall))
+  }
+
   private func details(
     of entry: DiskEntry, _ url: String, _ identifier: String?, _ path: String
   ) -> EntryDetails {
@@ -99,12 +116,19 @@ final class ReadyHits {
     guard !pending.isEmpty else { return true }
     let key = CacheKey(
       url: CanonicalURL(canonical: url), identifier: identifier, knownDigest: digest)
-    return pending.screen(place, of: key) == .shown && index[place].freshUntil > 0
+    return isSpared(place, key)
+  }
+
+  private func isSpared(_ place: Int, _ key: CacheKey) -> Bool {
+    pending.isEmpty || pending.screen(place, of: key) == .shown && index[place].freshUntil > 0
   }
 
   private func isReady(_ entry: DiskEntry) -> Bool {
-    entry.isPlain && entry.isTrusted && !rules.isTooOld(entry)
-      && Int64(entry.freshUntil) > rules.wall
+    entry.isTrusted && isFresh(entry)
+  }
+
+  private func isFresh(_ entry: DiskEntry) -> Bool {
+    entry.isPlain && !rules.isTooOld(entry) && Int64(entry.freshUntil) > rules.wall
       && Int64(entry.storedAt) <= rules.wall + StoredMoment.tolerance
   }
 }

@@ -11,6 +11,7 @@ package struct DiskEntry: Sendable, Equatable {
   /// The room of the file on disk, in blocks of 512 bytes.
   private let blocks: UInt32
   package let facts: ImageFacts
+  package let checksum: BodyChecksum
   package var storedAt: UInt32
   package var lastAccess: UInt32
   /// Zero when the origin has to be asked before every use.
@@ -33,13 +34,14 @@ package struct DiskEntry: Sendable, Equatable {
 
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts,
-    storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool
+    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool
   ) {
     self.number = number
     self.digest = digest
     self.bytes = bytes
     blocks = UInt32(clamping: allocated / 512)
     self.facts = facts
+    self.checksum = checksum
     self.storedAt = storedAt
     self.lastAccess = lastAccess
     self.freshUntil = freshUntil
@@ -50,7 +52,8 @@ package struct DiskEntry: Sendable, Equatable {
     let record = row.record
     self.init(
       number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes),
-      allocated: row.allocated, facts: record.facts, storedAt: UInt32(clamping: record.storedAt),
+      allocated: row.allocated, facts: record.facts, checksum: record.checksum,
+      storedAt: UInt32(clamping: record.storedAt),
       lastAccess: UInt32(clamping: row.lastAccess),
       freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain))
   }
@@ -77,6 +80,7 @@ package struct DiskEntry: Sendable, Equatable {
     for number in [bytes, blocks, storedAt, freshUntil] { seal.take(number) }
     seal.take(UInt16(facts.format) << 8 | UInt16(facts.orientation))
     for size in [facts.width, facts.height, facts.frames] { seal.take(size) }
+    seal.take(checksum.value)
     seal.take(UInt8(isPlain ? 1 : 0))
     return seal.finish()
   }

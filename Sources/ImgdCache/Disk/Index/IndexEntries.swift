@@ -81,6 +81,7 @@ package final class IndexEntries {
     for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] {
       statement.bind(fact)
     }
+    statement.bind(entry.checksum.value)
     statement.bind(entry.isPlain ? 1 : 0)
     statement.bind(entry.seal)
     try statement.run()

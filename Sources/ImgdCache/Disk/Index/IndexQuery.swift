@@ -45,8 +45,8 @@ enum IndexQuery: Int, CaseIterable {
     case .insertEntry:
       """
       INSERT INTO entry (digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-        orientation, width, height, frames, plain, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        orientation, width, height, frames, checksum, plain, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .insertPicture:
       """
@@ -103,6 +103,6 @@ enum IndexQuery: Int, CaseIterable {
   private static let entryColumns =
     """
     number, digest, bytes, allocated, stored_at, last_access, fresh_until, format, orientation, width,
-    height, frames, plain, entry.seal
+    height, frames, checksum, plain, entry.seal
     """
 }

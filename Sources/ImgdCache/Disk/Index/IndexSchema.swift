@@ -7,7 +7,7 @@ internal import CSQLite
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
 /// carried out, `pending_unlink` the files that no entry needs any more.
 enum IndexSchema {
-  static let version = 4
+  static let version = 5
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -27,6 +27,7 @@ enum IndexSchema {
       width INTEGER NOT NULL,
       height INTEGER NOT NULL,
       frames INTEGER NOT NULL,
+      checksum INTEGER NOT NULL,
       plain INTEGER NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT

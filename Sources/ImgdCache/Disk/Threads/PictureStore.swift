@@ -59,7 +59,6 @@ struct PictureStore {
       guard case .success(let draft) = draft else { return nil }
       var row = order.row
       row.allocated = draft.prepared.allocated
-      row.record.checksum = BodyChecksum(of: order.payload)
       return row
     }
     let result = Result { () throws(DiskTrouble) in

@@ -132,6 +132,9 @@ package final class DiskTier {
     parts?.hits.find(digest, of: url, identifier: identifier, as: form)
   }
 
+  /// A fresh entry, as far as the index in memory knows it: for pictures that were made of it.
+  package func glance(at key: CacheKey) -> FreshEntry? { parts?.hits.glance(at: key) }
+
   /// Reads on after a cursor in the order of storing, without counting as a use.
   package func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (Page) -> Void

@@ -46,9 +46,9 @@ final class DownloadSettlement {
   // MARK: A picture
 
   private func received(
-    _ result: TransferResult, _ picture: Picture, _ download: MergedDownload
+    _ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload
   ) -> FetchOutcome {
-    let key = download.mergeKey.key
+    let (key, picture) = (download.mergeKey.key, received.picture)
     pictures.forgetFailure(for: key)
     let accepted = settings.downloads.acceptTypes
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
@@ -61,7 +61,8 @@ final class DownloadSettlement {
       key: key, payload: result.payload, facts: ImageFacts(picture),
       response: StoredResponse(status: head.status, headers: headers, finalURL: head.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
+      serial: download.serial, checksum: received.checksum,
+      isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))

@@ -1,10 +1,11 @@
+import ImgdCache
 import ImgdPicture
 import ImgdSystem
 import ImgdTransfer
 
 /// A transfer's event on its way to the core, with the picture that the body is.
 struct TransferReport: Sendable {
-  typealias Content = Result<Picture, NotAPicture>
+  typealias Content = Result<ReceivedPicture, NotAPicture>
 
   let serial: UInt64
   let event: TransferEvent
@@ -23,11 +24,17 @@ struct TransferReport: Sendable {
       if case .finished(_, .received(let result)) = event, !result.isConfirmation {
         result.payload.withBytes { bytes in
           Result { () throws(NotAPicture) in try PictureProbe.recognise(bytes) }
-        }
+        }.map { ReceivedPicture(picture: $0, checksum: BodyChecksum(of: result.payload)) }
       } else {
         nil
       }
   }
+}
+
+/// A picture as it was received, and the checksum of its bytes.
+struct ReceivedPicture: Sendable {
+  let picture: Picture
+  let checksum: BodyChecksum
 }
 
 extension TransferResult {

@@ -15,7 +15,8 @@ import Testing
   private func entry(_ digest: KeyDigest, number: UInt32, allocated: Int) -> DiskEntry {
     DiskEntry(
       number: number, digest: digest, bytes: UInt32(allocated), allocated: allocated,
-      facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1), storedAt: 1,
+      facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
+      checksum: BodyChecksum(0), storedAt: 1,
       lastAccess: 1, freshUntil: 1, isPlain: false)
   }
 

@@ -10,7 +10,8 @@ import Testing
       let entry = DiskEntry(
         number: UInt32(100 + number), digest: KeyDigest(high: UInt64(number), low: UInt64(number)),
         bytes: 100, allocated: 512,
-        facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1), storedAt: 1,
+        facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
+        checksum: BodyChecksum(0), storedAt: 1,
         lastAccess: 1, freshUntil: 1, isPlain: false)
       return stage.parts.index.insert(entry).place
     }
