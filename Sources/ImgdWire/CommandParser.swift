@@ -22,8 +22,10 @@ enum CommandParser {
     case .stats: .stats
     case .query:
       .query(
-        url: try fields.required(try fields.url(in: line), .url, of: .query),
-        identifier: try fields.identifier(in: line))
+        QueryRequest(
+          url: try fields.required(try fields.url(in: line), .url, of: .query),
+          identifier: try fields.identifier(in: line),
+          describe: try fields.flag(.describe, default: false, in: line)))
     case .entries: .entries(try entries(fields, in: line))
     case .subscribe: .subscribe(try topics(fields, in: line))
     case .hello: .hello

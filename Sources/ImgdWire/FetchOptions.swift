@@ -56,7 +56,12 @@ package enum Priority: String, CaseIterable, Comparable, Sendable {
   }
 }
 
-/// The encoding of a derived variant.
+/// The encoding in which a picture is wanted.
 package enum OutputFormat: String, CaseIterable, Sendable {
-  case original, jpeg, png, webp
+  case original, jpeg, png, webp, avif
+}
+
+/// The frames of an animation that another form of it keeps.
+package enum FrameChoice: String, CaseIterable, Sendable {
+  case all, first
 }

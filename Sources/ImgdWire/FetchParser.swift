@@ -44,7 +44,10 @@ enum FetchParser {
         .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line),
       maxBytes: try fields.integer(.maxBytes, 1...Int.max, in: line),
       tags: try tags(fields, in: line),
-      ttl: try fields.integer(.ttl, WireLimits.seconds, in: line))
+      ttl: try fields.integer(.ttl, WireLimits.seconds, in: line),
+      quality: try fields.integer(.quality, WireLimits.quality, in: line),
+      frames: try fields.word(.frames, default: .all, in: line),
+      describe: try fields.flag(.describe, default: false, in: line))
   }
 
   private static func tags(

@@ -32,6 +32,9 @@ package struct FetchRequest: Equatable, Sendable {
   package var slot: String? { extras?.slot }
   package var headers: [RequestHeader] { extras?.headers ?? [] }
   package var resize: ResizeRequest? { extras?.resize }
+  package var quality: Int? { extras?.quality }
+  package var frames: FrameChoice { extras?.frames ?? .all }
+  package var describe: Bool { extras?.describe ?? false }
   package var timeoutMilliseconds: Int? { extras?.timeoutMilliseconds }
   package var maxBytes: Int? { extras?.maxBytes }
   package var tags: [String] { extras?.tags ?? [] }
@@ -46,6 +49,11 @@ package final class FetchExtras: Equatable, Sendable {
   /// Headers to add, in the order they were given.
   package let headers: [RequestHeader]
   package let resize: ResizeRequest?
+  /// Of another encoding.
+  package let quality: Int?
+  package let frames: FrameChoice
+  /// Whether the reply includes a placeholder.
+  package let describe: Bool
   /// The deadline of the whole request.
   package let timeoutMilliseconds: Int?
   /// A larger body is refused.
@@ -57,7 +65,8 @@ package final class FetchExtras: Equatable, Sendable {
   package init(
     receipt: ReceiptID? = nil, slot: String? = nil, headers: [RequestHeader] = [],
     resize: ResizeRequest? = nil, timeoutMilliseconds: Int? = nil, maxBytes: Int? = nil,
-    tags: [String] = [], ttl: Int? = nil
+    tags: [String] = [], ttl: Int? = nil, quality: Int? = nil, frames: FrameChoice = .all,
+    describe: Bool = false
   ) {
     self.receipt = receipt
     self.slot = slot
@@ -67,6 +76,9 @@ package final class FetchExtras: Equatable, Sendable {
     self.maxBytes = maxBytes
     self.tags = tags
     self.ttl = ttl
+    self.quality = quality
+    self.frames = frames
+    self.describe = describe
   }
 
   /// Compares the contents.
@@ -74,6 +86,8 @@ package final class FetchExtras: Equatable, Sendable {
     left.receipt == right.receipt && left.slot == right.slot && left.headers == right.headers
       && left.resize == right.resize && left.timeoutMilliseconds == right.timeoutMilliseconds
       && left.maxBytes == right.maxBytes && left.tags == right.tags && left.ttl == right.ttl
+      && left.quality == right.quality && left.frames == right.frames
+      && left.describe == right.describe
   }
 }
 
@@ -95,16 +109,29 @@ package struct ResizeRequest: Hashable, Sendable {
     case contain, cover, fill
   }
 
+  /// The part of the picture that `cover` keeps.
+  package enum Crop: String, CaseIterable, Sendable {
+    case centre, attention
+  }
+
   package let width: Int?
   package let height: Int?
   package let fit: Fit
   /// Whether a smaller picture is enlarged.
   package let enlarge: Bool
+  package let crop: Crop
+  /// Whether it is scaled in linear light.
+  package let linear: Bool
 
-  package init(width: Int?, height: Int?, fit: Fit = .contain, enlarge: Bool = false) {
+  package init(
+    width: Int?, height: Int?, fit: Fit = .contain, enlarge: Bool = false, crop: Crop = .centre,
+    linear: Bool = false
+  ) {
     self.width = width
     self.height = height
     self.fit = fit
     self.enlarge = enlarge
+    self.crop = crop
+    self.linear = linear
   }
 }

@@ -74,5 +74,6 @@ extension Delivery: WireNamed { static let table = NameTable<Self>() }
 extension StorePolicy: WireNamed { static let table = NameTable<Self>() }
 extension Priority: WireNamed { static let table = NameTable<Self>() }
 extension OutputFormat: WireNamed { static let table = NameTable<Self>() }
+extension FrameChoice: WireNamed { static let table = NameTable<Self>() }
 extension Tier: WireNamed { static let table = NameTable<Self>() }
 extension PurgeRequest.Scope: WireNamed { static let table = NameTable<Self>() }

@@ -7,7 +7,7 @@ package enum Request: Equatable, Sendable {
   case slots(PageRequest)
   indirect case purge(PurgeRequest)
   case stats
-  case query(url: String, identifier: String?)
+  case query(QueryRequest)
   indirect case entries(EntriesRequest)
   case subscribe(Topics)
   case hello
@@ -145,5 +145,19 @@ package struct Topics: OptionSet, Hashable, Sendable {
   /// The names of these topics on the wire, always in the same order.
   package var names: [String] {
     Self.named.filter { contains($0.value) }.map(\.key)
+  }
+}
+
+/// A question whether the cache has a picture.
+package struct QueryRequest: Equatable, Sendable {
+  package let url: String
+  package let identifier: String?
+  /// Whether the reply includes a placeholder.
+  package let describe: Bool
+
+  package init(url: String, identifier: String? = nil, describe: Bool = false) {
+    self.url = url
+    self.identifier = identifier
+    self.describe = describe
   }
 }

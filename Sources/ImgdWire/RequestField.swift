@@ -2,7 +2,8 @@
 enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
-  case ttl, http, tag, all, tier, prefix, host, olderThan, unusedFor, expired, soft, limit, cursor
+  case ttl, http, quality, frames, describe, tag, all, tier, prefix, host, olderThan, unusedFor,
+    expired, soft, limit, cursor
 
   private static let table = NameTable<RequestField>(\.name)
 
@@ -24,8 +25,8 @@ enum RequestField: UInt8, CaseIterable, Sendable {
     case .olderThan: "older_than"
     case .unusedFor: "unused_for"
     case .cmd, .id, .url, .receipt, .deliver, .identifier, .cache, .progress, .slot, .tags,
-      .headers, .store, .resize, .format, .priority, .events, .wait, .detach, .ttl, .http, .tag,
-      .all, .tier, .prefix, .host, .expired, .soft, .limit, .cursor:
+      .headers, .store, .resize, .format, .priority, .events, .wait, .detach, .ttl, .http, .quality,
+      .frames, .describe, .tag, .all, .tier, .prefix, .host, .expired, .soft, .limit, .cursor:
       String(describing: self)
     }
   }
@@ -71,7 +72,7 @@ extension Request.Command {
       FieldSet([
         .tier, .url, .identifier, .prefix, .host, .tag, .olderThan, .unusedFor, .expired, .soft,
       ])
-    case .query: FieldSet([.url, .identifier])
+    case .query: FieldSet([.url, .identifier, .describe])
     case .entries: FieldSet([.tier, .limit, .cursor, .prefix])
     case .subscribe: FieldSet([.events])
     case .list, .slots: FieldSet([.limit, .cursor])
@@ -82,14 +83,15 @@ extension Request.Command {
   private static let fetchFields = FieldSet([
     .url, .identifier, .receipt, .cache, .deliver, .store, .resize, .format, .priority, .slot,
     .headers, .progress, .events, .wait, .detach, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
-    .http,
+    .http, .quality, .frames, .describe,
   ])
 }
 
 extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
-    .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
+    .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl, .quality,
+    .frames, .describe,
   ])
   /// The fields that every request may have.
   static var frame: FieldSet {

@@ -4,6 +4,8 @@ struct ResizeParser {
   private var height: Int?
   private var fit = ResizeRequest.Fit.contain
   private var enlarge = false
+  private var crop: ResizeRequest.Crop?
+  private var linear = false
 
   /// The size of a derived variant; nil when the request has none.
   static func resize(
@@ -11,7 +13,7 @@ struct ResizeParser {
   ) throws(WireError) -> ResizeRequest? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {
-      throw fields.wrong(.resize, .text("an object with width, height, fit and enlarge"), in: line)
+      throw fields.wrong(.resize, .text("an object with \(names)"), in: line)
     }
     var parser = ResizeParser()
     for member in members { try parser.take(member) }
@@ -22,14 +24,10 @@ struct ResizeParser {
     switch member.name {
     case "width": width = try Self.side(member)
     case "height": height = try Self.side(member)
-    case "fit":
-      guard let fit = member.value.string.flatMap(ResizeRequest.Fit.init(rawValue:)) else {
-        throw Self.wrong(member, .oneOf(ResizeRequest.Fit.allCases.map(\.rawValue)))
-      }
-      self.fit = fit
-    case "enlarge":
-      guard let enlarge = member.value.bool else { throw Self.wrong(member, .flag) }
-      self.enlarge = enlarge
+    case "fit": fit = try Self.word(member)
+    case "crop": crop = try Self.word(member)
+    case "enlarge": enlarge = try Self.flag(member)
+    case "linear": linear = try Self.flag(member)
     case let name where name.utf8.starts(with: "x_".utf8): break
     case let name: throw Self.unknown(name)
     }
@@ -45,7 +43,28 @@ struct ResizeParser {
         .resize,
         "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(fit.rawValue)\"")
     }
-    return ResizeRequest(width: width, height: height, fit: fit, enlarge: enlarge)
+    guard crop == nil || fit == .cover else {
+      throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
+    }
+    return ResizeRequest(
+      width: width, height: height, fit: fit, enlarge: enlarge, crop: crop ?? .centre,
+      linear: linear)
+  }
+
+  private static let names = "width, height, fit, crop, enlarge and linear"
+
+  private static func word<Value: RawRepresentable<String> & CaseIterable>(
+    _ member: JSONValue.Member
+  ) throws(WireError) -> Value {
+    guard let value = member.value.string.flatMap(Value.init(rawValue:)) else {
+      throw wrong(member, .oneOf(Value.allCases.map(\.rawValue)))
+    }
+    return value
+  }
+
+  private static func flag(_ member: JSONValue.Member) throws(WireError) -> Bool {
+    guard let flag = member.value.bool else { throw wrong(member, .flag) }
+    return flag
   }
 
   private static func side(_ member: JSONValue.Member) throws(WireError) -> Int {
@@ -65,7 +84,7 @@ struct ResizeParser {
     let sent = Excerpt.of(name)
     return WireError(
       .unknownField,
-      "\"resize\" has no field \"\(sent)\"; it has width, height, fit, enlarge, and ignores x_…",
+      "\"resize\" has no field \"\(sent)\"; it has \(names), and ignores x_…",
       details: ["field": .string("resize.\(sent)")])
   }
 }

@@ -42,6 +42,8 @@ package struct WireLimits: Equatable, Sendable {
   package static let cursor = 16 * 1024
   /// Bytes of a host name, from RFC 1035.
   package static let host = 255
+  /// Of another encoding: 100 is the best.
+  package static let quality = 1...100
   /// Pixels of a side of a derived variant.
   package static let side = 1...65_535
   /// Up to one day.

@@ -10,14 +10,19 @@ struct FetchRequestTests {
         """
         "identifier":"i","receipt":"5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11","cache":"reload",\
         "deliver":"pixels","store":"memory","resize":{"width":640,"height":480,"fit":"cover",\
-        "enlarge":true},"format":"webp","priority":"high","slot":"s","headers":{"Accept":"a/b",\
+        "enlarge":true,"crop":"attention","linear":true},"format":"avif","quality":7,\
+        "frames":"first","describe":true,"priority":"high","slot":"s","headers":{"Accept":"a/b",\
         "X-Y":"é\\tz"},"progress":true,"events":true,"wait":false,"detach":true,\
         "timeout_ms":1500,"max_bytes":1,"tags":["a","b"],"ttl":60,"http":true
         """))
     #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
     #expect(fetch.receipt == ReceiptID("5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"))
-    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.format == .webp)
-    #expect(fetch.resize == ResizeRequest(width: 640, height: 480, fit: .cover, enlarge: true))
+    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.format == .avif)
+    #expect(fetch.quality == 7 && fetch.frames == .first && fetch.describe)
+    #expect(
+      fetch.resize
+        == ResizeRequest(
+          width: 640, height: 480, fit: .cover, enlarge: true, crop: .attention, linear: true))
     #expect(fetch.priority == .high && fetch.slot == "s")
     #expect(
       fetch.headers == [
@@ -78,6 +83,8 @@ struct FetchRequestTests {
     #""headers":{"Authorization":"Basic eA==","Cookie":"a=b"}"#,
     #""resize":{"width":1}"#, #""resize":{"height":65535}"#, #""resize":{"width":1,"x_":[]}"#,
     #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
+    #""resize":{"width":1,"height":1,"fit":"cover","crop":"centre"}"#, #""quality":1"#,
+    #""quality":100"#, #""frames":"all""#, #""describe":false"#,
   ]
 
   @Test(arguments: accepted)
@@ -107,6 +114,10 @@ struct FetchRequestTests {
     (#""resize":{"height":1,"fit":"fill"}"#, "resize"), (#""resize":{"fit":"contain"}"#, "resize"),
     (#""resize":{"width":1,"fit":"crop"}"#, "resize"), (#""resize":{"width":1,"fit":1}"#, "resize"),
     (#""resize":{"width":1,"enlarge":1}"#, "resize"),
+    (#""resize":{"width":1,"crop":"attention"}"#, "resize"),
+    (#""resize":{"width":1,"height":1,"fit":"cover","crop":"top"}"#, "resize"),
+    (#""resize":{"width":1,"linear":"yes"}"#, "resize"), (#""quality":0"#, "quality"),
+    (#""quality":101"#, "quality"), (#""frames":"some""#, "frames"), (#""describe":1"#, "describe"),
     (#""headers":[]"#, "headers"), (#""headers":{"":"x"}"#, "headers"),
     (#""headers":{"a b":"x"}"#, "headers"), (#""headers":{"a:":"x"}"#, "headers"),
     (#""headers":{"é":"x"}"#, "headers"), (#""headers":{"a":1}"#, "headers"),

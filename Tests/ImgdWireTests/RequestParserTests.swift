@@ -22,8 +22,12 @@ struct RequestParserTests {
     (#"{"cmd":"stats"}"#, .stats),
     (#"{"cmd":"hello"}"#, .hello), (#"{"cmd":"ping"}"#, .ping),
     (#"{"cmd":"config"}"#, .config), (#"{"cmd":"reload"}"#, .reload),
-    (#"{"cmd":"query","url":"u"}"#, .query(url: "u", identifier: nil)),
-    (#"{"identifier":"i","url":"u","cmd":"query"}"#, .query(url: "u", identifier: "i")),
+    (#"{"cmd":"query","url":"u"}"#, .query(QueryRequest(url: "u"))),
+    (#"{"cmd":"query","url":"u","describe":true}"#, .query(QueryRequest(url: "u", describe: true))),
+    (
+      #"{"identifier":"i","url":"u","cmd":"query"}"#,
+      .query(QueryRequest(url: "u", identifier: "i"))
+    ),
     (#"{"cmd":"purge"}"#, .purge(PurgeRequest())),
     (#"{"cmd":"entries"}"#, .entries(EntriesRequest())),
     (#"{"cmd":"subscribe"}"#, .subscribe(.all)),

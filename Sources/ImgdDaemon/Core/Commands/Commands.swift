@@ -43,8 +43,7 @@ final class Commands {
     case .slots(let page): inspection.slots(page, id: id, of: session)
     case .purge(let purge): purging.purge(purge, id: id, from: session)
     case .stats: stats.stats(id: id, for: session)
-    case .query(let url, let identifier):
-      inspection.query(url, identifier: identifier, id: id, for: session)
+    case .query(let query): inspection.query(query, id: id, for: session)
     case .entries(let entries): inspection.entries(entries, id: id, for: session)
     case .subscribe(let topics): service.subscribe(to: topics, id: id, for: session)
     case .hello: service.hello(id: id, for: session)

@@ -82,14 +82,12 @@ final class InspectCommands {
   }
 
   /// The tier that has an image; does not count as a use.
-  func query(
-    _ text: String, identifier: String?, id: RequestID, for session: ClientSession
-  ) {
+  func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
     do throws(URLProblem) {
-      let url = try CanonicalURL.parse(text)
+      let url = try CanonicalURL.parse(query.url)
       let key = CacheKey(
-        url: url, identifier: identifier,
-        variant: KeyVariant(identifier: identifier, uid: session.peer.uid))
+        url: url, identifier: query.identifier,
+        variant: KeyVariant(identifier: query.identifier, uid: session.peer.uid))
       if let image = pictures.memory.peek(key) {
         return session.reply(id: id) { line in
           line.field("tier", Tier.memory.rawValue)
