@@ -24,6 +24,9 @@ import Testing
     ("HTTP.MaxTTL", "7d"), ("HTTP.CredentialFields", ""),
     ("Network.Private", "direct"), ("Network.Allow", ""), ("Network.Deny", ""),
     ("Network.Proxy", "none"), ("Network.CAFile", "/etc/ssl/certs/ca-certificates.crt"),
+    ("Decode.Workers", "auto"), ("Decode.MaxPixels", "100000000"), ("Decode.MaxFrames", "1000"),
+    ("Decode.MaxDimension", "65535"), ("Decode.Timeout", "10s"), ("Decode.Memory", "1G"),
+    ("Decode.IdleExit", "30s"), ("Decode.Sandbox", "required"),
   ]
 
   /// One other value for each of them.
@@ -44,6 +47,9 @@ import Testing
     "HTTP.MaxTTL": "1h", "HTTP.CredentialFields": "x-who, x-sesame",
     "Network.Private": "deny", "Network.Allow": "10.0.0.0/8, fd00::/8", "Network.Deny": "::/0",
     "Network.Proxy": "http://proxy:3128", "Network.CAFile": "/etc/ca.pem",
+    "Decode.Workers": "3", "Decode.MaxPixels": "10000000000", "Decode.MaxFrames": "1",
+    "Decode.MaxDimension": "4096", "Decode.Timeout": "500ms", "Decode.Memory": "64M",
+    "Decode.IdleExit": "0s", "Decode.Sandbox": "best-effort",
   ]
 
   private func read(_ text: String) throws -> Configuration {

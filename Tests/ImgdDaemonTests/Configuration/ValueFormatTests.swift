@@ -175,6 +175,17 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
         == "is not valid: write direct, deny or allow")
   }
 
+  @Test(arguments: [
+    ("many", "is neither auto nor a number: write auto, or 1 to 256"),
+    ("0", "is out of range: write a number from 1 to 256"),
+    ("257", "is out of range: write a number from 1 to 256"),
+  ])
+  func `a wrong number of decoders is answered with the right ones`(
+    text: String, sentence: String
+  ) {
+    #expect(complaint(.decoderCount(1...256), text) == sentence)
+  }
+
   @Test func `header names are kept in lower case`() throws {
     let names = try read(ValueFormat<[String]>.fieldNames, "X-Who, x-sesame\tKEY").get()
     #expect(names == ["x-who", "x-sesame", "key"])

@@ -23,6 +23,7 @@ package struct Configuration: Sendable, Equatable {
   package var downloads = Downloads()
   package var http = HTTP()
   package var network = Network()
+  package var decode = Decode()
 
   package init() {}
 
@@ -109,6 +110,21 @@ package struct Configuration: Sendable, Equatable {
       let reason = SystemFailure("access").reason
       return "no https origin can be verified: Network.CAFile=\(caFile) cannot be read: \(reason)"
     }
+  }
+
+  /// The processes that decode pictures, and how much they take on.
+  package struct Decode: Sendable, Equatable {
+    package var workers = DecoderCount.auto
+    /// Over all frames.
+    package var maxPixels = 100_000_000
+    package var maxFrames = 1_000
+    /// Of either side.
+    package var maxDimension = 65_535
+    package var timeout = Duration.seconds(10)
+    /// Address space for each process.
+    package var memory = 1 << 30
+    package var idleExit = Duration.seconds(30)
+    package var sandbox = SandboxChoice.required
   }
 
   // MARK: As text

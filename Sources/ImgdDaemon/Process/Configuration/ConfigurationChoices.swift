@@ -24,6 +24,18 @@ package enum AcceptedType: String, Sendable, CaseIterable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, ico, jxl, jp2
 }
 
+/// How many decoders may run at once: one for each processor, or a number.
+package enum DecoderCount: Sendable, Equatable {
+  case auto
+  case count(Int)
+}
+
+/// Whether a decoder is used that lacks a part of its sandbox.
+package enum SandboxChoice: String, Sendable, CaseIterable {
+  case required
+  case bestEffort = "best-effort"
+}
+
 /// The room for pictures on disk: chosen by the size of the file system, or in bytes.
 package enum DiskCapacity: Sendable, Equatable {
   case auto

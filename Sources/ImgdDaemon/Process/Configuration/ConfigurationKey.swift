@@ -6,6 +6,7 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
   case downloads = "Downloads"
   case http = "HTTP"
   case network = "Network"
+  case decode = "Decode"
 }
 
 /// A key of the configuration: its place, the form of its value, and its purpose.

@@ -1,6 +1,7 @@
 extension ConfigurationKey {
   /// All keys, section by section.
-  package static let all: [ConfigurationKey] = control + memory + disk + downloads + http + network
+  package static let all: [ConfigurationKey] =
+    control + memory + disk + downloads + http + network + decode
 
   /// A larger size is a typing mistake; sums of sizes up to this limit do not overflow.
   private static let anySize = 0...(1 << 50)
@@ -145,5 +146,32 @@ extension ConfigurationKey {
     ConfigurationKey(
       .network, "CAFile", \.network.caFile, .path(longest: 4095),
       "The certificates that verify origins."),
+  ]
+  private static let decode: [ConfigurationKey] = [
+    ConfigurationKey(
+      .decode, "Workers", \.decode.workers, .decoderCount(1...256),
+      "How many decoders may run at once; auto: one for each processor."),
+    ConfigurationKey(
+      .decode, "MaxPixels", \.decode.maxPixels, .count(1...10_000_000_000),
+      "The most pixels of a picture that is decoded, over all its frames."),
+    ConfigurationKey(
+      .decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000),
+      "The most frames of an animation that is decoded."),
+    ConfigurationKey(
+      .decode, "MaxDimension", \.decode.maxDimension, .count(1...1_000_000),
+      "The longest side of a picture that is decoded, and of what is made of it, in pixels."),
+    ConfigurationKey(
+      .decode, "Timeout", \.decode.timeout, .duration(deadline),
+      "How long a decoder may take for one picture."),
+    ConfigurationKey(
+      // A library and its tables take some of it before the first picture.
+      .decode, "Memory", \.decode.memory, .size(64 << 20...1 << 50),
+      "The address space that a decoder may use for a picture."),
+    ConfigurationKey(
+      .decode, "IdleExit", \.decode.idleExit, .duration(anyDuration),
+      "How long a decoder without work is kept."),
+    ConfigurationKey(
+      .decode, "Sandbox", \.decode.sandbox, .word,
+      "Whether a decoder must have its whole sandbox (required), or what there is (best-effort)."),
   ]
 }

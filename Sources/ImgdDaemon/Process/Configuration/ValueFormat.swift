@@ -114,6 +114,27 @@ extension ValueFormat where Value == DiskCapacity {
   }
 }
 
+extension ValueFormat where Value == DecoderCount {
+  /// A count within limits, or `auto`.
+  static func decoderCount(_ limits: ClosedRange<Int>) -> Self {
+    let count = ValueFormat<Int>.count(limits)
+    return Self { text throws(WrongValue) in
+      if text == "auto" { return .auto }
+      guard decimalNumber(text.utf8) != nil else {
+        throw WrongValue(
+          "is neither auto nor a number: write auto, or "
+            + "\(limits.lowerBound) to \(limits.upperBound)")
+      }
+      return .count(try count.parse(text))
+    } text: {
+      switch $0 {
+      case .auto: "auto"
+      case .count(let number): count.text(number)
+      }
+    }
+  }
+}
+
 extension ValueFormat where Value == Duration {
   /// A duration within limits, or `off` for zero.
   static func durationOrOff(_ limits: ClosedRange<Duration>) -> Self {
