@@ -59,5 +59,13 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension CacheKey {
+  /// The key of something that was made of the picture under this key. Other bytes under this key never
+  /// lead there.
+  package func made(of checksum: BodyChecksum, form: String) -> CacheKey {
+    CacheKey(
+      url: url, identifier: identifier,
+      variant: KeyVariant(of: variant, checksum, form: form), scope: scope)
+  }
+
   package var cost: Int { url.text.utf8.count + (identifier?.utf8.count ?? 0) }
 }

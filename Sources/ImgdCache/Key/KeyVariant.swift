@@ -37,6 +37,20 @@ package struct KeyVariant: Hashable, Sendable {
     self.init(high: digest.high, low: digest.low)
   }
 
+  /// What sets apart something that was made of a picture: the picture's own variant, its very bytes, and the
+  /// form that was made of them.
+  init(of original: KeyVariant?, _ checksum: BodyChecksum, form: String) {
+    var parts: [UInt8] = []
+    appendPart("made", to: &parts)
+    for number in [original?.high ?? 0, original?.low ?? 0, checksum.value] {
+      parts.appendHex(number, digits: 16)
+    }
+    parts.append(original == nil ? 0 : 1)
+    appendPart(form, to: &parts)
+    let digest = Digest128(of: parts.span)
+    self.init(high: digest.high, low: digest.low)
+  }
+
   /// Fields that tell an origin nothing that a picture may depend on. What is not listed is not
   /// harmless: each origin may have a meaning of its own for it.
   private static let harmless: Set<String> = [

@@ -60,11 +60,11 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one.
   package func derived(
-    key: CacheKey, payload: Payload, facts: ImageFacts, checksum: BodyChecksum, isPixels: Bool
+    key: CacheKey, payload: Payload, facts: ImageFacts, isPixels: Bool
   ) -> CachedImage {
     Self.make(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary, tags: tags, serial: serial, checksum: checksum, isPurged: isPurged,
+      vary: vary, tags: tags, serial: serial, checksum: .unknown, isPurged: isPurged,
       at: storedAt, wall: storedAtWall, isTimeDoubtful: header.isTimeDoubtful, isPixels: isPixels)
   }
 

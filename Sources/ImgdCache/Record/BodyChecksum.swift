@@ -8,6 +8,9 @@ package import ImgdSystem
 package struct BodyChecksum: Hashable, Sendable {
   package let value: UInt64
 
+  /// Of bytes over which nobody has gone yet.
+  package static let unknown = BodyChecksum(0)
+
   /// Takes a checksum as it was kept.
   package init(_ value: UInt64) {
     self.value = value

@@ -12,6 +12,7 @@ struct CoreParts {
   let hub: EventHub
   let pictures: PictureTiers
   let downloader: Downloader
+  let renditions: Renditions
   let answers: FetchAnswers
   let jobs: FetchJobs
   let commands = CommandCounter()
@@ -20,21 +21,27 @@ struct CoreParts {
   let clients: Clients
 
   init(
-    _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, disk: DiskTier,
+    loop: EventLoop
   ) {
     turns = Turns(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
-    answers = FetchAnswers(pictures: pictures, loop: loop, settings: settings)
+    renditions = Renditions(
+      decoding: decoding, pictures: pictures, loop: loop, settings: settings)
+    answers = FetchAnswers(
+      pictures: pictures, renditions: renditions, loop: loop, settings: settings)
+    let preparation = FormPreparation(
+      renditions: renditions, pictures: pictures, answers: answers, loop: loop)
     jobs = FetchJobs(
-      downloader: downloader, pictures: pictures, answers: answers, hub: hub, turns: turns,
+      downloader: downloader, answers: answers, preparation: preparation, hub: hub, turns: turns,
       loop: loop, settings: settings)
     hits = PlainHits(
       pictures: pictures, jobs: jobs, hub: hub, commands: commands, turns: turns, loop: loop)
     pipeline = FetchPipeline(
       pictures: pictures, downloader: downloader, jobs: jobs, hits: hits, answers: answers,
-      hub: hub, loop: loop, settings: settings)
+      renditions: renditions, hub: hub, loop: loop, settings: settings)
     clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
   }
@@ -56,10 +63,11 @@ final class Core {
   private let commands: Commands
 
   init(
-    _ settings: Configuration, transfers: any Transfers, disk: DiskTier, loop: EventLoop,
-    in surroundings: Surroundings
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, disk: DiskTier,
+    loop: EventLoop, in surroundings: Surroundings
   ) {
-    parts = CoreParts(settings, transfers: transfers, disk: disk, loop: loop)
+    parts = CoreParts(
+      settings, transfers: transfers, decoding: decoding, disk: disk, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
     parts.commands.onCommand = surroundings.onActivity
@@ -83,6 +91,7 @@ final class Core {
 
   func apply(_ settings: Configuration) {
     parts.pictures.apply(settings)
+    parts.renditions.apply(settings)
     parts.answers.apply(settings)
     parts.jobs.apply(settings)
     parts.pipeline.apply(settings)

@@ -74,7 +74,7 @@ final class Daemon {
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: engine, disk: disk, loop: loop,
+        configuration, transfers: engine, decoding: NoDecoders(), disk: disk, loop: loop,
         in: links.surroundings(reloader, status))
       service = Service(manager, status: status)
       handover = MemoryHandover(
@@ -270,4 +270,19 @@ final class Daemon {
     core.refuseAll(.shuttingDown)
     loop.atTickEnd { [loop] in loop.stop() }
   }
+}
+
+import ImgdDecode
+import ImgdWire
+final class NoDecoders: Decoding {
+  func begin(
+    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
+    then: @escaping (DecodeAnswer) -> Void
+  ) { then(.failure(DecodeFailure(.unavailable, "none"))) }
+  func abort(serial: UInt64) {}
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
+    then(.failure(DecodeFailure(.unavailable, "none")))
+  }
+  func retireIdle() {}
+  var figures: DecodingFigures { DecodingFigures() }
 }

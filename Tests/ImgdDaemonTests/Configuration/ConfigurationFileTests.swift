@@ -69,8 +69,8 @@ import Testing
     ("[memory]", "f:1: [memory] is not a section: did you mean [Memory]?"),
     (
       "[Sundry]",
-      "f:1: [Sundry] is not a section: write [Control], [Memory], [Disk], [Downloads], [HTTP] "
-        + "or [Network]"
+      "f:1: [Sundry] is not a section: write [Control], [Memory], [Disk], [Downloads], [HTTP], "
+        + "[Network] or [Decode]"
     ),
     ("[Memory", "f:1: '[Memory' is not a section: write [Memory], for example"),
     ("[]", "f:1: '[]' is not a section: write [Memory], for example"),

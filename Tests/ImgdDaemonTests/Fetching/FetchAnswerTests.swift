@@ -204,21 +204,6 @@ import Testing
     #expect(stage.origin.running == 0)
   }
 
-  @Test func `a request that needs a decoder is refused before the origin is asked`() throws {
-    let stage = try CoreStage()
-    stage.origin.plan("/a.png", .picture(png()))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a.png","deliver":"pixels"}
-      < {"ok":false,"error":{"code":"unavailable","retryable":false}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","resize":{"width":10,"height":10}}
-      < {"ok":false,"error":{"code":"unavailable"}}
-      > {"cmd":"fetch","url":"ORIGIN/a.png","format":"webp"}
-      < {"ok":false,"error":{"code":"unavailable"}}
-      """#)
-    #expect(stage.origin.requests.isEmpty)
-  }
-
   @Test func `a picture of a format that is not accepted is refused and not kept`() throws {
     let stage = try CoreStage("Downloads.AcceptTypes=jpeg")
     stage.origin.plan("/a.png", .picture(png()))

@@ -59,6 +59,9 @@ struct PictureStore {
       guard case .success(let draft) = draft else { return nil }
       var row = order.row
       row.allocated = draft.prepared.allocated
+      if row.record.checksum == .unknown {
+        row.record.checksum = BodyChecksum(of: order.payload)
+      }
       return row
     }
     let result = Result { () throws(DiskTrouble) in

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
@@ -39,12 +40,16 @@ struct Recipient {
 /// The last stage of a fetch: outcomes and events become lines.
 final class FetchAnswers {
   private let pictures: PictureTiers
+  private let renditions: Renditions
   private let loop: EventLoop
   /// The most bytes of a picture inside a line.
   private var maxInline: Int
 
-  init(pictures: PictureTiers, loop: EventLoop, settings: Configuration) {
+  init(
+    pictures: PictureTiers, renditions: Renditions, loop: EventLoop, settings: Configuration
+  ) {
     self.pictures = pictures
+    self.renditions = renditions
     self.loop = loop
     maxInline = settings.control.maxInline
   }
@@ -74,11 +79,16 @@ final class FetchAnswers {
       return session.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
     switch recipient.delivery {
+    case .path, .inline, .fd:
+      if delivered.image.isPixels { return refuse(recipient, .keptAsPixels) }
+    case .pixels, .none: break
+    }
+    switch recipient.delivery {
     case .path: deliverPath(of: delivered, to: recipient, path: path)
     case .none: write(delivered, to: recipient)
     case .inline: deliverInline(delivered, to: recipient)
     case .fd: deliverDescriptor(of: delivered, to: recipient)
-    case .pixels: refuse(recipient, .needsDecoder("deliver pixels"))
+    case .pixels: deliverPixels(of: delivered, to: recipient)
     }
   }
 
@@ -104,12 +114,40 @@ final class FetchAnswers {
     write(delivered, to: recipient, content: .inline(image.payload))
   }
 
-  private func deliverDescriptor(of delivered: DeliveredImage, to recipient: Recipient) {
+  private func deliverDescriptor(
+    of delivered: DeliveredImage, to recipient: Recipient,
+    as content: PictureLine.Content = .descriptor
+  ) {
     do throws(SystemFailure) {
       recipient.session.attach(try pictures.openDescriptor(of: delivered.image))
-      write(delivered, to: recipient, content: .descriptor)
+      write(delivered, to: recipient, content: content)
     } catch {
       refuse(recipient, .noDescriptor(error))
+    }
+  }
+
+  /// A job has its pixels made before it ends; a client that collects its outcome may want them of a
+  /// picture that was kept as a file.
+  private func deliverPixels(of delivered: DeliveredImage, to recipient: Recipient) {
+    if delivered.image.isPixels {
+      return deliverDescriptor(of: delivered, to: recipient, as: .pixels)
+    }
+    let session = recipient.session
+    let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
+    let order = Renditions.Order(
+      rendition: Rendition(.pixels, frames: .first), original: delivered.image,
+      claimant: session.claimant, priority: recipient.request.priority,
+      tiers: recipient.request.keepsInMemory ? [.memory] : [])
+    renditions.make(order) { [unowned self] outcome in
+      session.resume(ticket) {
+        switch outcome {
+        case .success(let made):
+          var pixels = delivered
+          pixels.image = made.image
+          deliver(pixels, to: recipient)
+        case .failure(let failure): refuse(recipient, failure.error)
+        }
+      }
     }
   }
 
@@ -146,6 +184,20 @@ final class FetchAnswers {
     job.session?.write { line in
       ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
+      ReplyEncoder.end(into: &line)
+    }
+  }
+
+  /// Tells the client what stands for the picture, if it wants to hear that and has to wait.
+  func tellPlaceholder(of delivered: DeliveredImage, to job: FetchJob) {
+    guard job.request.events, let placeholder = delivered.placeholder else { return }
+    let facts = delivered.image.facts
+    job.session?.write { line in
+      ReplyEncoder.begin(id: job.id, event: "placeholder", receipt: job.receipt, into: &line)
+      line.field("url", job.request.url)
+      line.field("width", Int(facts.width))
+      line.field("height", Int(facts.height))
+      line.placeholder(placeholder)
       ReplyEncoder.end(into: &line)
     }
   }

@@ -32,6 +32,8 @@ struct PictureLine {
     case inline(Payload)
     /// The descriptor rides on the line.
     case descriptor
+    /// The same, of a decoded picture.
+    case pixels
   }
 
   let id: RequestID
@@ -62,6 +64,7 @@ struct PictureLine {
     var line = JSONWriter()
     line.path(path)
     if picture.isStale { line.field("stale", true) }
+    if let placeholder = picture.placeholder { line.placeholder(placeholder) }
     if let http { line.http(status: http.status, headers: http.headers.list) }
     switch content {
     case .none: break
@@ -69,6 +72,7 @@ struct PictureLine {
       line.name("data")
       return Array(",".utf8) + line.bytes
     case .descriptor: writeDescriptor(to: &line)
+    case .pixels: writePixels(to: &line)
     }
     return FetchLine.ending(line.bytes)
   }
@@ -77,6 +81,20 @@ struct PictureLine {
     line.array("fds") { line in
       line.object { line in
         line.field("kind", "encoded")
+        line.field("bytes", picture.bytes)
+      }
+    }
+  }
+
+  private func writePixels(to line: inout JSONWriter) {
+    let (width, height) = (Int(picture.facts.width), Int(picture.facts.height))
+    line.array("fds") { line in
+      line.object { line in
+        line.field("kind", "pixels")
+        line.field("format", "rgba8")
+        line.field("width", width)
+        line.field("height", height)
+        line.field("stride", width * 4)
         line.field("bytes", picture.bytes)
       }
     }
@@ -94,6 +112,7 @@ struct ShownPicture {
   var isCoalesced = false
   var isStale = false
   var finalURL: String?
+  var placeholder: Placeholder?
   /// All but the ages, encoded already.
   var prepared: [UInt8]?
 
@@ -104,8 +123,9 @@ struct ShownPicture {
     source = delivered.source
     facts = image.facts
     bytes = image.byteCount
-    age = image.age(at: now)
-    freshFor = image.freshFor(at: now)
+    let shown = delivered.originalAge ?? ShownAge(image, at: now)
+    (age, freshFor) = (shown.age, shown.freshFor)
+    placeholder = delivered.placeholder
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
     finalURL = image.finalURL

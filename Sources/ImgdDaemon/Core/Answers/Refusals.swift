@@ -31,12 +31,10 @@ extension WireError {
     }
   }
 
-  static func needsDecoder(_ feature: String) -> WireError {
-    WireError(
-      .unavailable,
-      "\(feature) needs a decoder, which this daemon does not have: "
-        + "ask for the original with deliver path, inline, fd or none")
-  }
+  static let keptAsPixels = WireError(
+    .unavailable,
+    "the fetch was for pixels, and its outcome is kept as such: wait with deliver pixels or none, "
+      + "or fetch the picture in another form")
 
   static func duplicate(_ receipt: ReceiptID) -> WireError {
     WireError(

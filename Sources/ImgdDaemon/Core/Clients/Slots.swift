@@ -68,6 +68,6 @@ extension FetchRequest {
   /// Whether two requests for one URL would be answered alike.
   func hasSameOptions(as other: FetchRequest) -> Bool {
     cache == other.cache && delivery == other.delivery && store == other.store
-      && format == other.format && resize == other.resize
+      && rendition == other.rendition && describe == other.describe
   }
 }

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 import ImgdWire
@@ -12,11 +13,15 @@ final class InspectCommands {
 
   private let jobs: FetchJobs
   private let pictures: PictureTiers
+  private let renditions: Renditions
   private let loop: EventLoop
 
-  init(jobs: FetchJobs, pictures: PictureTiers, loop: EventLoop) {
+  init(
+    jobs: FetchJobs, pictures: PictureTiers, renditions: Renditions, loop: EventLoop
+  ) {
     self.jobs = jobs
     self.pictures = pictures
+    self.renditions = renditions
     self.loop = loop
   }
 
@@ -88,20 +93,30 @@ final class InspectCommands {
       let key = CacheKey(
         url: url, identifier: query.identifier,
         variant: KeyVariant(identifier: query.identifier, uid: session.peer.uid))
-      if let image = pictures.memory.peek(key) {
-        return session.reply(id: id) { line in
-          line.field("tier", Tier.memory.rawValue)
-          line.field("url", url.text)
-          describe(image, in: &line)
-        }
-      }
       let ticket = session.standBy(id: id)
-      pictures.disk.look(for: key) { [self] entry in
+      let answer = { (tier: String, write: (inout JSONWriter) -> Void) in
         session.resume(ticket) {
           session.reply(id: id) { line in
-            line.field("tier", entry == nil ? "none" : Tier.disk.rawValue)
+            line.field("tier", tier)
             line.field("url", url.text)
-            if let entry { describe(entry, in: &line) }
+            write(&line)
+          }
+        }
+      }
+      if let image = pictures.memory.peek(key) {
+        return find(placeholderOf: image, query, for: session) { [self] placeholder in
+          answer(Tier.memory.rawValue) { line in
+            describe(image, in: &line)
+            if let placeholder { line.placeholder(placeholder) }
+          }
+        }
+      }
+      pictures.disk.look(for: key) { [self] entry in
+        guard let entry else { return answer("none") { _ in } }
+        find(placeholderOf: key, query, for: session) { [self] placeholder in
+          answer(Tier.disk.rawValue) { line in
+            describe(entry, in: &line)
+            if let placeholder { line.placeholder(placeholder) }
           }
         }
       }
@@ -119,6 +134,36 @@ final class InspectCommands {
     switch entries.tier {
     case .memory: memoryEntries(entries, after: cursor, id: id, for: session)
     case .disk: diskEntries(entries, after: cursor, id: id, for: session)
+    }
+  }
+
+  /// The placeholder of a picture, which is made where there is none yet; nil when none is wanted.
+  private func find(
+    placeholderOf image: CachedImage, _ query: QueryRequest, for session: ClientSession,
+    then: @escaping (Placeholder?) -> Void
+  ) {
+    guard query.describe else { return then(nil) }
+    renditions.describe(
+      Renditions.Order(
+        rendition: Rendition(.description), original: image, claimant: session.claimant,
+        priority: .normal, tiers: [])
+    ) { then($0) }
+  }
+
+  /// The same for a picture that only the disk has.
+  private func find(
+    placeholderOf key: CacheKey, _ query: QueryRequest, for session: ClientSession,
+    then: @escaping (Placeholder?) -> Void
+  ) {
+    guard query.describe else { return then(nil) }
+    let describe = { [self] (image: CachedImage?) in
+      guard let image else { return then(nil) }
+      find(placeholderOf: image, query, for: session, then: then)
+    }
+    switch pictures.disk.fetch(key, countsAsUse: false, then: describe) {
+    case .nothing: then(nil)
+    case .image(let image): describe(image)
+    case .later: break
     }
   }
 

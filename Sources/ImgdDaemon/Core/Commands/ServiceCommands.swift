@@ -23,11 +23,21 @@ final class ServiceCommands {
 
   /// The daemon's version, features and limits.
   func hello(id: RequestID, for session: ClientSession) {
+    parts.renditions.tellAbilities(to: session, id: id) { [self] in
+      hello($0, id: id, for: session)
+    }
+  }
+
+  private func hello(_ abilities: KnownAbilities, id: RequestID, for session: ClientSession) {
     session.reply(id: id) { line in
       line.field("protocol", 1)
       line.field("server", "imgd")
       line.field("version", Release.version)
-      line.array("features") { line in for name in Features.all { line.value(name) } }
+      line.array("features") { line in
+        for name in Features.all { line.value(name) }
+        if case .success = abilities { for name in Features.ofDecoder { line.value(name) } }
+      }
+      line.object("decode") { $0.abilities(abilities) }
       line.object("limits") { $0.limits(session.limits, of: parts.pipeline.settings) }
       line.field("instance", instance)
     }
@@ -136,6 +146,8 @@ enum Features {
   static let all = [
     "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress",
   ]
+  /// Those that take a decoder.
+  static let ofDecoder = ["pixels", "resize", "format", "describe"]
 }
 
 extension ClientSession {

@@ -26,20 +26,22 @@ final class StatsCommand {
 
   /// Everything that is counted, under names that do not change.
   func stats(id: RequestID, for session: ClientSession) {
-    session.walk { [self] in
-      session.reply(id: id) { describe(in: &$0) }
-      return false
+    parts.renditions.tellAbilities(to: session, id: id) { [self] abilities in
+      session.walk { [self] in
+        session.reply(id: id) { describe(abilities, in: &$0) }
+        return false
+      }
     }
   }
 
-  private func describe(in line: inout JSONWriter) {
+  private func describe(_ abilities: KnownAbilities, in line: inout JSONWriter) {
     let figures = measured.figures(at: loop.now, of: parts.clients)
     line.object("memory") { memory(in: &$0) }
     line.object("disk") { disk(in: &$0) }
     line.object("failures") { failures(in: &$0) }
     line.object("downloads") { downloads(in: &$0) }
     line.object("queue") { queue(in: &$0) }
-    line.object("decode") { noDecoder(in: &$0) }
+    line.object("decode") { decode(abilities, in: &$0) }
     line.object("clients") { clients(in: &$0) }
     line.object("latency_us") { line in
       line.object("hit") { $0.latency(parts.hits.latency) }
@@ -98,12 +100,15 @@ final class StatsCommand {
     line.field("total", ledger.total)
   }
 
-  private func noDecoder(in line: inout JSONWriter) {
-    for name in ["workers", "active", "completed", "failed", "killed"] {
-      line.name(name)
-      line.value(0)
-    }
-    line.field("sandbox", "off")
+  private func decode(_ abilities: KnownAbilities, in line: inout JSONWriter) {
+    let figures = parts.renditions.figures
+    line.field("workers", figures.workers)
+    line.field("active", figures.active)
+    line.field("queued", figures.queued)
+    line.field("completed", figures.completed)
+    line.field("failed", figures.failed)
+    line.field("killed", figures.killed)
+    line.abilities(abilities)
   }
 
   private func downloads(in line: inout JSONWriter) {

@@ -7,6 +7,10 @@ struct Claimant: Hashable {
   let connection: UInt64
 }
 
+extension ClientSession {
+  var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
+}
+
 /// A download as `DownloadScheduler` knows it.
 final class ScheduledDownload {
   let serial: UInt64

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
@@ -61,6 +62,10 @@ final class FetchJob {
   /// The transfer that the job waits for, and its place among the waiters.
   var download: MergedDownload?
   var place = 0
+  /// What is made of the picture, which is there, and its place among those who wait for it.
+  var decoding: RenditionWork.Place?
+  /// The form in which it wants the picture; nil for the picture as it comes.
+  let rendition: Rendition?
   /// The picture is there, and is being written to disk.
   var isStoring = false
   /// Whether the event `queued` was sent.
@@ -84,6 +89,7 @@ final class FetchJob {
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
     self.slot = request.slot
+    rendition = request.rendition
     self.startedAt = startedAt
     self.allowance = allowance
   }
@@ -93,10 +99,12 @@ final class FetchJob {
   /// Each once, in no order.
   var tags: Set<String> { Set(request.tags) }
 
-  var state: State { isStoring || download?.state == .running ? .running : .queued }
+  var state: State {
+    isStoring || decoding != nil || download?.state == .running ? .running : .queued
+  }
 
   /// What it waits for, for the error when its time is over.
-  var phase: String { isStoring ? "disk" : download?.phase ?? "disk" }
+  var phase: String { isStoring ? "disk" : decoding != nil ? "decode" : download?.phase ?? "disk" }
 
   /// Whether any waiting client wants a path.
   var wantsPath: Bool {

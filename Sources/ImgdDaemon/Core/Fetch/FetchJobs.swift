@@ -13,8 +13,8 @@ final class FetchJobs {
   private static let waitersAtOnce = 16
 
   private let downloader: Downloader
-  private let pictures: PictureTiers
   private let answers: FetchAnswers
+  private let preparation: FormPreparation
   private let hub: EventHub
   private let turns: Turns
   private let loop: EventLoop
@@ -27,12 +27,12 @@ final class FetchJobs {
   private(set) var latency = LatencyHistogram()
 
   init(
-    downloader: Downloader, pictures: PictureTiers, answers: FetchAnswers, hub: EventHub,
+    downloader: Downloader, answers: FetchAnswers, preparation: FormPreparation, hub: EventHub,
     turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.downloader = downloader
-    self.pictures = pictures
     self.answers = answers
+    self.preparation = preparation
     self.hub = hub
     self.turns = turns
     self.loop = loop
@@ -180,20 +180,17 @@ final class FetchJobs {
 
   // MARK: Ending
 
-  /// Ends a job, when its picture is a file if a path is wanted.
+  /// Ends a job, when its picture is in the form that is wanted.
   func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
-    guard case .image(let delivered) = outcome, job.wantsPath else { return end(job, outcome) }
-    job.isStoring = true
-    pictures.lendFile(of: delivered.image, mayStore: job.request.keepsOnDisk) {
-      [unowned self] path in
-      end(job, outcome, path: path)
-    }
+    guard case .image(let delivered) = outcome else { return end(job, outcome) }
+    preparation.prepare(delivered, for: job) { [unowned self] in end(job, $0, path: $1) }
   }
 
   /// The only way out for a job; one that has ended meanwhile is passed over.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
     guard isLive(job) else { return }
     if downloader.leave(job) { startTransfers() }
+    preparation.abandon(job)
     job.deadline?.cancel()
     // A job that is kept with its outcome has paid for the outcome's bytes alone.
     job.fallback = nil

@@ -51,16 +51,37 @@ struct DeliveredImage {
     case network
   }
 
-  let image: CachedImage
+  var image: CachedImage
   var source: Source
   var isCoalesced = false
   var isStale = false
+  /// It is in the form that the fetch wants already.
+  var isMade = false
+  /// The age of the picture that it was made of.
+  var originalAge: ShownAge?
+  /// What stands for the picture until it is there, if the fetch wants that.
+  var placeholder: Placeholder?
 
   /// With the word whether it is stale.
   func asShown(at now: Instant) -> DeliveredImage {
     var shown = self
     shown.isStale = !image.isFresh(at: now)
     return shown
+  }
+}
+
+/// How old a picture is, and for how long it is fresh, in seconds.
+struct ShownAge {
+  let age: Int
+  let freshFor: Int
+
+  init(age: Int, freshFor: Int) {
+    self.age = age
+    self.freshFor = freshFor
+  }
+
+  init(_ image: CachedImage, at now: Instant) {
+    self.init(age: image.age(at: now), freshFor: image.freshFor(at: now))
   }
 }
 

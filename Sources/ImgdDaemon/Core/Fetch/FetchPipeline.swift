@@ -16,6 +16,7 @@ final class FetchPipeline {
   private let hits: PlainHits
   private let answers: FetchAnswers
   private let settlement: DownloadSettlement
+  private let renditions: Renditions
   private let hub: EventHub
   private let loop: EventLoop
   private(set) var settings: Configuration
@@ -23,13 +24,15 @@ final class FetchPipeline {
 
   init(
     pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, hits: PlainHits,
-    answers: FetchAnswers, hub: EventHub, loop: EventLoop, settings: Configuration
+    answers: FetchAnswers, renditions: Renditions, hub: EventHub, loop: EventLoop,
+    settings: Configuration
   ) {
     self.pictures = pictures
     self.downloader = downloader
     self.jobs = jobs
     self.hits = hits
     self.answers = answers
+    self.renditions = renditions
     self.hub = hub
     self.loop = loop
     self.settings = settings
@@ -165,7 +168,6 @@ final class FetchPipeline {
   /// Everything that refuses a request before it has any effect.
   private func check(_ request: FetchRequest, from session: ClientSession) throws(WireError) {
     let limit = session.limits.receipts
-    if let feature = request.decoderFeature { throw .needsDecoder(feature) }
     if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: session.peer.uid) }
     guard session.fetches.hasRoom(inSlot: request.slot, limit: limit) else {
       throw .tooManyReceipts(limit: limit)
@@ -186,8 +188,24 @@ final class FetchPipeline {
 
   // MARK: Memory, then disk, then network
 
+  /// What was made of a picture is looked for first: then the picture itself need not be read.
   private func look(for job: FetchJob) {
     guard job.request.cache.reads else { return consider(nil, for: job) }
+    guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else {
+      return lookForOriginal(job)
+    }
+    let finding = pictures.findMade(wish) { [unowned self] found in
+      guard jobs.isLive(job) else { return }
+      if let found { hit(found, for: job) } else { lookForOriginal(job) }
+    }
+    switch finding {
+    case .found(let delivered): hit(delivered, for: job)
+    case .nothing: lookForOriginal(job)
+    case .later: wait(for: job)
+    }
+  }
+
+  private func lookForOriginal(_ job: FetchJob) {
     let finding = pictures.find(job.mergeKey) { [unowned self] look in
       // It may have been cancelled meanwhile.
       if jobs.isLive(job) { take(look, for: job) }
@@ -195,11 +213,20 @@ final class FetchPipeline {
     switch finding {
     case .inMemory(let delivered): consider(delivered, for: job)
     case .looked(let look): take(look, for: job)
-    case .later:
-      jobs.announce(job)
-      if !job.request.wait { jobs.acknowledge(job, as: job.state) }
-      if let limit = job.request.timeout { jobs.expect(job, within: limit) }
+    case .later: wait(for: job)
     }
+  }
+
+  /// Accepts that a job is not over in the same call.
+  private func wait(for job: FetchJob) {
+    jobs.announce(job)
+    acknowledge(job, as: job.state)
+    if let limit = job.request.timeout, job.deadline == nil { jobs.expect(job, within: limit) }
+  }
+
+  /// Answers a request that does not wait, once.
+  private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+    if !job.request.wait, job.session != nil { jobs.acknowledge(job, as: state) }
   }
 
   private func take(_ look: PictureTiers.DiskLook, for job: FetchJob) {
@@ -224,9 +251,12 @@ final class FetchPipeline {
   }
 
   private func hit(_ found: DeliveredImage, for job: FetchJob) {
-    if found.source == .memory { pictures.memory.noteUse(of: found.image, at: loop.now) }
+    if found.source == .memory, !found.isMade {
+      pictures.memory.noteUse(of: found.image, at: loop.now)
+    }
     _ = hits.recordHit()
-    endAtOnce(job, FetchOutcome.image(found.asShown(at: loop.now)).own(of: job))
+    let shown = found.isMade ? found : found.asShown(at: loop.now)
+    endAtOnce(job, FetchOutcome.image(shown).own(of: job))
   }
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
@@ -254,7 +284,11 @@ final class FetchPipeline {
 
   /// Ends a job that never had to wait for a transfer.
   private func endAtOnce(_ job: FetchJob, _ outcome: FetchOutcome) {
-    if !job.request.wait { jobs.acknowledge(job, as: outcome.state) }
+    if case .image(let found) = outcome, job.needsDecoder(for: found) {
+      wait(for: job)
+    } else {
+      acknowledge(job, as: outcome.state)
+    }
     jobs.complete(job, outcome)
   }
 
@@ -264,7 +298,7 @@ final class FetchPipeline {
     jobs.startTransfers()
     if job.state == .running, job.isQueued { jobs.tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }
-    if !job.request.wait { jobs.acknowledge(job, as: job.state) }
+    acknowledge(job, as: job.state)
     if let limit = job.request.timeout, job.deadline == nil { jobs.expect(job, within: limit) }
   }
 
@@ -280,8 +314,4 @@ final class FetchPipeline {
     jobs.attend(to: download)
     jobs.startTransfers()
   }
-}
-
-extension ClientSession {
-  fileprivate var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
 }

@@ -40,16 +40,9 @@ extension FetchRequest {
     request.extras = extras.map { FetchExtras(headers: $0.headers, tags: $0.tags, ttl: $0.ttl) }
     return request
   }
-
-  /// The part of the request that would take a decoder.
-  var decoderFeature: String? {
-    if delivery == .pixels { return "deliver pixels" }
-    if resize != nil { return "resize" }
-    return format == .original ? nil : "format \(format.rawValue)"
-  }
 }
 
 extension Delivery {
   /// Whether an answer takes memory or a descriptor for the picture until the client has read it.
-  var bringsBytes: Bool { self == .inline || self == .fd }
+  var bringsBytes: Bool { self == .inline || self == .fd || self == .pixels }
 }

@@ -4,6 +4,7 @@
 // stored, confirmed, purged or gone at its origin changes both tiers here and nowhere else.
 
 import ImgdCache
+import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
@@ -19,6 +20,7 @@ final class PictureTiers {
   /// How often pictures were purged from memory: one that was being read from disk meanwhile does
   /// not rise into it.
   private var memoryPurges = 0
+  private var diskPurges = 0
   private var purgesUnderWay = 0
   /// Room is being made in memory, in parts.
   private var isTrimming = false
@@ -165,6 +167,88 @@ final class PictureTiers {
     return failures.find(key.key, at: loop.now)?.value
   }
 
+  // MARK: Pictures that were made of others
+
+  /// Looks for what was made of a picture that may be shown now, without reading the picture.
+  func findMade(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> MadeLook.Finding {
+    guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
+      return .nothing
+    }
+    let key = look.key.key.made(of: original.checksum, form: look.rendition.form)
+    if let image = madeInMemory(key) { return .found(original.delivered(image, from: .memory)) }
+    guard !look.rendition.isPixels else { return .nothing }
+    let mark = purgeMark
+    let finding = madeOnDisk(key) { [unowned self] image in
+      if let image, look.keepsInMemory { raiseMade(image, unlessPurgedSince: mark) }
+      then(image.map { original.delivered($0, from: .disk) })
+    }
+    switch finding {
+    case .nothing: return .nothing
+    case .later: return .later
+    case .image(let image): return .found(original.delivered(image, from: .disk))
+    }
+  }
+
+  /// A picture that the request may be shown without asking its origin, as far as that is known at once.
+  private func original(of look: MadeLook) -> MadeLook.Original? {
+    if let image = inMemory(look.key) {
+      guard look.mode.decision(on: image.state(at: loop.now), rules: look.rules) == .use else {
+        return nil
+      }
+      let description = PictureDescription(packed: image.description)
+      guard description != nil || !look.describes else { return nil }
+      return MadeLook.Original(
+        facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
+        placeholder: look.describes ? description.map { .description($0) } : nil)
+    }
+    // Its description is in its record.
+    guard !look.describes, look.mode != .noCache, let entry = disk.glance(at: look.key.key) else {
+      return nil
+    }
+    return MadeLook.Original(
+      facts: entry.facts, checksum: entry.checksum,
+      age: ShownAge(age: entry.age, freshFor: entry.freshFor))
+  }
+
+  /// Counts as a use.
+  func madeInMemory(_ key: CacheKey) -> CachedImage? {
+    guard let image = memory.peek(key) else { return nil }
+    memory.noteUse(of: image, at: loop.now)
+    return image
+  }
+
+  func madeOnDisk(
+    _ key: CacheKey, then: @escaping (CachedImage?) -> Void
+  ) -> DiskTier.Fetching {
+    disk.fetch(key, then: then)
+  }
+
+  /// Tells apart what was begun before a purge.
+  var purgeMark: Int { memoryPurges &+ diskPurges }
+
+  private func isUnpurged(since mark: Int) -> Bool { mark == purgeMark && purgesUnderWay == 0 }
+
+  /// Keeps in memory what was found on disk.
+  func raiseMade(_ image: CachedImage, unlessPurgedSince mark: Int) {
+    if isUnpurged(since: mark) { keepInMemory(image) }
+  }
+
+  /// Keeps what was made of a picture, unless a purge came between: it may have been about it.
+  func keepMade(_ image: CachedImage, in tiers: Set<Tier>, unlessPurgedSince mark: Int) {
+    guard isUnpurged(since: mark) else { return }
+    if tiers.contains(.memory) { keepInMemory(image) }
+    if tiers.contains(.disk), !image.isPixels { keepOnDisk(image) }
+  }
+
+  /// Keeps a few bytes that stand for a picture with it, in both tiers.
+  func describe(_ image: CachedImage, as description: [UInt8]) {
+    noteEviction(memory.describe(image, as: description))
+    // It may still be on its way to the disk.
+    disk.whenSettled(image) { [unowned self] in
+      if disk.holds(image) { disk.renew(image) }
+    }
+  }
+
   // MARK: Files
 
   /// Promises a path to a picture's file, now or, where the disk is still busy with it, later.
@@ -281,6 +365,7 @@ final class PictureTiers {
   func purgeDisk(
     _ filter: PurgeFilter, marksOnly: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
+    diskPurges += 1
     disk.purge(filter, soft: marksOnly) { [unowned hub] outcome in
       if !marksOnly, case .done(let removal) = outcome {
         hub.cache(filter.matchesAll ? .removedAll : .purged, removal, tier: .disk)

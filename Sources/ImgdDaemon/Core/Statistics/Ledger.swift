@@ -26,6 +26,7 @@ struct Ledger {
         transfers.bodies + transfers.partials + transfers.idleHandles
           + transfers.connections * Self.transfer
       ),
+      ("decoding", parts.renditions.figures.queuedBytes),
       ("disk", parts.pictures.disk.held.total),
     ]
   }

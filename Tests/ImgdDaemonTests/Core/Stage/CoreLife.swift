@@ -17,16 +17,19 @@ final class CoreLife {
   private let transfers: PlannedTransfers
   private let disk: DiskParts?
 
-  init(_ settings: [String], home: String, origin: PlannedOrigin) throws {
+  init(_ settings: [String], home: String, origin: PlannedOrigin, decoding: PlannedDecoding) throws
+  {
     let configuration = try Self.configuration(settings, home: home)
     // Latencies are measured by the system's clock: they are small if this one begins with it.
     clock = .manual(at: .current)
     loop = try EventLoop(clock: clock)
     transfers = try PlannedTransfers(of: origin, on: loop)
+    decoding.loop = loop
     disk = try Self.disk(configuration.disk, on: loop)
     let tier = try disk.map { DiskTier($0, try DiskDirectory.open(configuration.disk.directory)) }
     core = Core(
-      configuration, transfers: transfers, disk: tier ?? DiskTier(offOn: loop), loop: loop,
+      configuration, transfers: transfers, decoding: decoding,
+      disk: tier ?? DiskTier(offOn: loop), loop: loop,
       in: Core.Surroundings(
         reload: { $0(.changed([])) }, pressureSource: { ("none", nil) }, onActivity: {}))
     transfers.receive = { [unowned core] in core.receive($0) }

@@ -10,6 +10,7 @@ import ImgdTestSupport
 /// nothing left to do, and an answer that is not there then has failed to come.
 final class CoreStage: DaemonStage {
   let origin = PlannedOrigin()
+  let decoding = PlannedDecoding()
   /// The client that speaks when no other is named.
   private(set) var client: TestClient
   /// Nil between two lives: the directory must be free for the second one.
@@ -23,7 +24,7 @@ final class CoreStage: DaemonStage {
   init(_ settings: [String]) throws {
     self.settings = settings
     home = try TemporaryDirectory.make()
-    let life = try CoreLife(settings, home: home, origin: origin)
+    let life = try CoreLife(settings, home: home, origin: origin, decoding: decoding)
     current = life
     client = try life.connect(as: nil)
   }
@@ -63,7 +64,7 @@ final class CoreStage: DaemonStage {
   func restart() throws {
     life.end()
     current = nil
-    current = try CoreLife(settings, home: home, origin: origin)
+    current = try CoreLife(settings, home: home, origin: origin, decoding: decoding)
     client = try life.connect(as: nil)
   }
 

@@ -1,0 +1,51 @@
+import ImgdCache
+import ImgdDecode
+import ImgdWire
+
+// Limits that a picture is held to before a decoder sees it, and the failures of decoders as errors.
+
+extension DecodeLimits {
+  init(_ settings: Configuration.Decode) {
+    self.init(
+      pixels: settings.maxPixels, frames: settings.maxFrames, dimension: settings.maxDimension)
+  }
+
+  /// Why a picture is not decoded, by what its header claims; nil when it is.
+  func refusal(of facts: ImageFacts) -> DecodeFailure? {
+    let (width, height, frames) = (Int(facts.width), Int(facts.height), Int(facts.frames))
+    if frames > self.frames {
+      return DecodeFailure(
+        .tooLarge, "the picture has \(frames) frames, and Decode.MaxFrames is \(self.frames)")
+    }
+    if max(width, height) > dimension {
+      return DecodeFailure(
+        .tooLarge,
+        "the picture has \(width) x \(height) pixels, and Decode.MaxDimension is \(dimension)")
+    }
+    // Each is less than 2^31, and together they may be more than a number holds.
+    let (all, isTooMuch) = (width * height).multipliedReportingOverflow(by: frames)
+    guard isTooMuch || all > pixels else { return nil }
+    return DecodeFailure(
+      .tooLarge,
+      "the picture has \(width) x \(height) pixels in \(frames) frames, and Decode.MaxPixels is "
+        + "\(pixels)")
+  }
+}
+
+extension DecodeFailure {
+  static let nothingMade = DecodeFailure(.damaged, "the decoder made nothing of it")
+
+  /// The error that a client gets.
+  var error: WireError {
+    switch cause {
+    case .damaged: WireError(.decodeFailed, "the picture cannot be decoded: \(reason)")
+    case .unsupported: WireError(.unsupportedFormat, reason)
+    case .tooLarge: WireError(.tooManyPixels, reason)
+    case .crashed: WireError(.decodeCrashed, "the decoder ended over this picture: \(reason)")
+    case .timedOut:
+      WireError(.timeout, "the picture is not decoded: \(reason)", details: ["phase": "decode"])
+    case .unavailable: WireError(.unavailable, reason)
+    case .stopped: .shuttingDown
+    }
+  }
+}

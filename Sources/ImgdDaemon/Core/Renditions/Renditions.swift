@@ -1,0 +1,194 @@
+// Other forms of pictures: found in the tiers, or made by a decoder, once for all who ask.
+//
+//   original, form ─► key ─► memory? ─► disk? ─► known as bad? ─► within the limits? ─► a decoder
+//                                                                                          │
+//                          all who wait ◄── kept as an entry of its own, if the original may be ◄─┘
+//
+// A rendition is looked for under an original that may be shown now, and its key has the checksum of the
+// original's bytes: it needs no freshness, and never outlives its picture.
+
+import ImgdCache
+import ImgdDecode
+import ImgdPicture
+import ImgdSystem
+import ImgdWire
+
+final class Renditions {
+  typealias Outcome = Result<Made, DecodeFailure>
+
+  /// A rendition, and where it was.
+  struct Made {
+    let image: CachedImage
+    /// Nil for one that has been made just now.
+    let source: DeliveredImage.Source?
+  }
+
+  private let decoding: any Decoding
+  private let pictures: PictureTiers
+  private let loop: EventLoop
+  private var limits: DecodeLimits
+  private var underWay: [CacheKey: RenditionWork] = [:]
+  private var bad = BadPictures()
+  private var lastSerial: UInt64 = 0
+
+  init(decoding: any Decoding, pictures: PictureTiers, loop: EventLoop, settings: Configuration) {
+    self.decoding = decoding
+    self.pictures = pictures
+    self.loop = loop
+    limits = DecodeLimits(settings.decode)
+  }
+
+  func apply(_ settings: Configuration) {
+    limits = DecodeLimits(settings.decode)
+    bad.forget()
+  }
+
+  var figures: DecodingFigures { decoding.figures }
+
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
+    decoding.learnAbilities(then: then)
+  }
+
+  // MARK: Making
+
+  /// A wish for a rendition.
+  struct Order {
+    let rendition: Rendition
+    let original: CachedImage
+    let claimant: Claimant
+    let priority: Priority
+    /// The tiers that may keep it.
+    let tiers: Set<Tier>
+  }
+
+  /// Finds or makes a rendition; `then` is called once, at once or later, unless the place is given up.
+  @discardableResult
+  func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
+    let (original, rendition) = (order.original, order.rendition)
+    let key = original.key.made(of: original.checksum, form: rendition.form)
+    if let image = pictures.madeInMemory(key) {
+      then(.success(Made(image: image, source: .memory)))
+      return nil
+    }
+    if let work = underWay[key] { return work.join(order, then) }
+    if let failure = refusal(of: rendition, for: original) {
+      then(.failure(failure))
+      return nil
+    }
+    let work = RenditionWork(key, order, serial: nextSerial(), at: pictures.purgeMark)
+    underWay[key] = work
+    let place = work.join(order, then)
+    look(for: work)
+    return place
+  }
+
+  /// Makes what stands for a picture until it is there, and keeps it with the picture.
+  @discardableResult
+  func describe(_ order: Order, then: @escaping (Placeholder) -> Void) -> RenditionWork.Place? {
+    if let description = PictureDescription(packed: order.original.description) {
+      then(.description(description))
+      return nil
+    }
+    return make(order) { outcome in
+      switch outcome {
+      case .success(let made):
+        let description = PictureDescription(packed: made.image.description)
+        then(description.map { .description($0) } ?? .failure(.nothingMade))
+      case .failure(let failure): then(.failure(failure))
+      }
+    }
+  }
+
+  /// Leaves a rendition to those who wait for it still; without any it is given up.
+  func leave(_ place: RenditionWork.Place) {
+    let work = place.work
+    work.leave(place)
+    guard work.isIdle, underWay[work.key] === work else { return }
+    underWay[work.key] = nil
+    decoding.abort(serial: work.serial)
+  }
+
+  private func nextSerial() -> UInt64 {
+    lastSerial += 1
+    return lastSerial
+  }
+
+  private func look(for work: RenditionWork) {
+    guard work.rendition.isKeptOnDisk else { return begin(work) }
+    let finding = pictures.madeOnDisk(work.key) { [unowned self] image in
+      guard underWay[work.key] === work else { return }
+      found(image, for: work)
+    }
+    switch finding {
+    case .nothing: begin(work)
+    case .image(let image): found(image, for: work)
+    case .later: break
+    }
+  }
+
+  private func found(_ image: CachedImage?, for work: RenditionWork) {
+    guard let image else { return begin(work) }
+    if work.tiers.contains(.memory) { pictures.raiseMade(image, unlessPurgedSince: work.purgeMark) }
+    end(work, .success(Made(image: image, source: .disk)))
+  }
+
+  private func begin(_ work: RenditionWork) {
+    let original = work.original
+    let order = DecodeOrder(
+      serial: work.serial, format: original.facts.pictureFormat, picture: original.payload,
+      rendition: work.rendition, limits: limits)
+    decoding.begin(order, for: work.claimant, priority: work.priority) { [unowned self] answer in
+      guard underWay[work.key] === work else { return }
+      take(answer, for: work)
+    }
+  }
+
+  private func refusal(of rendition: Rendition, for original: CachedImage) -> DecodeFailure? {
+    limits.refusal(of: original.facts)
+      ?? bad.failure(of: original, as: rendition, at: loop.now)
+  }
+
+  // MARK: Answers
+
+  private func take(_ answer: DecodeAnswer, for work: RenditionWork) {
+    switch answer {
+    case .picture(let made):
+      let image = work.original.made(made, key: work.key)
+      if work.mayKeep {
+        pictures.keepMade(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
+      }
+      end(work, .success(Made(image: image, source: nil)))
+    case .description(let description):
+      pictures.describe(work.original, as: description.packed)
+      end(work, .success(Made(image: work.original, source: nil)))
+    case .failure(let failure):
+      bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
+      end(work, .failure(failure))
+    }
+  }
+
+  private func end(_ work: RenditionWork, _ outcome: Outcome) {
+    underWay[work.key] = nil
+    for waiter in work.takeWaiters() { waiter(outcome) }
+  }
+}
+
+extension Rendition {
+  /// Whether the disk may have it: pixels and descriptions have no file.
+  fileprivate var isKeptOnDisk: Bool {
+    if case .file = output { true } else { false }
+  }
+}
+
+extension CachedImage {
+  /// What a decoder has made of this picture. A small file has no descriptor of its own.
+  fileprivate func made(_ made: MadePicture, key: CacheKey) -> CachedImage {
+    let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
+    return derived(
+      key: key, payload: isSmall ? Payload(made.content.bytes) : made.content,
+      facts: ImageFacts(
+        format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
+        frames: made.frames, orientation: 1),
+      isPixels: made.format == nil)
+  }
+}

@@ -1,0 +1,88 @@
+import ImgdDecode
+import ImgdPicture
+import ImgdSystem
+import ImgdTestSupport
+import ImgdWire
+
+@testable import ImgdDaemon
+
+/// The decoders of a core, which answer as a test plans it.
+final class PlannedDecoding: Decoding {
+  private struct Waiting {
+    let order: DecodeOrder
+    let then: (DecodeAnswer) -> Void
+  }
+
+  /// The orders so far, and the numbers of those that were given up.
+  private(set) var orders: [DecodeOrder] = []
+  private(set) var aborted: [UInt64] = []
+  private(set) var retirements = 0
+  /// Nil answers each order as a good decoder does.
+  var failure: DecodeFailure?
+  var abilities: Result<DecoderAbilities, DecodeFailure> = .success(
+    DecoderAbilities(
+      layers: .all, reads: [.jpeg, .png], writes: [.png, .webp], library: "planned"))
+  /// Orders wait until they are let through.
+  var isHeld = false
+  private var waiting: [Waiting] = []
+  /// The loop of the core, on which answers come; set once by the composition.
+  weak var loop: EventLoop?
+
+  var figures: DecodingFigures {
+    DecodingFigures(queued: waiting.count, completed: orders.count, sandbox: .full)
+  }
+
+  func begin(
+    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
+    then: @escaping (DecodeAnswer) -> Void
+  ) {
+    orders.append(order)
+    waiting.append(Waiting(order: order, then: then))
+    if !isHeld { letThrough() }
+  }
+
+  /// Answers all orders that wait.
+  func letThrough() {
+    isHeld = false
+    loop?.nextTick { [self] in
+      while !waiting.isEmpty {
+        let next = waiting.removeFirst()
+        if !aborted.contains(next.order.serial) { next.then(answer(to: next.order)) }
+      }
+    }
+  }
+
+  func abort(serial: UInt64) { aborted.append(serial) }
+
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
+    then(abilities)
+  }
+
+  func retireIdle() { retirements += 1 }
+
+  private func answer(to order: DecodeOrder) -> DecodeAnswer {
+    if let failure { return .failure(failure) }
+    let box = order.rendition.box
+    let (width, height) = (box?.width ?? 8, box?.height ?? 4)
+    switch order.rendition.output {
+    case .description:
+      return .description(
+        PictureDescription(thumbHash: [1, 2, 3, 4, 5], average: [255, 128, 0, 255]))
+    case .pixels:
+      return picture(nil, width, height, [UInt8](repeating: 7, count: width * height * 4))
+    case .file(let format, let quality):
+      let bytes = png(500, seed: UInt64(width * 1_000 + height * 101 + (quality ?? 0)))
+      return picture(format ?? order.format, width, height, bytes)
+    }
+  }
+
+  private func picture(
+    _ format: PictureFormat?, _ width: Int, _ height: Int, _ bytes: [UInt8]
+  ) -> DecodeAnswer {
+    guard let content = try? Payload(bytes).shareable() else {
+      return .failure(DecodeFailure(.crashed, "no memory"))
+    }
+    return .picture(
+      MadePicture(format: format, width: width, height: height, frames: 1, content: content))
+  }
+}

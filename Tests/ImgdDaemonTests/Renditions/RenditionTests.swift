@@ -1,0 +1,332 @@
+import ImgdDecode
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@testable import ImgdDaemon
+
+/// Other forms of pictures: made once, kept with their originals, and gone with them.
+@Suite struct RenditionTests {
+  private let thumbnail = #""resize":{"width":20,"height":10}"#
+
+  private func stage(_ settings: String...) throws -> CoreStage {
+    let stage = try CoreStage(settings)
+    stage.origin.plan("/a.png", .picture(TestPicture.png(width: 100, height: 50)))
+    return stage
+  }
+
+  private func ask(_ fields: String, path: String = "/a.png", of stage: CoreStage) throws
+    -> JSONValue
+  {
+    try stage.client.ask(
+      #"{"cmd":"fetch","url":"\#(stage.origin.url(path))",\#(fields)}"#)
+  }
+
+  @Test func `pixels are made once, shared by a sealed memfd, and kept in memory`() throws {
+    let stage = try stage()
+    for source in ["network", "memory", "memory"] {
+      let line = try stage.play(
+        #"""
+        > {"cmd":"fetch","url":"ORIGIN/a.png","deliver":"pixels"}
+        < {"ok":true,"source":"\#(source)","format":"png","width":8,"height":4,"frames":1,"bytes":128,"fds":[{"kind":"pixels","format":"rgba8","width":8,"height":4,"stride":32,"bytes":128}]}
+        """#)[0]
+      #expect(line["path"] == nil)
+      let descriptor = try #require(stage.client.takeDescriptor())
+      #expect(contents(of: descriptor) == [UInt8](repeating: 7, count: 128))
+    }
+    #expect(stage.decoding.orders.count == 1)
+    #expect(stage.origin.count("/a.png") == 1)
+    #expect(try stage.stats("memory", "entries") == 2)
+    #expect(stage.files.count == 1)
+  }
+
+  @Test func `all who ask at once get what one decoder has made`() throws {
+    let stage = try stage()
+    stage.decoding.isHeld = true
+    let other = try stage.connect()
+    for number in 1...3 {
+      try stage.begin(#"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/a.png","deliver":"pixels"}"#)
+    }
+    try stage.begin(#"{"cmd":"fetch","id":4,"url":"ORIGIN/a.png","deliver":"pixels"}"#, on: other)
+    stage.settle()
+    stage.decoding.letThrough()
+    for number in 1...3 {
+      let line = try stage.client.receive()
+      #expect(line["ok"] == true && line["id"]?.integer == Int64(number))
+    }
+    #expect(try other.receive()["ok"] == true)
+    #expect(stage.decoding.orders.count == 1)
+  }
+
+  @Test func `a thumbnail is an entry of its own in both tiers, also after a restart`() throws {
+    let stage = try stage()
+    let first = try ask(thumbnail, of: stage)
+    #expect(first["source"]?.string == "network")
+    #expect(first["width"]?.integer == 20 && first["bytes"]?.integer == 500)
+    let path = try #require(first["path"]?.string)
+    #expect(readBytes(path)?.count == 500)
+    #expect(try ask(thumbnail, of: stage)["source"]?.string == "memory")
+    _ = try stage.client.ask(#"{"cmd":"purge","tier":"memory"}"#)
+    #expect(try ask(thumbnail, of: stage)["source"]?.string == "disk")
+    try stage.restart()
+    _ = try stage.client.ask(#"{"cmd":"purge","tier":"memory"}"#)
+    let last = try ask(thumbnail, of: stage)
+    #expect(last["source"]?.string == "disk" && last["path"]?.string == path)
+    #expect(stage.decoding.orders.count == 1)
+    #expect(stage.origin.count("/a.png") == 1)
+  }
+
+  @Test func `a thumbnail is found without reading its original`() throws {
+    let stage = try stage()
+    _ = try ask(thumbnail, of: stage)
+    _ = try stage.client.ask(#"{"cmd":"purge","tier":"memory"}"#)
+    let line = try ask(thumbnail, of: stage)
+    #expect(line["ok"] == true)
+    // The original has not risen into memory.
+    #expect(try stage.stats("memory", "entries") == 1)
+  }
+
+  @Test(arguments: [
+    #""resize":{"width":20,"height":11}"#, #""resize":{"width":20,"height":10,"fit":"cover"}"#,
+    #""resize":{"width":20,"height":10,"fit":"cover","crop":"attention"}"#,
+    #""resize":{"width":20,"height":10,"linear":true}"#, #""resize":{"width":20}"#,
+    #""resize":{"width":20,"height":10},"format":"webp""#,
+    #""resize":{"width":20,"height":10},"quality":50"#,
+    #""resize":{"width":20,"height":10,"enlarge":true}"#,
+    #""resize":{"width":20,"height":10},"deliver":"pixels""#,
+    #""resize":{"width":20,"height":10},"identifier":"dark""#,
+  ])
+  func `another form is another entry`(fields: String) throws {
+    let stage = try stage()
+    _ = try ask(thumbnail, of: stage)
+    #expect(try ask(fields, of: stage)["ok"] == true)
+    #expect(stage.decoding.orders.count == 2)
+    _ = try ask(fields, of: stage)
+    #expect(stage.decoding.orders.count == 2)
+  }
+
+  @Test func `a purge by URL takes all that was made of the picture`() throws {
+    let stage = try stage()
+    _ = try ask(thumbnail + #","deliver":"none""#, of: stage)
+    _ = try ask(#""deliver":"pixels""#, of: stage)
+    try stage.play(
+      #"""
+      > {"cmd":"purge","url":"ORIGIN/a.png"}
+      < {"ok":true,"removed":true,"memory":{"entries":3},"disk":{"entries":2}}
+      """#)
+    #expect(stage.files.isEmpty)
+    #expect(try ask(thumbnail, of: stage)["source"]?.string == "network")
+  }
+
+  @Test func `a purge by tag takes it, too`() throws {
+    let stage = try stage()
+    _ = try ask(thumbnail + #","tags":["page"]"#, of: stage)
+    try stage.play(
+      #"""
+      > {"cmd":"purge","tag":"page"}
+      < {"ok":true,"removed":true,"memory":{"entries":2},"disk":{"entries":2}}
+      """#)
+  }
+
+  @Test func `a thumbnail of an earlier picture is never shown`() throws {
+    let stage = try stage()
+    let old = try ask(thumbnail, of: stage)
+    stage.origin.plan("/a.png", .picture(TestPicture.png(width: 90, height: 90, seed: 1)))
+    #expect(try ask(#""cache":"reload","deliver":"none""#, of: stage)["ok"] == true)
+    let new = try ask(thumbnail, of: stage)
+    #expect(new["path"] != old["path"])
+    #expect(stage.decoding.orders.count == 2)
+  }
+
+  @Test func `a picture that its origin confirms keeps what was made of it`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan(
+      "/a.png",
+      .conditional(
+        TestPicture.png(width: 100, height: 50), tag: "\"1\"",
+        headers: [("Cache-Control", "max-age=60")]))
+    _ = try ask(thumbnail, of: stage)
+    stage.pass(.seconds(61))
+    let line = try ask(thumbnail, of: stage)
+    #expect(line["source"]?.string == "revalidated")
+    #expect(line["fresh_for"]?.integer == 60)
+    let again = try ask(thumbnail, of: stage)
+    #expect(again["source"]?.string == "memory" && again["fresh_for"]?.integer == 60)
+    #expect(stage.decoding.orders.count == 1)
+  }
+
+  @Test func `nothing that was made of a picture outlives it`() throws {
+    let stage = try stage("Disk.Enabled=no")
+    _ = try ask(thumbnail, of: stage)
+    stage.origin.plan("/a.png", .status(404))
+    #expect(try ask(#""cache":"reload""#, of: stage)["ok"] == false)
+    let line = try ask(thumbnail + #","cache":"only-if-cached""#, of: stage)
+    #expect(line["error"]?["code"]?.string == "not_cached")
+  }
+
+  @Test func `what may not be stored is made each time`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan(
+      "/a.png",
+      .picture(TestPicture.png(width: 100, height: 50), headers: [("Cache-Control", "no-store")]))
+    for _ in 1...2 { #expect(try ask(thumbnail, of: stage)["path"] == .null) }
+    #expect(stage.decoding.orders.count == 2)
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+
+  @Test func `a purge during the making lets nothing be kept`() throws {
+    let stage = try stage()
+    stage.decoding.isHeld = true
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","deliver":"pixels"}"#)
+    stage.settle()
+    let other = try stage.connect()
+    #expect(try other.ask(#"{"cmd":"purge"}"#)["ok"] == true)
+    stage.decoding.letThrough()
+    #expect(try stage.client.receive()["ok"] == true)
+    #expect(try stage.stats("memory", "entries") == 0)
+  }
+
+  @Test func `what was fetched with credentials is made for their user alone`() throws {
+    let stage = try stage()
+    let secret = thumbnail + #","headers":{"Authorization":"Basic eA=="}"#
+    #expect(try ask(secret, of: stage)["deliver_note"]?.string?.isEmpty == false)
+    _ = try ask(secret, of: stage)
+    #expect(stage.decoding.orders.count == 1)
+    _ = try ask(thumbnail, of: stage)
+    #expect(stage.decoding.orders.count == 2)
+    #expect(stage.files.count == 2)
+  }
+
+  @Test(arguments: [
+    #""resize":{"width":100,"height":50}"#, #""resize":{"width":1000}"#, #""resize":{"height":50}"#,
+    #""resize":{"width":200,"height":200,"fit":"cover"}"#, #""format":"png""#,
+    #""resize":{"width":100,"height":80,"enlarge":true}"#,
+    #""resize":{"width":300},"format":"png""#,
+  ])
+  func `a picture that needs nothing passes through untouched`(fields: String) throws {
+    let stage = try stage()
+    let line = try ask(fields + #","deliver":"inline""#, of: stage)
+    #expect(
+      Base64.decode(line["data"]?.string ?? "") == TestPicture.png(width: 100, height: 50))
+    #expect(stage.decoding.orders.isEmpty)
+  }
+
+  @Test(arguments: [
+    (DecodeFailure.Cause.damaged, "decode_failed"), (.unsupported, "unsupported_format"),
+    (.tooLarge, "too_many_pixels"), (.crashed, "decode_crashed"), (.timedOut, "timeout"),
+    (.unavailable, "unavailable"),
+  ])
+  func `each failure of a decoder has its error, and the picture stays cached`(
+    cause: DecodeFailure.Cause, code: String
+  ) throws {
+    let stage = try stage()
+    stage.decoding.failure = DecodeFailure(cause, "the test says so")
+    let line = try ask(thumbnail, of: stage)
+    #expect(line["error"]?["code"]?.string == code)
+    #expect(line["error"]?["message"]?.string?.contains("the test says so") == true)
+    #expect(try ask(#""deliver":"none""#, of: stage)["source"]?.string == "memory")
+  }
+
+  @Test func `a picture that ended a decoder is known as bad for a while, under any URL`() throws {
+    let stage = try stage()
+    stage.origin.plan("/b.png", .picture(TestPicture.png(width: 100, height: 50)))
+    stage.decoding.failure = DecodeFailure(.crashed, "signal 11")
+    _ = try ask(thumbnail, of: stage)
+    stage.decoding.failure = nil
+    for path in ["/a.png", "/b.png"] {
+      let line = try ask(#""deliver":"pixels""#, path: path, of: stage)
+      #expect(line["error"]?["code"]?.string == "decode_crashed")
+    }
+    #expect(stage.decoding.orders.count == 1)
+    stage.pass(.seconds(300))
+    #expect(try ask(thumbnail + #","cache":"force-cache""#, of: stage)["ok"] == true)
+  }
+
+  @Test func `a picture that took too long in one form is tried in another`() throws {
+    let stage = try stage()
+    stage.decoding.failure = DecodeFailure(.timedOut, "ten seconds")
+    _ = try ask(#""format":"avif""#, of: stage)
+    stage.decoding.failure = nil
+    #expect(try ask(#""format":"avif""#, of: stage)["error"]?["code"]?.string == "timeout")
+    #expect(try ask(#""deliver":"pixels""#, of: stage)["ok"] == true)
+  }
+
+  @Test(arguments: [
+    ("Decode.MaxPixels=4999", TestPicture.png(width: 100, height: 50)),
+    ("Decode.MaxDimension=99", TestPicture.png(width: 100, height: 50)),
+    ("Decode.MaxFrames=2", TestPicture.gif(width: 10, height: 10, frames: 3)),
+    ("Decode.MaxPixels=299", TestPicture.gif(width: 10, height: 10, frames: 3)),
+  ])
+  func `a picture beyond the limits never reaches a decoder`(
+    setting: String, picture: [UInt8]
+  ) throws {
+    let stage = try CoreStage(setting)
+    stage.origin.plan("/a.png", .picture(picture))
+    let line = try ask(#""deliver":"pixels""#, of: stage)
+    #expect(line["error"]?["code"]?.string == "too_many_pixels")
+    #expect(stage.decoding.orders.isEmpty)
+  }
+
+  @Test func `a rendition is given up when the last who waits for it leaves`() throws {
+    let stage = try stage()
+    stage.decoding.isHeld = true
+    for number in 1...2 {
+      try stage.begin(
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/a.png","deliver":"pixels","receipt":"0b6c1f0e-7a5d-4b52-8d6e-3f1f6f0f9a0\#(number)"}"#
+      )
+    }
+    stage.settle()
+    try stage.play(
+      #"""
+      > {"cmd":"cancel","id":3,"receipt":"0b6c1f0e-7a5d-4b52-8d6e-3f1f6f0f9a01"}
+      < {"id":1,"ok":false,"error":{"code":"cancelled"}}
+      < {"id":3,"ok":true,"state":"running"}
+      """#)
+    #expect(stage.decoding.aborted.isEmpty)
+    try stage.play(
+      #"""
+      > {"cmd":"cancel","id":3,"receipt":"0b6c1f0e-7a5d-4b52-8d6e-3f1f6f0f9a02"}
+      < {"id":2,"ok":false,"error":{"code":"cancelled"}}
+      < {"id":3,"ok":true}
+      """#)
+    #expect(stage.decoding.aborted == [stage.decoding.orders[0].serial])
+    stage.decoding.letThrough()
+    #expect(try ask(#""deliver":"pixels""#, of: stage)["ok"] == true)
+  }
+
+  @Test func `a time-out says that a decoder was waited for`() throws {
+    let stage = try stage()
+    _ = try ask(#""deliver":"none""#, of: stage)
+    stage.decoding.isHeld = true
+    try stage.begin(
+      #"{"cmd":"fetch","url":"ORIGIN/a.png","deliver":"pixels","timeout_ms":100}"#)
+    stage.pass(.milliseconds(100))
+    let line = try stage.client.receive()
+    #expect(line["error"]?["details"]?["phase"]?.string == "decode")
+    #expect(stage.decoding.aborted.count == 1)
+  }
+
+  @Test func `the outcome of a detached fetch has its form, and can be had as pixels`() throws {
+    let stage = try stage()
+    let receipt = "c1f7f2a4-51c9-4e0c-b0a6-0a4f0e2c7d02"
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/a.png","wait":false,"receipt":"\#(receipt)","resize":{"width":20,"height":10}}
+      < {"id":1,"ok":true,"state":"…"}
+      > {"cmd":"wait","id":2,"receipt":"\#(receipt)","deliver":"none"}
+      < {"id":2,"ok":true,"width":20,"bytes":500}
+      > {"cmd":"wait","id":3,"receipt":"\#(receipt)","deliver":"pixels"}
+      < {"id":3,"ok":true,"fds":[{"kind":"pixels"}]}
+      """#)
+    let pixels = "c1f7f2a4-51c9-4e0c-b0a6-0a4f0e2c7d03"
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","id":1,"url":"ORIGIN/a.png","wait":false,"receipt":"\#(pixels)","deliver":"pixels"}
+      < {"id":1,"ok":true,"state":"…"}
+      > {"cmd":"wait","id":2,"receipt":"\#(pixels)"}
+      < {"id":2,"ok":true,"fds":[{"kind":"pixels"}]}
+      > {"cmd":"wait","id":3,"receipt":"\#(pixels)","deliver":"path"}
+      < {"id":3,"ok":false,"error":{"code":"unavailable"}}
+      """#)
+  }
+}
