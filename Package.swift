@@ -128,8 +128,8 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
-        "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdClient",
-        "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",
+        "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(
