@@ -75,6 +75,17 @@ const char *linux_argument(int index);
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);
 
+// Programs that this one starts.
+// Starts a program and returns a descriptor of the process. Its environment says that Swift looks
+// into no crash, its signals are as by default, its descriptors are the channel as number 3, and /dev/null below.
+int linux_spawn(const char *path, char *const arguments[], int channel, pid_t *pid);
+int linux_kill(int process);
+// Whether the process has ended, or waits for that; code is its exit code or the signal that ended it.
+enum { LINUX_RUNS, LINUX_EXITED, LINUX_SIGNALLED, LINUX_ENDED_UNKNOWN };
+int linux_reap(int process, int waits, int *code);
+
+int linux_processor_count(void); // those that this thread may run on
+
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);
 

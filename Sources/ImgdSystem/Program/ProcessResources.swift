@@ -49,3 +49,9 @@ package enum Randomness {
     precondition(filled == 0, "getrandom fails only while the kernel starts")
   }
 }
+
+/// The processors of the machine.
+package enum Processors {
+  /// How many this process may use.
+  package static let count = Int(linux_processor_count())
+}
