@@ -105,6 +105,12 @@ let package = Package(
       dependencies: ["CTestLinux", "ImgdWire", "ImgdSystem"],
       path: "Tests/ImgdTestSupport",
       swiftSettings: testing),
+    // A decoder that breaks the rules on demand.
+    .executableTarget(
+      name: "lying-decoder",
+      dependencies: ["CLinux", "CTestLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem"],
+      path: "Tests/LyingDecoder",
+      swiftSettings: testing),
     .testTarget(
       name: "ImgdWireTests",
       dependencies: ["ImgdWire", "ImgdTestSupport"],
@@ -129,7 +135,7 @@ let package = Package(
       name: "ImgdDaemonTests",
       dependencies: [
         "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",
-        "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
       ],
       swiftSettings: testing),
     .testTarget(

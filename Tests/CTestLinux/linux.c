@@ -6,8 +6,10 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,4 +47,23 @@ int test_has_thread_ended(int tid) {
 
 void test_close_from(void *actions, int first) {
   posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+long test_send(int socket, const void *bytes, unsigned long count, const int *numbers, int attached) {
+  union {
+    char bytes[CMSG_SPACE(8 * sizeof(int))];
+    struct cmsghdr alignment;
+  } room = {0};
+  struct iovec piece = {(void *)bytes, count};
+  struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+  if (attached > 0) {
+    message.msg_control = room.bytes;
+    message.msg_controllen = CMSG_SPACE(attached * sizeof(int));
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(attached * sizeof(int));
+    memcpy(CMSG_DATA(header), numbers, attached * sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL);
 }

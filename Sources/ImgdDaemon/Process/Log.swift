@@ -11,7 +11,7 @@ import ImgdSystem
 enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   enum Subject: String {
-    case configuration, start, client, purge, disk, pressure, watchdog, handover
+    case configuration, start, client, purge, disk, pressure, watchdog, handover, decoder
   }
 
   /// One more field of an entry.

@@ -23,4 +23,7 @@ int test_has_thread_ended(int tid);
 // are a posix_spawn_file_actions_t: a header that names it would take that type from Glibc's map.
 void test_close_from(void *actions, int first);
 
+// Sends one message with up to eight descriptors; -1 where it cannot.
+long test_send(int socket, const void *bytes, unsigned long count, const int *numbers, int attached);
+
 #endif

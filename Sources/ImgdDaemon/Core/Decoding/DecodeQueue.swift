@@ -8,6 +8,8 @@ struct QueuedOrder {
   let claimant: Claimant
   let priority: Priority
   let then: (DecodeAnswer) -> Void
+  /// Whether a decoder has had it, and ended without an answer.
+  var wasReturned = false
 }
 
 /// Orders that wait for a decoder: by priority; then users take turns, inside a user its connections, and

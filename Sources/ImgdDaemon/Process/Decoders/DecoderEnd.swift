@@ -1,0 +1,28 @@
+import Glibc
+import ImgdSystem
+
+extension SpawnedProgram.End {
+  /// The end in words that follow "it".
+  var words: String {
+    switch self {
+    case .exited(let code): "ended with exit code \(code)"
+    case .signalled(SIGKILL): "was killed, perhaps for memory"
+    case .signalled(let signal): "ended by \(Self.name(of: signal))"
+    case .unknown: "ended"
+    }
+  }
+
+  private static func name(of signal: CInt) -> String {
+    switch signal {
+    case SIGILL: "SIGILL"
+    case SIGABRT: "SIGABRT"
+    case SIGBUS: "SIGBUS"
+    case SIGFPE: "SIGFPE"
+    case SIGSEGV: "SIGSEGV"
+    case SIGSYS: "SIGSYS"
+    case SIGXCPU: "SIGXCPU"
+    case SIGXFSZ: "SIGXFSZ"
+    default: "signal \(signal)"
+    }
+  }
+}

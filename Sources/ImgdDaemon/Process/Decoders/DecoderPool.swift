@@ -1,0 +1,244 @@
+// Decoders are processes of their own, since they read the bytes of strangers with libraries in C.
+//
+// They are started when orders wait and none is free, up to the number that is configured, and end when they
+// have had nothing to do for a while, have had many orders, or memory is short. Each order goes to one of
+// them and has exactly one answer, whatever becomes of the process.
+
+import ImgdDecode
+import ImgdSystem
+import ImgdWire
+
+/// The decoders of the daemon, and the orders that wait for one.
+final class DecoderPool: Decoding {
+  /// After so many orders a decoder is replaced: what its libraries have lost of memory goes with it.
+  static let mostOrders = 200
+
+  private var settings: Configuration.Decode
+  private let loop: EventLoop
+  private let starter: DecoderStarter
+  private var starts = DecoderStarts()
+  private var queue = DecodeQueue()
+  /// In the order of their starts: the first that is free takes an order, so that those that are not needed
+  /// are idle for long enough to end.
+  private(set) var workers: [DecoderWorker] = []
+  /// The orders that decoders have, but for those that were given up.
+  private var begun: [UInt64: QueuedOrder] = [:]
+  private var abilities: DecoderAbilities?
+  private var asking: [(Result<DecoderAbilities, DecodeFailure>) -> Void] = []
+  private var counts = DecodingFigures()
+  private var isStopped = false
+
+  init(
+    _ settings: Configuration.Decode, program: DecoderProgram = .ofDaemon, loop: EventLoop
+  ) throws(SystemFailure) {
+    self.settings = settings
+    self.loop = loop
+    starter = try DecoderStarter(program, on: loop)
+  }
+
+  // MARK: Orders
+
+  func begin(
+    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
+    then: @escaping (DecodeAnswer) -> Void
+  ) {
+    guard !isStopped else { return then(.failure(.stopping)) }
+    queue.add(QueuedOrder(order: order, claimant: claimant, priority: priority, then: then))
+    advance()
+  }
+
+  func abort(serial: UInt64) {
+    if queue.remove(serial: serial) == nil { begun[serial] = nil }
+  }
+
+  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
+    if let abilities { return then(.success(abilities)) }
+    guard !isStopped else { return then(.failure(.stopping)) }
+    asking.append(then)
+    advance()
+  }
+
+  var figures: DecodingFigures {
+    var figures = counts
+    figures.active = workers.count { $0.phase == .working }
+    figures.workers = figures.active + workers.count { $0.phase == .idle }
+    figures.queued = queue.count
+    figures.queuedBytes = queue.bytes
+    figures.sandbox = abilities.map { DecodingFigures.Sandbox($0.layers) }
+    return figures
+  }
+
+  // MARK: Changes
+
+  /// Takes other settings; what was found to be an obstacle is tried again.
+  func apply(_ settings: Configuration.Decode) {
+    self.settings = settings
+    starts = DecoderStarts()
+    if let abilities, lack(in: abilities) != nil { self.abilities = nil }
+    for worker in workers where worker.phase == .idle { settle(worker) }
+    advance()
+  }
+
+  func retireIdle() {
+    for worker in workers where worker.phase == .idle { worker.end() }
+  }
+
+  /// Ends all decoders. No order has an answer from here on.
+  func stop() {
+    isStopped = true
+    begun = [:]
+    asking = []
+    _ = queue.removeAll()
+    for worker in workers { worker.end() }
+    starter.stop()
+    workers = []
+  }
+
+  // MARK: Who does what
+
+  private var mostWorkers: Int {
+    switch settings.workers {
+    case .auto: Processors.count
+    case .count(let count): count
+    }
+  }
+
+  /// Gives out orders, and has more decoders where they are needed.
+  private func advance() {
+    while !queue.isEmpty, let worker = workers.first(where: { $0.phase == .idle }),
+      let next = queue.removeNext()
+    {
+      give(next, to: worker)
+    }
+    let wanted = queue.count + (asking.isEmpty ? 0 : 1)
+    while starting < min(wanted, starts.areProven ? .max : 1), workers.count < mostWorkers,
+      starts.obstacle(at: loop.now) == nil, !isStopped
+    { start() }
+    giveUpIfHopeless()
+  }
+
+  private var starting: Int { workers.count { $0.phase == .starting } }
+
+  private func give(_ queued: QueuedOrder, to worker: DecoderWorker) {
+    let serial = queued.order.serial
+    let order: DecodeOrder
+    do {
+      order = try queued.order.inMemory()
+    } catch {
+      counts.failed += 1
+      return queued.then(.failure(DecodeFailure(.unavailable, "no memory for an order: \(error)")))
+    }
+    guard worker.begin(order, within: settings.timeout) else { return queue.add(queued) }
+    begun[serial] = queued
+  }
+
+  private func start() {
+    let worker = DecoderWorker(memory: settings.memory, on: loop) { [unowned self] in
+      take($1, of: $0)
+    }
+    workers.append(worker)
+    starter.start(memory: settings.memory) { worker.take($0) }
+  }
+
+  /// Where no decoder is there and none can be started, nothing is worth waiting for.
+  private func giveUpIfHopeless() {
+    guard let obstacle = starts.obstacle(at: loop.now), !workers.contains(where: \.isLive) else {
+      return
+    }
+    tellAsking(.failure(obstacle))
+    for queued in queue.removeAll() {
+      counts.failed += 1
+      queued.then(.failure(obstacle))
+    }
+  }
+
+  private func tellAsking(_ result: Result<DecoderAbilities, DecodeFailure>) {
+    let asking = asking
+    self.asking = []
+    for then in asking { then(result) }
+  }
+
+  // MARK: What they report
+
+  private func take(_ report: DecoderWorker.Report, of worker: DecoderWorker) {
+    switch report {
+    case .ready(let abilities): admit(worker, with: abilities)
+    case .failedStart(let failure): note(failure)
+    case .settled(let answer, let serial):
+      settle(worker)
+      finish(serial, answer)
+    case .returned(let serial): giveAgain(serial)
+    case .broke(let reason):
+      counts.killed += 1
+      Log.warning(.decoder, reason)
+    case .gone: workers.removeAll { $0 === worker }
+    }
+    advance()
+  }
+
+  /// Lets it take orders, if its sandbox is as it must be.
+  private func admit(_ worker: DecoderWorker, with abilities: DecoderAbilities) {
+    if let lack = lack(in: abilities) {
+      worker.end()
+      return note(lack)
+    }
+    starts.noteSuccess()
+    self.abilities = abilities
+    settle(worker)
+    tellAsking(.success(abilities))
+  }
+
+  private func lack(in abilities: DecoderAbilities) -> FailedDecoderStart? {
+    let lacking = DecoderAbilities.Layers.all.subtracting(abilities.layers)
+    return settings.sandbox == .bestEffort || lacking.isEmpty ? nil : .lacking(lacking)
+  }
+
+  private func note(_ failure: FailedDecoderStart) {
+    starts.noteFailure(failure, at: loop.now)
+    if starts.obstacle(at: loop.now) != nil { Log.warning(.decoder, failure.reason) }
+    tellAsking(.failure(DecodeFailure(failure)))
+  }
+
+  private func finish(_ serial: UInt64, _ answer: DecodeAnswer) {
+    if case .failure = answer { counts.failed += 1 } else { counts.completed += 1 }
+    begun.removeValue(forKey: serial)?.then(answer)
+  }
+
+  /// Once: an order that every decoder ends over must not go round for ever.
+  private func giveAgain(_ serial: UInt64) {
+    guard var queued = begun.removeValue(forKey: serial) else { return }
+    guard !queued.wasReturned else {
+      begun[serial] = queued
+      return finish(
+        serial, .failure(DecodeFailure(.crashed, "the decoder ended without an answer")))
+    }
+    queued.wasReturned = true
+    queue.add(queued)
+  }
+
+  /// Keeps a worker that is idle, unless its time has come.
+  private func settle(_ worker: DecoderWorker) {
+    guard worker.phase == .idle else { return }
+    let isSurplus = workers.count(where: \.isLive) > mostWorkers
+    let isOutdated =
+      worker.memory != settings.memory || worker.abilities.flatMap(lack(in:)) != nil
+    if isSurplus || isOutdated || worker.orders >= Self.mostOrders {
+      worker.leave()
+    } else {
+      worker.rest(for: settings.idleExit)
+    }
+  }
+}
+
+extension DecodeOrder {
+  /// The same order, with its picture in a memfd.
+  fileprivate func inMemory() throws(SystemFailure) -> DecodeOrder {
+    DecodeOrder(
+      serial: serial, format: format, picture: try picture.shareable(), rendition: rendition,
+      limits: limits)
+  }
+}
+
+extension DecodeFailure {
+  fileprivate static var stopping: DecodeFailure { DecodeFailure(.stopped, "the daemon stops") }
+}

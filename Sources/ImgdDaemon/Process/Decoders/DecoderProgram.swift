@@ -1,0 +1,41 @@
+import Glibc
+
+/// Where the decoder's program is looked for.
+struct DecoderProgram: Sendable {
+  static let name = "imgd-decoder"
+
+  /// Paths, the first of which that is a program is the one.
+  let places: [String]
+
+  init(places: [String]) {
+    self.places = places
+  }
+
+  /// Beside another program, or where packages put programs that nobody calls by name.
+  init(beside executable: String) {
+    guard let slash = executable.lastIndex(of: "/") else {
+      places = []
+      return
+    }
+    let directory = executable[..<slash]
+    places = ["", "../lib/imgd/", "../libexec/imgd/"].map { "\(directory)/\($0)\(Self.name)" }
+  }
+
+  /// As seen from the daemon itself, also when its file has been replaced since it was started.
+  static var ofDaemon: DecoderProgram { DecoderProgram(beside: ownPath) }
+
+  var path: String? {
+    places.first { unsafe access($0, X_OK) == 0 }
+  }
+
+  /// Empty without /proc.
+  private static var ownPath: String {
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { room, filled in
+      filled = unsafe room.withMemoryRebound(to: CChar.self) {
+        guard let start = $0.baseAddress else { return 0 }
+        return unsafe max(readlink("/proc/self/exe", start, $0.count), 0)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

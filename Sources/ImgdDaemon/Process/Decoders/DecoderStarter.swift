@@ -1,0 +1,107 @@
+import Glibc
+import ImgdDecode
+import ImgdSystem
+
+/// Starts decoders on a thread of its own.
+///
+/// Starting one takes a millisecond, for which the loop must not wait. The thread lives as long as the
+/// starter does: decoders ask the kernel to be ended with the thread that has started them.
+final class DecoderStarter {
+  private let program: DecoderProgram
+  private let thread: WorkerThread<DecoderProgram>
+
+  init(_ program: DecoderProgram, on loop: EventLoop) throws(SystemFailure) {
+    self.program = program
+    thread = try WorkerThread(name: "imgd-starter", on: loop) { program }
+  }
+
+  /// Starts one, which may use so much address space.
+  func start(
+    memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void
+  ) {
+    let job: @Sendable (DecoderProgram) -> Result<StartedDecoder, FailedDecoderStart> = { program in
+      Result { () throws(FailedDecoderStart) in try StartedDecoder(program, memory: memory) }
+    }
+    thread.submit(job, then: then)
+  }
+
+  /// Starts none any more, and ends the thread.
+  func stop() {
+    thread.stop()
+  }
+}
+
+/// A decoder that has been started and has not greeted yet.
+final class StartedDecoder: Sendable {
+  /// The daemon's end of the channel, which is closed when nobody has it any more.
+  final class Line: Sendable {
+    let channel: DecodeChannel
+
+    fileprivate init(_ channel: consuming DecodeChannel) { self.channel = channel }
+  }
+
+  let program: SpawnedProgram
+  let line: Line
+
+  fileprivate init(_ program: DecoderProgram, memory: Int) throws(FailedDecoderStart) {
+    guard let path = program.path else { throw .missing(program) }
+    do throws(SystemFailure) {
+      (self.program, line) = try DecodeChannel.pair { near, far throws(SystemFailure) in
+        let spawned = try SpawnedProgram(path, ["\(memory)"], channel: far.descriptor)
+        return (spawned, Line(near))
+      }
+    } catch { throw .system(error) }
+  }
+}
+
+/// Why a decoder did not come to work.
+struct FailedDecoderStart: Error, Equatable {
+  let reason: String
+  /// Whether a person has to do something about it first.
+  let isLasting: Bool
+
+  init(_ reason: String, isLasting: Bool = false) {
+    self.reason = reason
+    self.isLasting = isLasting
+  }
+
+  static func missing(_ program: DecoderProgram) -> FailedDecoderStart {
+    let places = program.places.joined(separator: " or ")
+    return FailedDecoderStart(
+      "the decoder is not installed: there is no program \(places)", isLasting: true)
+  }
+
+  /// Too little memory or too many processes may be over soon; a file that cannot be executed stays so.
+  static func system(_ failure: SystemFailure) -> FailedDecoderStart {
+    FailedDecoderStart(
+      "the decoder cannot start: \(failure)",
+      isLasting: ![EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY].contains(failure.errno))
+  }
+
+  /// It has ended before it greeted. The loader of programs ends with 127 where it finds no library.
+  static func ended(_ end: SpawnedProgram.End) -> FailedDecoderStart {
+    guard end != .exited(127) else {
+      return FailedDecoderStart("the decoder cannot start: is libvips installed?", isLasting: true)
+    }
+    return FailedDecoderStart("the decoder cannot start: it \(end.words)")
+  }
+
+  static func lacking(_ layers: DecoderAbilities.Layers) -> FailedDecoderStart {
+    let names = layers.names.joined(separator: ", ")
+    return FailedDecoderStart(
+      "the decoder's sandbox is incomplete: it lacks \(names) "
+        + "(Decode.Sandbox=best-effort permits that)",
+      isLasting: true)
+  }
+}
+
+extension DecoderAbilities.Layers {
+  /// The layers for people.
+  fileprivate var names: [String] {
+    let all: [(layer: Self, name: String)] = [
+      (.limits, "limits of its resources"), (.calls, "the filter of system calls (seccomp)"),
+      (.files, "the lock of all files (Landlock)"), (.process, "the loss of all rights"),
+    ]
+    return all.filter { contains($0.layer) }.map(\.name)
+  }
+}

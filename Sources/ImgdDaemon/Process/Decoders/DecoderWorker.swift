@@ -1,0 +1,239 @@
+// One decoder from its start to its end, as the protocol has it: it greets, then each order is followed by
+// one answer.
+//
+// A decoder may have been taken over by a picture. Whatever is not in this order, or is not an answer to its
+// order, ends it at once; so does an order that takes too long. The order then has its answer, and what has
+// become of the process is of no interest any more, but for taking note of its end.
+
+import ImgdDecode
+import ImgdSystem
+
+/// A decoder, with at most one order.
+final class DecoderWorker {
+  enum Phase {
+    case starting, idle, working
+    /// It has been told to end, or is about to.
+    case ending
+    case gone
+  }
+
+  /// What its owner is told, in this order; the last one is `gone`.
+  enum Report {
+    /// It takes orders from now on.
+    case ready(DecoderAbilities)
+    /// It will never take one.
+    case failedStart(FailedDecoderStart)
+    /// The order has its answer. The worker takes another one if it is idle.
+    case settled(DecodeAnswer, serial: UInt64)
+    /// It ended in good order, and did not answer the order.
+    case returned(serial: UInt64)
+    /// It came to a bad end, or was brought to one.
+    case broke(reason: String)
+    case gone
+  }
+
+  /// An order that it has.
+  private struct Work {
+    let serial: UInt64
+    let rendition: Rendition
+    /// The picture in words: nothing of it is kept.
+    let subject: String
+  }
+
+  /// How long a decoder may take from its start to its greeting.
+  static let greetingLimit = Duration.seconds(5)
+  /// How long it may take to end by itself.
+  static let leaveLimit = Duration.seconds(1)
+
+  private(set) var phase = Phase.starting
+  private(set) var abilities: DecoderAbilities?
+  /// How many orders it has had.
+  private(set) var orders = 0
+  /// The address space that it was started with.
+  let memory: Int
+
+  private let loop: EventLoop
+  private let report: (DecoderWorker, Report) -> Void
+  private var process: DecoderProcess?
+  private var work: Work?
+  /// An answer that is told when nothing came after it.
+  private var answer: DecodeAnswer?
+  /// The end of its time for whatever its phase is.
+  private var alarm: Timer?
+
+  init(memory: Int, on loop: EventLoop, report: @escaping (DecoderWorker, Report) -> Void) {
+    self.memory = memory
+    self.loop = loop
+    self.report = report
+    alarm = loop.schedule(after: Self.greetingLimit) { [unowned self] in
+      fail(FailedDecoderStart("the decoder cannot start: it takes too long"))
+    }
+  }
+
+  deinit {
+    alarm?.cancel()
+  }
+
+  /// The number of the process; nil while it is not started, and when it is gone.
+  var pid: Int32? { process?.pid }
+  var isLive: Bool { phase == .starting || phase == .idle || phase == .working }
+
+  // MARK: The start
+
+  /// Takes in what has become of the start.
+  func take(_ result: Result<StartedDecoder, FailedDecoderStart>) {
+    do throws(FailedDecoderStart) {
+      process = try run(try result.get())
+      if phase == .ending { process?.kill() }
+    } catch {
+      fail(error)
+      disappear()
+    }
+  }
+
+  private func run(_ started: StartedDecoder) throws(FailedDecoderStart) -> DecoderProcess {
+    do throws(SystemFailure) {
+      return try DecoderProcess(
+        started, on: loop, onArrival: { [unowned self] in take($0) },
+        onEnd: { [unowned self] in take($0) })
+    } catch { throw .system(error) }
+  }
+
+  private func fail(_ failure: FailedDecoderStart) {
+    guard phase == .starting else { return }
+    end()
+    report(self, .failedStart(failure))
+  }
+
+  // MARK: Orders
+
+  /// Gives it an order, whose picture is in a memfd; false when it has gone meanwhile.
+  func begin(_ order: DecodeOrder, within limit: Duration) -> Bool {
+    precondition(phase == .idle, "a decoder has one order at a time")
+    guard process?.send(order) == true else {
+      end()
+      return false
+    }
+    orders += 1
+    phase = .working
+    work = Work(
+      serial: order.serial, rendition: order.rendition,
+      subject: "\(order.picture.count) bytes of \(order.format)")
+    setAlarm(after: limit) { [unowned self] in
+      settle(by: .timedOut, "the decoder took longer than \(limit)")
+    }
+    return true
+  }
+
+  /// Keeps it without work for a while.
+  func rest(for time: Duration) {
+    setAlarm(after: time) { [unowned self] in leave() }
+  }
+
+  // MARK: The end
+
+  /// Lets it end by itself, and helps it after a while. Only while it has nothing to do.
+  func leave() {
+    phase = .ending
+    process?.hangUp()
+    setAlarm(after: Self.leaveLimit) { [unowned self] in process?.kill() }
+  }
+
+  /// Ends it at once, and says nothing about an order that it has.
+  func end() {
+    phase = .ending
+    alarm?.cancel()
+    work = nil
+    answer = nil
+    process?.kill()
+  }
+
+  private func disappear() {
+    phase = .gone
+    alarm?.cancel()
+    report(self, .gone)
+  }
+
+  // MARK: What it does
+
+  private func take(_ arrival: DecodeChannel.Arrival) {
+    switch arrival {
+    case .abilities(let abilities):
+      guard phase == .starting else { return settle(byBreach: "it greeted again") }
+      alarm?.cancel()
+      self.abilities = abilities
+      phase = .idle
+      report(self, .ready(abilities))
+    case .answer(let answer, let serial):
+      if let lie = lie(in: answer, serial) { return settle(byBreach: lie) }
+      self.answer = answer
+    case .broken: settle(byBreach: "it sent a message that makes no sense")
+    case .nothing: tellAnswer()
+    case .end: takeHangUp()
+    }
+  }
+
+  /// Why this cannot be the answer to its order; nil when it can.
+  private func lie(in answer: DecodeAnswer, _ serial: UInt64) -> String? {
+    guard let work else { return "it answered without an order" }
+    guard serial == work.serial else { return "it answered another order" }
+    guard self.answer == nil else { return "it answered twice" }
+    guard answer.isAnswer(to: work.rendition) else { return "it made something else" }
+    guard case .picture(let made) = answer, made.content.count > memory else { return nil }
+    return "it made more than it has memory for"
+  }
+
+  private func tellAnswer() {
+    guard let answer = answer.take(), let work = work.take() else { return }
+    alarm?.cancel()
+    phase = .idle
+    report(self, .settled(answer, serial: work.serial))
+  }
+
+  /// Its end follows in a moment and tells why; a decoder that goes on has no business to.
+  private func takeHangUp() {
+    process?.hangUp()
+    tellAnswer()
+    guard isLive else { return }
+    setAlarm(after: Self.leaveLimit) { [unowned self] in settle(byBreach: "it hung up") }
+  }
+
+  private func take(_ end: SpawnedProgram.End) {
+    switch phase {
+    case .starting: fail(.ended(end))
+    case .idle where end == .exited(0): break
+    case .working where end == .exited(0): giveBack()
+    case .idle, .working: settle(by: .crashed, "the decoder \(end.words)")
+    case .ending, .gone: break
+    }
+    disappear()
+  }
+
+  /// A decoder that ends after an answer may have had the next order by then.
+  private func giveBack() {
+    let returned = work
+    end()
+    if let returned { report(self, .returned(serial: returned.serial)) }
+  }
+
+  private func settle(byBreach breach: String) {
+    guard phase != .starting else {
+      return fail(FailedDecoderStart("the decoder cannot be used: \(breach)"))
+    }
+    settle(by: .crashed, "the decoder broke the rules: \(breach)")
+  }
+
+  /// Ends it because of what it did, or did not do.
+  private func settle(by cause: DecodeFailure.Cause, _ reason: String) {
+    let ended = work
+    end()
+    report(self, .broke(reason: ended.map { "\(reason), over \($0.subject)" } ?? reason))
+    guard let ended else { return }
+    report(self, .settled(.failure(DecodeFailure(cause, reason)), serial: ended.serial))
+  }
+
+  private func setAlarm(after time: Duration, _ action: @escaping () -> Void) {
+    alarm?.cancel()
+    alarm = loop.schedule(after: time, action)
+  }
+}
