@@ -27,19 +27,33 @@ final class PoolStage {
   private var serial: UInt64 = 0
   private var answers: [UInt64: [DecodeAnswer]] = [:]
 
-  /// Nil for the name: there is no such program.
-  init(
+  /// With a decoder of this name; nil: there is no such program.
+  convenience init(
     _ name: String? = "honest", workers: Int = 1,
     _ change: (inout Configuration.Decode) -> Void = { _ in }
+  ) throws {
+    try self.init(workers: workers, change) { home in Self.names.map { home + "/" + $0 } }
+    if let name { try install(name) }
+  }
+
+  /// With another decoder than those of the test, whatever of a sandbox it has here.
+  convenience init(program: String) throws {
+    try self.init(workers: 1) {
+      $0.sandbox = .bestEffort
+    } places: { _ in
+      [program]
+    }
+  }
+
+  private init(
+    workers: Int, _ change: (inout Configuration.Decode) -> Void, places: (String) -> [String]
   ) throws {
     home = try TemporaryDirectory.make()
     loop = try EventLoop(clock: clock)
     settings = Configuration.Decode()
     settings.workers = .count(workers)
     change(&settings)
-    let places = Self.names.map { [home] in home + "/" + $0 }
-    pool = try DecoderPool(settings, program: DecoderProgram(places: places), loop: loop)
-    if let name { try install(name) }
+    pool = try DecoderPool(settings, program: DecoderProgram(places: places(home)), loop: loop)
   }
 
   deinit {
@@ -65,11 +79,15 @@ final class PoolStage {
   /// Begins an order whose picture says what the decoder does.
   @discardableResult
   func begin(_ behaviour: String = "is honest", as uid: UInt32 = 1) -> UInt64 {
+    begin(Payload(Array(behaviour.utf8)), as: uid)
+  }
+
+  private func begin(_ picture: Payload, as uid: UInt32 = 1) -> UInt64 {
     serial += 1
     let serial = serial
     answers[serial] = []
     let order = DecodeOrder(
-      serial: serial, format: .png, picture: Payload(Array(behaviour.utf8)),
+      serial: serial, format: .png, picture: picture,
       rendition: Rendition(.pixels), limits: DecodeLimits())
     let claimant = Claimant(uid: uid, connection: UInt64(uid))
     pool.begin(order, for: claimant, priority: .normal) { [unowned self] in
@@ -83,7 +101,12 @@ final class PoolStage {
 
   /// Begins an order and waits for its answer.
   func answer(_ behaviour: String = "is honest") throws -> DecodeAnswer {
-    let serial = begin(behaviour)
+    try answer(Payload(Array(behaviour.utf8)))
+  }
+
+  /// Begins an order for a picture and waits for its answer.
+  func answer(_ picture: Payload) throws -> DecodeAnswer {
+    let serial = begin(picture)
     try turn("an answer") { !answers(to: serial).isEmpty }
     return answers(to: serial)[0]
   }

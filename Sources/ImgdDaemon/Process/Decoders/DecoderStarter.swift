@@ -45,9 +45,10 @@ final class StartedDecoder: Sendable {
 
   fileprivate init(_ program: DecoderProgram, memory: Int) throws(FailedDecoderStart) {
     guard let path = program.path else { throw .missing(program) }
+    let arguments = ["--channel", "\(SpawnedProgram.channel)", "--memory", "\(memory)"]
     do throws(SystemFailure) {
       (self.program, line) = try DecodeChannel.pair { near, far throws(SystemFailure) in
-        let spawned = try SpawnedProgram(path, ["\(memory)"], channel: far.descriptor)
+        let spawned = try SpawnedProgram(path, arguments, channel: far.descriptor)
         return (spawned, Line(near))
       }
     } catch { throw .system(error) }
