@@ -24,6 +24,7 @@ final class Daemon {
 
   private let loop: EventLoop
   private let engine: TransferEngine
+  private let decoders: DecoderPool
   private let core: Core
   private let listener: ControlListener
   private let reloader: Reloader
@@ -71,10 +72,11 @@ final class Daemon {
         runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path), on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
+      decoders = try DecoderPool(configuration.decode, loop: loop)
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: engine, decoding: NoDecoders(), disk: disk, loop: loop,
+        configuration, transfers: engine, decoding: decoders, disk: disk, loop: loop,
         in: links.surroundings(reloader, status))
       service = Service(manager, status: status)
       handover = MemoryHandover(
@@ -82,7 +84,7 @@ final class Daemon {
         inheriting: inheritance.left, loop: loop)
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,
-        effects: Self.effects(on: core, engine, handover))
+        effects: Self.effects(on: core, engine, decoders, handover))
       self.listener = try ControlListener(listener, for: core.clients, loop: loop)
       links.core = core
       links.pressure = pressure
@@ -159,11 +161,12 @@ final class Daemon {
 
   /// The actions when memory is short: everything that can be fetched again goes.
   private static func effects(
-    on core: Core, _ engine: TransferEngine, _ handover: MemoryHandover
+    on core: Core, _ engine: TransferEngine, _ decoders: DecoderPool, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
     PressureRelief.Effects(
       release: { released in
         engine.dropPartials()
+        decoders.retireIdle()
         handover.forget()
         core.emptyMemory { removed in
           Heap.giveBack()
@@ -188,6 +191,7 @@ final class Daemon {
     loop.run()
     core.clients.finishNow()
     service.closes()
+    decoders.stop()
     engine.stop()
     core.disk.stop()
     handover.leaveForGood()
@@ -235,6 +239,7 @@ final class Daemon {
   private func apply(_ configuration: Configuration) {
     pressure.apply(isWanted: configuration.memory.pressure == .auto)
     engine.apply(TransferSettings(configuration))
+    decoders.apply(configuration.decode)
     core.apply(configuration)
   }
 
@@ -270,19 +275,4 @@ final class Daemon {
     core.refuseAll(.shuttingDown)
     loop.atTickEnd { [loop] in loop.stop() }
   }
-}
-
-import ImgdDecode
-import ImgdWire
-final class NoDecoders: Decoding {
-  func begin(
-    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
-    then: @escaping (DecodeAnswer) -> Void
-  ) { then(.failure(DecodeFailure(.unavailable, "none"))) }
-  func abort(serial: UInt64) {}
-  func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
-    then(.failure(DecodeFailure(.unavailable, "none")))
-  }
-  func retireIdle() {}
-  var figures: DecodingFigures { DecodingFigures() }
 }

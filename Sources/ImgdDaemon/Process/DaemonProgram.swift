@@ -56,6 +56,8 @@ package enum DaemonProgram {
     // Before anything starts a thread, so that every thread inherits it.
     SignalWatch.block(Daemon.signals)
     signal(SIGPIPE, SIG_IGN)
+    // Where a parent ignores it, nobody is told how a decoder has ended.
+    signal(SIGCHLD, SIG_DFL)
     OpenFiles.raiseLimit()
     Heap.mergeFreedAtOnce()
     do throws(StartProblem) {
