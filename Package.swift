@@ -132,6 +132,10 @@ let package = Package(
       dependencies: ["ImgdPicture", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
+      name: "ImgdDecodeTests",
+      dependencies: ["CLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
         "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",

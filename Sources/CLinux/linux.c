@@ -224,6 +224,40 @@ ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd)
   return count;
 }
 
+int linux_message_pair(int ends[2]) {
+  return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+}
+
+ssize_t linux_receive_message(
+    int socket, void *bytes, size_t capacity, int fds[LINUX_MOST_DESCRIPTORS], int *count, int waits) {
+  union {
+    char bytes[CMSG_SPACE(LINUX_MOST_DESCRIPTORS * sizeof(int))];
+    struct cmsghdr alignment;
+  } room;
+  struct iovec piece = {.iov_base = bytes, .iov_len = capacity};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
+  *count = 0;
+  ssize_t got;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
+  while (got < 0 && errno == EINTR && waits);
+  if (got < 0) return got;
+  for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    size_t arrived = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < arrived && *count < LINUX_MOST_DESCRIPTORS; i++)
+      memcpy(&fds[(*count)++], CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+  }
+  if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+    while (*count > 0) close(fds[--*count]);
+    errno = EMSGSIZE;
+    return -1;
+  }
+  return got;
+}
+
+off_t linux_length(int fd) { return lseek(fd, 0, SEEK_END); }
+
 static sigset_t to_set(uint64_t mask) {
   sigset_t set;
   sigemptyset(&set);

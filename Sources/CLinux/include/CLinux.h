@@ -49,6 +49,17 @@ ssize_t linux_receive(int socket, void *bytes, size_t capacity);
 // Receives bytes and at most one descriptor (-1: none came); for clients.
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);
 
+// A pair of connected sockets that keep messages apart.
+int linux_message_pair(int ends[2]);
+// Receives one whole message and its descriptors. One that does not
+// fit is dropped: EMSGSIZE.
+enum { LINUX_MOST_DESCRIPTORS = 8 };
+ssize_t linux_receive_message(
+    int socket, void *bytes, size_t capacity, int fds[LINUX_MOST_DESCRIPTORS], int *count, int waits);
+
+// Where a file ends: glibc's fstat is a call that can also be given a path.
+off_t linux_length(int fd);
+
 // Signals as a descriptor. The set is a bit mask: bit N for signal N.
 int linux_block_signals(uint64_t mask);
 int linux_signal_fd(uint64_t mask);

@@ -17,9 +17,10 @@ final class SealedMemory: Sendable {
 
   /// Takes over a memfd of another process; nil unless it is sealed.
   convenience init?(adopting descriptor: consuming FileDescriptor) {
-    guard linux_is_sealed(descriptor.number) == 1,
-      let count = try? descriptor.status("a memfd").size
-    else { return nil }
+    guard linux_is_sealed(descriptor.number) == 1 else { return nil }
+    // Not by `fstat`, which a process that has shut itself off may not call.
+    let count = linux_length(descriptor.number)
+    guard count >= 0 else { return nil }
     self.init(descriptor, count: count)
   }
 
