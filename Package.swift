@@ -30,6 +30,7 @@ let package = Package(
   name: "imgd",
   products: [
     .executable(name: "imgd", targets: ["imgd"]),
+    .executable(name: "imgd-decoder", targets: ["imgd-decoder"]),
     .executable(name: "imgctl", targets: ["imgctl"]),
     .executable(name: "imgd-bench", targets: ["imgd-bench"]),
   ],
@@ -45,6 +46,11 @@ let package = Package(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(
+      name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(
+      name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CBench", exclude: ["preload"]),
 
     // The control language.
@@ -67,6 +73,14 @@ let package = Package(
     // The language between the daemon and its decoders.
     .target(name: "ImgdDecode", dependencies: ["ImgdPicture", "ImgdSystem"], swiftSettings: strict),
 
+    // The process that decodes.
+    .target(
+      name: "ImgdDecoder",
+      dependencies: [
+        "CLinux", "CVips", "CSeccomp", "CJPEG", "ImgdDecode", "ImgdPicture", "ImgdSystem",
+      ],
+      swiftSettings: strict),
+
     // Policy and composition.
     .target(
       name: "ImgdDaemon",
@@ -88,6 +102,10 @@ let package = Package(
     .executableTarget(
       name: "imgd",
       dependencies: ["ImgdDaemon"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "imgd-decoder",
+      dependencies: ["ImgdDecoder", "ImgdSystem"],
       swiftSettings: strict),
     .executableTarget(
       name: "imgctl",
@@ -134,6 +152,12 @@ let package = Package(
     .testTarget(
       name: "ImgdDecodeTests",
       dependencies: ["CLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdDecoderTests",
+      dependencies: [
+        "CVips", "ImgdDecoder", "ImgdDecode", "ImgdPicture", "ImgdSystem", "ImgdTestSupport",
+      ],
       swiftSettings: testing),
     .testTarget(
       name: "ImgdDaemonTests",

@@ -97,6 +97,22 @@ int linux_reap(int process, int waits, int *code);
 
 int linux_processor_count(void); // those that this thread may run on
 
+// A process that shuts itself off.
+int linux_die_with_parent(void);
+int linux_give_up_rights(void); // no new ones, and not dumpable
+int linux_has_given_up_rights(void);
+// Keeps one descriptor, under this number, the standard ones being /dev/null, and closes the others.
+int linux_keep_descriptor(int fd, int number);
+int linux_limit_process(uint64_t memory, uint64_t file, uint64_t descriptors);
+void linux_lower_priority(int by);
+void linux_limit_arenas(int most);
+// Landlock for the calling thread and those it will start: all that it knows is denied.
+int linux_give_up_files(void);
+// What a trial of this attempts.
+int linux_fork(void);
+int linux_exec_true(void);
+int linux_trace(int pid);
+
 int64_t linux_monotonic_ns(void);
 int64_t linux_realtime_ns(void);
 

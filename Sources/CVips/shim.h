@@ -1,0 +1,136 @@
+// Operations of libvips take their options as variable arguments, which Swift cannot pass: here is each that is
+// used, with those options that are used. All of them return a new reference, or NULL and vips_error_buffer().
+#ifndef IMGD_CVIPS_H
+#define IMGD_CVIPS_H
+
+#include <vips/vips.h>
+#include <vips/vector.h>
+
+// The loader is named, never found: none but the one for the format that was recognised sees the bytes.
+// They have to last as long as the image.
+static inline VipsImage *cvips_load(const char *loader, const void *bytes, size_t count, gboolean all_frames) {
+  VipsImage *image = NULL;
+  VipsBlob *blob = vips_blob_new(NULL, bytes, count);
+  int failed = vips_call(
+      loader, blob, &image, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR,
+      all_frames ? "n" : NULL, -1, NULL);
+  vips_area_unref(VIPS_AREA(blob));
+  return failed ? NULL : image;
+}
+
+// Smaller than it is, which costs less: by a whole number for JPEG, by a factor for WebP.
+static inline VipsImage *cvips_load_small(
+    const char *loader, const void *bytes, size_t count, int shrink, double scale) {
+  VipsImage *image = NULL;
+  VipsBlob *blob = vips_blob_new(NULL, bytes, count);
+  int failed =
+      scale < 1
+          ? vips_call(
+                loader, blob, &image, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, "scale", scale,
+                NULL)
+          : vips_call(
+                loader, blob, &image, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, "shrink", shrink,
+                NULL);
+  vips_area_unref(VIPS_AREA(blob));
+  return failed ? NULL : image;
+}
+
+static inline VipsImage *cvips_upright(VipsImage *in) {
+  VipsImage *out = NULL;
+  return vips_autorot(in, &out, NULL) ? NULL : out;
+}
+
+// Through the profile that is embedded.
+static inline VipsImage *cvips_srgb_by_profile(VipsImage *in) {
+  VipsImage *out = NULL;
+  int failed = vips_icc_transform(
+      in, &out, "srgb", "embedded", TRUE, "intent", VIPS_INTENT_RELATIVE, "depth", 8, NULL);
+  return failed ? NULL : out;
+}
+
+static inline VipsImage *cvips_srgb(VipsImage *in) {
+  VipsImage *out = NULL;
+  return vips_colourspace(in, &out, VIPS_INTERPRETATION_sRGB, NULL) ? NULL : out;
+}
+
+static inline VipsImage *cvips_bytes(VipsImage *in) {
+  VipsImage *out = NULL;
+  return vips_cast(in, &out, VIPS_FORMAT_UCHAR, NULL) ? NULL : out;
+}
+
+static inline VipsImage *cvips_first_bands(VipsImage *in, int count) {
+  VipsImage *out = NULL;
+  return vips_extract_band(in, &out, 0, "n", count, NULL) ? NULL : out;
+}
+
+static inline VipsImage *cvips_opaque(VipsImage *in) {
+  VipsImage *out = NULL;
+  return vips_addalpha(in, &out, NULL) ? NULL : out;
+}
+
+// On white.
+static inline VipsImage *cvips_flat(VipsImage *in) {
+  VipsImage *out = NULL;
+  VipsArrayDouble *white = vips_array_double_newv(1, 255.0);
+  int failed = vips_flatten(in, &out, "background", white, NULL);
+  vips_area_unref(VIPS_AREA(white));
+  return failed ? NULL : out;
+}
+
+static inline VipsImage *cvips_part(VipsImage *in, int left, int top, int width, int height) {
+  VipsImage *out = NULL;
+  return vips_extract_area(in, &out, left, top, width, height, NULL) ? NULL : out;
+}
+
+static inline VipsImage *cvips_cut(VipsImage *in, int width, int height, VipsInteresting crop) {
+  VipsImage *out = NULL;
+  return vips_smartcrop(in, &out, width, height, "interesting", crop, NULL) ? NULL : out;
+}
+
+// One below the other.
+static inline VipsImage *cvips_column(VipsImage **in, int count) {
+  VipsImage *out = NULL;
+  return vips_arrayjoin(in, &out, count, "across", 1, NULL) ? NULL : out;
+}
+
+static inline VipsImage *cvips_thumbnail(
+    VipsImage *in, int width, int height, VipsSize size, VipsInteresting crop, gboolean linear) {
+  VipsImage *out = NULL;
+  int failed = vips_thumbnail_image(
+      in, &out, width, "height", height, "size", size, "crop", crop, "linear", linear, NULL);
+  return failed ? NULL : out;
+}
+
+// Savers: the bytes are freed with g_free.
+
+static inline int cvips_save_jpeg(VipsImage *in, void **bytes, size_t *count, int quality) {
+  return vips_jpegsave_buffer(in, bytes, count, "Q", quality, "optimize_coding", TRUE, "strip", TRUE, NULL);
+}
+
+static inline int cvips_save_png(VipsImage *in, void **bytes, size_t *count) {
+  return vips_pngsave_buffer(in, bytes, count, "strip", TRUE, NULL);
+}
+
+static inline int cvips_save_webp(VipsImage *in, void **bytes, size_t *count, int quality) {
+  return vips_webpsave_buffer(in, bytes, count, "Q", quality, NULL);
+}
+
+static inline int cvips_save_avif(VipsImage *in, void **bytes, size_t *count, int quality) {
+  return vips_heifsave_buffer(
+      in, bytes, count, "Q", quality, "compression", VIPS_FOREIGN_HEIF_COMPRESSION_AV1, "strip", TRUE, NULL);
+}
+
+static inline int cvips_save_gif(VipsImage *in, void **bytes, size_t *count) {
+  return vips_gifsave_buffer(in, bytes, count, NULL);
+}
+
+static inline int cvips_save_tiff(VipsImage *in, void **bytes, size_t *count) {
+  return vips_tiffsave_buffer(
+      in, bytes, count, "compression", VIPS_FOREIGN_TIFF_COMPRESSION_DEFLATE, "strip", TRUE, NULL);
+}
+
+static inline int cvips_save_jxl(VipsImage *in, void **bytes, size_t *count, int quality) {
+  return vips_jxlsave_buffer(in, bytes, count, "Q", quality, "strip", TRUE, NULL);
+}
+
+#endif

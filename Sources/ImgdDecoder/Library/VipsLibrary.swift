@@ -1,0 +1,60 @@
+// libvips knows far more than pictures of the web, and looks for what fits the bytes. Here a loader is chosen by
+// the format that the daemon recognised, and all others are blocked, among them those that read other files,
+// scripts or documents: SVG, PDF, PostScript, ImageMagick's two hundred.
+
+internal import CVips
+import Glibc
+import ImgdPicture
+
+/// The library, set up for one picture at a time.
+enum VipsLibrary {
+  /// Threads of the library for one picture.
+  static let threads: CInt = 1
+
+  /// Loads the library's modules, which are files; false when it does not start.
+  static func start() -> Bool {
+    silence()
+    // Code that is written into memory and run there is not allowed, neither here nor in a hardened service. One of
+    // the operations asks for it even where the library has been told not to.
+    guard unsafe setenv("ORC_CODE", "emulate", 1) == 0 else { return false }
+    guard unsafe vips_init("imgd-decoder") == 0 else { return false }
+    vips_cache_set_max(0)
+    vips_concurrency_set(threads)
+    vips_vector_set_enabled(0)
+    block()
+    return true
+  }
+
+  static var version: String {
+    "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))"
+  }
+
+  /// The formats that are read, if their loader is there.
+  static var loaders: [PictureFormat] {
+    PictureFormat.allCases.filter { format in
+      format.loader.map { isThere($0.operation) } ?? true
+    }
+  }
+
+  static var savers: [PictureFormat] {
+    PictureFormat.allCases.filter { format in format.saver.map(isThere) ?? false }
+  }
+
+  private static func isThere(_ operation: String) -> Bool {
+    unsafe vips_type_find("VipsOperation", operation) != 0
+  }
+
+  private static func block() {
+    unsafe vips_operation_block_set("VipsForeignLoad", 1)
+    unsafe vips_operation_block_set("VipsForeignSave", 1)
+    for format in PictureFormat.allCases {
+      if let loader = format.loader { unsafe vips_operation_block_set(loader.family, 0) }
+      if let saver = format.saverFamily { unsafe vips_operation_block_set(saver, 0) }
+    }
+  }
+
+  /// Warnings would go to the standard error output, and some of them repeat what is in a file.
+  private static func silence() {
+    _ = unsafe g_log_set_default_handler({ _, _, _, _ in }, nil)
+  }
+}

@@ -1,0 +1,76 @@
+internal import CVips
+import Glibc
+import ImgdDecode
+
+/// An image of libvips: pixels that are computed when they are asked for.
+///
+/// It reads the bytes that it was made from as long as it lives, and so must not outlive them.
+@safe final class VipsPicture {
+  // Safe: the one reference that this object owns.
+  let image: UnsafeMutablePointer<VipsImage>
+
+  init(owning image: UnsafeMutablePointer<VipsImage>) {
+    unsafe self.image = image
+  }
+
+  /// The result of a call of the library; its error if there is none.
+  init(_ image: UnsafeMutablePointer<VipsImage>?) throws(DecodeFailure) {
+    guard let image = unsafe image else { throw VipsError.take() }
+    unsafe self.image = image
+  }
+
+  deinit {
+    unsafe g_object_unref(image)
+  }
+
+  var width: Int { unsafe Int(vips_image_get_width(image)) }
+  /// Of all frames, which are one below the other.
+  var height: Int { unsafe Int(vips_image_get_height(image)) }
+  var bands: Int { unsafe Int(vips_image_get_bands(image)) }
+  var hasAlpha: Bool { unsafe vips_image_hasalpha(image) != 0 }
+  /// Of one frame.
+  var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
+  /// How many frames the file has, of which it may not show all.
+  var framesOfFile: Int { max(1, number("n-pages") ?? 1) }
+  var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
+
+  /// A number among the metadata.
+  func number(_ name: String) -> Int? {
+    guard unsafe vips_image_get_typeof(image, name) != 0 else { return nil }
+    var value: CInt = 0
+    return unsafe vips_image_get_int(image, name, &value) == 0 ? Int(value) : nil
+  }
+
+  func set(_ name: String, _ value: Int) {
+    unsafe vips_image_set_int(image, name, CInt(clamping: value))
+  }
+
+  /// Computes all pixels once and keeps them.
+  func computed() throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(vips_image_copy_memory(image))
+  }
+}
+
+extension VipsPicture {
+  /// RGBA that somebody else holds, and does not change.
+  convenience init(pixels: UnsafeMutableRawBufferPointer, width: Int, height: Int)
+    throws(DecodeFailure)
+  {
+    let image = unsafe vips_image_new_from_memory(
+      pixels.baseAddress, pixels.count, CInt(width), CInt(height), 4, VIPS_FORMAT_UCHAR)
+    guard let image = unsafe image else { throw VipsError.take() }
+    unsafe image.pointee.Type = VIPS_INTERPRETATION_sRGB
+    unsafe self.init(owning: image)
+  }
+
+  /// A copy of RGBA.
+  convenience init(copying pixels: [UInt8], width: Int, height: Int) throws(DecodeFailure) {
+    let image = unsafe pixels.withUnsafeBytes {
+      unsafe vips_image_new_from_memory_copy(
+        $0.baseAddress, $0.count, CInt(width), CInt(height), 4, VIPS_FORMAT_UCHAR)
+    }
+    guard let image = unsafe image else { throw VipsError.take() }
+    unsafe image.pointee.Type = VIPS_INTERPRETATION_sRGB
+    unsafe self.init(owning: image)
+  }
+}

@@ -1,0 +1,32 @@
+package import ImgdDecode
+import ImgdPicture
+import ImgdSystem
+
+/// Carries out orders. Nothing of one is left for the next.
+package enum DecodeWork {
+  /// What becomes of an order.
+  package static func answer(_ order: DecodeOrder) -> DecodeAnswer {
+    order.picture.withBytes { bytes in
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        VipsError.forget()
+        do throws(DecodeFailure) {
+          return try unsafe make(
+            Source(bytes, format: order.format, limits: order.limits), order.rendition)
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
+  }
+
+  private static func make(_ source: Source, _ rendition: Rendition) throws(DecodeFailure)
+    -> DecodeAnswer
+  {
+    switch rendition.output {
+    case .pixels: .picture(try PixelsWork.make(source, in: rendition.box))
+    case .file(let format, let quality):
+      .picture(try FileWork.make(source, rendition, format, quality: quality))
+    case .description: .description(try DescriptionWork.make(source))
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import CVips
+import Glibc
+import ImgdDecode
+import ImgdPicture
+import ImgdSystem
+
+/// Makes a file of another size or format.
+enum FileWork {
+  static func make(
+    _ source: Source, _ rendition: Rendition, _ format: PictureFormat?, quality: Int?
+  )
+    throws(DecodeFailure) -> MadePicture
+  {
+    let mayMove =
+      rendition.frames == .all && source.format.isAnimatable
+      && (format ?? source.format).isAnimatable
+    let picture = try source.picture(in: rendition.box, allFrames: mayMove)
+    let coloured = try picture.inScreenColours()
+    coloured.dropMetadata()
+    let target = format ?? nearest(to: source.format, for: coloured)
+    guard VipsLibrary.savers.contains(target) else {
+      throw DecodeFailure(.unsupported, "\(target.name) cannot be written")
+    }
+    return try save(coloured, as: target, quality: quality)
+  }
+
+  private static func nearest(to format: PictureFormat, for picture: VipsPicture) -> PictureFormat {
+    if VipsLibrary.savers.contains(format) { return format }
+    return picture.hasAlpha ? .png : .jpeg
+  }
+
+  private static func save(_ picture: VipsPicture, as format: PictureFormat, quality: Int?)
+    throws(DecodeFailure) -> MadePicture
+  {
+    let height = format.isAnimatable ? picture.frameHeight : picture.height
+    let content = try picture.encoded(as: format, quality: quality)
+    return MadePicture(
+      format: format, width: picture.width, height: height, frames: picture.height / height,
+      content: content)
+  }
+}
+
+extension VipsPicture {
+  /// Of all that is noted beside the pixels, only how an animation runs is kept: where and by whom a picture was
+  /// taken is nobody's business, and its orientation and colours have been applied.
+  fileprivate func dropMetadata() {
+    guard let names = unsafe vips_image_get_fields(image) else { return }
+    defer { unsafe g_strfreev(names) }
+    var next = unsafe names
+    while let name = unsafe next.pointee {
+      if unsafe !Self.kept.contains(String(cString: name)) {
+        _ = unsafe vips_image_remove(image, name)
+      }
+      unsafe next += 1
+    }
+  }
+
+  private static let kept: Set = ["delay", "loop", "page-height", "n-pages"]
+
+  fileprivate func encoded(as format: PictureFormat, quality: Int?) throws(DecodeFailure) -> Payload
+  {
+    // JPEG has no alpha.
+    let flat = format == .jpeg ? try onWhite() : self
+    var bytes: UnsafeMutableRawPointer?
+    var count = 0
+    let failed = unsafe flat.save(as: format, quality: quality.map(CInt.init), &bytes, &count)
+    guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.take() }
+    defer { unsafe g_free(bytes) }
+    let memory = try OutputMemory.make(count: count)
+    unsafe memory.bytes.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: count))
+    return try OutputMemory.seal(memory)
+  }
+
+  private func save(
+    as format: PictureFormat, quality: CInt?, _ bytes: inout UnsafeMutableRawPointer?,
+    _ count: inout Int
+  ) -> CInt {
+    switch format {
+    case .jpeg: unsafe cvips_save_jpeg(image, &bytes, &count, quality ?? 80)
+    case .png: unsafe cvips_save_png(image, &bytes, &count)
+    case .webp: unsafe cvips_save_webp(image, &bytes, &count, quality ?? 80)
+    case .avif: unsafe cvips_save_avif(image, &bytes, &count, quality ?? 55)
+    case .gif: unsafe cvips_save_gif(image, &bytes, &count)
+    case .tiff: unsafe cvips_save_tiff(image, &bytes, &count)
+    case .jxl: unsafe cvips_save_jxl(image, &bytes, &count, quality ?? 80)
+    case .heic, .jp2, .bmp, .ico: -1
+    }
+  }
+}

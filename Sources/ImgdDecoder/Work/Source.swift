@@ -1,0 +1,80 @@
+import CVips
+import ImgdDecode
+import ImgdPicture
+
+/// The bytes of a picture, checked against the limits before any pixel is computed.
+@safe struct Source {
+  let picture: Picture
+  let limits: DecodeLimits
+  // Safe: lent for the duration of an order, as all that is made of it.
+  private let bytes: UnsafeBufferPointer<UInt8>
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits)
+    throws(DecodeFailure)
+  {
+    let picture: Picture
+    do {
+      picture = try unsafe PictureProbe.recognise(bytes.span)
+    } catch {
+      throw DecodeFailure(.damaged, error.reason)
+    }
+    guard picture.format == format else {
+      throw DecodeFailure(.damaged, "\(picture.format.name), and not \(format.name)")
+    }
+    self.picture = picture
+    self.limits = limits
+    unsafe self.bytes = unsafe bytes
+    try check(width: picture.width, height: picture.height, frames: 1)
+  }
+
+  /// Lends the bytes.
+  func withBytes<Result>(_ body: (Span<UInt8>) throws(DecodeFailure) -> Result)
+    throws(DecodeFailure) -> Result
+  {
+    try unsafe body(bytes.span)
+  }
+
+  var format: PictureFormat { picture.format }
+  var start: UnsafePointer<UInt8>? { unsafe bytes.baseAddress }
+  var count: Int { unsafe bytes.count }
+
+  /// Limits of what will be held at once.
+  func check(width: Int, height: Int, frames: Int) throws(DecodeFailure) {
+    guard width > 0, height > 0, frames > 0 else {
+      throw DecodeFailure(.damaged, "a picture without pixels")
+    }
+    guard width <= limits.dimension, height <= limits.dimension else {
+      throw DecodeFailure(.tooLarge, "\(width)x\(height), at most \(limits.dimension) a side")
+    }
+    guard frames <= limits.frames else {
+      throw DecodeFailure(.tooLarge, "\(frames) frames, at most \(limits.frames)")
+    }
+    let (area, isHuge) = width.multipliedReportingOverflow(by: height)
+    let (pixels, isHuger) = area.multipliedReportingOverflow(by: frames)
+    guard !isHuge, !isHuger, pixels <= limits.pixels else {
+      throw DecodeFailure(
+        .tooLarge, "\(width)x\(height) in \(frames) frames, at most \(limits.pixels) pixels")
+    }
+  }
+
+  /// The picture upright, fitted into the box if there is one.
+  func picture(in box: Rendition.Box?, allFrames: Bool) throws(DecodeFailure) -> VipsPicture {
+    guard let box else { return try open(allFrames: allFrames).upright() }
+    return try FittedPicture.make(self, box, allFrames: allFrames)
+  }
+
+  /// The picture by its loader; nothing but its header has been read yet.
+  func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
+    guard let loader = format.loader else {
+      return try withBytes { bytes throws(DecodeFailure) in
+        try Bitmap.decode(bytes, self)
+      }
+    }
+    let opened = try unsafe VipsPicture(
+      cvips_load(loader.operation, bytes.baseAddress, bytes.count, allFrames ? 1 : 0))
+    try check(
+      width: opened.width, height: opened.frameHeight,
+      frames: allFrames ? opened.height / max(1, opened.frameHeight) : 1)
+    return opened
+  }
+}

@@ -1,0 +1,9 @@
+import Glibc
+import ImgdDecoder
+
+@main
+struct DecoderMain {
+  static func main() {
+    exit(DecoderProgram.run())
+  }
+}
