@@ -45,6 +45,19 @@ import Testing
     #expect(stage.pool.workers.count(where: \.isLive) == 1 && stage.pool.figures.queued == 1)
   }
 
+  @Test func `of those without work as many end at once as there are too many`() throws {
+    let stage = try PoolStage(workers: 2)
+    #expect(try stage.answer().isPicture)
+    stage.begin()
+    stage.begin()
+    try stage.turn("second decoder") {
+      stage.pool.figures.workers == 2 && stage.pool.figures.active == 0
+    }
+    stage.apply { $0.workers = .count(1) }
+    #expect(stage.pool.figures.workers == 1)
+    try stage.turn("end of one") { stage.pool.workers.count == 1 }
+  }
+
   @Test func `a decoder that is not needed ends by itself`() throws {
     let stage = try PoolStage()
     #expect(try stage.answer().isPicture)
@@ -67,7 +80,7 @@ import Testing
     #expect(stage.pids == first)
     #expect(try stage.answer().isPicture)
     #expect(try stage.answer().isPicture)
-    #expect(!stage.pids.contains(first[0]) || stage.pids.count > 1)
+    #expect(stage.pids != first && stage.pids.count == 1)
     #expect(stage.pool.figures.killed == 0)
   }
 

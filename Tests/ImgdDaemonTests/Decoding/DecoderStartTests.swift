@@ -32,6 +32,19 @@ import Testing
     #expect(try stage.answer().isPicture)
   }
 
+  @Test func `as long as one decoder works, orders wait for it`() throws {
+    let stage = try PoolStage(workers: 2)
+    stage.begin("is silent")
+    try stage.awaitWork()
+    stage.uninstall()
+    let order = stage.begin()
+    #expect(stage.pool.workers.count == 2)
+    try stage.turn("failed start") { stage.pool.workers.count == 1 }
+    #expect(stage.answers(to: order).isEmpty && stage.pool.figures.queued == 1)
+    stage.advance(by: .seconds(10))
+    #expect(stage.answers(to: order).map(\.failure?.cause) == [.unavailable])
+  }
+
   @Test func `a reload tries again`() throws {
     let stage = try PoolStage(nil)
     #expect(try stage.answer().failure?.cause == .unavailable)

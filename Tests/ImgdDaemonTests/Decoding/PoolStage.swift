@@ -63,10 +63,14 @@ final class PoolStage {
 
   /// Puts a decoder of this name where there may be another one.
   func install(_ name: String) throws {
-    for other in TemporaryDirectory.names(in: home) { unlink(home + "/" + other) }
+    uninstall()
     guard symlink(BuiltProduct.path(of: "lying-decoder"), home + "/" + name) == 0 else {
       throw SystemFailure("symlink", name)
     }
+  }
+
+  func uninstall() {
+    for name in TemporaryDirectory.names(in: home) { unlink(home + "/" + name) }
   }
 
   func apply(_ change: (inout Configuration.Decode) -> Void) {
