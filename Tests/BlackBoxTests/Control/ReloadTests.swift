@@ -52,6 +52,15 @@ import Testing
     Deny=192.0.2.0/24
     Proxy=http://127.0.0.1:9
     CAFile=/etc/ssl/other.crt
+    [Decode]
+    Workers=3
+    MaxPixels=1000000
+    MaxFrames=10
+    MaxDimension=4096
+    Timeout=5s
+    Memory=128M
+    IdleExit=1s
+    Sandbox=best-effort
 
     """
 
