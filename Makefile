@@ -30,7 +30,7 @@ help:
 	@echo 'make test            run the tests'
 	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
-	@echo 'make build           build imgd, imgctl and imgd-bench into .build/release'
+	@echo 'make build           build imgd, imgd-decoder, imgctl and imgd-bench into .build/release'
 	@echo 'make install         install what was built, with the systemd units [PREFIX=/usr/local] [DESTDIR=]'
 	@echo 'make uninstall       remove it again; configuration and pictures stay'
 	@echo 'make deb             build the Debian package into .build/deb'
@@ -44,29 +44,29 @@ help:
 
 demo:
 	@$(call prepare,demo)
-	@$(call release,imgd imgctl)
+	@$(call release,imgd imgd-decoder imgctl)
 	@docs/demo.sh .build/release
 
 test:
 	@$(call prepare,test deb)
-	@$(call release,imgd imgctl)
+	@$(call release,imgd imgd-decoder imgctl)
 	@swift build --build-tests
 	@.ci/test
 
 test-slow:
 	@$(call prepare,test)
-	@$(call release,imgd imgctl)
+	@$(call release,imgd imgd-decoder imgctl)
 	@swift build --build-tests
 	@IMGD_TESTS=slow .ci/test --filter SoakTests
 
 run:
 	@$(call prepare)
-	@$(call release,imgd imgctl)
+	@$(call release,imgd imgd-decoder imgctl)
 	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') --cache-directory '$(CACHE)' $(ARGS)
 
 build:
 	@$(call prepare)
-	@$(call release,imgd imgctl imgd-bench)
+	@$(call release,imgd imgd-decoder imgctl imgd-bench)
 
 install:
 	@systemd/install '$(PREFIX)' '$(DESTDIR)'
@@ -76,7 +76,7 @@ uninstall:
 
 deb:
 	@$(call prepare,deb)
-	@$(call release,imgd imgctl)
+	@$(call release,imgd imgd-decoder imgctl)
 	@debian/pack .build/deb
 
 check-packages:

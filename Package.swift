@@ -71,7 +71,8 @@ let package = Package(
     .target(name: "ImgdPicture", swiftSettings: strict),
 
     // The language between the daemon and its decoders.
-    .target(name: "ImgdDecode", dependencies: ["ImgdPicture", "ImgdSystem"], swiftSettings: strict),
+    .target(
+      name: "ImgdDecode", dependencies: ["ImgdPicture", "ImgdSystem"], swiftSettings: strict),
 
     // The process that decodes.
     .target(
@@ -118,6 +119,7 @@ let package = Package(
 
     // Tests.
     .target(name: "CTestLinux", path: "Tests/CTestLinux"),
+    .target(name: "CTestVips", dependencies: ["CVips"], path: "Tests/CTestVips"),
     .target(
       name: "ImgdTestSupport",
       dependencies: ["CTestLinux", "ImgdWire", "ImgdSystem"],
@@ -156,7 +158,7 @@ let package = Package(
     .testTarget(
       name: "ImgdDecoderTests",
       dependencies: [
-        "CVips", "ImgdDecoder", "ImgdDecode", "ImgdPicture", "ImgdSystem", "ImgdTestSupport",
+        "CTestVips", "ImgdDecoder", "ImgdDecode", "ImgdPicture", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(

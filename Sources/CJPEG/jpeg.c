@@ -2,15 +2,20 @@
 
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
 #include <jerror.h>
 
+enum { MOST_ROWS = 64 };
+
 struct reader {
   struct jpeg_decompress_struct jpeg;
   struct jpeg_error_mgr errors;
   jmp_buf way_out;
+  // Freed on the way out as well, and so not a variable of the function that is left.
+  uint8_t *strip;
   char *reason;
 };
 
@@ -74,11 +79,19 @@ enum jpeg_result jpeg_profile(
   return result;
 }
 
+// The rows that are decoded before they are given away: as many bytes as stay in a core's cache.
+static int rows_at_once(size_t row) {
+  size_t rows = (128 << 10) / row;
+  return rows < 1 ? 1 : rows > MOST_ROWS ? MOST_ROWS : (int)rows;
+}
+
 enum jpeg_result jpeg_pixels(
-    const uint8_t *bytes, size_t count, int width, int height, uint8_t *pixels, char reason[200]) {
+    const uint8_t *bytes, size_t count, int width, int height,
+    int (*take)(void *context, const uint8_t *rows, size_t count), void *context, char reason[200]) {
   struct reader reader;
   open_reader(&reader, reason);
   if (setjmp(reader.way_out)) {
+    free(reader.strip);
     jpeg_destroy_decompress(&reader.jpeg);
     return JPEG_DAMAGED;
   }
@@ -87,19 +100,22 @@ enum jpeg_result jpeg_pixels(
   jpeg_read_header(&reader.jpeg, TRUE);
   reader.jpeg.out_color_space = JCS_EXT_RGBA;
   jpeg_start_decompress(&reader.jpeg);
-  if (reader.jpeg.output_width != (JDIMENSION)width || reader.jpeg.output_height != (JDIMENSION)height) {
-    jpeg_destroy_decompress(&reader.jpeg);
-    return JPEG_OTHER;
-  }
   size_t row = (size_t)width * 4;
-  while (reader.jpeg.output_scanline < reader.jpeg.output_height) {
-    JSAMPROW rows[8];
-    int wanted = 0;
-    for (JDIMENSION y = reader.jpeg.output_scanline; wanted < 8 && y < reader.jpeg.output_height; y++)
-      rows[wanted++] = pixels + (size_t)y * row;
-    jpeg_read_scanlines(&reader.jpeg, rows, wanted);
+  int most = rows_at_once(row);
+  int is_wanted = reader.jpeg.output_width == (JDIMENSION)width &&
+                  reader.jpeg.output_height == (JDIMENSION)height && (reader.strip = malloc(row * most));
+  while (is_wanted && reader.jpeg.output_scanline < reader.jpeg.output_height) {
+    int filled = 0;
+    while (filled < most && reader.jpeg.output_scanline < reader.jpeg.output_height) {
+      JSAMPROW rows[MOST_ROWS];
+      for (int i = filled; i < most; i++) rows[i - filled] = reader.strip + i * row;
+      filled += jpeg_read_scanlines(&reader.jpeg, rows, most - filled);
+    }
+    is_wanted = take(context, reader.strip, filled * row);
   }
-  jpeg_finish_decompress(&reader.jpeg);
+  if (is_wanted) jpeg_finish_decompress(&reader.jpeg);
+  free(reader.strip);
+  reader.strip = NULL;
   jpeg_destroy_decompress(&reader.jpeg);
-  return JPEG_DECODED;
+  return is_wanted ? JPEG_DECODED : JPEG_OTHER;
 }

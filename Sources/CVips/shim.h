@@ -112,7 +112,7 @@ static inline int cvips_save_png(VipsImage *in, void **bytes, size_t *count) {
 }
 
 static inline int cvips_save_webp(VipsImage *in, void **bytes, size_t *count, int quality) {
-  return vips_webpsave_buffer(in, bytes, count, "Q", quality, NULL);
+  return vips_webpsave_buffer(in, bytes, count, "Q", quality, "strip", TRUE, NULL);
 }
 
 static inline int cvips_save_avif(VipsImage *in, void **bytes, size_t *count, int quality) {

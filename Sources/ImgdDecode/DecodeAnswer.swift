@@ -43,6 +43,7 @@ package struct PictureDescription: Hashable, Sendable {
 
 /// Why there is nothing.
 package struct DecodeFailure: Error, Hashable, Sendable {
+  /// The kinds of reasons, of which each has an answer of its own.
   package enum Cause: UInt8, Sendable, CaseIterable {
     /// The bytes are damaged, or not what they seem to be.
     case damaged

@@ -31,6 +31,7 @@ package struct Rendition: Hashable, Sendable {
 
   /// A size, and how a picture of other proportions is fitted into it.
   package struct Box: Hashable, Sendable {
+    /// How its proportions meet those of the box.
     package enum Fit: UInt8, Sendable {
       /// Inside the box, keeping its proportions.
       case contain

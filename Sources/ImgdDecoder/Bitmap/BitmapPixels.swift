@@ -7,9 +7,8 @@ struct BitmapPixels {
   /// Without alpha in the file all of it is opaque.
   var bytes: [UInt8]
 
-  /// The pixels from `start` on; `height` is that of the header, or without an icon's mask.
-  ///
-  /// - Parameter keepsAlpha: whether the fourth byte of plain 32-bit pixels is alpha, which only icons mean.
+  /// The pixels from `start` on; `height` is that of the header, or without an icon's mask. Only icons mean alpha by
+  /// the fourth byte of plain pixels of 32 bits, and so keep it.
   init(
     _ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool
   ) throws(DecodeFailure) {

@@ -7,18 +7,25 @@ extension VipsPicture {
   func inScreenColours() throws(DecodeFailure) -> VipsPicture {
     let byProfile = try convertedByProfile()
     let bytes = try (byProfile ?? self).converted().inBytes()
-    return bytes.bands > 4 ? try unsafe VipsPicture(cvips_first_bands(bytes.image, 4)) : bytes
+    return bytes.bands > 4 ? try bytes.withFirstBands(4) : bytes
   }
 
   /// sRGB with alpha, 8 bits each.
   func inRGBA() throws(DecodeFailure) -> VipsPicture {
     let coloured = try inScreenColours()
-    let whole =
-      coloured.bands == 3 ? try unsafe VipsPicture(cvips_opaque(coloured.image)) : coloured
+    let whole = coloured.bands == 3 ? try coloured.opaque() : coloured
     guard whole.bands == 4 else {
       throw DecodeFailure(.unsupported, "a picture of \(bands) channels")
     }
     return whole
+  }
+
+  private func withFirstBands(_ count: CInt) throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(cvips_first_bands(image, count))
+  }
+
+  private func opaque() throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(cvips_opaque(image))
   }
 
   /// On white, as a page shows it: a format without alpha would show what is under it.

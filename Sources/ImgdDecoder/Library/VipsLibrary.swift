@@ -8,7 +8,8 @@ import ImgdPicture
 
 /// The library, set up for one picture at a time.
 enum VipsLibrary {
-  /// Threads of the library for one picture.
+  /// Threads of the library for one picture. Two were hardly faster for one picture of 24 megapixels (80 ms instead of
+  /// 83 for a thumbnail), and the cores are better used by as many decoders.
   static let threads: CInt = 1
 
   /// Loads the library's modules, which are files; false when it does not start.

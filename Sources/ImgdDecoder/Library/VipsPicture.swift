@@ -4,7 +4,8 @@ import ImgdDecode
 
 /// An image of libvips: pixels that are computed when they are asked for.
 ///
-/// It reads the bytes that it was made from as long as it lives, and so must not outlive them.
+/// It reads the bytes that it was made from as long as it lives, and so must not outlive them. The pointer is only
+/// given to the library in methods: outside of them, the object may be gone as soon as the pointer has been read.
 @safe final class VipsPicture {
   // Safe: the one reference that this object owns.
   let image: UnsafeMutablePointer<VipsImage>

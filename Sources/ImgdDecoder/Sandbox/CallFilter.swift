@@ -16,7 +16,7 @@ enum CallFilter {
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
     "getrandom",
     // The channel, and the memory that travels over it.
-    "recvmsg", "sendmsg", "read", "close", "lseek", "memfd_create", "ftruncate",
+    "recvmsg", "sendmsg", "read", "write", "close", "lseek", "memfd_create", "ftruncate",
   ]
 
   /// Called for one purpose: the argument with this number, under the mask, has to have the value.

@@ -18,7 +18,6 @@ enum SandboxTrial: String, CaseIterable {
   case takeMemory = "take-memory"
   case takeDescriptors = "take-descriptors"
   case readEnvironment = "read-environment"
-  case writeToTerminal = "write-to-terminal"
 
   /// What came of it: `done`, or the number of the error.
   func run() -> DecodeFailure {
@@ -44,7 +43,6 @@ enum SandboxTrial: String, CaseIterable {
     case .takeMemory: unsafe malloc(64 << 30) != nil
     case .takeDescriptors: (0..<100).allSatisfy { _ in unsafe linux_memfd("trial") >= 0 }
     case .readEnvironment: unsafe getenv("PATH") != nil
-    case .writeToTerminal: unsafe write(1, "trial", 5) == 5
     }
   }
 }

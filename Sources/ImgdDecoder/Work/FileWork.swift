@@ -66,9 +66,9 @@ extension VipsPicture {
     let failed = unsafe flat.save(as: format, quality: quality.map(CInt.init), &bytes, &count)
     guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.take() }
     defer { unsafe g_free(bytes) }
-    let memory = try OutputMemory.make(count: count)
-    unsafe memory.bytes.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: count))
-    return try OutputMemory.seal(memory)
+    let written = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+    guard format == .webp else { return try unsafe OutputMemory.copy(written) }
+    return try OutputMemory.copy(WebPFile.withoutNotes(unsafe [UInt8](written)))
   }
 
   private func save(

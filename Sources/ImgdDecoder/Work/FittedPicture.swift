@@ -63,13 +63,17 @@ extension Source {
   /// it well. Nil for the others, or if there is not so much to leave out.
   fileprivate func openSmall(shrink: Double) throws(DecodeFailure) -> VipsPicture? {
     guard shrink >= 4, let loader = format.loader else { return nil }
+    let opened: VipsPicture
     switch format {
     case .jpeg:
       let factor: CInt = shrink >= 16 ? 8 : shrink >= 8 ? 4 : 2
-      return try unsafe VipsPicture(cvips_load_small(loader.operation, start, count, factor, 1))
+      opened = try unsafe VipsPicture(cvips_load_small(loader.operation, start, count, factor, 1))
     case .webp:
-      return try unsafe VipsPicture(cvips_load_small(loader.operation, start, count, 1, 2 / shrink))
+      opened = try unsafe VipsPicture(
+        cvips_load_small(loader.operation, start, count, 1, 2 / shrink))
     default: return nil
     }
+    orient(opened)
+    return opened
   }
 }

@@ -10,14 +10,11 @@ enum JPEGWork {
   static func make(_ source: Source) throws(DecodeFailure) -> MadePicture? {
     guard source.format == .jpeg, try isOrdinary(source) else { return nil }
     let (width, height) = (source.picture.width, source.picture.height)
-    let memory = try OutputMemory.make(count: width * height * 4)
-    guard try unsafe decode(source, to: memory.bytes) else { return nil }
+    guard let pixels = try decode(source) else { return nil }
     guard source.picture.orientation > 1 else {
-      return MadePicture(
-        format: nil, width: width, height: height, frames: 1,
-        content: try OutputMemory.seal(memory))
+      return MadePicture(format: nil, width: width, height: height, frames: 1, content: pixels)
     }
-    let lying = try unsafe VipsPicture(pixels: memory.bytes, width: width, height: height)
+    let lying = try VipsPicture(copying: pixels.bytes, width: width, height: height)
     lying.set("orientation", source.picture.orientation)
     return try PixelsWork.write(try lying.upright(), frames: 1)
   }
@@ -34,14 +31,22 @@ enum JPEGWork {
     return isOrdinary && ColourProfile.isScreen(bytes)
   }
 
-  private static func decode(_ source: Source, to room: UnsafeMutableRawBufferPointer)
-    throws(DecodeFailure) -> Bool
-  {
-    try unsafe call { reason in
+  /// The pixels in a memfd. They are written some rows at a time: to touch the pages of a new memfd in the address space
+  /// takes twice as long as to have the kernel fill them.
+  private static func decode(_ source: Source) throws(DecodeFailure) -> Payload? {
+    let (width, height) = (source.picture.width, source.picture.height)
+    let sink = RowSink(count: width * height * 4)
+    defer { withExtendedLifetime(sink) {} }
+    let isDecoded = try unsafe call { reason in
       unsafe jpeg_pixels(
-        source.start, source.count, CInt(source.picture.width), CInt(source.picture.height),
-        room.baseAddress?.assumingMemoryBound(to: UInt8.self), reason)
+        source.start, source.count, CInt(width), CInt(height),
+        { context, rows, count in
+          guard let context = unsafe context else { return 0 }
+          let sink = unsafe Unmanaged<RowSink>.fromOpaque(context).takeUnretainedValue()
+          return unsafe sink.take(UnsafeRawBufferPointer(start: rows, count: count)) ? 1 : 0
+        }, Unmanaged.passUnretained(sink).toOpaque(), reason)
     }
+    return isDecoded ? try sink.finish() : nil
   }
 
   /// Whether it was decoded; false for what is not decoded here.
@@ -59,5 +64,32 @@ enum JPEGWork {
     }
     if let failure { throw failure }
     return isDecoded
+  }
+}
+
+/// Takes the rows of a picture, from above.
+private final class RowSink {
+  private var writer = PayloadWriter()
+
+  init(count: Int) {
+    writer.expect(count)
+  }
+
+  /// False when there is no memory for them.
+  func take(_ rows: UnsafeRawBufferPointer) -> Bool {
+    do throws(SystemFailure) {
+      try unsafe writer.append(rows)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  func finish() throws(DecodeFailure) -> Payload {
+    do throws(SystemFailure) {
+      return try writer.finish().shareable()
+    } catch {
+      throw DecodeFailure(.tooLarge, error.description)
+    }
   }
 }

@@ -33,6 +33,12 @@ enum OutputMemory {
     }
   }
 
+  static func copy(_ bytes: some Collection<UInt8>) throws(DecodeFailure) -> Payload {
+    let memory = try make(count: bytes.count)
+    unsafe memory.bytes.copyBytes(from: bytes)
+    return try seal(memory)
+  }
+
   static func seal(_ memory: consuming MappedMemory) throws(DecodeFailure) -> Payload {
     do {
       return try memory.seal()
@@ -47,7 +53,7 @@ extension VipsPicture {
   func upright() throws(DecodeFailure) -> VipsPicture {
     guard orientation > 1 else { return self }
     // Turning reads the rows in another order than they are decoded in.
-    return try unsafe VipsPicture(cvips_upright(computed().image))
+    return try computed().turned()
   }
 
   /// Computes the pixels to where they are wanted; there is room for all of them.
@@ -56,6 +62,15 @@ extension VipsPicture {
     let target = try unsafe VipsPicture(
       vips_image_new_from_memory(
         room.baseAddress, room.count, CInt(width), CInt(height), CInt(bands), VIPS_FORMAT_UCHAR))
-    guard unsafe vips_image_write(image, target.image) == 0 else { throw VipsError.take() }
+    try target.take(self)
+  }
+
+  /// Computes the pixels of another picture to where this one has its own.
+  private func take(_ other: VipsPicture) throws(DecodeFailure) {
+    guard unsafe vips_image_write(other.image, image) == 0 else { throw VipsError.take() }
+  }
+
+  private func turned() throws(DecodeFailure) -> VipsPicture {
+    try unsafe VipsPicture(cvips_upright(image))
   }
 }

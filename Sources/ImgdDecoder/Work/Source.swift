@@ -57,6 +57,15 @@ import ImgdPicture
     }
   }
 
+  /// What the daemon says of a picture is what is done with it: not every loader finds the orientation. Those of the
+  /// other formats turn the picture themselves.
+  func orient(_ opened: VipsPicture) {
+    switch format {
+    case .jpeg, .png, .webp, .tiff: opened.set("orientation", picture.orientation)
+    default: opened.set("orientation", 1)
+    }
+  }
+
   /// The picture upright, fitted into the box if there is one.
   func picture(in box: Rendition.Box?, allFrames: Bool) throws(DecodeFailure) -> VipsPicture {
     guard let box else { return try open(allFrames: allFrames).upright() }
@@ -72,6 +81,7 @@ import ImgdPicture
     }
     let opened = try unsafe VipsPicture(
       cvips_load(loader.operation, bytes.baseAddress, bytes.count, allFrames ? 1 : 0))
+    orient(opened)
     try check(
       width: opened.width, height: opened.frameHeight,
       frames: allFrames ? opened.height / max(1, opened.frameHeight) : 1)
