@@ -23,8 +23,8 @@ final class ServiceCommands {
 
   /// The daemon's version, features and limits.
   func hello(id: RequestID, for session: ClientSession) {
-    parts.renditions.tellAbilities(to: session, id: id) { [self] in
-      hello($0, id: id, for: session)
+    parts.renditions.tellAbilities(to: session, id: id) { [self] abilities, _ in
+      hello(abilities, id: id, for: session)
     }
   }
 

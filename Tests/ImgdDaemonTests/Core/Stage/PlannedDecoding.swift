@@ -54,8 +54,12 @@ final class PlannedDecoding: Decoding {
 
   func abort(serial: UInt64) { aborted.append(serial) }
 
+  /// Whether who asks for the abilities is told later.
+  var isNew = false
+
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
-    then(abilities)
+    guard isNew else { return then(abilities) }
+    loop?.nextTick { [self] in then(abilities) }
   }
 
   func retireIdle() { retirements += 1 }
