@@ -12,6 +12,8 @@ final class ImageTable {
   /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
   /// memory whatever goes from here.
   private(set) var lentBytes = 0
+  /// Bytes of decoded pictures.
+  private(set) var pixelBytes = 0
 
   /// The number of the newest insertion.
   private(set) var newest: UInt64 = 0
@@ -121,6 +123,7 @@ final class ImageTable {
     image.place = place
     usage += entry.cost
     count += 1
+    if image.isPixels { pixelBytes += image.byteCount }
   }
 
   func replace(at place: Int, by image: CachedImage) {
@@ -132,6 +135,7 @@ final class ImageTable {
     list.touch(place)
     image.place = place
     usage += list[place].cost
+    if image.isPixels { pixelBytes += image.byteCount }
   }
 
   /// Counts an image's cost anew.
@@ -166,8 +170,9 @@ final class ImageTable {
   /// Takes the image out that goes next; answers what it was charged.
   func takeVictim() -> Int? { list.victim(usage: usage).map { take($0).cost } }
 
-  /// An image that was lent is no longer the tier's to count.
+  /// The bytes of an image that leaves are no longer the tier's to count.
   private func takeBack(_ image: CachedImage) {
+    if image.isPixels { pixelBytes -= image.byteCount }
     if image.isLent { lentBytes -= image.byteCount }
     image.isLent = false
   }

@@ -67,6 +67,9 @@ package final class MemoryTier {
   /// memory whatever goes from here.
   package var lentBytes: Int { images.lentBytes }
 
+  /// Bytes of decoded pictures, which can be had again from those that they were made of.
+  package var pixelBytes: Int { images.pixelBytes }
+
   /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) -> Removal {
     self.limits = limits
@@ -278,6 +281,7 @@ package final class MemoryTier {
     /// An image may be on its way to another tier: only when it goes from all of them it is not kept
     /// there either.
     fileprivate let isFromAllTiers: Bool
+    fileprivate var isOfPixelsOnly = false
     fileprivate let newest: UInt64
     fileprivate let urlTag: UInt32?
     fileprivate var places: Range<Int>
@@ -294,6 +298,15 @@ package final class MemoryTier {
       urlTag: filter.url.map(images.urlTag), places: images.list.places)
   }
 
+  /// Begins to remove all decoded pictures: when memory is short they go first.
+  package func beginRemovalOfPixels() -> Purge {
+    var purge = Purge(
+      filter: PurgeFilter(), isSoft: false, isFromAllTiers: false, newest: images.newest,
+      urlTag: nil, places: images.pixelBytes > 0 ? images.list.places : 0..<0)
+    purge.isOfPixelsOnly = true
+    return purge
+  }
+
   /// Goes on with a purge for some images; answers whether there are more.
   package func goOn(with purge: inout Purge, at now: Instant) -> Bool {
     var (examined, passed) = (0, 0)
@@ -303,7 +316,9 @@ package final class MemoryTier {
       guard let image = images.image(at: place, of: purge.urlTag, upTo: purge.newest) else {
         continue
       }
-      if purge.filter.matches(image, at: now) { remove(place, image, for: &purge) }
+      if purge.isOfPixelsOnly ? image.isPixels : purge.filter.matches(image, at: now) {
+        remove(place, image, for: &purge)
+      }
       examined += 1
       guard examined < Self.mostExamined, purge.removal.entries < before + Self.mostRemoved else {
         return true

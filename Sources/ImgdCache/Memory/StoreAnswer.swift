@@ -39,6 +39,11 @@ package struct Removal: Sendable, Equatable {
     self.bytes = bytes
   }
 
+  /// Both together.
+  package static func + (left: Removal, right: Removal) -> Removal {
+    Removal(entries: left.entries + right.entries, bytes: left.bytes + right.bytes)
+  }
+
   mutating func count(_ bytes: Int) {
     entries += 1
     self.bytes += bytes

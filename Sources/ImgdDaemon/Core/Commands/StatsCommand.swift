@@ -67,6 +67,7 @@ final class StatsCommand {
     line.field("evicted_bytes", memory.counts.evictedBytes)
     line.field("purges", memory.counts.purges)
     line.field("lent_bytes", memory.lentBytes)
+    line.field("pixel_bytes", memory.pixelBytes)
   }
 
   private func disk(in line: inout JSONWriter) {

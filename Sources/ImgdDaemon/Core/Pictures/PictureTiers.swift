@@ -374,16 +374,20 @@ final class PictureTiers {
     }
   }
 
-  /// Empties the memory tier in parts, and forgets the failures; pictures on their way are stored as if
+  /// Empties the memory tier in parts, decoded pictures first, and forgets the failures; pictures on their way are stored as if
   /// nothing had happened.
   func emptyMemory(then: @escaping (Removal) -> Void) {
+    var pixels = memory.beginRemovalOfPixels()
     var purge = memory.beginPurge(PurgeFilter(), fromAllTiers: false)
     memoryPurges += 1
     failures.removeAll()
     turns.carryOut { [unowned self] in
-      if memory.goOn(with: &purge, at: loop.now) { return true }
-      hub.cache(.removedAll, purge.removal)
-      then(purge.removal)
+      if memory.goOn(with: &pixels, at: loop.now) || memory.goOn(with: &purge, at: loop.now) {
+        return true
+      }
+      let removal = pixels.removal + purge.removal
+      hub.cache(.removedAll, removal)
+      then(removal)
       return false
     }
   }
