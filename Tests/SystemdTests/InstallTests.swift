@@ -23,6 +23,8 @@ import Testing
     let unit = try machine.perform("cat '/tmp/to stage/usr/lib/systemd/system/imgd.service'")
     #expect(unit.contains("\nExecStart=/usr/bin/imgd\n"))
     try machine.perform("'/tmp/to stage/usr/bin/imgctl' --version")
+    let decoder = try machine.run("'/tmp/to stage/usr/lib/imgd/imgd-decoder'")
+    #expect(decoder == (64, "imgd-decoder is started by imgd.\n"))
     let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")
     #expect(page.contains("\n.ds PREFIX /usr\n"))
 
@@ -30,6 +32,7 @@ import Testing
     let left = try machine.perform("find '/tmp/to stage' -type f")
     #expect(left == "/tmp/to stage/etc/imgd/imgd.conf")
     #expect(access(machine.path("/tmp/to"), F_OK) == 0)
+    #expect(access(machine.path("/tmp/to stage/usr/lib/imgd"), F_OK) != 0)
     #expect(try machine.property("LoadState") == "not-found")
   }
 

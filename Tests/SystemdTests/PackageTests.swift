@@ -82,6 +82,22 @@ import Testing
     try expectService()
   }
 
+  /// Libraries of the decoder are many, and a machine that only keeps pictures does without them.
+  @Test func `what only the decoder needs is recommended`() throws {
+    func field(_ name: String) throws -> String {
+      try machine.perform("dpkg-deb --field /srv/packages/0.0.1/*.deb \(name)")
+    }
+    let depends = try field("Depends")
+    #expect(depends.contains("libcurl"))
+    for library in ["vips", "magick", "glib", "jpeg", "seccomp"] {
+      #expect(!depends.contains(library), "\(depends)")
+    }
+    let recommends = try field("Recommends")
+    for package in ["ca-certificates", "libvips42", "libseccomp2", "jpeg"] {
+      #expect(recommends.contains(package), "\(recommends)")
+    }
+  }
+
   private func install(version: String) throws {
     try machine.perform("dpkg --no-triggers --install /srv/packages/\(version)/*.deb")
     #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)

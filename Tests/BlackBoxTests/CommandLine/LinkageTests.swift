@@ -12,6 +12,15 @@ import Testing
     for name in Self.unwanted { #expect(!needed.contains { $0.contains(name) }, "\(needed)") }
   }
 
+  /// It starts where they are not installed, and no bug of theirs is one of the daemon's.
+  @Test func `libraries that decode are the decoder's alone`() throws {
+    let bytes = try #require(readBytes(BuiltProduct.path(of: "imgd")))
+    let needed = try #require(ELFFile(bytes)).neededLibraries
+    for name in ["vips", "glib", "gobject", "jpeg", "seccomp"] {
+      #expect(!needed.contains { $0.contains(name) }, "\(needed)")
+    }
+  }
+
   @Test func `the process does not load Foundation`() throws {
     let daemon = try DaemonProcess()
     let maps = try #require(read("/proc/\(daemon.pid)/maps"))
