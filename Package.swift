@@ -179,7 +179,7 @@ let package = Package(
     .testTarget(
       name: "SystemdTests",
       dependencies: ["CTestLinux", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
-      exclude: ["boot", "fetch-newer-systemd", "make-layer", "sandboxed-decoder.c"],
+      exclude: ["boot", "fetch-newer-systemd", "make-layer"],
       swiftSettings: testing),
   ]
 )

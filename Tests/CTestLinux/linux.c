@@ -2,6 +2,7 @@
 #include "test_linux.h"
 
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,4 +68,8 @@ long test_send(int socket, const void *bytes, unsigned long count, const int *nu
     memcpy(CMSG_DATA(header), numbers, attached * sizeof(int));
   }
   return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+int test_landlock_version(void) {
+  return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }

@@ -26,4 +26,7 @@ void test_close_from(void *actions, int first);
 // Sends one message with up to eight descriptors; -1 where it cannot.
 long test_send(int socket, const void *bytes, unsigned long count, const int *numbers, int attached);
 
+// The version of Landlock that the kernel has; -1 where it has none.
+int test_landlock_version(void);
+
 #endif

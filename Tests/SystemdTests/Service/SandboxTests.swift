@@ -20,45 +20,4 @@ import Testing
     try stage.machine.perform("useradd --no-create-home --groups imgd ann")
     try stage.machine.perform("su ann -s /bin/sh -c 'cat \(path)' >/dev/null")
   }
-
-  @Test(.sandboxedDecoder) func `a decoder of imgd's own can shut itself off`() throws {
-    let stage = try ServiceStage(
-      unit: """
-        [Service]
-        Type=oneshot
-        Restart=no
-        ExecStart=
-        ExecStart=/usr/libexec/imgd-decoder
-
-        """)
-    try stage.machine.perform("install \(SandboxedDecoder.path) /usr/libexec/imgd-decoder")
-    try stage.start()
-    #expect(try stage.machine.property("Result") == "success")
-  }
-}
-
-/// A program that does what a decoder will do before it reads a picture.
-private enum SandboxedDecoder {
-  static let path = Project.path(".build/sandboxed-decoder")
-
-  /// Why it cannot do so on this machine, even without a unit around it; nil when it can.
-  static let obstacle: String? = {
-    let source = Project.path("Tests/SystemdTests/sandboxed-decoder.c")
-    do {
-      let made = try ChildProcess.run("/usr/bin/env", ["clang", "-o", path, source])
-      guard made.code == 0 else { return made.output }
-      let outside = try ChildProcess.run(path, [])
-      return outside.code == 0 ? nil : outside.output
-    } catch {
-      return "\(error)"
-    }
-  }()
-}
-
-extension Trait where Self == ConditionTrait {
-  /// Skipped, with the reason, where no process can shut itself off.
-  fileprivate static var sandboxedDecoder: Self {
-    .enabled(
-      if: SandboxedDecoder.obstacle == nil, Comment(rawValue: SandboxedDecoder.obstacle ?? ""))
-  }
 }

@@ -104,6 +104,24 @@ import Testing
     #expect(entries.contains { $0["IMGD_BYTES"] != nil }, "\(entries)")
   }
 
+  @Test(.landlock, arguments: users)
+  func `pictures are decoded in a sandbox that lacks nothing, and a stop leaves no decoder`(
+    name: String
+  ) throws {
+    let user = try makeStage(name)
+    let client = try TestClient(socket: user.machine.path(user.socket))
+    try client.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/a","deliver":"pixels"}
+      < {"ok":true,"fds":[{"kind":"pixels"}]}
+      """#, origin: user.origin.url(""))
+    #expect(try user.stats("decode", "sandbox") == .string("full"))
+    try user.perform("pgrep -x imgd-decoder")
+    try user.perform("systemctl --user stop imgd.service")
+    #expect(try user.property("Result") == "success")
+    #expect(try user.run("pgrep -x imgd-decoder").output == "")
+  }
+
   @Test(arguments: users)
   func `one that hangs is killed and started again`(name: String) throws {
     let user = try makeStage(name)
