@@ -1,7 +1,7 @@
 #!/bin/bash
 # Shows what imgd does, with a daemon and an origin of its own, on this machine alone:
 #
-#   docs/demo.sh [DIRECTORY]     the directory that holds imgd and imgctl; .build/release
+#   docs/demo.sh [DIRECTORY]     the directory that holds imgd, imgd-decoder and imgctl; .build/release
 #
 # Every command is printed before it runs, so that it can be tried by hand; every answer is checked,
 # so that the demo fails when something it shows is not true. `make demo` builds and calls it.
@@ -31,7 +31,7 @@ die() {
   exit 1
 }
 
-for program in imgd imgctl nginx socat jq; do
+for program in imgd imgd-decoder imgctl nginx socat jq; do
   command -v "$program" >/dev/null || die "$program is missing: run 'make demo', which sees to it"
 done
 
@@ -189,6 +189,14 @@ expect '.[0].ok and .[0].source == "memory"'
 say 'Progress, for those who ask for it (this origin is slow):'
 run "echo '{\"cmd\":\"fetch\",\"url\":\"$origin/slow.png\",\"progress\":true}' | socat - UNIX-CONNECT:\$IMGD_SOCKET | jq -c '{event,received,expected,ok} | del(.[] | nulls)'"
 expect '(map(select(.event == "progress")) | length > 1) and .[0].received == 0 and .[-1].ok'
+
+say 'A thumbnail, made by a decoder: a process of its own, which is shut off from the machine.'
+run "echo '{\"cmd\":\"fetch\",\"url\":\"$origin/large.png\",\"resize\":{\"width\":256}}' | socat - UNIX-CONNECT:\$IMGD_SOCKET | jq -c '{ok,format,width,height,bytes,path}'"
+expect '.[0].ok and .[0].width == 256 and .[0].height == 192'
+
+say 'Or its pixels, as a descriptor of memory that programs share. It comes with this line:'
+run "echo '{\"cmd\":\"fetch\",\"url\":\"$origin/large.png\",\"deliver\":\"pixels\"}' | socat - UNIX-CONNECT:\$IMGD_SOCKET | jq -c '{ok,source,fds}'"
+expect '.[0].ok and .[0].fds[0] == {kind: "pixels", format: "rgba8", width: 320, height: 240, stride: 1280, bytes: 307200}'
 
 say '50 requests for one URL that is not in the cache: one download.'
 run "imgctl purge --url $origin/slow.png"
