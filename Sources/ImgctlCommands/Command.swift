@@ -1,5 +1,6 @@
 import ImgdClient
 import ImgdSystem
+import ImgdWire
 
 /// Carries out one action: sends requests to the daemon where it needs to, and prints the answers.
 struct Command {
@@ -28,7 +29,7 @@ struct Command {
       try show(
         json
           ? pages.map(\.line).joined(separator: "\n") : AnswerTable.downloads(pages.map(\.reply)))
-    case .reload: try show(AnswerText.reloaded(ask(Requests.plain("reload")).reply))
+    case .reload: try reload()
     case .ping: try ping()
     }
     return .done
@@ -65,6 +66,16 @@ struct Command {
     }
   }
 
+  /// A daemon that stops needs no other configuration, and the next one reads its own: a reload that meets
+  /// a stop has not failed.
+  private func reload() throws(Failure) {
+    let answer = try answer(to: Requests.plain("reload"), over: connect(), within: Self.patience)
+    guard ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown else {
+      return try show(AnswerText.reloaded(accepted(answer).reply))
+    }
+    try show("imgd is stopping; it reads its configuration when it starts")
+  }
+
   private func ping() throws(Failure) {
     let start = Instant.current
     _ = try ask(Requests.plain("ping"))
@@ -88,28 +99,39 @@ struct Command {
     return pages
   }
 
+  private typealias Answer = (line: String, reply: Reply)
+
   private func ask(
     _ request: [UInt8], within limit: Duration? = patience
-  ) throws(Failure) -> (line: String, reply: Reply) {
+  ) throws(Failure) -> Answer {
     try ask(request, over: connect(), within: limit)
   }
 
-  /// Sends one request and waits for the line that ends it; an error becomes a failure.
   private func ask(
     _ request: [UInt8], over connection: ControlConnection, within limit: Duration? = patience
-  ) throws(Failure) -> (line: String, reply: Reply) {
-    connection.send(request)
-    let answer: (line: String, reply: Reply)
-    do throws(ConnectionProblem) {
-      answer = try lastLine(from: connection, until: limit.map { .current + $0 })
-    } catch { throw Failure(error) }
+  ) throws(Failure) -> Answer {
+    try accepted(answer(to: request, over: connection, within: limit))
+  }
+
+  /// An answer that is no error, which becomes a failure.
+  private func accepted(_ answer: Answer) throws(Failure) -> Answer {
     guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
     return answer
   }
 
+  /// Sends one request and waits for the line that ends it.
+  private func answer(
+    to request: [UInt8], over connection: ControlConnection, within limit: Duration?
+  ) throws(Failure) -> Answer {
+    connection.send(request)
+    do throws(ConnectionProblem) {
+      return try lastLine(from: connection, until: limit.map { .current + $0 })
+    } catch { throw Failure(error) }
+  }
+
   private func lastLine(
     from connection: ControlConnection, until deadline: Instant?
-  ) throws(ConnectionProblem) -> (line: String, reply: Reply) {
+  ) throws(ConnectionProblem) -> Answer {
     while let line = try connection.receive(until: deadline) {
       let reply = try Reply(line, from: socket)
       if reply.succeeded != nil { return (String(decoding: line, as: UTF8.self), reply) }

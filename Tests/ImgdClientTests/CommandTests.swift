@@ -63,6 +63,24 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
   }
 
+  /// Also before it has read the request: the line has no id then.
+  @Test func `a reload that meets a stop has not failed`() throws {
+    let daemon = try ScriptedDaemon { _ in
+      [.line(#"{"ok":false,"error":{"code":"shutting_down","message":"imgd stops"}}"#), .close]
+    }
+    let run = imgctl(["reload"], daemon)
+    #expect(run.exitCode == .done && run.output.hasPrefix("imgd is stopping"))
+    #expect(run.messages == "")
+  }
+
+  @Test(arguments: ["reload", "ping"])
+  func `another refusal of a command has failed`(verb: String) throws {
+    let code = verb == "reload" ? "forbidden" : "shutting_down"
+    let refusal = #"{"ok":false,"error":{"code":"\#(code)","message":"it did not work"}}"#
+    let run = imgctl([verb], try ScriptedDaemon { _ in [.line(refusal)] })
+    #expect(run.exitCode != .done && run.messages.contains("(\(code))"))
+  }
+
   @Test func `many URLs from input use one connection`() throws {
     let waiting = Locked<[String]>([])
     let daemon = try ScriptedDaemon { request in

@@ -70,6 +70,41 @@ import Testing
     #expect(daemon.waitForEnd() == 0)
   }
 
+  /// What it is about to send would be lost, and the client could not tell whether it was.
+  @Test func `a client that has sent nothing yet is told so`() throws {
+    defer { origin.stop() }
+    let talkative = try daemon.connect()
+    _ = try talkative.ask(#"{"cmd":"ping"}"#)
+    daemon.signal(SIGSTOP)
+    let silent = try (0..<8).map { _ in try daemon.connect() }
+    endStopped()
+    for client in silent {
+      #expect(try client.receive()["error"]?["code"]?.string == "shutting_down")
+      #expect(try client.isClosedByDaemon())
+    }
+    #expect(try talkative.isClosedByDaemon(), "it has its answer")
+    #expect(daemon.waitForEnd() == 0)
+  }
+
+  @Test func `one that has sent nothing is told so by an end at once`() throws {
+    defer { origin.stop() }
+    let gate = Gate()
+    defer { gate.open() }
+    origin.plan("/held.png", .held(at: gate, then: .picture(png())))
+    let waiting = try daemon.connect()
+    try waiting.send(#"{"cmd":"fetch","id":1,"url":"\#(origin.url("/held.png"))"}"#)
+    #expect(gate.waitUntilReached())
+    let silent = try daemon.connect()
+    // Accepted: others that came later are served.
+    _ = try daemon.connect().ask(#"{"cmd":"ping"}"#)
+    daemon.signal(SIGTERM)
+    daemon.signal(SIGINT)
+    #expect(try waiting.receive()["error"]?["code"]?.string == "shutting_down")
+    #expect(try silent.receive()["error"]?["code"]?.string == "shutting_down")
+    #expect(try silent.isClosedByDaemon())
+    #expect(daemon.waitForEnd() == 0)
+  }
+
   @Test func `a subscriber does not hold up the end`() throws {
     defer { origin.stop() }
     let client = try daemon.connect()

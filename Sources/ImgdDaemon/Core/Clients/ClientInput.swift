@@ -24,6 +24,7 @@ final class ClientInput {
   private let allShapes: LineShapes
   private var shapes = KnownShapes()
 
+  private var hasReceived = false
   /// The client sends no more.
   private(set) var hasEnded = false
   /// All its lines have been executed.
@@ -169,6 +170,7 @@ final class ClientInput {
   }
 
   private func feed(_ count: Int) {
+    hasReceived = true
     isCutting = true
     defer { isCutting = false }
     let session = session
@@ -181,8 +183,10 @@ final class ClientInput {
     framer.resume { take($0, for: session) }
   }
 
-  /// Answers whether that was all.
+  /// Answers whether that was all. A client that has said nothing is about to: it is told to say it to the next
+  /// daemon, rather than left to guess what became of its request.
   private func finishLines() -> Bool {
+    if isFinishing, !hasReceived { session.refuse(id: .none, receipt: nil, .shuttingDown) }
     isCutting = true
     defer { isCutting = false }
     return framer.finish { take($0, for: session, isLast: true) }
