@@ -45,11 +45,11 @@ final class DecoderProcess {
   /// Nil when the process has ended instead.
   func answer(
     _ file: [UInt8], _ format: PictureFormat, _ rendition: Rendition = Rendition(.pixels),
-    serial: UInt64 = 1
+    serial: UInt64 = 1, limits: DecodeLimits = DecodeLimits(pixels: 20_000_000)
   ) throws -> DecodeAnswer? {
     let order = DecodeOrder(
       serial: serial, format: format, picture: try Payload(file).shareable(),
-      rendition: rendition, limits: DecodeLimits(pixels: 20_000_000))
+      rendition: rendition, limits: limits)
     guard daemon?.send(order) == true else { return nil }
     guard case .answer(let answer, serial) = next() else { return nil }
     return answer

@@ -32,6 +32,17 @@ import Testing
     }
   }
 
+  /// The library writes what is larger than 100 MB into a file, unless it is told not to.
+  @Test func `a large picture that is not decoded row by row needs no file`() throws {
+    let decoder = try DecoderProcess()
+    _ = try decoder.abilities()
+    let file = TestPicture.webp(width: 6_100, height: 6_100)
+    let half = Rendition(.pixels, box: Rendition.Box(width: 3_050, height: nil))
+    let answer = try decoder.answer(
+      file, .webp, half, limits: DecodeLimits(pixels: 100_000_000))
+    #expect(try answer?.made().height == 3_050)
+  }
+
   @Test func `a failure is an answer, and the next order is carried out`() throws {
     let decoder = try DecoderProcess()
     _ = try decoder.abilities()

@@ -18,6 +18,9 @@ enum VipsLibrary {
     // Code that is written into memory and run there is not allowed, neither here nor in a hardened service. One of
     // the operations asks for it even where the library has been told not to.
     guard unsafe setenv("ORC_CODE", "emulate", 1) == 0 else { return false }
+    // Pixels that it keeps would go into a file when they are more than 100 MB, and there are no files: the limit of
+    // memory says how many may be kept.
+    guard unsafe setenv("VIPS_DISC_THRESHOLD", "1000000g", 1) == 0 else { return false }
     guard unsafe vips_init("imgd-decoder") == 0 else { return false }
     vips_cache_set_max(0)
     vips_concurrency_set(threads)
