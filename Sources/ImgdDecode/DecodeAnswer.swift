@@ -59,6 +59,8 @@ package struct DecodeFailure: Error, Hashable, Sendable {
     case unavailable
     /// The order was given up before it was begun.
     case stopped
+    /// Too much waits for a decoder already.
+    case queueFull
   }
 
   package let cause: Cause

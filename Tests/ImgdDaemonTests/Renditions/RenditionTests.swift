@@ -267,6 +267,26 @@ import Testing
     #expect(stage.decoding.orders.isEmpty)
   }
 
+  @Test func `pictures that wait for a decoder hold no more than their share of memory`() throws {
+    let stage = try CoreStage("Downloads.MaxBytes=64M", "Memory.Capacity=1M")
+    stage.decoding.isHeld = true
+    let client = try stage.connect(as: 4_711)
+    let picture = TestPicture.png(width: 10, height: 10, padding: 50 << 20)
+    for number in 1...3 {
+      stage.origin.plan("/\(number).png", .picture(picture))
+      try client.send(
+        #"{"cmd":"fetch","id":\#(number),"url":"\#(stage.origin.url("/\(number).png"))","deliver":"pixels","store":"none"}"#
+      )
+    }
+    let line = try client.receive()
+    #expect(line["id"]?.integer == 3 && line["error"]?["code"]?.string == "queue_full")
+    #expect(line["error"]?["retryable"] == true)
+    #expect(try stage.stats("held", "decoding") == 2 * picture.count)
+    stage.decoding.letThrough()
+    for _ in 1...2 { #expect(try client.receive()["ok"] == true) }
+    #expect(try stage.stats("held", "decoding") == 0)
+  }
+
   @Test func `a rendition is given up when the last who waits for it leaves`() throws {
     let stage = try stage()
     stage.decoding.isHeld = true

@@ -46,6 +46,7 @@ extension DecodeFailure {
       WireError(.timeout, "the picture is not decoded: \(reason)", details: ["phase": "decode"])
     case .unavailable: WireError(.unavailable, reason)
     case .stopped: .shuttingDown
+    case .queueFull: WireError(.queueFull, reason)
     }
   }
 }

@@ -29,6 +29,7 @@ final class Renditions {
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
   private var bad = BadPictures()
+  private var waiting = WaitingPictures()
   private var lastSerial: UInt64 = 0
 
   init(decoding: any Decoding, pictures: PictureTiers, loop: EventLoop, settings: Configuration) {
@@ -44,6 +45,9 @@ final class Renditions {
   }
 
   var figures: DecodingFigures { decoding.figures }
+
+  /// The bytes of the pictures that renditions are made of now.
+  var heldBytes: Int { waiting.bytes }
 
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
     decoding.learnAbilities(then: then)
@@ -71,12 +75,13 @@ final class Renditions {
       return nil
     }
     if let work = underWay[key] { return work.join(order, then) }
-    if let failure = refusal(of: rendition, for: original) {
+    if let failure = refusal(of: order) {
       then(.failure(failure))
       return nil
     }
     let work = RenditionWork(key, order, serial: nextSerial(), at: pictures.purgeMark)
     underWay[key] = work
+    waiting.begin(original.byteCount, by: order.claimant.uid)
     let place = work.join(order, then)
     look(for: work)
     return place
@@ -104,8 +109,13 @@ final class Renditions {
     let work = place.work
     work.leave(place)
     guard work.isIdle, underWay[work.key] === work else { return }
-    underWay[work.key] = nil
+    forget(work)
     decoding.abort(serial: work.serial)
+  }
+
+  private func forget(_ work: RenditionWork) {
+    underWay[work.key] = nil
+    waiting.end(work.original.byteCount, by: work.claimant.uid)
   }
 
   private func nextSerial() -> UInt64 {
@@ -143,9 +153,11 @@ final class Renditions {
     }
   }
 
-  private func refusal(of rendition: Rendition, for original: CachedImage) -> DecodeFailure? {
-    limits.refusal(of: original.facts)
-      ?? bad.failure(of: original, as: rendition, at: loop.now)
+  private func refusal(of order: Order) -> DecodeFailure? {
+    let original = order.original
+    return limits.refusal(of: original.facts)
+      ?? bad.failure(of: original, as: order.rendition, at: loop.now)
+      ?? waiting.refusal(of: original.byteCount, by: order.claimant.uid)
   }
 
   // MARK: Answers
@@ -168,7 +180,7 @@ final class Renditions {
   }
 
   private func end(_ work: RenditionWork, _ outcome: Outcome) {
-    underWay[work.key] = nil
+    forget(work)
     for waiter in work.takeWaiters() { waiter(outcome) }
   }
 }

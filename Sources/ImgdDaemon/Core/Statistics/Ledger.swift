@@ -26,7 +26,7 @@ struct Ledger {
         transfers.bodies + transfers.partials + transfers.idleHandles
           + transfers.connections * Self.transfer
       ),
-      ("decoding", parts.renditions.figures.queuedBytes),
+      ("decoding", parts.renditions.heldBytes),
       ("disk", parts.pictures.disk.held.total),
     ]
   }
