@@ -43,6 +43,21 @@ import Testing
     }
   }
 
+  /// Or one request could take a decoder all of its time and memory, and the picture its good name.
+  @Test(arguments: [Rendition.Box.Fit.contain, .cover, .fill], [true, false])
+  func `a size that is too much to make is refused, and is no damage`(
+    fit: Rendition.Box.Fit, isWide: Bool
+  ) throws {
+    let file = try Pixels.gradient().file(as: ".png")
+    let (width, height) = isWide ? (3_000, 10) : (1_200, 1_200)
+    let box = Rendition.Box(
+      width: width, height: fit == .contain ? nil : height, fit: fit, enlarges: true)
+    let limits = DecodeLimits(pixels: 1_000_000, frames: 2, dimension: 2_000)
+    #expect(try answer(file, .png, Rendition(.pixels, box: box), limits: limits).cause == .tooLarge)
+    let smaller = Rendition.Box(width: 800, height: 800, fit: fit, enlarges: true)
+    #expect(try answer(file, .png, Rendition(.pixels, box: smaller), limits: limits).cause == nil)
+  }
+
   @Test func `a header that claims too much costs nothing`() throws {
     let huge =
       TestPicture.pngSignature + TestPicture.pngHeader(width: 60_000, height: 60_000)

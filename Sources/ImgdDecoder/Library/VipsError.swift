@@ -21,7 +21,9 @@ enum VipsError {
     return unsupported.contains(where: text.contains) ? .unsupported : .damaged
   }
 
-  private static let tooLarge = ["out of memory", "cannot allocate", "exceeds", "too large"]
+  private static let tooLarge = [
+    "out of memory", "insufficient memory", "cannot allocate", "exceeds", "too large",
+  ]
   private static let unsupported = [
     "unsupported", "not supported", "not known", "class \"", "is blocked", "not implemented",
   ]

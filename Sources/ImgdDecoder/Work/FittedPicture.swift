@@ -22,6 +22,8 @@ enum FittedPicture {
   private static func still(
     _ source: Source, _ whole: VipsPicture, _ box: Rendition.Box, _ own: Size
   ) throws(DecodeFailure) -> VipsPicture {
+    let made = box.fit == .contain ? Size(inside: box, own) : Size(fitting: own, into: box)
+    try source.check(width: made.width, height: made.height, frames: 1)
     let size = box.fit == .fill ? VIPS_SIZE_FORCE : box.enlarges ? VIPS_SIZE_BOTH : VIPS_SIZE_DOWN
     let crop =
       box.fit != .cover
