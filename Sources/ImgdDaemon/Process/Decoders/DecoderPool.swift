@@ -11,7 +11,7 @@ import ImgdWire
 /// The decoders of the daemon, and the orders that wait for one.
 final class DecoderPool: Decoding {
   /// After so many orders a decoder is replaced: what its libraries have lost of memory goes with it.
-  static let mostOrders = 200
+  static let mostOrders = 2_000
 
   private var settings: Configuration.Decode
   private let loop: EventLoop
