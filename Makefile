@@ -93,7 +93,7 @@ check-slow:
 
 bench:
 	@$(call prepare,bench)
-	@$(call release,imgd imgd-bench)
+	@$(call release,imgd imgd-decoder imgd-bench)
 	@.build/release/imgd-bench $(ARGS)
 
 fuzz:

@@ -51,7 +51,14 @@ let package = Package(
     .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CBench", exclude: ["preload"]),
+    .target(
+      name: "CBench",
+      dependencies: ["CVips"],
+      exclude: ["preload"],
+      linkerSettings: [
+        .linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0"),
+        .linkedLibrary("jpeg"),
+      ]),
 
     // The control language.
     .target(name: "ImgdWire", dependencies: ["CBase64"], swiftSettings: strict),

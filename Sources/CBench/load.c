@@ -161,17 +161,18 @@ static int consume(struct run *run, struct connection *connection, size_t left) 
   return hold(connection, at, left);
 }
 
-static void touch_pages(int fd, size_t bytes) {
+static void map_pages(int fd, size_t bytes, int touches) {
   const volatile char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) return;
-  for (size_t at = 0; at < bytes; at += PAGE) (void)map[at];
+  for (size_t at = 0; touches && at < bytes; at += PAGE) (void)map[at];
   munmap((void *)map, bytes);
 }
 
 static void take(struct run *run, int fd) {
   struct stat status;
   if (fstat(fd, &status) == 0 && status.st_size > 0) run->result->descriptors++;
-  if (run->load.framing == BENCH_FDS_TOUCHED) touch_pages(fd, (size_t)status.st_size);
+  if (run->load.framing != BENCH_FDS)
+    map_pages(fd, (size_t)status.st_size, run->load.framing == BENCH_FDS_TOUCHED);
   close(fd);
 }
 
@@ -283,7 +284,8 @@ static void report(const struct run *run) {
 }
 
 static struct run *make_run(const struct bench_load *load) {
-  static const framing framings[] = {frame_line, frame_bulk, frame_page, frame_line, frame_line};
+  static const framing framings[] = {frame_line, frame_bulk, frame_page,
+                                     frame_line, frame_line, frame_line};
   struct run *run = calloc(1, sizeof *run);
   if (run == NULL) return NULL;
   run->load = *load;

@@ -68,6 +68,8 @@ final class Bench {
 enum Place {
   case anywhere, server, load
 
+  static var processors: Int { Int(bench_processors()) }
+
   var processor: CInt {
     guard bench_processors() > 1 || self == .load, self != .anywhere else { return -1 }
     return self == .server ? 1 : 0

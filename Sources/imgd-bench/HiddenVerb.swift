@@ -11,7 +11,10 @@ enum HiddenVerb {
     case "feed" where words.count == 5: try feed(words)
     case "multiply" where words.count == 4: try multiply(words)
     case "shrink" where words.count == 4: try shrink(words)
-    case "watch" where words.count == 4: try Watch.serve(words)
+    case "watch" where words.count == 5: try Watch.serve(words)
+    case "repeat" where words.count == 5: try HitsBesideDecoding.repeatRequests(words)
+    case "draw" where words.count == 7: try PictureSet.draw(words)
+    case "decode-files" where words.count > 3: try PictureSet.decode(words)
     case "origin" where words.count == 7: try Origin.serve(words)
     default: return false
     }

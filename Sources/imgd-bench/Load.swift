@@ -3,7 +3,7 @@ import Glibc
 
 /// The framing of a server's replies.
 enum Framing {
-  case lines, bulks, pages, descriptors, touchedDescriptors
+  case lines, bulks, pages, descriptors, touchedDescriptors, mappedDescriptors
 
   fileprivate var code: CInt {
     switch self {
@@ -12,6 +12,7 @@ enum Framing {
     case .pages: CInt(BENCH_PAGES)
     case .descriptors: CInt(BENCH_FDS)
     case .touchedDescriptors: CInt(BENCH_FDS_TOUCHED)
+    case .mappedDescriptors: CInt(BENCH_FDS_MAPPED)
     }
   }
 }

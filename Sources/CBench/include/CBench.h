@@ -14,6 +14,7 @@ enum {
   BENCH_PAGES,        // HTTP: a head with Content-Length, then the body
   BENCH_FDS,          // imgd: a line with a descriptor, which is passed to fstat and closed
   BENCH_FDS_TOUCHED,  // the same, but mapped, and one byte of every page read
+  BENCH_FDS_MAPPED,   // the same, but mapped, and nothing read
 };
 
 // Every connection sends a batch, waits for all its replies, and sends the next.
@@ -100,6 +101,24 @@ uint64_t bench_memfd_bytes(pid_t process);
 
 // Has mounts from now on be seen by this thread and its children alone; 0, or -1 and errno.
 int bench_private_mounts(void);
+enum { BENCH_JPEG, BENCH_PNG, BENCH_WEBP };
+
+// A picture that is about as hard to encode as a photograph.
+struct bench_picture {
+  int format;
+  int width, height;
+  int quality;           // but for PNG
+  uint64_t seed;
+};
+
+// Draws a picture into a file; 0, or -1 and errno, the reason being in the error output.
+int bench_draw(const struct bench_picture *picture, const char *path);
+
+// Decodes to RGBA in new memory and gives it back; 0, or -1 and errno. By libvips with its threads as they are
+// by default, and by libjpeg-turbo.
+int bench_decode_by_vips(int format, const void *bytes, size_t count);
+int bench_decode_by_libjpeg(const void *bytes, size_t count);
+
 // Processor time of the children that have ended, in nanoseconds.
 uint64_t bench_children_ns(void);
 

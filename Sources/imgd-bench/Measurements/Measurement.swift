@@ -22,6 +22,7 @@ struct Measurement: Sendable {
     Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
     Measurement(
       name: "steady", about: "a hit's wait beside the heaviest work", body: Steady.run),
+    Measurement(name: "decode", about: "pixels and thumbnails", body: Decode.run),
     Measurement(name: "idle", about: "wake-ups with nothing to do", body: Idle.run),
     Measurement(
       name: "siege", about: "what others wait for while one attacks (siege:NAME for one attack)",

@@ -78,7 +78,7 @@ struct Nginx {
     pid \(home)/pid;
     events { worker_connections 4096; }
     http {
-      types { image/png png; }
+      types { image/png png; image/jpeg jpg; image/webp webp; }
       sendfile on;
       tcp_nopush on;
       access_log off;

@@ -8,6 +8,18 @@ struct ProcessMeter {
     pid = child.pid
   }
 
+  init(pid: Int32) {
+    self.pid = pid
+  }
+
+  /// The processes that its threads have started.
+  var children: [Int32] {
+    File.names(in: "/proc/\(pid)/task").flatMap { thread in
+      (File.text("/proc/\(pid)/task/\(thread)/children") ?? "").split(separator: " ")
+        .compactMap { Int32($0) }
+    }
+  }
+
   /// Processor time of all its living threads, in seconds.
   var processorTime: Double {
     get throws(BenchFailure) {
@@ -45,6 +57,11 @@ struct ProcessMeter {
   var residentBytes: Int { get throws(BenchFailure) { try kilobytes("VmRSS") } }
   var anonymousBytes: Int { get throws(BenchFailure) { try kilobytes("RssAnon") } }
   var memfdBytes: Int { Int(bench_memfd_bytes(pid)) }
+
+  /// Its pages, each divided by how many processes have it.
+  var proportionalBytes: Int {
+    get throws(BenchFailure) { try Self.field("Pss", of: "/proc/\(pid)/smaps_rollup") * 1024 }
+  }
 
   /// Pages that no other process shares.
   var privateBytes: Int {

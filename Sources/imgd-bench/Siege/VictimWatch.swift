@@ -1,16 +1,18 @@
 import Glibc
 
-/// Another client, in a process of its own: one connection that asks the same again and again.
+/// Another client, in a process of its own: one connection, or some, that ask the same again and again.
 struct Watch {
   private let child: Child
 
-  /// It asks every `interval` seconds; with 0 as soon as it has its answer.
+  /// It asks every `interval` seconds; with 0 each connection as soon as it has its answer.
   init(
-    _ bench: Bench, _ socket: String, _ request: String, every interval: Double
+    _ bench: Bench, _ socket: String, _ request: String, every interval: Double,
+    connections: Int = 1
   ) throws(BenchFailure) {
     child = try bench.serve(
       [
         Options.beside("imgd-bench"), "watch", socket, request, "\(Int(interval * 1e6))",
+        "\(connections)",
       ], "watch", place: .anywhere)
     try child.awaitReady("the watch") { [child] in !child.lastWords.isEmpty }
   }
@@ -24,13 +26,16 @@ struct Watch {
     return waits
   }
 
-  /// `watch SOCKET REQUEST MICROSECONDS`: until SIGTERM.
+  /// `watch SOCKET REQUEST MICROSECONDS CONNECTIONS`: until SIGTERM.
   static func serve(_ words: [String]) throws(BenchFailure) {
-    guard let interval = Double(words[3]) else { throw .usage("watch: bad interval") }
+    guard let interval = Double(words[3]), let connections = Int(words[4]) else {
+      throw .usage("watch: bad interval or number")
+    }
     // Its own wait for a processor is not the daemon's. Without the right to this it goes as it is.
     setpriority(CInt(PRIO_PROCESS.rawValue), 0, -15)
     Output.say("watching")
-    let load = Load(interval: interval / 1e6, patience: 120, endsOnSignal: true)
+    let load = Load(
+      connections: connections, interval: interval / 1e6, patience: 120, endsOnSignal: true)
     let result = try load.run(on: words[1], batch: Array((words[2] + "\n").utf8))
     Output.say(Waits(result).line)
   }
