@@ -12,12 +12,15 @@ package final class DaemonProcess: @unchecked Sendable {
   package let cacheDirectory: String
   /// Zero while it is not running.
   package private(set) var pid: pid_t = 0
+  private let program: String
   private let arguments: [String]
 
   /// Starts it and waits until it answers. The caller removes a cache directory that it passes.
   package init(
-    settings: [String] = [], configuration: String? = nil, cacheDirectory: String? = nil
+    settings: [String] = [], configuration: String? = nil, cacheDirectory: String? = nil,
+    program: String = BuiltProduct.path(of: "imgd")
   ) throws {
+    self.program = program
     directory = try TemporaryDirectory.make()
     socket = directory + "/imgd.sock"
     self.cacheDirectory = cacheDirectory ?? directory + "/cache"
@@ -40,8 +43,7 @@ package final class DaemonProcess: @unchecked Sendable {
   /// Starts the stopped daemon again and waits until it answers.
   package func start() throws {
     precondition(pid == 0, "the daemon runs: end it first")
-    pid = try ChildProcess.spawn(
-      BuiltProduct.path(of: "imgd"), arguments, output: directory + "/log")
+    pid = try ChildProcess.spawn(program, arguments, output: directory + "/log")
     try waitUntilItAnswers()
   }
 

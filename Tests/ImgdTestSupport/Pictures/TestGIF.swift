@@ -39,7 +39,7 @@ extension TestPicture {
     return frame + [0, 7] + subBlocks(codes + [0x81])
   }
 
-  private static func subBlocks(_ bytes: [UInt8]) -> [UInt8] {
+  static func subBlocks(_ bytes: [UInt8]) -> [UInt8] {
     var blocks: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: 255) {
       let block = bytes[start..<min(start + 255, bytes.count)]
