@@ -87,8 +87,8 @@ final class KillRun {
     outcomes[wish] = outcome
   }
 
-  /// Kills one of the decoders. One that is only starting is left alone: several starts in a row that fail say
-  /// that there is something else wrong.
+  /// Kills one of the decoders. One that is only starting is left alone: several starts in a row that fail
+  /// say that there is something else wrong.
   private func killOne() throws {
     let decoders = stage.daemon.decoders.filter { !$0.isZombie }
     guard try witness.count("decode", "workers") >= decoders.count,
