@@ -98,6 +98,27 @@ import Testing
     #expect(content(try payload.openReadOnly()) == bytes)
   }
 
+  @Test func `the descriptors of a large body are closed, though nobody waits for that`() throws {
+    let (identity, numbers) = try openedAndLeft()
+    // Another thread closes them; their numbers may be somebody else's then.
+    let deadline = Instant.current + .seconds(30)
+    while numbers.contains(where: { isOpen($0, with: identity) }), Instant.current < deadline {
+      sched_yield()
+    }
+    #expect(!numbers.contains { isOpen($0, with: identity) })
+  }
+
+  private func openedAndLeft() throws -> (FileStatus.Identity, [CInt]) {
+    let payload = try Payload([UInt8](repeating: 1, count: 5 << 20)).shareable()
+    let receiver = try payload.openReadOnly()
+    return (try #require(payload.identity), [try #require(payload.descriptor), receiver.number])
+  }
+
+  private func isOpen(_ number: CInt, with identity: FileStatus.Identity) -> Bool {
+    var status = stat()
+    return fstat(number, &status) == 0 && FileStatus(status).identity == identity
+  }
+
   @Test func `every receiver has its own offset`() throws {
     let bytes = body(50_000)
     let payload = try written(bytes, cutAt: 9)

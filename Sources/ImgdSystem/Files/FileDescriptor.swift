@@ -4,13 +4,21 @@ import Glibc
 /// The only owner of one descriptor, which is closed with it.
 package struct FileDescriptor: ~Copyable {
   package let number: CInt
+  /// Whether closing it may take long.
+  private let closesSlowly: Bool
 
-  package init(owning number: CInt) {
+  package init(owning number: CInt, closesSlowly: Bool = false) {
     self.number = number
+    self.closesSlowly = closesSlowly
   }
 
   deinit {
-    Glibc.close(number)
+    if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) }
+  }
+
+  /// The same descriptor, for whose closing nobody waits.
+  consuming func closingSlowly() -> FileDescriptor {
+    FileDescriptor(owning: release(), closesSlowly: true)
   }
 
   /// Gives the descriptor away: the caller closes it from here on.

@@ -6,13 +6,15 @@ final class SealedMemory: Sendable {
   /// The kernel's memory for a memfd besides its pages: inode, dentry, file (measured).
   private static let kernelShare = 1_024
   private static let page = 4_096
+  /// To free more than that takes about a millisecond.
+  private static let large = 4 << 20
 
   let count: Int
   private let descriptor: FileDescriptor
 
   init(_ descriptor: consuming FileDescriptor, count: Int) {
     self.count = count
-    self.descriptor = descriptor
+    self.descriptor = count > Self.large ? descriptor.closingSlowly() : descriptor
   }
 
   /// Takes over a memfd of another process; nil unless it is sealed.
@@ -33,7 +35,7 @@ final class SealedMemory: Sendable {
   func reopen() throws(SystemFailure) -> FileDescriptor {
     let number = linux_reopen_read_only(descriptor.number)
     guard number >= 0 else { throw SystemFailure("open", "a sealed memfd") }
-    return FileDescriptor(owning: number)
+    return FileDescriptor(owning: number, closesSlowly: count > Self.large)
   }
 
   /// A copy of some of the bytes; the caller has checked the range.
