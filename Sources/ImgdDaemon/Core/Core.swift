@@ -12,6 +12,7 @@ struct CoreParts {
   let hub: EventHub
   let pictures: PictureTiers
   let downloader: Downloader
+  let made: MadePictures
   let renditions: Renditions
   let answers: FetchAnswers
   let jobs: FetchJobs
@@ -28,8 +29,9 @@ struct CoreParts {
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
+    made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
-      decoding: decoding, pictures: pictures, loop: loop, settings: settings)
+      decoding: decoding, pictures: pictures, made: made, loop: loop, settings: settings)
     answers = FetchAnswers(
       pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let preparation = FormPreparation(
@@ -41,7 +43,7 @@ struct CoreParts {
       pictures: pictures, jobs: jobs, hub: hub, commands: commands, turns: turns, loop: loop)
     pipeline = FetchPipeline(
       pictures: pictures, downloader: downloader, jobs: jobs, hits: hits, answers: answers,
-      renditions: renditions, hub: hub, loop: loop, settings: settings)
+      made: made, hub: hub, loop: loop, settings: settings)
     clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
   }

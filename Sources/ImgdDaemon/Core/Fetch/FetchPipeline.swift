@@ -16,7 +16,7 @@ final class FetchPipeline {
   private let hits: PlainHits
   private let answers: FetchAnswers
   private let settlement: DownloadSettlement
-  private let renditions: Renditions
+  private let made: MadePictures
   private let hub: EventHub
   private let loop: EventLoop
   private(set) var settings: Configuration
@@ -24,7 +24,7 @@ final class FetchPipeline {
 
   init(
     pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, hits: PlainHits,
-    answers: FetchAnswers, renditions: Renditions, hub: EventHub, loop: EventLoop,
+    answers: FetchAnswers, made: MadePictures, hub: EventHub, loop: EventLoop,
     settings: Configuration
   ) {
     self.pictures = pictures
@@ -32,7 +32,7 @@ final class FetchPipeline {
     self.jobs = jobs
     self.hits = hits
     self.answers = answers
-    self.renditions = renditions
+    self.made = made
     self.hub = hub
     self.loop = loop
     self.settings = settings
@@ -194,7 +194,7 @@ final class FetchPipeline {
     guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else {
       return lookForOriginal(job)
     }
-    let finding = pictures.findMade(wish) { [unowned self] found in
+    let finding = made.find(wish) { [unowned self] found in
       guard jobs.isLive(job) else { return }
       if let found { hit(found, for: job) } else { lookForOriginal(job) }
     }

@@ -4,7 +4,6 @@
 // stored, confirmed, purged or gone at its origin changes both tiers here and nowhere else.
 
 import ImgdCache
-import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
@@ -152,11 +151,18 @@ final class PictureTiers {
     return DeliveredImage(image: image, source: .disk)
   }
 
+  /// Tells apart what was begun before a purge of either tier.
+  var purgeMark: Int { memoryPurges &+ diskPurges }
+
+  /// Whether nothing was purged meanwhile: it may have been about what was made of a picture since.
+  func isUnpurged(since mark: Int) -> Bool { mark == purgeMark && purgesUnderWay == 0 }
+
   private func mayRise(since purges: Int) -> Bool {
     purges == memoryPurges && purgesUnderWay == 0
   }
 
-  private func inMemory(_ key: MergeKey) -> CachedImage? {
+  /// Counts as nothing.
+  func inMemory(_ key: MergeKey) -> CachedImage? {
     guard let image = memory.peek(key.key), image.isFor(sent: key.sent) else { return nil }
     return image
   }
@@ -165,79 +171,6 @@ final class PictureTiers {
   func knownFailure(for key: MergeKey, under mode: CacheMode) -> FetchFailure? {
     guard mode == .default_ || mode == .forceCache, key.headers.isEmpty else { return nil }
     return failures.find(key.key, at: loop.now)?.value
-  }
-
-  // MARK: Pictures that were made of others
-
-  /// Looks for what was made of a picture that may be shown now, without reading the picture.
-  func findMade(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> MadeLook.Finding {
-    guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
-      return .nothing
-    }
-    let key = look.key.key.made(of: original.checksum, form: look.rendition.form)
-    if let image = madeInMemory(key) { return .found(original.delivered(image, from: .memory)) }
-    guard !look.rendition.isPixels else { return .nothing }
-    let mark = purgeMark
-    let finding = madeOnDisk(key) { [unowned self] image in
-      if let image, look.keepsInMemory { raiseMade(image, unlessPurgedSince: mark) }
-      then(image.map { original.delivered($0, from: .disk) })
-    }
-    switch finding {
-    case .nothing: return .nothing
-    case .later: return .later
-    case .image(let image): return .found(original.delivered(image, from: .disk))
-    }
-  }
-
-  /// A picture that the request may be shown without asking its origin, as far as that is known at once.
-  private func original(of look: MadeLook) -> MadeLook.Original? {
-    if let image = inMemory(look.key) {
-      guard look.mode.decision(on: image.state(at: loop.now), rules: look.rules) == .use else {
-        return nil
-      }
-      let description = PictureDescription(packed: image.description)
-      guard description != nil || !look.describes else { return nil }
-      return MadeLook.Original(
-        facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
-        placeholder: look.describes ? description.map { .description($0) } : nil)
-    }
-    // Its description is in its record.
-    guard !look.describes, look.mode != .noCache, let entry = disk.glance(at: look.key.key) else {
-      return nil
-    }
-    return MadeLook.Original(
-      facts: entry.facts, checksum: entry.checksum,
-      age: ShownAge(age: entry.age, freshFor: entry.freshFor))
-  }
-
-  /// Counts as a use.
-  func madeInMemory(_ key: CacheKey) -> CachedImage? {
-    guard let image = memory.peek(key) else { return nil }
-    memory.noteUse(of: image, at: loop.now)
-    return image
-  }
-
-  func madeOnDisk(
-    _ key: CacheKey, then: @escaping (CachedImage?) -> Void
-  ) -> DiskTier.Fetching {
-    disk.fetch(key, then: then)
-  }
-
-  /// Tells apart what was begun before a purge.
-  var purgeMark: Int { memoryPurges &+ diskPurges }
-
-  private func isUnpurged(since mark: Int) -> Bool { mark == purgeMark && purgesUnderWay == 0 }
-
-  /// Keeps in memory what was found on disk.
-  func raiseMade(_ image: CachedImage, unlessPurgedSince mark: Int) {
-    if isUnpurged(since: mark) { keepInMemory(image) }
-  }
-
-  /// Keeps what was made of a picture, unless a purge came between: it may have been about it.
-  func keepMade(_ image: CachedImage, in tiers: Set<Tier>, unlessPurgedSince mark: Int) {
-    guard isUnpurged(since: mark) else { return }
-    if tiers.contains(.memory) { keepInMemory(image) }
-    if tiers.contains(.disk), !image.isPixels { keepOnDisk(image) }
   }
 
   /// Keeps a few bytes that stand for a picture with it, in both tiers.

@@ -25,6 +25,7 @@ final class Renditions {
 
   private let decoding: any Decoding
   private let pictures: PictureTiers
+  private let made: MadePictures
   private let loop: EventLoop
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
@@ -32,9 +33,13 @@ final class Renditions {
   private var waiting = WaitingPictures()
   private var lastSerial: UInt64 = 0
 
-  init(decoding: any Decoding, pictures: PictureTiers, loop: EventLoop, settings: Configuration) {
+  init(
+    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, loop: EventLoop,
+    settings: Configuration
+  ) {
     self.decoding = decoding
     self.pictures = pictures
+    self.made = made
     self.loop = loop
     limits = DecodeLimits(settings.decode)
   }
@@ -70,7 +75,7 @@ final class Renditions {
   func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
     let (original, rendition) = (order.original, order.rendition)
     let key = original.key.made(of: original.checksum, form: rendition.form)
-    if let image = pictures.madeInMemory(key) {
+    if let image = made.inMemory(key) {
       then(.success(Made(image: image, source: .memory)))
       return nil
     }
@@ -125,7 +130,7 @@ final class Renditions {
 
   private func look(for work: RenditionWork) {
     guard work.rendition.isKeptOnDisk else { return begin(work) }
-    let finding = pictures.madeOnDisk(work.key) { [unowned self] image in
+    let finding = made.onDisk(work.key, keepingIn: work.tiers) { [unowned self] image in
       guard underWay[work.key] === work else { return }
       found(image, for: work)
     }
@@ -138,7 +143,6 @@ final class Renditions {
 
   private func found(_ image: CachedImage?, for work: RenditionWork) {
     guard let image else { return begin(work) }
-    if work.tiers.contains(.memory) { pictures.raiseMade(image, unlessPurgedSince: work.purgeMark) }
     end(work, .success(Made(image: image, source: .disk)))
   }
 
@@ -164,10 +168,10 @@ final class Renditions {
 
   private func take(_ answer: DecodeAnswer, for work: RenditionWork) {
     switch answer {
-    case .picture(let made):
-      let image = work.original.made(made, key: work.key)
+    case .picture(let picture):
+      let image = work.original.made(picture, key: work.key)
       if work.mayKeep {
-        pictures.keepMade(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
+        made.keep(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
       }
       end(work, .success(Made(image: image, source: nil)))
     case .description(let description):

@@ -1,0 +1,86 @@
+import ImgdCache
+import ImgdDecode
+import ImgdSystem
+import ImgdWire
+
+/// What was made of pictures, in the tiers.
+final class MadePictures {
+  private let pictures: PictureTiers
+  private let loop: EventLoop
+
+  init(in pictures: PictureTiers, loop: EventLoop) {
+    self.pictures = pictures
+    self.loop = loop
+  }
+
+  // MARK: Finding
+
+  /// Looks for what was made of a picture that may be shown now, without reading the picture.
+  func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> MadeLook.Finding {
+    guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
+      return .nothing
+    }
+    let key = look.key.key.made(of: original.checksum, form: look.rendition.form)
+    if let image = inMemory(key) { return .found(original.delivered(image, from: .memory)) }
+    guard !look.rendition.isPixels else { return .nothing }
+    let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
+    let finding = onDisk(key, keepingIn: tiers) { image in
+      then(image.map { original.delivered($0, from: .disk) })
+    }
+    switch finding {
+    case .nothing: return .nothing
+    case .later: return .later
+    case .image(let image): return .found(original.delivered(image, from: .disk))
+    }
+  }
+
+  /// A picture that the request may be shown without asking its origin, as far as that is known at once.
+  private func original(of look: MadeLook) -> MadeLook.Original? {
+    if let image = pictures.inMemory(look.key) { return original(image, of: look) }
+    // The description of one that is on disk is in its record.
+    guard !look.describes, look.mode != .noCache,
+      let entry = pictures.disk.glance(at: look.key.key)
+    else { return nil }
+    return MadeLook.Original(
+      facts: entry.facts, checksum: entry.checksum,
+      age: ShownAge(age: entry.age, freshFor: entry.freshFor))
+  }
+
+  private func original(_ image: CachedImage, of look: MadeLook) -> MadeLook.Original? {
+    let description = PictureDescription(packed: image.description)
+    guard look.mode.decision(on: image.state(at: loop.now), rules: look.rules) == .use,
+      description != nil || !look.describes
+    else { return nil }
+    return MadeLook.Original(
+      facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
+      placeholder: look.describes ? description.map { .description($0) } : nil)
+  }
+
+  /// Counts as a use.
+  func inMemory(_ key: CacheKey) -> CachedImage? {
+    guard let image = pictures.memory.peek(key) else { return nil }
+    pictures.memory.noteUse(of: image, at: loop.now)
+    return image
+  }
+
+  /// One that is found rises into memory, if it is to be kept there.
+  func onDisk(
+    _ key: CacheKey, keepingIn tiers: Set<Tier>, then: @escaping (CachedImage?) -> Void
+  ) -> DiskTier.Fetching {
+    let mark = pictures.purgeMark
+    let tiers = tiers.intersection([.memory])
+    return pictures.disk.fetch(key) { [self] image in
+      if let image { keep(image, in: tiers, unlessPurgedSince: mark) }
+      then(image)
+    }
+  }
+
+  // MARK: Keeping
+
+  /// Keeps what was made of a picture, unless a purge came between: it may have been about it.
+  func keep(_ image: CachedImage, in tiers: Set<Tier>, unlessPurgedSince mark: Int) {
+    guard pictures.isUnpurged(since: mark) else { return }
+    let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
+    pictures.keep(image, wanted: tiers, in: tiers)
+  }
+}
