@@ -68,6 +68,7 @@ import Testing
 
   @Test func `an idle daemon ends at once`() throws {
     let stage = try Stage()
+    #expect(try stage.client.ask(#"{"cmd":"ping"}"#)["ok"] == true)
     stage.daemon.signal(SIGTERM)
     #expect(try stage.client.isClosedByDaemon())
     #expect(stage.daemon.waitForEnd() == 0)
