@@ -89,7 +89,7 @@ import Testing
     }
     let depends = try field("Depends")
     #expect(depends.contains("libcurl"))
-    for library in ["vips", "magick", "glib", "jpeg", "seccomp"] {
+    for library in ["libvips", "magick", "glib", "jpeg", "seccomp"] {
       #expect(!depends.contains(library), "\(depends)")
     }
     let recommends = try field("Recommends")

@@ -16,7 +16,7 @@ import Testing
   @Test func `libraries that decode are the decoder's alone`() throws {
     let bytes = try #require(readBytes(BuiltProduct.path(of: "imgd")))
     let needed = try #require(ELFFile(bytes)).neededLibraries
-    for name in ["vips", "glib", "gobject", "jpeg", "seccomp"] {
+    for name in ["libvips", "glib", "gobject", "jpeg", "seccomp"] {
       #expect(!needed.contains { $0.contains(name) }, "\(needed)")
     }
   }

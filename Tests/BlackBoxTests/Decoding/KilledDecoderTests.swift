@@ -12,7 +12,7 @@ import Testing
 @Suite("Decoders that are killed again and again", .slow, .serialized)
 struct KilledDecoderSoakTests {
   @Test func `whatever becomes of decoders everyone gets one line for each request`() throws {
-    try play(pictures: 150, kills: 200)
+    try play(pictures: 40, kills: 100)
   }
 }
 

@@ -326,6 +326,15 @@ import Testing
     #expect(stage.decoding.aborted.count == 1)
   }
 
+  @Test func `the deadline of a transfer is over with the transfer`() throws {
+    let stage = try stage("Downloads.Timeout=10s")
+    stage.decoding.isHeld = true
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","deliver":"pixels"}"#)
+    stage.pass(.seconds(60))
+    stage.decoding.letThrough()
+    #expect(try stage.client.receive()["ok"] == true)
+  }
+
   @Test func `the outcome of a detached fetch has its form, and can be had as pixels`() throws {
     let stage = try stage()
     let receipt = "c1f7f2a4-51c9-4e0c-b0a6-0a4f0e2c7d02"

@@ -183,6 +183,8 @@ final class FetchJobs {
   /// Ends a job, when its picture is in the form that is wanted.
   func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
     guard case .image(let delivered) = outcome else { return end(job, outcome) }
+    // What has been transferred has met that deadline; a decoder has one of its own.
+    if job.request.timeout == nil, job.needsDecoder(for: delivered) { job.deadline?.cancel() }
     preparation.prepare(delivered, for: job) { [unowned self] in end(job, $0, path: $1) }
   }
 
