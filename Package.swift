@@ -99,11 +99,12 @@ let package = Package(
       swiftSettings: strict),
 
     // The other end of the socket.
-    .target(name: "ImgdClient", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
+    .target(
+      name: "ImgdConnection", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
 
     .target(
       name: "ImgctlCommands",
-      dependencies: ["ImgdClient", "ImgdWire", "ImgdSystem"],
+      dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem"],
       swiftSettings: strict),
 
     // Entry points.
@@ -172,12 +173,14 @@ let package = Package(
       name: "ImgdDaemonTests",
       dependencies: [
         "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",
-        "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
+        "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
       ],
       swiftSettings: testing),
     .testTarget(
-      name: "ImgdClientTests",
-      dependencies: ["ImgctlCommands", "ImgdClient", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      name: "ImgctlTests",
+      dependencies: [
+        "ImgctlCommands", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+      ],
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",

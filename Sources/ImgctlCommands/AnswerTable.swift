@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// Tables for people, made from the daemon's answers.

@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// Text for people, made from the daemon's answers.

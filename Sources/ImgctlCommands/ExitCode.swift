@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdWire
 
 /// The exit codes of imgctl; scripts rely on the numbers.

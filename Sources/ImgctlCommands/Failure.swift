@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// The reason why a command ends early: a sentence for people, and an exit code for scripts.

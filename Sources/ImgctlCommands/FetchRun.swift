@@ -2,7 +2,7 @@
 // and never so many that its limit for one client is reached. Answers come in any order; the number of a
 // URL is the `id` of its request.
 
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// A fetch of any number of URLs, from the first request to the last answer.

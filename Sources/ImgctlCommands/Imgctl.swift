@@ -1,5 +1,5 @@
 import Glibc
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// The program imgctl, from its arguments to its exit code.

@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// The line at the bottom of a terminal that shows the progress of a download.

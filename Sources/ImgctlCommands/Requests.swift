@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import ImgdSystem
 
 /// The request lines that imgctl sends.

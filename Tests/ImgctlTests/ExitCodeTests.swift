@@ -1,4 +1,4 @@
-import ImgdClient
+import ImgdConnection
 import Testing
 
 @testable import ImgctlCommands

@@ -2,7 +2,7 @@ import Glibc
 import ImgdSystem
 import Testing
 
-@testable import ImgdClient
+@testable import ImgdConnection
 
 @Suite struct ControlConnectionTests {
   private func text(_ line: [UInt8]?) -> String? {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdClient
+@testable import ImgdConnection
 
 @Suite struct SocketSearchTests {
   private let runtime = ["XDG_RUNTIME_DIR": "/run/user/7"]

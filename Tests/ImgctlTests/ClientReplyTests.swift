@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdClient
+@testable import ImgdConnection
 
 @Suite struct ClientReplyTests {
   private func reply(_ line: String) throws -> Reply {
