@@ -20,9 +20,11 @@ package enum Imgctl {
   private static func perform(
     _ invocation: Invocation, _ environment: [String: String], _ console: Console
   ) -> ExitCode {
-    let path = SocketSearch.path(named: invocation.socket, environment: environment)
+    let socket = SocketSearch.path(named: invocation.manner.socket, environment: environment)
+    let context = Context(
+      console: console, socket: socket, manner: invocation.manner, environment: environment)
     do throws(Failure) {
-      return try Command(action: invocation.action, socket: path, console: console).run()
+      return try invocation.verb.run(in: context)
     } catch {
       console.complain(error.sentence)
       return error.exitCode

@@ -5,7 +5,8 @@ import ImgdSystem
 package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
   case noSocket(path: String)
   case notListening(path: String)
-  case notPermitted(path: String)
+  /// The socket's owner and group may connect; the remedy says which group that is.
+  case notPermitted(path: String, remedy: String)
   /// The daemon closed the connection before it answered.
   case closed(path: String)
   /// The daemon sent nothing in time.
@@ -19,7 +20,7 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
       switch failure.errno {
       case ENOENT, ENOTDIR: .noSocket(path: path)
       case ECONNREFUSED: .notListening(path: path)
-      case EACCES, EPERM: .notPermitted(path: path)
+      case EACCES, EPERM: .notPermitted(path: path, remedy: Self.remedy(path))
       case EPIPE, ECONNRESET: .closed(path: path)
       default: .failed(path: path, reason: failure.reason)
       }
@@ -30,12 +31,21 @@ package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
     case .noSocket(let path):
       "there is no socket \(path): imgd is not running, or listens on another path"
     case .notListening(let path): "no program listens on \(path): imgd is not running"
-    case .notPermitted(let path):
-      "no permission to connect to \(path): a user needs to be in the group imgd, and to log in again"
+    case .notPermitted(let path, let remedy): "no permission to connect to \(path): \(remedy)"
     case .closed(let path): "imgd at \(path) closed the connection before it answered"
     case .silent(let path): "imgd at \(path) did not answer in time"
     case .strange(let path, let what): "the program that listens on \(path) is not imgd: \(what)"
     case .failed(let path, let reason): "the connection to imgd at \(path) failed: \(reason)"
     }
+  }
+
+  private static func remedy(_ path: String) -> String {
+    guard let owner = SocketOwner(path: path) else {
+      return "its directory is closed to this user"
+    }
+    if owner.group == "root" { return "only the user \(owner.user) may use this daemon" }
+    return
+      "only the user \(owner.user) and the members of the group \(owner.group) may use this daemon. "
+      + "Write sudo adduser $USER \(owner.group), and log in again"
   }
 }

@@ -20,9 +20,17 @@ package final class ControlConnection {
   private let socket: ClientSocket
   private var outbox = Outbox()
   private var framer = LineFramer(longestLine: longestLine)
-  /// Lines that have arrived and that `receive` has not returned yet.
-  private var lines: [Result<[UInt8], ConnectionProblem>] = []
+  /// Lines that have arrived and were not taken yet.
+  private var lines = Fifo<Result<[UInt8], ConnectionProblem>>()
   private var descriptors: [ReceivedDescriptor] = []
+
+  /// The way of a line over the connection.
+  package enum Direction {
+    case sent, received
+  }
+
+  /// Called with each line that is sent or has arrived.
+  package var onLine: ((_ line: [UInt8], _ direction: Direction) -> Void)?
 
   /// Connects to the daemon at a socket path.
   package init(path: String) throws(ConnectionProblem) {
@@ -42,6 +50,7 @@ package final class ControlConnection {
 
   /// Queues a request line, without its newline; `receive` sends it.
   package func send(_ line: [UInt8]) {
+    onLine?(line, .sent)
     outbox.bytes += line
     outbox.bytes.append(UInt8(ascii: "\n"))
   }
@@ -49,7 +58,7 @@ package final class ControlConnection {
   /// The next line, without its newline; nil when the daemon has closed the connection.
   package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
     while true {
-      if !lines.isEmpty { return try lines.removeFirst().get() }
+      if let line = try next() { return line }
       do throws(SystemFailure) {
         sendWaiting()
         guard try socket.wait(forRoom: outbox.unsent > 0, until: deadline) else { break }
@@ -57,6 +66,31 @@ package final class ControlConnection {
       } catch { throw ConnectionProblem(error, path: path) }
     }
     throw .silent(path: path)
+  }
+
+  // For those who wait for other things as well: watch the descriptor, call `exchange` when it is ready, and
+  // take the lines with `next`.
+
+  /// The socket, to be watched.
+  package var descriptor: CInt { socket.number }
+
+  /// Whether lines wait for room at the daemon.
+  package var hasUnsent: Bool { outbox.unsent > 0 }
+
+  /// Sends and receives as much as is possible without waiting; false when the daemon has closed the connection.
+  package func exchange() throws(ConnectionProblem) -> Bool {
+    do throws(SystemFailure) {
+      sendWaiting()
+      return try readArrived()
+    } catch { throw ConnectionProblem(error, path: path) }
+  }
+
+  /// The oldest line that has arrived and was not taken yet.
+  package func next() throws(ConnectionProblem) -> [UInt8]? {
+    guard let line = lines.popFirst() else { return nil }
+    let bytes = try line.get()
+    onLine?(bytes, .received)
+    return bytes
   }
 
   /// The oldest descriptor that has not been taken yet.

@@ -33,6 +33,9 @@ package struct Reply {
   /// The stable name of the error.
   package var errorCode: String? { object("error")?.text("code") }
 
+  /// Whether the same request may succeed later.
+  package var isRetryable: Bool { object("error")?.content["retryable"]?.bool ?? false }
+
   /// The error's sentence for people.
   package var errorMessage: String? { object("error")?.text("message") }
 

@@ -52,4 +52,12 @@ package struct RequestLine {
     for pair in values { add(pair.name, pair.value) }
     writer.endObject()
   }
+
+  /// Adds a field with an object, whose fields `fill` adds.
+  package mutating func addObject(_ field: String, _ fill: (inout RequestLine) -> Void) {
+    writer.name(field)
+    writer.beginObject()
+    fill(&self)
+    writer.endObject()
+  }
 }

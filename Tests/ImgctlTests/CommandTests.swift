@@ -46,7 +46,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
 
   @Test(arguments: [
     (["blocked_address"], ExitCode.blocked), (["not_an_image"], .noPicture),
-    (["timeout", "timeout"], .timedOut), (["timeout", "dns"], .failed),
+    (["timeout", "timeout"], .timedOut), (["timeout", "tls"], .failed),
     (["", "timeout"], .timedOut),
     (["", ""], .done),
   ])
@@ -119,6 +119,13 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.exitCode == .failed)
   }
 
+  @Test func `a failure that may pass has an exit code of its own`() throws {
+    let daemon = try ScriptedDaemon { request in
+      [.line(#"{"id":0,"ok":false,"error":{"code":"dns","message":"m","retryable":true}}"#)]
+    }
+    #expect(imgctl(["fetch", "u"], daemon).exitCode == .tryLater)
+  }
+
   @Test func `progress is shown on a terminal and then erased`() throws {
     let daemon = try ScriptedDaemon { request in
       [
@@ -174,7 +181,8 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let daemon = try ScriptedDaemon { _ in
       [.line(#"{"id":0,"ok":false,"error":{"code":"dns","message":"\u001b[2J\n"}}"#)]
     }
-    #expect(imgctl(["fetch", "u\u{7}"], daemon).messages == "imgctl: u?: ?[2J? (dns)\n")
+    #expect(
+      imgctl(["fetch", "u\u{7}"], daemon).messages == #"imgctl: u\x07: \x1b[2J\x0a (dns)"# + "\n")
   }
 
   @Test func `wrong usage is explained in one sentence`() {
@@ -202,9 +210,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     arguments: [
       (["cancel", "R"], #"{"cmd":"cancel","receipt":"R"}"#, #""state":"running""#, "running\n"),
       (["cancel", "--all"], #"{"cmd":"cancel","all":true}"#, #""cancelled":3"#, "cancelled 3\n"),
-      (
-        ["cancel", "--slot=s"], #"{"cmd":"cancel","slot":"s"}"#, #""cancelled":0"#, "cancelled 0\n"
-      ),
+      (["cancel", "--tag=t"], #"{"cmd":"cancel","tag":"t"}"#, #""cancelled":0"#, "cancelled 0\n"),
       (
         ["purge", "--host", "h", "--older-than", "1500ms", "--expired"],
         #"{"cmd":"purge","host":"h","older_than":2,"expired":true}"#,
@@ -247,6 +253,63 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.messages == "")
   }
 
+  @Test func `an unknown receipt is a failure`() throws {
+    let daemon = try ScriptedDaemon { _ in
+      [.line(#"{"ok":true,"receipt":"R","state":"unknown"}"#)]
+    }
+    let run = imgctl(["cancel", "R"], daemon)
+    #expect(run.exitCode == .failed && run.output == "")
+    #expect(
+      run.messages == "imgctl: no fetch has the receipt R, or it ended some time ago\n")
+  }
+
+  @Test func `a repeated filter is a purge for each of its values`() throws {
+    let daemon = try ScriptedDaemon { request in
+      let host = request.contains(#""host":"a""#) ? 1 : 2
+      #expect(request.contains(#""tag":"t""#))
+      return [.line(#"{"ok":true,"memory":{"entries":\#(host),"bytes":0}}"#)]
+    }
+    let run = imgctl(["purge", "--host", "a", "--tag", "t", "--host", "b"], daemon)
+    #expect(
+      run.output == """
+        a: removed from memory: 1 entry, 0 bytes
+        b: removed from memory: 2 entries, 0 bytes
+
+        """)
+  }
+
+  @Test(arguments: [("y\n", true), ("n\n", false), ("\n", false), ("", false)])
+  func `everything is removed when a person says so`(answer: String, isRemoved: Bool) throws {
+    let daemon = try ScriptedDaemon { _ in
+      #expect(isRemoved)
+      return [.line(#"{"ok":true,"memory":{"entries":1,"bytes":0}}"#)]
+    }
+    let run = imgctl(["purge", "--all"], daemon, input: answer, onTerminal: true)
+    #expect(run.messages == "Remove every picture from the cache of imgd at \(daemon.path)? [y/N] ")
+    #expect((run.exitCode == .done) == isRemoved && run.output.isEmpty != isRemoved)
+  }
+
+  @Test func `nobody is asked without a terminal or with the consent given`() throws {
+    let answer = ScriptedDaemon.Answer.line(#"{"ok":true,"memory":{"entries":1,"bytes":0}}"#)
+    for (arguments, onTerminal) in [(["--all", "-y"], true), (["--all"], false)] {
+      let daemon = try ScriptedDaemon { _ in [answer] }
+      let run = imgctl(["purge"] + arguments, daemon, onTerminal: onTerminal)
+      #expect(run.exitCode == .done && run.messages == "")
+    }
+  }
+
+  @Test func `what goes over the connection is shown when asked for`() throws {
+    let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true}"#)] }
+    let run = imgctl(["ping", "--verbose"], daemon)
+    #expect(
+      run.messages == """
+        connected to \(daemon.path)
+        > {"cmd":"ping"}
+        < {"ok":true}
+
+        """)
+  }
+
   @Test func `a refused command fails`() throws {
     let refusal = #"{"ok":false,"error":{"code":"forbidden","message":"not yours"}}"#
     let daemon = try ScriptedDaemon { _ in [.line(refusal)] }
@@ -265,6 +328,6 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),
   ])
   func `sizes are rounded down`(bytes: Int, text: String) {
-    #expect(AnswerText.roughly(bytes) == text)
+    #expect(Quantity.size(bytes) == text)
   }
 }

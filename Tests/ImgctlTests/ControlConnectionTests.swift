@@ -85,8 +85,10 @@ import Testing
 
   @Test(arguments: [
     (ENOENT, ConnectionProblem.noSocket(path: "s")), (ENOTDIR, .noSocket(path: "s")),
-    (ECONNREFUSED, .notListening(path: "s")), (EACCES, .notPermitted(path: "s")),
-    (EPERM, .notPermitted(path: "s")), (ECONNRESET, .closed(path: "s")),
+    (ECONNREFUSED, .notListening(path: "s")),
+    (EACCES, .notPermitted(path: "s", remedy: "its directory is closed to this user")),
+    (EPERM, .notPermitted(path: "s", remedy: "its directory is closed to this user")),
+    (ECONNRESET, .closed(path: "s")),
     (EPIPE, .closed(path: "s")),
     (EMFILE, .failed(path: "s", reason: "Too many open files")),
   ])

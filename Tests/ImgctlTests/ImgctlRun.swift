@@ -1,3 +1,4 @@
+import Glibc
 import ImgdSystem
 
 @testable import ImgctlCommands
@@ -14,16 +15,33 @@ private final class Recording {
   var messages = ""
 }
 
+/// A pipe that holds a text, and then ends.
+private final class Pipe {
+  let end: CInt
+
+  init(holding text: String) {
+    var ends: [CInt] = [-1, -1]
+    precondition(pipe(&ends) == 0, "there is no descriptor left")
+    end = ends[0]
+    // A pipe holds 64 KiB; the texts of the tests are shorter.
+    precondition(write(ends[1], text, text.utf8.count) == text.utf8.count, "the text is too long")
+    close(ends[1])
+  }
+
+  deinit { close(end) }
+}
+
 /// Runs imgctl as a shell would, with a daemon or without.
 func imgctl(
   _ arguments: [String], _ daemon: ScriptedDaemon? = nil, input: String = "",
   onTerminal: Bool = false
 ) -> Run {
   let recording = Recording()
+  let typed = Pipe(holding: input)
   let console = Console(
     output: { bytes throws(SystemFailure) in recording.output += bytes },
-    message: { recording.messages += $0 }, messagesGoToTerminal: onTerminal,
-    input: { () throws(SystemFailure) in Array(input.utf8) })
+    message: { recording.messages += $0 }, input: typed.end,
+    terminals: .init(input: onTerminal, output: onTerminal, messages: onTerminal))
   let socket = daemon?.path ?? "/nonexistent/s"
   let exitCode = Imgctl.run(arguments, environment: ["IMGD_SOCKET": socket], console: console)
   return Run(

@@ -4,70 +4,32 @@ import Testing
 @testable import ImgctlCommands
 
 @Suite struct InvocationTests {
-  @Test(arguments: [
-    (["ping"], Invocation.Action.ping), (["reload"], .reload), (["--version"], .version),
-    (["ping", "-V"], .version),
-    (["--help"], .help(nil)), (["help"], .help(nil)), (["help", "purge"], .help(.purge)),
-    (["fetch", "--help"], .help(.fetch)), (["stats"], .stats(json: false)),
-    (["stats", "--json"], .stats(json: true)), (["list", "--json"], .list(json: true)),
-    (["cancel", "R"], .cancel(.receipt("R"))), (["cancel", "--slot", "s"], .cancel(.slot("s"))),
-    (["cancel", "--tag=t"], .cancel(.tag("t"))), (["cancel", "--all"], .cancel(.all)),
-    (["purge", "--all"], .purge(PurgeFilters(everything: true))),
-    (["purge", "-y"], .purge(PurgeFilters(everything: true))),
-    (["purge", "--expired", "--soft"], .purge(PurgeFilters(expired: true, soft: true))),
-    (
-      ["purge", "--host", "example.org", "--older-than", "7d", "--unused-for=90"],
-      .purge(
-        PurgeFilters(
-          texts: [.init(field: "host", value: "example.org")], olderThan: .seconds(604_800),
-          unusedFor: .seconds(90)))
-    ),
-    (
-      ["purge", "--tier=memory"],
-      .purge(PurgeFilters(texts: [.init(field: "tier", value: "memory")]))
-    ),
-  ])
-  func `every action is read`(arguments: [String], action: Invocation.Action) throws {
-    #expect(try Invocation.parse(arguments).action == action)
-  }
-
-  @Test func `fetch takes its options in any place`() throws {
-    let invocation = try Invocation.parse([
-      "fetch", "http://a/1", "-o", "d", "--cache=reload", "--identifier", "i", "--priority", "high",
-      "http://a/2", "--tag", "x", "--tag", "y", "--timeout", "1500ms", "--max-bytes", "10M",
-      "--header", "Accept:  image/png", "--header", "X:", "--progress", "--json", "-",
-    ])
-    let expected = FetchArguments(
-      urls: ["http://a/1", "http://a/2", "-"], output: "d", json: true, progress: true,
-      cache: "reload", identifier: "i", priority: "high", tags: ["x", "y"],
-      timeout: .milliseconds(1500), maxBytes: 10 << 20,
-      headers: [.init(name: "Accept", value: "image/png"), .init(name: "X", value: "")])
-    #expect(invocation == Invocation(action: .fetch(expected)))
-  }
-
   @Test func `the socket may be named before or after the command`() throws {
-    #expect(try Invocation.parse(["--socket", "/s", "ping"]).socket == "/s")
-    #expect(try Invocation.parse(["ping", "--socket=/s"]).socket == "/s")
-    #expect(try Invocation.parse(["ping"]).socket == nil)
+    #expect(try Invocation.parse(["--socket", "/s", "ping"]).manner.socket == "/s")
+    #expect(try Invocation.parse(["ping", "--socket=/s"]).manner.socket == "/s")
+    #expect(try Invocation.parse(["ping"]).manner.socket == nil)
+  }
+
+  @Test func `what holds for every command may be said anywhere`() throws {
+    let manner = try Invocation.parse(["-q", "stats", "--color=never"]).manner
+    #expect(manner.isQuiet && !manner.isVerbose && manner.colour == .never)
+    #expect(try Invocation.parse(["stats", "-v"]).manner.isVerbose)
   }
 
   @Test(
     arguments: [
-      ([], "a command is missing: write fetch, cancel, purge, stats, list, reload, ping or help"),
+      ([], "a command is missing: imgctl help lists the commands"),
       (["fecth"], "unknown command 'fecth': did you mean fetch?"),
-      (
-        ["download"],
-        "unknown command 'download': write fetch, cancel, purge, stats, list, reload, ping or help"
-      ),
-      (
-        ["\u{1B}[2J"],
-        "unknown command '?[2J': write fetch, cancel, purge, stats, list, reload, ping or help"
-      ),
+      (["download"], "unknown command 'download': imgctl help lists the commands"),
+      (["\u{1B}[2J"], #"unknown command '\x1b[2J': imgctl help lists the commands"#),
       (["--sokcet", "x"], "unknown option --sokcet: did you mean --socket?"),
       (["--json", "stats"], "unknown option --json: --help lists the options"),
-      (["--socket=", "ping"], "--socket needs a path"),
-      (["fetch"], "fetch needs a URL, or - for URLs from standard input"),
-      (["fetch", "u", "-o", ""], "-o needs a file, a directory or -"),
+      (["--socket=", "ping"], "--socket needs a value: PATH"),
+      (["-q", "-v", "ping"], "--quiet and --verbose exclude each other"),
+      (["ping", "--color=blue"], "--color blue is not valid: write auto, always or never"),
+      (["fetch"], "fetch needs a URL"),
+      (["fetch", "u", "-o", ""], "--output needs a value: FILE|DIR|-"),
+      (["fetch", "u", "-o", "a", "-o", "b"], "fetch takes one --output, and 2 were given"),
       (
         ["fetch", "u", "-o", "-", "--json"],
         "--json and -o - both write to standard output: name a file for the picture"
@@ -77,6 +39,7 @@ import Testing
         "--cache no is not valid: write default, reload, no-cache, force-cache, "
           + "only-if-cached or no-store"
       ),
+      (["fetch", "u", "--cache", "relod"], "--cache relod is not valid: did you mean reload?"),
       (
         ["fetch", "u", "--priority=urgent"],
         "--priority urgent is not valid: write low, normal or high"
@@ -95,11 +58,34 @@ import Testing
         "--header 'Accept' is not a header: write 'Name: value'"
       ),
       (["fetch", "u", "--header", ": x"], "--header ': x' is not a header: write 'Name: value'"),
-      (["cancel"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
-      (["cancel", "R", "--all"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
-      (["cancel", "R", "S"], "cancel needs one of RECEIPT, --slot, --tag or --all"),
+      (
+        ["fetch", "u", "-H", "A: 1", "-H", "a: 2"],
+        "--header a is given twice: write one, with both values"
+      ),
+      (
+        ["fetch", "u", "--resize", "big"],
+        "--resize big is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256"
+      ),
+      (
+        ["fetch", "u", "--resize", "0x9"],
+        "--resize 0x9 is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256"
+      ),
+      (["fetch", "u", "--fit", "cover"], "--fit needs --resize"),
+      (["fetch", "u", "--quality", "0"], "--quality 0 is not valid: write a number from 1 to 100"),
+      (["cancel"], "cancel needs either receipts, --tag or --all"),
+      (["cancel", "R", "--all"], "cancel needs either receipts, --tag or --all"),
+      (["cancel", "--slot", "s"], "unknown option --slot: --help lists the options"),
       (["purge"], "purge needs a filter, or --all to remove every entry"),
       (["purge", "--soft"], "purge needs a filter, or --all to remove every entry"),
+      (["purge", "-y"], "purge needs a filter, or --all to remove every entry"),
+      (
+        ["purge", "--all", "--host", "h"], "--all removes every entry: leave it out, or the filters"
+      ),
+      (
+        ["purge", "--host", "a", "--host", "b", "--tag", "c", "--tag", "d"],
+        "purge repeats one filter at a time: --host or --tag, not both"
+      ),
+      (["purge", "--tier", "disk", "--tier", "all"], "purge takes one --tier, and 2 were given"),
       (["reload", "now"], "reload takes no arguments: leave out 'now'"),
       (["purge", "x"], "purge takes no arguments: leave out 'x'"),
       (["purge", "--tier", "tape"], "--tier tape is not valid: write all, memory or disk"),
@@ -108,14 +94,21 @@ import Testing
       (["help", "pign"], "unknown command 'pign': did you mean ping?"),
     ] as [([String], String)])
   func `each mistake is explained in one sentence`(arguments: [String], sentence: String) {
-    #expect(throws: UsageProblem(sentence)) { try Invocation.parse(arguments) }
+    #expect {
+      _ = try Invocation.parse(arguments)
+    } throws: {
+      ($0 as? UsageProblem)?.description == sentence
+    }
   }
 
-  @Test(arguments: Verb.allCases)
-  func `the help of a command names its options`(verb: Verb) {
-    let text = Help.text(verb)
-    #expect(text.hasPrefix("Usage: imgctl \(verb.rawValue)"))
-    for option in verb.options { #expect(text.contains("--" + option.name)) }
-    #expect(Help.text(nil).contains("\n  \(verb.rawValue) "))
+  @Test(arguments: Verbs.names)
+  func `the help of a command names its options`(name: String) throws {
+    let description = try Verbs.named(name).description
+    let text = imgctl([name, "--help"]).output
+    #expect(text.hasPrefix("Usage: imgctl \(name)"))
+    #expect(imgctl(["help", name]).output == text)
+    for option in description.options { #expect(text.contains("--" + option.name)) }
+    #expect(imgctl(["--help"]).output.contains("\n  \(name) "))
+    #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
   }
 }

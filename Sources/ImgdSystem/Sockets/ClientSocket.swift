@@ -23,6 +23,9 @@ package struct ClientSocket: ~Copyable {
     stream = StreamSocket(descriptor)
   }
 
+  /// The socket's number, to be watched.
+  package var number: CInt { stream.descriptor.number }
+
   /// The result of a read.
   package enum Arrival: ~Copyable {
     case bytes([UInt8], FileDescriptor?)

@@ -185,8 +185,8 @@ import Testing
     origin.plan("/nowhere", .status(404))
     let url = origin.url("/a.png")
     for (arguments, code) in [
-      (["fetch", origin.url("/nowhere")], 1),
-      (["fetch", "nonsense"], 1),
+      (["fetch", origin.url("/nowhere")], 9),
+      (["fetch", "nonsense"], 10), (["fetch", "http://127.0.0.1:1/a.png"], 75),
       (["fetch"], 2), ([], 2), (["fetsh", url], 2), (["fetch", url, "--nonsense"], 2),
       (["fetch", url, "--timeout", "soon"], 2), (["purge"], 2), (["cancel"], 2),
       (["ping", "me"], 2), (["fetch", url, url, "-o", directory.path + "/one"], 2),

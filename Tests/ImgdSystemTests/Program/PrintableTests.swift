@@ -9,7 +9,12 @@ import Testing
   ])
   func `what controls a terminal or hides in text is not printed`(scalars: ClosedRange<UInt32>) {
     for scalar in scalars.compactMap(Unicode.Scalar.init) {
-      #expect(printable("a\(Character(scalar))b") == "a?b", "U+\(String(scalar.value, radix: 16))")
+      let digits = String(scalar.value, radix: 16)
+      let escape =
+        scalar.value < 0x100
+        ? "\\x" + (digits.count < 2 ? "0" : "") + digits
+        : "\\u" + (digits.count < 4 ? "0" : "") + digits
+      #expect(printable("a\(Character(scalar))b") == "a\(escape)b")
     }
   }
 

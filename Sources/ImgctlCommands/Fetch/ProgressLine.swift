@@ -14,7 +14,7 @@ struct ProgressLine {
 
   init(_ console: Console, isWanted: Bool) {
     self.console = console
-    isShown = isWanted && console.messagesGoToTerminal
+    isShown = isWanted && console.terminals.messages
   }
 
   /// Shows the numbers of a progress event for a URL.
@@ -35,8 +35,8 @@ struct ProgressLine {
   }
 
   static func text(received: Int, expected: Int?) -> String {
-    guard let expected, expected > 0 else { return AnswerText.roughly(received) }
+    guard let expected, expected > 0 else { return Quantity.size(received) }
     let percent = Int(Double(received) / Double(expected) * 100)
-    return "\(percent)% of \(AnswerText.roughly(expected))"
+    return "\(percent)% of \(Quantity.size(expected))"
   }
 }

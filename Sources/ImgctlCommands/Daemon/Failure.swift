@@ -33,5 +33,7 @@ extension Reply {
   }
 
   /// The exit code that belongs to the error.
-  var exitCode: ExitCode { ExitCode(errorCode: errorCode ?? "") }
+  var exitCode: ExitCode {
+    ExitCode(errorCode: errorCode ?? "", isRetryable: isRetryable)
+  }
 }

@@ -24,7 +24,7 @@ enum AnswerTable {
       if let inner = part.object(field) { return rows(of: inner, named: prefix + field + ".") }
       var value = printable(part.display(field))
       if sizes.contains(field), let bytes = part.number(field), bytes >= 1024 {
-        value += "  (\(AnswerText.roughly(bytes)))"
+        value += "  (\(Quantity.size(bytes)))"
       }
       return [[printable(prefix + field), value]]
     }

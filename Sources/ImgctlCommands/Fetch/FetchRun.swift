@@ -11,11 +11,13 @@ final class FetchRun {
   /// The extra time after a fetch's deadline in which the daemon can report the timeout.
   private static let grace = Duration.seconds(5)
 
-  private let arguments: FetchArguments
+  private let options: FetchOptions
   private let urls: [String]
   private let destination: Destination
   private let connection: ControlConnection
   private let console: Console
+  private let asJSON: Bool
+  private let showsProgress: Bool
   private var progress: ProgressLine
   private var sent = 0
   /// The numbers of the URLs that were requested and not answered yet.
@@ -23,15 +25,17 @@ final class FetchRun {
   private var outcome = ExitCode.done
 
   init(
-    arguments: FetchArguments, urls: [String], destination: Destination,
-    connection: ControlConnection, console: Console
+    options: FetchOptions, urls: [String], destination: Destination,
+    connection: ControlConnection, console: Console, asJSON: Bool, showsProgress: Bool
   ) {
-    self.arguments = arguments
+    self.options = options
     self.urls = urls
     self.destination = destination
     self.connection = connection
     self.console = console
-    progress = ProgressLine(console, isWanted: arguments.progress && !arguments.json)
+    self.asJSON = asJSON
+    self.showsProgress = showsProgress
+    progress = ProgressLine(console, isWanted: showsProgress && !asJSON)
   }
 
   /// Fetches all URLs; the result is the exit code.
@@ -47,17 +51,24 @@ final class FetchRun {
 
   private func sendMore() {
     while sent < urls.count, open.count < Self.mostAtOnce {
-      connection.send(
-        Requests.fetch(
-          urls[sent], id: sent, arguments, withBytes: destination.takesBytes,
-          withProgress: arguments.progress && (arguments.json || progress.isShown)))
+      connection.send(request(sent).bytes)
       open.insert(sent)
       sent += 1
     }
   }
 
+  private func request(_ id: Int) -> RequestLine {
+    var line = RequestLine("fetch")
+    line.add("id", id)
+    line.add("url", urls[id])
+    if destination.takesBytes { line.add("deliver", "fd") }
+    if showsProgress, asJSON || progress.isShown { line.add("progress", true) }
+    options.add(to: &line)
+    return line
+  }
+
   private func nextLine() throws(Failure) -> [UInt8] {
-    let deadline = arguments.timeout.map { Instant.current + $0 + Self.grace }
+    let deadline = options.timeout.map { Instant.current + $0 + Self.grace }
     do throws(ConnectionProblem) {
       guard let line = try connection.receive(until: deadline) else {
         throw ConnectionProblem.closed(path: connection.path)
@@ -76,7 +87,7 @@ final class FetchRun {
       if reply.succeeded == false { throw Failure(refusal: reply) }
       return
     }
-    if arguments.json { try write(String(decoding: line, as: UTF8.self)) }
+    if asJSON { try write(String(decoding: line, as: UTF8.self)) }
     guard let succeeded = reply.succeeded else { return progress.show(reply, urls[id]) }
     open.remove(id)
     progress.clear()
@@ -91,7 +102,7 @@ final class FetchRun {
 
   private func deliver(_ reply: Reply, _ id: Int) throws(Failure) {
     guard destination.takesBytes else {
-      if !arguments.json { try write(AnswerText.fetched(urls[id], reply)) }
+      if !asJSON { try write(Self.text(urls[id], reply)) }
       return
     }
     guard let picture = connection.takeDescriptor() else {
@@ -109,7 +120,17 @@ final class FetchRun {
       return try console.write(picture)
     }
     try OutputFile.write(picture, to: path)
-    if !arguments.json { try console.write(path) }
+    if !asJSON { try console.write(path) }
+  }
+
+  /// The path of a picture's file, or a description of a picture that is in no file.
+  private static func text(_ url: String, _ reply: Reply) -> String {
+    if let path = reply.text("path") { return path }
+    let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0)"
+    let bytes = reply.number("bytes") ?? 0
+    let format = reply.text("format") ?? "?"
+    let source = reply.text("source") ?? "?"
+    return printable("\(url): \(format) \(size) \(bytes) bytes (\(source))")
   }
 
   private func fail(_ id: Int, _ sentence: String, _ exitCode: ExitCode) {

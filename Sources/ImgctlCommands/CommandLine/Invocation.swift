@@ -1,0 +1,89 @@
+package import ImgdSystem
+
+/// A command line: the command, and what holds for every command.
+package struct Invocation {
+  let verb: any Verb
+  package let manner: Manner
+
+  /// The options that every command has, before or after its name.
+  static let general = [
+    VerbOption(
+      "socket", nil, .file("PATH"),
+      help: "the daemon's socket; default: $IMGD_SOCKET, your own, the machine's"),
+    VerbOption("quiet", "q", help: "no progress and no remarks; errors are still printed"),
+    VerbOption("verbose", "v", help: "show what is sent to the daemon and what it answers"),
+    VerbOption(
+      "color", nil, .choice("WHEN", ["auto", "always", "never"]),
+      help: "colours: auto, always or never"),
+    VerbOption("help", "h", help: "explain imgctl, or the command"),
+    VerbOption("version", "V", help: "print the version of imgctl"),
+  ]
+
+  /// Reads the arguments that follow the program's name.
+  package static func parse(_ arguments: [String]) throws(UsageProblem) -> Invocation {
+    var scanner = CommandLineScanner(arguments, options: general.map(\.scanned))
+    var before: [CommandLineScanner.Item] = []
+    while let item = try scanner.next() {
+      guard case .operand(let word) = item else {
+        before.append(item)
+        continue
+      }
+      return try read(try Verbs.named(word), before, scanner.rest)
+    }
+    let manner = try Manner(before)
+    if before.contains(.option("version", value: nil)) {
+      return Invocation(verb: OwnVersion(), manner: manner)
+    }
+    if before.contains(.option("help", value: nil)) {
+      return Invocation(verb: Help(about: nil), manner: manner)
+    }
+    throw UsageProblem("a command is missing: imgctl help lists the commands")
+  }
+
+  private static func read(
+    _ verb: any Verb.Type, _ before: [CommandLineScanner.Item], _ rest: [String]
+  ) throws(UsageProblem) -> Invocation {
+    let description = verb.description
+    var scanner = CommandLineScanner(
+      rest, options: (description.options + general).map(\.scanned))
+    var items: [CommandLineScanner.Item] = []
+    var common = before
+    while let item = try scanner.next() {
+      if case .option(let name, _) = item, general.contains(where: { $0.name == name }) {
+        common.append(item)
+      } else {
+        items.append(item)
+      }
+    }
+    let manner = try Manner(common)
+    if common.contains(.option("version", value: nil)) {
+      return Invocation(verb: OwnVersion(), manner: manner)
+    }
+    if common.contains(.option("help", value: nil)) {
+      return Invocation(verb: Help(about: description), manner: manner)
+    }
+    return Invocation(verb: try verb.init(Arguments(items, of: description)), manner: manner)
+  }
+}
+
+/// How imgctl behaves, whatever the command.
+package struct Manner: Equatable, Sendable {
+  package enum Colour: String, Sendable {
+    case auto, always, never
+  }
+
+  package let socket: String?
+  package let isQuiet: Bool
+  package let isVerbose: Bool
+  package let colour: Colour
+
+  init(_ items: [CommandLineScanner.Item]) throws(UsageProblem) {
+    let arguments = try Arguments(
+      items, of: VerbDescription("imgctl", "", options: Invocation.general))
+    socket = arguments.text("socket")
+    isQuiet = arguments.has("quiet")
+    isVerbose = arguments.has("verbose")
+    colour = arguments.text("color").flatMap(Colour.init) ?? .auto
+    if isQuiet, isVerbose { throw UsageProblem("--quiet and --verbose exclude each other") }
+  }
+}

@@ -1,0 +1,96 @@
+import ImgdSystem
+
+/// A command of imgctl: its description, its arguments as values, and its work.
+protocol Verb {
+  static var description: VerbDescription { get }
+
+  /// Reads the arguments; they are of the kinds that the description names.
+  init(_ arguments: Arguments) throws(UsageProblem)
+
+  func run(in context: Context) throws(Failure) -> ExitCode
+}
+
+/// The commands, in the order in which help lists them.
+enum Verbs {
+  static var all: [any Verb.Type] {
+    [
+      Fetch.self, Cancel.self, ListFetches.self, Purge.self, Stats.self, Reload.self, Ping.self,
+      Version.self, Help.self,
+    ]
+  }
+
+  static var names: [String] { all.map { $0.description.name } }
+
+  /// The command with a name.
+  static func named(_ word: String) throws(UsageProblem) -> any Verb.Type {
+    if let verb = all.first(where: { $0.description.name == word }) { return verb }
+    let hint =
+      nearestName(to: word, among: names).map { "did you mean \($0)?" }
+      ?? "imgctl help lists the commands"
+    throw UsageProblem("unknown command '\(printable(word))': \(hint)")
+  }
+}
+
+/// How a command is written, and what help says about it.
+struct VerbDescription: Sendable {
+  let name: String
+  /// The line about the command in the list of commands.
+  let summary: String
+  let operands: Operands
+  let options: [VerbOption]
+  /// Further sentences for the command's own help.
+  let details: String
+
+  init(
+    _ name: String, _ summary: String, operands: Operands = .none, options: [VerbOption] = [],
+    details: String = ""
+  ) {
+    self.name = name
+    self.summary = summary
+    self.operands = operands
+    self.options = options
+    self.details = details
+  }
+}
+
+/// The operands of a command: a word that stands for them in help, and how many there may be.
+struct Operands: Sendable {
+  /// What a shell offers in their place.
+  enum Kind: Sendable {
+    case text, file
+    case choice([String])
+  }
+
+  let word: String
+  let count: ClosedRange<Int>
+  let kind: Kind
+
+  static let none = Operands(word: "", count: 0...0, kind: .text)
+
+  static func any(_ word: String, _ kind: Kind = .text) -> Operands {
+    Operands(word: word, count: 0...Int.max, kind: kind)
+  }
+
+  static func some(_ word: String, _ kind: Kind = .text) -> Operands {
+    Operands(word: word, count: 1...Int.max, kind: kind)
+  }
+
+  static func one(_ word: String, _ kind: Kind = .text) -> Operands {
+    Operands(word: word, count: 1...1, kind: kind)
+  }
+
+  static func optional(_ word: String, _ kind: Kind = .text) -> Operands {
+    Operands(word: word, count: 0...1, kind: kind)
+  }
+
+  /// The operands as a usage line shows them.
+  var usage: String {
+    switch (count.lowerBound, count.upperBound) {
+    case (_, 0): ""
+    case (0, 1): " [\(word)]"
+    case (0, _): " [\(word)...]"
+    case (_, 1): " \(word)"
+    default: " \(word)..."
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import ImgdSystem
+
+/// An option of a command: how it is written, and what help says about it. The parser, the help, the completions
+/// and the test of the manual page all read this one description.
+struct VerbOption: Sendable {
+  let name: String
+  let letter: Character?
+  /// The kind of value that follows; nil if the option stands alone.
+  let value: OptionValue?
+  let repeats: Bool
+  let help: String
+
+  init(
+    _ name: String, _ letter: Character? = nil, _ value: OptionValue? = nil, repeats: Bool = false,
+    help: String
+  ) {
+    self.name = name
+    self.letter = letter
+    self.value = value
+    self.repeats = repeats
+    self.help = help
+  }
+
+  /// The option as the scanner knows it.
+  var scanned: CommandLineOption {
+    CommandLineOption(name, letter: letter, takesValue: value != nil)
+  }
+
+  static let json = VerbOption("json", help: "print JSON lines instead of text")
+}
+
+/// The kinds of values that options have.
+enum OptionValue: Sendable {
+  case text(String)
+  case choice(String, [String])
+  case number(String, ClosedRange<Int>)
+  case size
+  case duration
+  case file(String)
+
+  /// The word that stands for the value in help.
+  var word: String {
+    switch self {
+    case .text(let word), .choice(let word, _), .number(let word, _), .file(let word): word
+    case .size: "SIZE"
+    case .duration: "DURATION"
+    }
+  }
+
+  /// Refuses a value that is not of this kind, in a sentence that says what would be right.
+  func check(_ value: String, of option: String) throws(UsageProblem) {
+    guard !value.isEmpty || isText else {
+      throw UsageProblem("\(option) needs a value: \(word)")
+    }
+    switch self {
+    case .text, .file: return
+    case .choice(_, let choices): try Self.check(value, of: option, among: choices)
+    case .number(_, let range):
+      if let number = Int(value), range.contains(number) { return }
+      throw refusal(value, option, "write a number from \(range.lowerBound) to \(range.upperBound)")
+    case .size:
+      if let size = SizeText.bytes(value), size > 0 { return }
+      throw UsageProblem(
+        "\(option) \(printable(value)) is not a size: write bytes or a number with K, M or G")
+    case .duration:
+      if DurationText.duration(value) != nil { return }
+      throw UsageProblem(
+        "\(option) \(printable(value)) is not a duration: write seconds, or one such as 30s or 7d")
+    }
+  }
+
+  private var isText: Bool {
+    if case .text = self { true } else { false }
+  }
+
+  private static func check(
+    _ value: String, of option: String, among choices: [String]
+  ) throws(UsageProblem) {
+    if choices.contains(value) { return }
+    let near = nearestName(to: value, among: choices).map { "did you mean \($0)?" }
+    throw UsageProblem(
+      "\(option) \(printable(value)) is not valid: \(near ?? "write " + alternatives(choices))")
+  }
+
+  private func refusal(_ value: String, _ option: String, _ remedy: String) -> UsageProblem {
+    UsageProblem("\(option) \(printable(value)) is not valid: \(remedy)")
+  }
+}

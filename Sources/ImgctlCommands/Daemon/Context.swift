@@ -1,0 +1,93 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// The surroundings of a command: its streams, the daemon's socket, and how it shall behave.
+struct Context {
+  /// The longest wait for an answer that needs no network and no disk.
+  static let patience = Duration.seconds(10)
+
+  let console: Console
+  let socket: String
+  let manner: Manner
+  let environment: [String: String]
+
+  /// Connects to the daemon.
+  func connect() throws(Failure) -> ControlConnection {
+    do throws(ConnectionProblem) {
+      let connection = try ControlConnection(path: socket)
+      if manner.isVerbose {
+        console.remark("connected to \(socket)")
+        connection.onLine = { line, direction in
+          console.remark(
+            "\(direction == .sent ? ">" : "<") \(String(decoding: line, as: UTF8.self))")
+        }
+      }
+      return connection
+    } catch { throw Failure(error) }
+  }
+
+  /// The answer to one request over a connection of its own; an error becomes a failure.
+  func ask(_ request: RequestLine, within limit: Duration? = patience) throws(Failure) -> Answer {
+    try ask(request, over: connect(), within: limit)
+  }
+
+  /// The answer to one request; an error becomes a failure.
+  func ask(
+    _ request: RequestLine, over connection: ControlConnection, within limit: Duration? = patience
+  ) throws(Failure) -> Answer {
+    let answer = try answer(to: request, over: connection, within: limit)
+    guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
+    return answer
+  }
+
+  /// The line that ends a request, be it an error.
+  func answer(
+    to request: RequestLine, over connection: ControlConnection, within limit: Duration?
+  ) throws(Failure) -> Answer {
+    connection.send(request.bytes)
+    let deadline = limit.map { Instant.current + $0 }
+    do throws(ConnectionProblem) {
+      while let line = try connection.receive(until: deadline) {
+        let reply = try Reply(line, from: socket)
+        if reply.succeeded != nil { return Answer(line: line, reply: reply) }
+      }
+    } catch { throw Failure(error) }
+    throw Failure(ConnectionProblem.closed(path: socket))
+  }
+
+  /// All pages of a list, each given to `take`: an answer has a cursor as long as there are more.
+  func pages(
+    of request: RequestLine, _ take: (Answer) throws(Failure) -> Void
+  ) throws(Failure) {
+    let connection = try connect()
+    var cursor: String?
+    repeat {
+      var page = request
+      page.add("cursor", cursor)
+      let answer = try ask(page, over: connection)
+      try take(answer)
+      cursor = answer.reply.text("cursor")
+    } while cursor != nil
+  }
+
+  /// Prints a line of data.
+  func print(_ text: String) throws(Failure) {
+    do throws(SystemFailure) { try console.write(text) } catch { throw Failure(error) }
+  }
+
+  /// Prints an answer as it came, or as text for people.
+  func print(
+    _ answer: Answer, asJSON: Bool, _ text: (Reply) -> String
+  ) throws(Failure) {
+    try print(asJSON ? answer.text : text(answer.reply))
+  }
+}
+
+/// The line that ended a request, and its fields.
+struct Answer {
+  let line: [UInt8]
+  let reply: Reply
+
+  var text: String { String(decoding: line, as: UTF8.self) }
+}

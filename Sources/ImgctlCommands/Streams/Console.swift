@@ -1,0 +1,86 @@
+import Glibc
+import ImgdSystem
+
+/// The streams of imgctl: data goes to the output, everything else to the messages.
+package struct Console {
+  let output: ([UInt8]) throws(SystemFailure) -> Void
+  let message: (String) -> Void
+  /// The descriptor from which URLs and answers of people are read.
+  let input: CInt
+  let terminals: Terminals
+
+  /// The streams that are terminals.
+  struct Terminals {
+    var input = false
+    var output = false
+    var messages = false
+  }
+
+  /// The streams the program was started with.
+  package static var standard: Console {
+    Console(
+      output: { bytes throws(SystemFailure) in
+        try OutputFile.writeAll(bytes, to: STDOUT_FILENO, named: "standard output")
+      },
+      message: { text in
+        // A message that cannot be written does not make the command fail.
+        try? OutputFile.writeAll(Array(text.utf8), to: STDERR_FILENO, named: "standard error")
+      },
+      input: STDIN_FILENO,
+      terminals: Terminals(
+        input: isatty(STDIN_FILENO) == 1, output: isatty(STDOUT_FILENO) == 1,
+        messages: isatty(STDERR_FILENO) == 1))
+  }
+
+  /// Writes a line of data.
+  func write(_ line: String) throws(SystemFailure) {
+    try output(Array(line.utf8) + [UInt8(ascii: "\n")])
+  }
+
+  /// Writes a picture as data.
+  func write(_ picture: borrowing FileDescriptor) throws(SystemFailure) {
+    try OutputFile.read(picture) { bytes throws(SystemFailure) in try output(bytes) }
+  }
+
+  /// Writes a message that begins with the program's name.
+  func complain(_ sentence: String) {
+    message("imgctl: \(printable(sentence))\n")
+  }
+
+  /// Writes a message that is no complaint.
+  func remark(_ sentence: String) {
+    message(printable(sentence) + "\n")
+  }
+
+  /// Asks a person at the terminal; nil where there is none.
+  func confirms(_ question: String) throws(SystemFailure) -> Bool? {
+    guard terminals.input, terminals.messages else { return nil }
+    message(question + " [y/N] ")
+    let answer = try readInput(atMost: 64)
+    return answer.first == UInt8(ascii: "y") || answer.first == UInt8(ascii: "Y")
+  }
+
+  /// Everything up to the end of the input.
+  func readAllInput() throws(SystemFailure) -> [UInt8] {
+    var all: [UInt8] = []
+    while true {
+      let bytes = try readInput(atMost: 1 << 16)
+      if bytes.isEmpty { return all }
+      all += bytes
+    }
+  }
+
+  /// The next bytes of the input; none at its end.
+  func readInput(atMost limit: Int) throws(SystemFailure) -> [UInt8] {
+    while true {
+      var count = 0
+      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
+        // Fills at most the size of the buffer.
+        count = unsafe read(input, room.baseAddress, room.count)
+        filled = max(count, 0)
+      }
+      if count >= 0 { return bytes }
+      guard errno == EINTR else { throw SystemFailure("read", "standard input") }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl ping`: checks that the daemon answers.
+struct Ping: Verb {
+  static let description = VerbDescription(
+    "ping", "check that the daemon answers", options: [.json],
+    details: "Prints how long the answer took.")
+
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) {
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let start = Instant.current
+    let answer = try context.ask(RequestLine("ping"))
+    let microseconds = (Instant.current - start).nanoseconds / 1000
+    try context.print(answer, asJSON: asJSON) { _ in
+      "imgd at \(printable(context.socket)) answered after \(microseconds) µs"
+    }
+    return .done
+  }
+}

@@ -1,0 +1,131 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// `imgctl purge`: removes pictures from the cache.
+struct Purge: Verb {
+  static let description = VerbDescription(
+    "purge", "remove pictures from the cache",
+    options: [
+      VerbOption(
+        "url", nil, .text("URL"), repeats: true,
+        help: "entries with this URL, with all identifiers and variants"),
+      VerbOption(
+        "identifier", nil, .text("ID"), repeats: true, help: "entries with this identifier"),
+      VerbOption(
+        "prefix", nil, .text("TEXT"), repeats: true, help: "entries whose URL begins with this text"
+      ),
+      VerbOption(
+        "host", nil, .text("HOST"), repeats: true, help: "entries of this host and its subdomains"),
+      VerbOption(
+        "tag", nil, .text("TAG"), repeats: true, help: "entries that were fetched with this tag"),
+      VerbOption(
+        "older-than", nil, .duration, help: "entries stored at least this long ago, such as 7d"),
+      VerbOption("unused-for", nil, .duration, help: "entries not used for at least this long"),
+      VerbOption("expired", help: "entries that are no longer fresh"),
+      VerbOption(
+        "tier", nil, .choice("TIER", PurgeRequest.Scope.allCases.map(\.rawValue)),
+        help: "memory, disk or all, the default"),
+      VerbOption("soft", help: "mark the entries as stale instead of removing them"),
+      VerbOption("all", help: "every entry; asks first on a terminal"),
+      VerbOption("yes", "y", help: "do not ask"),
+      .json,
+    ],
+    details: """
+      Removes the entries that match all filters, and prints how many there were. One of the filters may be repeated: then there is a purge for each of its values.
+      """)
+
+  private static let repeated = ["url", "identifier", "prefix", "host", "tag"]
+
+  private let requests: [RequestLine]
+  /// The values of the repeated filter, one for each request; none if there is one request.
+  private let values: [String]
+  private let needsConsent: Bool
+  private let place: String
+  private let isSoft: Bool
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    let several = Self.repeated.filter { arguments.texts($0).count > 1 }
+    guard several.count <= 1 else {
+      throw UsageProblem(
+        "purge repeats one filter at a time: --\(several[0]) or --\(several[1]), not both")
+    }
+    let filters = Self.repeated + ["older-than", "unused-for", "expired"]
+    let isFiltered = filters.contains { arguments.has($0) }
+    if isFiltered, arguments.has("all") {
+      throw UsageProblem("--all removes every entry: leave it out, or the filters")
+    }
+    guard isFiltered || arguments.has("all") || arguments.has("tier") else {
+      throw UsageProblem("purge needs a filter, or --all to remove every entry")
+    }
+    values = several.first.map { arguments.texts($0) } ?? []
+    requests =
+      values.isEmpty
+      ? [Self.request(arguments, nil)]
+      : values.map { Self.request(arguments, (several[0], $0)) }
+    needsConsent = !isFiltered && !arguments.has("yes")
+    place =
+      switch arguments.text("tier") {
+      case "memory": "the memory"
+      case "disk": "the disk"
+      default: "the cache"
+      }
+    isSoft = arguments.has("soft")
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    guard try isAllowed(context) else { return .failed }
+    let connection = try context.connect()
+    for (index, request) in requests.enumerated() {
+      // A purge answers when the index on disk is written, however long that takes.
+      let answer = try context.ask(request, over: connection, within: nil)
+      let heading = values.isEmpty ? "" : printable(values[index]) + ": "
+      try context.print(answer, asJSON: asJSON) { heading + Self.text($0, isSoft: isSoft) }
+    }
+    return .done
+  }
+
+  private func isAllowed(_ context: Context) throws(Failure) -> Bool {
+    guard needsConsent else { return true }
+    let question = "Remove every picture from \(place) of imgd at \(printable(context.socket))?"
+    do throws(SystemFailure) {
+      // A script has nobody to ask, and has written --all.
+      return try context.console.confirms(question) ?? true
+    } catch { throw Failure(error) }
+  }
+
+  private static func request(
+    _ arguments: Arguments, _ chosen: (field: String, value: String)?
+  ) -> RequestLine {
+    var line = RequestLine("purge")
+    for field in repeated where field != chosen?.field { line.add(field, arguments.text(field)) }
+    if let chosen { line.add(chosen.field, chosen.value) }
+    line.add("tier", arguments.text("tier"))
+    line.add("older_than", arguments.duration("older-than").map(seconds))
+    line.add("unused_for", arguments.duration("unused-for").map(seconds))
+    if arguments.has("expired") { line.add("expired", true) }
+    if arguments.has("soft") { line.add("soft", true) }
+    return line
+  }
+
+  /// Whole seconds, rounded up, so that no entry younger than the given age is purged.
+  private static func seconds(_ duration: Duration) -> Int {
+    let (seconds, attoseconds) = duration.components
+    return Int(seconds) + (attoseconds > 0 ? 1 : 0)
+  }
+
+  /// How much a purge removed from each tier.
+  private static func text(_ reply: Reply, isSoft: Bool) -> String {
+    let tiers = ["memory", "disk"].compactMap { tier in
+      if reply.text(tier) == "pending" { return "\(tier): as soon as it can be written" }
+      return reply.object(tier).map { counts in
+        let entries = counts.number("entries") ?? 0
+        let word = entries == 1 ? "entry" : "entries"
+        return "\(tier): \(entries) \(word), \(Quantity.size(counts.number("bytes") ?? 0))"
+      }
+    }
+    return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,44 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// `imgctl reload`: makes the daemon read its configuration again.
+struct Reload: Verb {
+  static let description = VerbDescription(
+    "reload", "make the daemon read its configuration again", options: [.json],
+    details: """
+      Prints the keys that have changed. If the configuration has a mistake, nothing changes, and imgctl prints the mistake.
+      """)
+
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) {
+    asJSON = arguments.has("json")
+  }
+
+  /// A daemon that stops needs no other configuration, and the next one reads its own: a reload that meets
+  /// a stop has not failed.
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let answer = try context.answer(
+      to: RequestLine("reload"), over: context.connect(), within: Context.patience)
+    if ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown {
+      try context.print(answer, asJSON: asJSON) { _ in
+        "imgd is stopping; it reads its configuration when it starts"
+      }
+      return .done
+    }
+    guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
+    try context.print(answer, asJSON: asJSON, Self.text)
+    return .done
+  }
+
+  /// The keys that a reload has changed, and those that need a restart.
+  private static func text(_ reply: Reply) -> String {
+    let changed = (reply.texts("changed") ?? []).map { printable($0) }
+    let waiting = (reply.texts("needs_restart") ?? []).map { printable($0) }
+    let first =
+      changed.isEmpty ? "no value has changed" : "changed: " + changed.joined(separator: ", ")
+    guard !waiting.isEmpty else { return first }
+    return first + "\nneeds a restart: " + waiting.joined(separator: ", ")
+  }
+}

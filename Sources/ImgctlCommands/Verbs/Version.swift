@@ -1,0 +1,39 @@
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl version`: the versions of imgctl and of the daemon.
+struct Version: Verb {
+  static let description = VerbDescription(
+    "version", "print the versions of imgctl and of the daemon", options: [.json])
+
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) {
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    if !asJSON { try context.print("imgctl \(Release.version)") }
+    let answer = try context.ask(RequestLine("hello"))
+    try context.print(answer, asJSON: asJSON) { reply in
+      let version = printable(reply.text("version") ?? "?")
+      return
+        "imgd \(version), protocol \(reply.number("protocol") ?? 0), at \(printable(context.socket))"
+    }
+    return .done
+  }
+}
+
+/// `imgctl --version`: the version of imgctl alone, which needs no daemon.
+struct OwnVersion: Verb {
+  static let description = VerbDescription("--version", "print the version of imgctl")
+
+  init() {}
+
+  init(_ arguments: Arguments) {}
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    try context.print("imgctl \(Release.version)")
+    return .done
+  }
+}
