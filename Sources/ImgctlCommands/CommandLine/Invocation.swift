@@ -68,6 +68,7 @@ package struct Invocation {
 
 /// How imgctl behaves, whatever the command.
 package struct Manner: Equatable, Sendable {
+  /// When text is coloured.
   package enum Colour: String, Sendable {
     case auto, always, never
   }
