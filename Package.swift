@@ -60,11 +60,14 @@ let package = Package(
         .linkedLibrary("jpeg"),
       ]),
 
+    // Words for people.
+    .target(name: "ImgdWords", swiftSettings: strict),
+
     // The control language.
-    .target(name: "ImgdWire", dependencies: ["CBase64"], swiftSettings: strict),
+    .target(name: "ImgdWire", dependencies: ["CBase64", "ImgdWords"], swiftSettings: strict),
 
     // Safe Linux.
-    .target(name: "ImgdSystem", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdWords"], swiftSettings: strict),
 
     // Three trades that do not know each other.
     .target(
@@ -73,7 +76,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "ImgdCache",
-      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem"],
+      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem", "ImgdWords"],
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
@@ -93,8 +96,8 @@ let package = Package(
     .target(
       name: "ImgdDaemon",
       dependencies: [
-        "CCrypto", "CSystemd", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache", "ImgdPicture",
-        "ImgdDecode",
+        "CCrypto", "CSystemd", "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache",
+        "ImgdPicture", "ImgdDecode",
       ],
       swiftSettings: strict),
 
@@ -104,7 +107,7 @@ let package = Package(
 
     .target(
       name: "ImgctlCommands",
-      dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem"],
+      dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords"],
       swiftSettings: strict),
 
     // Entry points.
@@ -138,6 +141,10 @@ let package = Package(
       name: "lying-decoder",
       dependencies: ["CLinux", "CTestLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem"],
       path: "Tests/LyingDecoder",
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdWordsTests",
+      dependencies: ["ImgdWords"],
       swiftSettings: testing),
     .testTarget(
       name: "ImgdWireTests",

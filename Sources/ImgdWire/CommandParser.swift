@@ -101,21 +101,20 @@ enum CommandParser {
     _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> Topics {
     guard fields.present.contains(.events) else { return .all }
-    guard let names = fields.container(.events)?.array, !names.isEmpty else {
-      throw fields.wrong(.events, .topics, in: line)
+    let known = Topics.named.map(\.key)
+    guard let items = fields.container(.events)?.array, !items.isEmpty else {
+      let names = known.map { "\"\($0)\"" }.joined(separator: ", ")
+      throw fields.wrong(.events, .text("an array of some of \(names)"), in: line)
     }
     var topics: Topics = []
-    for name in names {
-      guard let topic = name.string.flatMap(Topics.init(name:)) else {
-        throw fields.wrong(.events, .topics, in: line)
+    for (place, item) in items.enumerated() {
+      guard let topic = item.string.flatMap(Topics.init(name:)) else {
+        throw .field(
+          .events,
+          WantedValue.oneOf(known).complaint(about: "events[\(place)]", sent: SentValue(item)))
       }
       topics.insert(topic)
     }
     return topics
   }
-}
-
-extension WantedValue {
-  fileprivate static let topics = WantedValue.text(
-    "an array of " + Topics.named.map { "\"\($0.key)\"" }.joined(separator: ", "))
 }

@@ -54,13 +54,18 @@ enum FetchParser {
     _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> [String] {
     guard fields.present.contains(.tags) else { return [] }
-    let wanted = WantedValue.text(
-      "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes")
     guard let items = fields.container(.tags)?.array, items.count <= WireLimits.tags else {
-      throw fields.wrong(.tags, wanted, in: line)
+      let wanted = "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes"
+      throw fields.wrong(.tags, .text(wanted), in: line)
     }
-    let tags = items.compactMap(\.string).filter { 1...WireLimits.tag ~= $0.utf8.count }
-    guard tags.count == items.count else { throw fields.wrong(.tags, wanted, in: line) }
+    var tags: [String] = []
+    for item in items {
+      guard let tag = item.string, 1...WireLimits.tag ~= tag.utf8.count else {
+        let wanted = WantedValue.string(1...WireLimits.tag)
+        throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
+      }
+      tags.append(tag)
+    }
     return tags
   }
 }

@@ -32,6 +32,18 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   }
 }
 
+extension RequestField {
+  /// The unit of a number that has one.
+  var unit: String? {
+    switch self {
+    case .timeoutMilliseconds: "milliseconds"
+    case .maxBytes: "bytes"
+    case .ttl, .olderThan, .unusedFor: "seconds"
+    default: nil
+    }
+  }
+}
+
 /// A set of fields.
 struct FieldSet: OptionSet, Sendable {
   let rawValue: UInt64

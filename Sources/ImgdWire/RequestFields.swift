@@ -132,7 +132,7 @@ struct RequestFields {
     guard present.contains(field) else { return nil }
     guard let integer = wholeNumber(field, in: line), let number = Int(exactly: integer),
       range.contains(number)
-    else { throw wrong(field, .integer(range), in: line) }
+    else { throw wrong(field, .integer(range, of: field.unit), in: line) }
     return number
   }
 
@@ -182,8 +182,8 @@ struct RequestFields {
   func wrong(
     _ field: RequestField, _ wanted: WantedValue, in line: Span<UInt8>
   ) -> WireError {
-    let sent = Excerpt.of(line.extracting(token(field).sourceRange))
-    return .field(field, "\"\(field.name)\" was \(sent); it takes \(wanted.description)")
+    .field(
+      field, wanted.complaint(about: field.name, sent: SentValue(token(field), in: line)))
   }
 
   // MARK: Fields of several commands
@@ -202,7 +202,10 @@ struct RequestFields {
 
   @inline(__always)
   func url(in line: Span<UInt8>) throws(WireError) -> String? {
-    guard let url = try string(.url, 0...Int.max, in: line) else { return nil }
+    guard present.contains(.url) else { return nil }
+    let token = token(.url)
+    guard token.kind == .string else { throw wrong(.url, .url, in: line) }
+    let url = token.string(in: line)
     let length = url.utf8.count
     guard length > 0, length <= WireLimits.url else { throw badURL(length) }
     return url
@@ -210,8 +213,9 @@ struct RequestFields {
 
   @inline(never)
   private func badURL(_ length: Int) -> WireError {
-    .field(
-      .url, "\"url\" has \(length) bytes; it takes 1 to \(WireLimits.url)", code: .badURL)
+    let fault = length == 0 ? "is empty" : "has \(length) bytes"
+    let wanted = "\(WantedValue.url.description) of at most \(WireLimits.url) bytes"
+    return .field(.url, "\"url\" \(fault); it takes \(wanted)", code: .badURL)
   }
 
   @inline(__always)

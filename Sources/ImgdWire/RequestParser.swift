@@ -3,6 +3,8 @@
 // field must hold a value that the command takes. The first step looks at every byte once, the others
 // only at the fields that are there. Nothing has any effect before the last check.
 
+internal import ImgdWords
+
 /// Turns one line into a request, or into the reason why it is none.
 package enum RequestParser {
   /// Reads one line without its newline.
@@ -38,12 +40,15 @@ package enum RequestParser {
   @inline(never)
   private static func explain(_ error: JSONSyntaxError, _ line: Span<UInt8>) -> WireError {
     if error.expected == .value, (try? JSONValue(parsing: line)) != nil {
-      let message = "the line was \(Excerpt.of(line)); a request is a JSON object with \"cmd\""
-      return WireError(.badRequest, message)
+      return WireError(
+        .badRequest,
+        "the line was \(Excerpt.of(line)); a request is a JSON object such as {\"cmd\":\"hello\"}")
     }
+    let message =
+      PlainWords(line)?.advice
+      ?? "not JSON at byte \(error.offset): expected \(error.expected.rawValue)"
     return WireError(
-      .badJSON, "not JSON at byte \(error.offset): expected \(error.expected.rawValue)",
-      details: ["offset": .integer(Int64(error.offset))])
+      .badJSON, message, details: ["offset": .integer(Int64(error.offset))])
   }
 
   @inline(never)
@@ -61,7 +66,7 @@ package enum RequestParser {
     _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> Request.Command {
     guard fields.present.contains(.cmd) else {
-      throw .field(.cmd, "a request needs the field \"cmd\"")
+      throw .field(.cmd, "a request needs the field \"cmd\", such as {\"cmd\":\"hello\"}")
     }
     let token = fields.token(.cmd)
     guard token.kind == .string else {
@@ -78,11 +83,12 @@ package enum RequestParser {
 
   @inline(never)
   private static func unknownCommand(_ token: JSONToken, in line: Span<UInt8>) -> WireError {
-    let sent = Excerpt.of(line.extracting(token.sourceRange))
-    let wanted = WantedValue.oneOf(Request.Command.allCases.map(\.rawValue))
-    return .field(
-      .cmd, "there is no command \(sent); \"cmd\" takes \(wanted.description)",
-      code: .unknownCommand)
+    let sent = SentValue(token, in: line)
+    let names = Request.Command.allCases.map(\.rawValue)
+    let advice =
+      nearestName(to: sent.string ?? "", among: names).map { ": did you mean \"\($0)\"?" }
+      ?? "; \"cmd\" takes \(WantedValue.oneOf(names).description)"
+    return .field(.cmd, "there is no command \(sent.excerpt)\(advice)", code: .unknownCommand)
   }
 
   /// Refuses fields that the command does not have.
@@ -100,12 +106,8 @@ package enum RequestParser {
 
   @inline(never)
   private static func unknownField(_ name: String, of command: Request.Command) -> WireError {
-    let known = command.fields.union(.frame).fields.map(\.name).joined(separator: ", ")
-    let sent = Excerpt.of(name)
-    return WireError(
-      .unknownField,
-      "\"\(command.rawValue)\" has no field \"\(sent)\"; it has \(known), and ignores x_…",
-      details: ["field": .string(sent)])
+    .unknownField(
+      name, of: command.rawValue, known: command.fields.union(.frame).fields.map(\.name))
   }
 }
 

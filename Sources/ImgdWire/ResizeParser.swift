@@ -13,7 +13,8 @@ struct ResizeParser {
   ) throws(WireError) -> ResizeRequest? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {
-      throw fields.wrong(.resize, .text("an object with \(names)"), in: line)
+      throw fields.wrong(
+        .resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
     }
     var parser = ResizeParser()
     for member in members { try parser.take(member) }
@@ -51,7 +52,7 @@ struct ResizeParser {
       linear: linear)
   }
 
-  private static let names = "width, height, fit, crop, enlarge and linear"
+  private static let names = ["width", "height", "fit", "crop", "enlarge", "linear"]
 
   private static func word<Value: RawRepresentable<String> & CaseIterable>(
     _ member: JSONValue.Member
@@ -70,21 +71,16 @@ struct ResizeParser {
   private static func side(_ member: JSONValue.Member) throws(WireError) -> Int {
     guard let side = member.value.integer.flatMap(Int.init(exactly:)),
       WireLimits.side.contains(side)
-    else { throw wrong(member, .integer(WireLimits.side)) }
+    else { throw wrong(member, .integer(WireLimits.side, of: "pixels")) }
     return side
   }
 
   private static func wrong(_ member: JSONValue.Member, _ wanted: WantedValue) -> WireError {
-    let sent = Excerpt.of(member.value.encoded())
-    return .field(
-      .resize, "\"resize.\(member.name)\" was \(sent); it takes \(wanted.description)")
+    .field(
+      .resize, wanted.complaint(about: "resize.\(member.name)", sent: SentValue(member.value)))
   }
 
   private static func unknown(_ name: String) -> WireError {
-    let sent = Excerpt.of(name)
-    return WireError(
-      .unknownField,
-      "\"resize\" has no field \"\(sent)\"; it has \(names), and ignores x_…",
-      details: ["field": .string("resize.\(sent)")])
+    .unknownField(name, of: "resize", path: "resize.", known: names)
   }
 }

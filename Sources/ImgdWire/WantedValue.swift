@@ -1,8 +1,12 @@
+internal import ImgdWords
+
 /// The values that a field takes, as an error message names them.
 enum WantedValue {
   case string(ClosedRange<Int>)
+  case url
   case flag
-  case integer(ClosedRange<Int>)
+  /// A whole number; of a unit, if the field has one.
+  case integer(ClosedRange<Int>, of: String?)
   case oneOf([String])
   case receipt
   case id
@@ -10,39 +14,58 @@ enum WantedValue {
 
   var description: String {
     switch self {
-    case .string(let lengths): "a string of \(lengths.lowerBound) to \(lengths.upperBound) bytes"
+    case .string(let lengths): "a string of \(Self.text(lengths)) bytes"
+    case .url: "an http or https URL"
     case .flag: "true or false"
-    case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    case .oneOf(let names): Self.list(names)
+    case .integer(let range, let unit): Self.number(range, unit)
+    case .oneOf(let names): alternatives(names.map { "\"\($0)\"" })
     case .receipt: "a UUID like \"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11\""
     case .id: "a whole number of 64 bits or a string of at most \(WireLimits.id) bytes"
     case .text(let text): text
     }
   }
 
-  private static func list(_ names: [String]) -> String {
-    "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+  /// A sentence about a wrong value: what it was, and what was probably meant or would be right.
+  func complaint(about name: String, sent: SentValue) -> String {
+    switch (self, sent.string) {
+    case (.oneOf(let names), let word?):
+      if let meant = nearestName(to: word, among: names) {
+        return "\"\(name)\" was \(sent.excerpt): did you mean \"\(meant)\"?"
+      }
+    case (.string, ""?): return "\"\(name)\" is empty; it takes \(description)"
+    case (.string, let long?):
+      return "\"\(name)\" has \(long.utf8.count) bytes; it takes \(description)"
+    default: break
+    }
+    return "\"\(name)\" was \(sent.excerpt); it takes \(description)"
+  }
+
+  private static func text(_ lengths: ClosedRange<Int>) -> String {
+    let least = lengths.lowerBound == 0 ? "at most" : "\(lengths.lowerBound) to"
+    return "\(least) \(lengths.upperBound)"
+  }
+
+  private static func number(_ range: ClosedRange<Int>, _ unit: String?) -> String {
+    let kind = unit.map { "a whole number of \($0)" } ?? "a whole number"
+    let end = range.upperBound == .max ? " upwards" : " to \(range.upperBound)"
+    return "\(kind) from \(range.lowerBound)\(end)"
   }
 }
 
-/// The beginning of a client's text, short enough for a message.
-enum Excerpt {
-  private static let longest = 80
+/// A value as a client has sent it.
+struct SentValue {
+  /// Its source in JSON, short enough for a message.
+  let excerpt: String
+  /// Its text, if it is a string.
+  let string: String?
 
-  /// At most 80 bytes of well-formed text, cut between characters.
-  static func of(_ text: Span<UInt8>) -> String {
-    guard text.count > longest else { return string(text) }
-    var end = longest
-    while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
-    return string(text.extracting(0..<end)) + "…"
+  init(_ value: JSONValue) {
+    excerpt = Excerpt.of(value.encoded())
+    string = value.string
   }
 
-  static func of(_ text: String) -> String {
-    of(Array(text.utf8).span)
-  }
-
-  private static func string(_ text: Span<UInt8>) -> String {
-    // The buffer is only read while the span is borrowed.
-    unsafe text.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+  init(_ token: JSONToken, in line: Span<UInt8>) {
+    excerpt = Excerpt.of(line.extracting(token.sourceRange))
+    string = token.kind == .string ? token.string(in: line) : nil
   }
 }

@@ -1,3 +1,5 @@
+internal import ImgdWords
+
 /// The error of a request: a stable code, a sentence for people, details for programs.
 package struct WireError: Error, Equatable, Sendable {
   package let code: ReplyCode
@@ -23,6 +25,20 @@ package struct WireError: Error, Equatable, Sendable {
     self.message = message
     self.details = details
     isRetryable = retryable ?? code.isRetryable
+  }
+
+  /// A refusal of a field that a command, or an object at `path`, does not have: with the name that was
+  /// probably meant, or all names.
+  static func unknownField(
+    _ name: String, of owner: String, path: String = "", known: [String]
+  ) -> WireError {
+    let sent = Excerpt.of(name)
+    let advice =
+      nearestName(to: name, among: known).map { ": did you mean \"\($0)\"?" }
+      ?? "; it has \(known.joined(separator: ", ")), and ignores x_…"
+    return WireError(
+      .unknownField, "\"\(owner)\" has no field \"\(sent)\"\(advice)",
+      details: ["field": .string(path + sent)])
   }
 
   /// A refusal that names one field.

@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdWords
 
 /// A command of imgctl: its description, its arguments as values, and its work.
 protocol Verb {

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import ImgdWords
 
 /// Reads a URL that is not in canonical form at first sight.
 ///
@@ -64,7 +65,7 @@ struct URLReading {
     }
     guard !authority.contains(UInt8(ascii: "@")) else {
       throw .bad(
-        reason: "the URL has a user name in it: credentials belong into "
+        reason: "the URL has a user name in it: credentials belong in "
           + "\"headers\":{\"Authorization\":\"…\"}")
     }
     guard authority.allSatisfy({ $0 < 0x80 }) else { throw notASCII(authority) }
@@ -123,7 +124,9 @@ struct URLReading {
   // MARK: Words
 
   private var shown: String {
-    bytes.count <= 100 ? text : String(decoding: bytes.prefix(100), as: UTF8.self) + "…"
+    let text = withoutUserInfo(text)
+    return text.utf8.count <= 100
+      ? text : String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
   }
 
   private func hex(_ byte: UInt8) -> String {

@@ -156,10 +156,11 @@ extension WireError {
     WireError(.badRequest, "nothing was changed: \(problems)")
   }
 
-  static func badCursor(_ cursor: String) -> WireError {
+  static func badCursor(_ cursor: String, of command: Request.Command) -> WireError {
     WireError(
       .badRequest,
-      "\"cursor\" is \"\(cursor)\"; it should be the cursor of an earlier answer to entries",
+      "\"cursor\" was \"\(Excerpt.of(cursor))\"; "
+        + "it takes the cursor of an earlier answer to \"\(command.rawValue)\"",
       details: ["field": .string("cursor")])
   }
 

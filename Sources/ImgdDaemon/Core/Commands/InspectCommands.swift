@@ -29,7 +29,7 @@ final class InspectCommands {
   func list(_ page: PageRequest, id: RequestID, for session: ClientSession) {
     let cursor = page.cursor.flatMap { UInt64($0) }
     if let text = page.cursor, cursor == nil {
-      return session.refuse(id: id, receipt: nil, .badCursor(text))
+      return session.refuse(id: id, receipt: nil, .badCursor(text, of: .list))
     }
     let answer = ListAnswer("jobs", of: page, id: id, to: session)
     var position = cursor ?? 0
@@ -129,7 +129,7 @@ final class InspectCommands {
   func entries(_ entries: EntriesRequest, id: RequestID, for session: ClientSession) {
     let cursor = entries.page.cursor.flatMap { UInt64($0) }
     if let text = entries.page.cursor, cursor == nil {
-      return session.refuse(id: id, receipt: nil, .badCursor(text))
+      return session.refuse(id: id, receipt: nil, .badCursor(text, of: .entries))
     }
     switch entries.tier {
     case .memory: memoryEntries(entries, after: cursor, id: id, for: session)

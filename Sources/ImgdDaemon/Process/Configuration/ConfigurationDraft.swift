@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdWords
 
 /// A configuration under construction: applies assignments in their order and collects all problems.
 struct ConfigurationDraft {

@@ -4,6 +4,7 @@
 // adds a message and continues.
 
 import ImgdSystem
+import ImgdWords
 
 /// A value for a key, and the place where it was set.
 struct ConfigurationAssignment: Equatable {

@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdWords
 
 /// Untrusted text in a form that is safe for a message: printable, short, and without passwords.
 func shown(_ text: String) -> String {
@@ -6,20 +7,13 @@ func shown(_ text: String) -> String {
   return printable(words.joined(separator: " "), longest: 80)
 }
 
-/// A word without user name and password, which the URL of a proxy may contain by mistake.
+/// A word without user name and password, which the URL of a proxy may contain by mistake; the key of an
+/// assignment stays.
 private func withoutPassword(_ word: Substring) -> String {
-  guard let end = word.lastIndex(of: "@") else { return String(word) }
-  return front(of: word[..<end]) + "…" + word[end...]
-}
-
-/// The part of a word that may be shown before a password: a URL's scheme, or the key of an assignment.
-private func front(of word: Substring) -> Substring {
-  if let slash = word.firstIndex(of: "/"), word[..<slash].hasSuffix(":"),
-    word[slash...].hasPrefix("//")
-  {
-    return word[...word.index(after: slash)]
+  guard let equals = word.firstIndex(of: "="), !word[..<equals].contains(":") else {
+    return withoutUserInfo(word)
   }
-  return word.firstIndex(of: "=").map { word[...$0] } ?? ""
+  return word[...equals] + withoutUserInfo(word[equals...].dropFirst())
 }
 
 /// Advice for an unknown word: the name that was probably meant, or otherwise all names.

@@ -1,5 +1,6 @@
 import Glibc
 import ImgdSystem
+import ImgdWords
 
 extension ValueFormat
 where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdSystem
+@testable import ImgdWords
 
 @Suite struct NearestNameTests {
   private let names = ["Capacity", "Preferred", "MaxEntry"]
