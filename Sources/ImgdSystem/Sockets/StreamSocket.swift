@@ -53,6 +53,11 @@ package struct StreamSocket: ~Copyable {
     shutdown(descriptor.number, CInt(SHUT_RD))
   }
 
+  /// Tells the peer that no more comes.
+  package func endSending() {
+    shutdown(descriptor.number, CInt(SHUT_WR))
+  }
+
   /// Sends part of `bytes`; -1 and `errno` when nothing was sent.
   func send(_ bytes: [UInt8], in range: Range<Int>, with attached: CInt?) -> Int {
     unsafe bytes.withUnsafeBytes { whole in

@@ -25,6 +25,10 @@ final class ClientInput {
   private var shapes = KnownShapes()
 
   private var hasReceived = false
+  /// A line has been parsed: none after it shows what the client speaks.
+  private var hasParsed = false
+  /// The client speaks another protocol: nothing that it sends means anything.
+  private var isForeign = false
   /// The client sends no more.
   private(set) var hasEnded = false
   /// All its lines have been executed.
@@ -170,11 +174,24 @@ final class ClientInput {
   }
 
   private func feed(_ count: Int) {
-    hasReceived = true
+    if !hasReceived { begin(count) }
     isCutting = true
     defer { isCutting = false }
     let session = session
     scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0, for: session) } }
+  }
+
+  private func begin(_ count: Int) {
+    hasReceived = true
+    if let foreign = scratch.withBytes(count, ForeignProtocol.init(firstBytes:)) {
+      sendAway(foreign)
+    }
+  }
+
+  /// What else arrives is read and means nothing: it would cost the client the answer if it were left unread.
+  private func sendAway(_ foreign: ForeignProtocol) {
+    isForeign = true
+    session.sayLast(foreign.farewell)
   }
 
   private func resume() {
@@ -202,16 +219,27 @@ final class ClientInput {
       if answer(line, for: session) { break }
       steps = Turns.longStep
       execute(line, isLast: isLast)
-    case .tooLong: session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
+    case .tooLong: refuseTooLong()
     }
     if walk != nil, !walkOn() { return .pause }
     return isBlocked(session) || turns.isOver(after: steps) ? .pause : .next
   }
 
+  private func refuseTooLong() {
+    guard !isForeign else { return }
+    session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
+  }
+
   /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
   /// has ended the stream, that may be the first half of a request.
   private func execute(_ line: Span<UInt8>, isLast: Bool) {
+    guard !isForeign else { return }
+    let isFirst = !hasParsed
+    hasParsed = true
     let parsed = RequestParser.parse(line)
+    if isFirst, case .refused = parsed.outcome, let foreign = ForeignProtocol(firstLine: line) {
+      return sendAway(foreign)
+    }
     if isLast, isFinishing, case .refused = parsed.outcome {
       return session.refuse(id: .none, receipt: nil, .shuttingDown)
     }

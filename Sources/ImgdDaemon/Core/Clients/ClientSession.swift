@@ -161,6 +161,15 @@ final class ClientSession: TurnTaker {
     outbox.attach(descriptor)
   }
 
+  /// Sends a few bytes at once, and nothing any more.
+  func sayLast(_ bytes: [UInt8]) {
+    clients.countError()
+    write { $0.bytes.append(contentsOf: bytes) }
+    // An empty socket takes them all; where it does not, there is nobody who reads.
+    _ = outbox.send(to: socket)
+    socket.endSending()
+  }
+
   private func flushAtTickEnd() {
     guard !willFlush else { return }
     willFlush = true
