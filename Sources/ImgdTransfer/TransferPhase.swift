@@ -1,3 +1,4 @@
+internal import ImgdSystem
 import Synchronization
 
 /// What a transfer waits for.
@@ -25,6 +26,19 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
     case .firstByte: "first_byte"
     case .body: "body"
     }
+  }
+
+  /// The sentence for people about a transfer that waited for too long.
+  package func complaint(about host: String, after limit: Duration) -> String {
+    let missing =
+      switch self {
+      case .dns: "no address of \(host)"
+      case .connect: "no connection to \(host)"
+      case .tls: "no TLS handshake with \(host)"
+      case .firstByte: "no answer from \(host)"
+      case .body: "no whole picture from \(host)"
+      }
+    return "\(missing) within \(DurationText.text(limit))"
   }
 }
 

@@ -105,9 +105,9 @@ final class Transfer {
   private var rest: Duration { timeLimit - (table.loop.now - startedAt) }
 
   private func timeIsUp() {
-    let host = route.map { "\($0.url.host) is" } ?? "the transfer is"
-    let kind = TransferFailure.Kind.timeout(order.phase.phase)
-    var failure = TransferFailure(kind, "\(host) not finished within \(timeLimit)")
+    let (host, phase) = (route?.url.host ?? "the host", order.phase.phase)
+    var failure = TransferFailure(
+      .timeout(phase), phase.complaint(about: host, after: timeLimit))
     failure.expected = exchange?.expected
     failure.received = exchange?.received
     end(.failed(failure))
@@ -215,7 +215,8 @@ final class Transfer {
     let begun = table.loop.now
     let limit = settings.connectTimeout
     patience = table.loop.schedule(after: limit - waitedForName) { [unowned self] in
-      end(.failed(TransferFailure(.timeout(.dns), "no address of \(name) within \(limit)")))
+      let complaint = TransferPhase.dns.complaint(about: name, after: limit)
+      end(.failed(TransferFailure(.timeout(.dns), complaint)))
     }
     question = table.names.find(name, for: order.uid) { [unowned self] answer in
       waitedForName += table.loop.now - begun

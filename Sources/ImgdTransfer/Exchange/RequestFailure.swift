@@ -25,8 +25,7 @@ struct RequestFailure {
       return TransferFailure(.dns, "\(request.target.host) has no address: \(reason)")
     case CURLE_OPERATION_TIMEDOUT:
       let limit = request.settings.connectTimeout
-      let what = phase == .tls ? "TLS" : "connection"
-      return TransferFailure(.timeout(phase), "no \(what) to \(host) within \(limit)")
+      return TransferFailure(.timeout(phase), phase.complaint(about: host, after: limit))
     case CURLE_OUT_OF_MEMORY:
       return TransferFailure(.unavailable, "out of memory")
     case CURLE_SSL_CACERT_BADFILE:

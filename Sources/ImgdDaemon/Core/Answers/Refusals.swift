@@ -114,12 +114,6 @@ extension WireError {
     WireError(.notCached, "\(url) is not in the cache, and only-if-cached does not ask the origin")
   }
 
-  static func timedOut(after limit: Duration, in phase: String) -> WireError {
-    WireError(
-      .timeout, "no answer within \(limit.milliseconds) ms",
-      details: ["phase": .string(phase), "limit_ms": .integer(limit.milliseconds)])
-  }
-
   static func tooLarge(limit: Int) -> WireError {
     WireError(
       .tooLarge, "the body is larger than the \(limit) bytes that the request allows",

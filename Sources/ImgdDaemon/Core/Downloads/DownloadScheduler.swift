@@ -261,6 +261,9 @@ final class DownloadScheduler {
     refreshOffers(of: host)
   }
 
+  /// Whether a host has asked to be left alone, and that time is not over.
+  func isHeld(_ name: String) -> Bool { hosts[name]?.heldUntil != nil }
+
   /// When the next host may be asked again for which something waits, or nil.
   var nextRelease: Instant? { queuedCount > 0 ? held.next : nil }
 

@@ -288,6 +288,12 @@ final class Downloader {
 
   // MARK: Looking in
 
+  /// What a download waits for. A transfer that the engine has not taken up has only waited for its turn.
+  func phase(of download: MergedDownload) -> WaitingPhase {
+    if let phase = download.transferPhase.known { return .transfer(phase) }
+    return .queue(running: activeCount, isHostHeld: scheduler.isHeld(download.url.host))
+  }
+
   /// What the transfers hold.
   var holdings: TransferHoldings { transfers.holdings }
   var running: some Sequence<MergedDownload> { runningBySerial.values }

@@ -84,9 +84,6 @@ final class MergedDownload {
     self.allowance = allowance
   }
 
-  /// What it waits for. A transfer that the engine has not taken up has only waited for its turn.
-  var phase: String { transferPhase.known?.name ?? "queue" }
-
   /// Its picture is kept nowhere.
   var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
 

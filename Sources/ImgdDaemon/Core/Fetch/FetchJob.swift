@@ -103,9 +103,6 @@ final class FetchJob {
     isStoring || decoding != nil || download?.state == .running ? .running : .queued
   }
 
-  /// What it waits for, for the error when its time is over.
-  var phase: String { isStoring ? "disk" : decoding != nil ? "decode" : download?.phase ?? "disk" }
-
   /// Whether any waiting client wants a path.
   var wantsPath: Bool {
     (session != nil && request.delivery == .path)

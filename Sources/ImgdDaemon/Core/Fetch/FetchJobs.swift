@@ -131,10 +131,16 @@ final class FetchJobs {
       if let download = job.download, download.outcome != nil {
         return attend(to: job, of: download)
       }
-      let error = WireError.timedOut(after: limit, in: job.phase)
+      let error = phase(of: job).timeout(of: job.url.host, after: limit)
       let failure = FetchFailure(error: error, isOfOrigin: true)
       end(job, FetchOutcome.failure(failure).own(of: job))
     }
+  }
+
+  private func phase(of job: FetchJob) -> WaitingPhase {
+    if job.isStoring { return .disk }
+    if job.decoding != nil { return .decode }
+    return job.download.map(downloader.phase) ?? .disk
   }
 
   // MARK: Transfers
