@@ -58,7 +58,9 @@ package enum RequestParser {
     let id = (try? fields.id(in: line)) ?? .none
     let slot = error.code == .badURL ? try? fields.slot(in: line) : nil
     let receipt = (try? fields.receipt(in: line)) ?? nil
-    return ParsedLine(id: id, .refused(error), slot: slot, receipt: receipt)
+    let isFetch = (try? command(fields, in: line)) == .fetch
+    let url = isFetch ? (try? fields.url(in: line)) ?? nil : nil
+    return ParsedLine(id: id, .refused(error), slot: slot, receipt: receipt, url: url)
   }
 
   @inline(__always)
@@ -126,11 +128,17 @@ package struct ParsedLine: Sendable {
   package let slot: String?
   /// The receipt of a refused line, if it could be read.
   package let receipt: ReceiptID?
+  /// The URL of a refused fetch, if it could be read.
+  package let url: String?
 
-  init(id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil) {
+  init(
+    id: RequestID, _ outcome: Outcome, slot: String? = nil, receipt: ReceiptID? = nil,
+    url: String? = nil
+  ) {
     self.id = id
     self.outcome = outcome
     self.slot = slot
     self.receipt = receipt
+    self.url = url
   }
 }

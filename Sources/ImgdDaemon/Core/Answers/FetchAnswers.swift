@@ -65,7 +65,7 @@ final class FetchAnswers {
     switch outcome {
     case .failure(let failure):
       recipient.session.refuse(
-        id: recipient.id, receipt: recipient.receipt, failure.error,
+        id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, failure.error,
         http: recipient.request.http ? failure.head : nil)
     case .image(let delivered): deliver(delivered, to: recipient, path: path)
     }
@@ -152,7 +152,8 @@ final class FetchAnswers {
   }
 
   private func refuse(_ recipient: Recipient, _ error: WireError) {
-    recipient.session.refuse(id: recipient.id, receipt: recipient.receipt, error)
+    recipient.session.refuse(
+      id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, error)
   }
 
   private func write(

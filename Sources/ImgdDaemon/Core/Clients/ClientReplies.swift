@@ -2,6 +2,7 @@ import ImgdCache
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
+import ImgdWords
 
 // The lines that every command ends with.
 
@@ -15,14 +16,16 @@ extension ClientSession {
     }
   }
 
-  /// Ends a command with an error, and with the origin's answer where it is given.
+  /// Ends a command with an error: with the URL of a fetch, and with the origin's answer where it is given.
   func refuse(
-    id: RequestID, receipt: ReceiptID?, _ error: WireError, http head: ResponseHead? = nil
+    id: RequestID, receipt: ReceiptID?, url: String? = nil, _ error: WireError,
+    http head: ResponseHead? = nil
   ) {
     clients.countError()
     write { line in
       ReplyEncoder.begin(id: id, ok: false, into: &line)
       if let receipt { line.field("receipt", receipt) }
+      if let url { line.field("url", shownURL(url)) }
       ReplyEncoder.error(error, into: &line)
       if let head { line.http(status: head.status, headers: head.pairs) }
       ReplyEncoder.end(into: &line)
@@ -35,6 +38,13 @@ extension ClientSession {
       subject, "\(deed), for uid \(peer.uid), pid \(peer.pid)",
       fields + [.uid(peer.uid), .pid(peer.pid)])
   }
+}
+
+/// A URL as the request spelt it; one that was refused may hold a password, which is not repeated.
+private func shownURL(_ url: String) -> String {
+  guard url.utf8.contains(UInt8(ascii: "@")) else { return url }
+  let isGood = (try? CanonicalURL.parse(url)) != nil
+  return isGood ? url : withoutUserInfo(url)
 }
 
 extension JSONWriter {

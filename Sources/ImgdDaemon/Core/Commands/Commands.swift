@@ -31,7 +31,9 @@ final class Commands {
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error):
-      jobs.refuse(error, slot: line.slot, id: line.id, line.receipt, to: session)
+      let refused = FetchJobs.Refused(
+        slot: line.slot, id: line.id, receipt: line.receipt, url: line.url)
+      jobs.refuse(refused, error, to: session)
     }
   }
 

@@ -250,16 +250,22 @@ final class FetchJobs {
     }
   }
 
-  /// Refuses a fetch; one that is refused for its URL takes its slot all the same.
-  func refuse(
-    _ error: WireError, slot: String?, id: RequestID, _ receipt: ReceiptID?,
-    to session: ClientSession
-  ) {
-    guard let slot else { return session.refuse(id: id, receipt: receipt, error) }
-    supersede(slot, of: session, by: receipt) {
-      session.refuse(id: id, receipt: receipt, error)
+  /// A request that never became a job, as far as it could be read.
+  struct Refused {
+    let slot: String?
+    let id: RequestID
+    let receipt: ReceiptID?
+    let url: String?
+  }
+
+  /// Refuses a request; a fetch that is refused for its URL takes its slot all the same.
+  func refuse(_ refused: Refused, _ error: WireError, to session: ClientSession) {
+    let answer = {
+      session.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error)
     }
   }
+    guard let slot = refused.slot else { return answer() }
+    supersede(slot, of: session, by: refused.receipt, then: answer)
 
   /// Ends the fetches of a connection that is gone, but for detached ones.
   func abandon(_ session: ClientSession) {

@@ -57,7 +57,7 @@ final class FetchPipeline {
     do throws(WireError) {
       try accept(request, digest, id: id, from: session)
     } catch {
-      session.refuse(id: id, receipt: request.receipt, error)
+      session.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
   }
 
@@ -139,7 +139,9 @@ final class FetchPipeline {
       url = try CanonicalURL.parse(request.url)
     } catch {
       let refusal = WireError.of(error)
-      return jobs.refuse(refusal, slot: request.slot, id: id, request.receipt, to: session)
+      let target = FetchJobs.Refused(
+        slot: request.slot, id: id, receipt: request.receipt, url: request.url)
+      return jobs.refuse(target, refusal, to: session)
     }
     try check(request, from: session)
     let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
@@ -159,7 +161,8 @@ final class FetchPipeline {
   /// The receipt may have been used by another client while the slot was made free.
   private func begin(_ job: FetchJob, on session: ClientSession) {
     guard jobs[job.receipt] == nil else {
-      return session.refuse(id: job.id, receipt: job.receipt, .duplicate(job.receipt))
+      return session.refuse(
+        id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
     }
     jobs.begin(job, on: session)
     look(for: job)
