@@ -1,4 +1,4 @@
-/// Sizes in configuration files: bytes, or a number with K, M, G or T.
+/// Sizes in configuration files: bytes, or a number with K, M, G or T, in capitals or not.
 package enum SizeText {
   private static let units: [(letter: UInt8, shift: Int)] = [
     (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20),
@@ -6,9 +6,15 @@ package enum SizeText {
   ]
 
   /// The number of bytes; nil when the text is no size or the number does not fit.
+  ///
+  /// `KiB` is `K`, and so on; `KB` is refused, since to some it means a thousand.
   package static func bytes(_ text: String) -> Int? {
-    let unit = text.utf8.last.flatMap { last in units.first { $0.letter == last } }
-    let digits = text.utf8.dropLast(unit == nil ? 0 : 1)
+    var digits = text.utf8[...]
+    let isBinary = text.hasSuffix("iB")
+    if isBinary { digits = digits.dropLast(2) }
+    let unit = digits.last.flatMap { last in units.first { $0.letter == last & ~0x20 } }
+    if isBinary, unit == nil { return nil }
+    if unit != nil { digits = digits.dropLast() }
     guard let number = decimalNumber(digits) else { return nil }
     let (bytes, tooLarge) = number.multipliedReportingOverflow(by: 1 << (unit?.shift ?? 0))
     return tooLarge ? nil : bytes

@@ -5,14 +5,18 @@ import Testing
 @Suite struct QuantityTextTests {
   @Test(arguments: [
     ("0", 0), ("1", 1), ("100", 100), ("1K", 1024), ("64K", 65_536), ("100M", 104_857_600),
-    ("1G", 1 << 30), ("2T", 2 << 40), ("007", 7), ("9223372036854775807", Int.max),
+    ("1G", 1 << 30), ("2T", 2 << 40), ("007", 7), ("1k", 1024),
+    ("3m", 3 << 20), ("2g", 2 << 30), ("1t", 1 << 40), ("1KiB", 1024), ("4MiB", 4 << 20),
+    ("1giB", 1 << 30), ("9223372036854775807", Int.max),
   ])
   func `sizes are binary multiples`(text: String, bytes: Int) {
     #expect(SizeText.bytes(text) == bytes)
   }
 
   @Test(arguments: [
-    "", "K", "M", "lots", "1 K", " 1", "1 ", "-1", "+1", "1.5G", "100m", "100MB", "0x10", "1e3",
+    "", "K", "M", "lots", "1 K", " 1", "1 ", "-1", "+1", "1.5G", "100MB", "100kb", "1iB", "iB",
+    "KiB",
+    "1Ki", "1KIB", "0x10", "1e3",
     "9223372036854775808", "99999999999999999999", "9223372036854775807K", "8388608T", "1KK", "٣",
   ])
   func `a text that is no size is refused`(text: String) {
