@@ -62,6 +62,7 @@ test-slow:
 run:
 	@$(call prepare)
 	@$(call release,imgd imgd-decoder imgctl)
+	@echo 'In another terminal: .build/release/imgctl $(if $(SOCKET),--socket $(SOCKET) )fetch https://example.org/a.jpg'
 	@exec .build/release/imgd $(if $(SOCKET),--socket '$(SOCKET)') --cache-directory '$(CACHE)' $(ARGS)
 
 build:

@@ -32,6 +32,8 @@ final class Daemon {
   private let handover: MemoryHandover
   private let pressure: MemoryPressure
   private let watchdogPeriod: Duration?
+  /// The socket and the cache directory, for one who has started the daemon by hand.
+  private let whereabouts: String
   private var signalWatch: SignalWatch?
   private var isServing = false
   private var isStopping = false
@@ -61,6 +63,7 @@ final class Daemon {
       throw error
     }
     watchdogPeriod = environment.watchdogPeriod
+    whereabouts = Self.whereabouts(configuration)
     do throws(SystemFailure) {
       loop = try EventLoop()
       try Log.writeAside(from: loop)
@@ -133,6 +136,13 @@ final class Daemon {
     }
   }
 
+  private static func whereabouts(_ configuration: Configuration) -> String {
+    let disk = configuration.disk
+    let pictures =
+      disk.enabled ? "keeps pictures in \(disk.directory)" : "keeps pictures in memory only"
+    return "listens on \(configuration.control.socket), \(pictures)"
+  }
+
   private static func makeTier(
     _ settings: Configuration.Disk, in directory: DiskDirectory?, runtime: String?,
     on loop: EventLoop
@@ -202,6 +212,7 @@ final class Daemon {
     listener.open()
     service.isReady()
     isServing = true
+    if Log.isWatched || Log.isVerbose { Log.notice(.start, whereabouts) }
     if reloadIsDue { reloader.reload() }
     try service.watch(over: engine, core.disk, every: watchdogPeriod, on: loop)
   }

@@ -23,7 +23,8 @@ package enum DaemonProgram {
   private static func perform(_ options: CommandLineOptions) -> CInt {
     // Before anything starts a thread, and before anything is logged.
     let environment = SystemdEnvironment.take()
-    Log.open(SystemdJournal(stream: environment.journalStream))
+    Log.open(
+      SystemdJournal(stream: environment.journalStream), isVerbose: options.isVerbose)
     switch options.action {
     case .help: return say(CommandLineOptions.help)
     case .version: return say("imgd \(Release.version)\n")

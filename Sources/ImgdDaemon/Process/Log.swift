@@ -4,14 +4,14 @@ import ImgdSystem
 /// The log for administrators; it stays empty in normal operation, however busy.
 ///
 /// Levels say who must act: an error the operator, a warning the operator if it persists, a notice
-/// nobody (the state has changed). In the journal an entry has fields of its own, so that it is
+/// nobody (the state has changed). Debug entries, one for each request, are there on demand (`--verbose`). In the journal an entry has fields of its own, so that it is
 /// found by its subject; on standard error it is a line.
 /// URLs appear without query and fragment: a signed URL is a secret.
 /// The control loop's thread logs, and no other; tests have a loop on each of their threads.
 enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   enum Subject: String {
-    case configuration, start, client, purge, disk, pressure, watchdog, handover, decoder
+    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder
   }
 
   /// One more field of an entry.
@@ -30,11 +30,20 @@ enum Log {
   nonisolated(unsafe) private static var journal: SystemdJournal?
   /// Writes to the journal once there is a loop that must not wait for it.
   nonisolated(unsafe) private static var writer: JournalWriter?
+  /// Whether debug entries are written. Set once, before the first thread.
+  nonisolated(unsafe) private static var isAskedForAll = false
   private static let limit = Locked(LogLimit())
 
+  /// Whether there is an entry for each request.
+  static var isVerbose: Bool { unsafe isAskedForAll }
+
+  /// Whether somebody watches who has started the daemon by hand.
+  static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
+
   /// Sends entries to the journal from here on; to be called before anything starts a thread.
-  static func open(_ journal: SystemdJournal?) {
+  static func open(_ journal: SystemdJournal?, isVerbose: Bool) {
     unsafe self.journal = journal
+    unsafe isAskedForAll = isVerbose
   }
 
   /// Leaves waiting for the journal to another thread from here on.
@@ -62,6 +71,12 @@ enum Log {
 
   static func notice(_ subject: Subject, _ message: String, _ fields: [Field]) {
     write(.notice, subject, message, fields)
+  }
+
+  /// An entry for those who want to see all; the message is made only for them, and none is left out.
+  static func debug(_ subject: Subject, _ message: () -> String) {
+    guard isVerbose else { return }
+    write(LogEntry(.debug, subject, printable(message()), []))
   }
 
   private static func write(
@@ -116,7 +131,7 @@ struct LogEntry: Sendable {
       ("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"), ("SYSLOG_IDENTIFIER", "imgd"),
     ]
     if let journal, journal.send(standard + fields) { return }
-    let level = priority == .notice ? "" : "\(priority): "
+    let level = priority.isRemarkable ? "\(priority): " : ""
     let line = Array("imgd: \(level)\(message)\n".utf8)
     // Nothing can be done about a log that takes nothing.
     _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)

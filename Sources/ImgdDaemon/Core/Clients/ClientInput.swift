@@ -244,7 +244,8 @@ final class ClientInput {
       return session.refuse(id: .none, receipt: nil, .shuttingDown)
     }
     if case .request(.fetch(let request)) = parsed.outcome, request.isPlainest,
-      shapes.find(line) == nil
+      // Where every request is logged, each goes the way of those that are parsed.
+      !Log.isVerbose, shapes.find(line) == nil
     {
       shapes.learn(from: line, in: allShapes)
     }

@@ -31,6 +31,7 @@ final class Commands {
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: session)
     case .refused(let error):
+      Log.debug(.client) { "refused uid \(session.peer.uid): \(error.message)" }
       let refused = FetchJobs.Refused(
         slot: line.slot, id: line.id, receipt: line.receipt, url: line.url)
       jobs.refuse(refused, error, to: session)

@@ -207,6 +207,7 @@ final class FetchJobs {
     if case .image(let delivered) = outcome, delivered.source != .memory {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
+    FetchLog.end(job, outcome, at: loop.now)
     job.session?.fetches.detach(job)
     job.owner?.fetches.end(job, as: outcome.state)
     answer(job, outcome, path)
@@ -263,9 +264,9 @@ final class FetchJobs {
     let answer = {
       session.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error)
     }
-  }
     guard let slot = refused.slot else { return answer() }
     supersede(slot, of: session, by: refused.receipt, then: answer)
+  }
 
   /// Ends the fetches of a connection that is gone, but for detached ones.
   func abandon(_ session: ClientSession) {

@@ -78,6 +78,7 @@ final class FetchPipeline {
     }
     let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
+    FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
     if request.delivery == .path || request.delivery == .none, !request.http,
       let line = FetchLine(
         image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
@@ -104,6 +105,7 @@ final class FetchPipeline {
     let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
     let details = hit.details
+    FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
     var line = PictureLine(
       id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
       elapsedNanoseconds: elapsed,

@@ -11,6 +11,8 @@ package struct CommandLineOptions: Equatable {
   /// The file to read in place of the usual one.
   package private(set) var configurationFile: String?
   private(set) var settings: [Setting] = []
+  /// Log an entry for each request.
+  package private(set) var isVerbose = false
 
   package init() {}
 
@@ -26,6 +28,7 @@ package struct CommandLineOptions: Equatable {
     CommandLineOption("socket", takesValue: true),
     CommandLineOption("cache-directory", takesValue: true),
     CommandLineOption("set", takesValue: true),
+    CommandLineOption("verbose", letter: "v"),
     CommandLineOption("check-config"),
     CommandLineOption("print-config"),
     CommandLineOption("version", letter: "V"),
@@ -41,6 +44,7 @@ package struct CommandLineOptions: Equatable {
           --socket PATH            listen on PATH
           --cache-directory DIR    keep pictures in DIR
           --set Section.Key=VALUE  set one key of the configuration; may be repeated
+      -v, --verbose                log every request
           --check-config           check the configuration, and exit
           --print-config           print the configuration in force with explanations, and exit
       -V, --version                print the version, and exit
@@ -68,6 +72,7 @@ package struct CommandLineOptions: Equatable {
     case .option("cache-directory", let value):
       set("--cache-directory", .disk, "Directory", try named(value, "--cache-directory", "a path"))
     case .option("set", let value): try set(value ?? "")
+    case .option("verbose", _): isVerbose = true
     case .option("check-config", _): ask(.checkConfiguration)
     case .option("print-config", _): ask(.printConfiguration)
     case .option("version", _): ask(.version)

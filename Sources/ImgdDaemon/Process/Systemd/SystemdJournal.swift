@@ -6,6 +6,10 @@ enum JournalPriority: Int, Sendable {
   case error = 3
   case warning = 4
   case notice = 5
+  case debug = 7
+
+  /// Whether somebody should do something about it.
+  var isRemarkable: Bool { self == .error || self == .warning }
 }
 
 /// Which file the journal has given a service as its standard output or error.
