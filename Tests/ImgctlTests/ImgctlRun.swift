@@ -34,13 +34,13 @@ private final class Pipe {
 /// Runs imgctl as a shell would, with a daemon or without.
 func imgctl(
   _ arguments: [String], _ daemon: ScriptedDaemon? = nil, input: String = "",
-  onTerminal: Bool = false
+  from descriptor: CInt? = nil, onTerminal: Bool = false
 ) -> Run {
   let recording = Recording()
   let typed = Pipe(holding: input)
   let console = Console(
     output: { bytes throws(SystemFailure) in recording.output += bytes },
-    message: { recording.messages += $0 }, input: typed.end,
+    message: { recording.messages += $0 }, input: descriptor ?? typed.end,
     terminals: .init(input: onTerminal, output: onTerminal, messages: onTerminal))
   let socket = daemon?.path ?? "/nonexistent/s"
   let exitCode = Imgctl.run(arguments, environment: ["IMGD_SOCKET": socket], console: console)

@@ -27,13 +27,52 @@ import Testing
       (["--socket=", "ping"], "--socket needs a value: PATH"),
       (["-q", "-v", "ping"], "--quiet and --verbose exclude each other"),
       (["ping", "--color=blue"], "--color blue is not valid: write auto, always or never"),
-      (["fetch"], "fetch needs a URL"),
+      (["fetch"], "fetch needs a URL, or --input and a file with URLs"),
+      (["prefetch"], "prefetch needs a URL, or --input and a file with URLs"),
+      (["cat"], "cat needs a URL, or --input and a file with URLs"),
+      (["open"], "open needs a URL"),
+      (["thumbnail", "u", "-s", "0"], "--size 0 is not valid: write a number from 1 to 65535"),
+      (["wait"], "wait needs a RECEIPT"),
+      (["wait", "R"], "'R' is not a receipt: imgctl fetch --no-wait prints one"),
       (["fetch", "u", "-o", ""], "--output needs a value: FILE|DIR|-"),
       (["fetch", "u", "-o", "a", "-o", "b"], "fetch takes one --output, and 2 were given"),
       (
         ["fetch", "u", "-o", "-", "--json"],
         "--json and -o - both write to standard output: name a file for the picture"
       ),
+      (
+        ["fetch", "u", "--as", "bytes", "-l"],
+        "--list and --as bytes both write to standard output: name a file for the picture"
+      ),
+      (["fetch", "u", "-o", "f", "--as", "path"], "--as path writes no file: leave out -o"),
+      (["fetch", "u", "-o", "f", "-f", "-n"], "--force and --no-clobber exclude each other"),
+      (["fetch", "u", "--force"], "--force needs -o"),
+      (["fetch", "u", "-n"], "--no-clobber needs -o with a file or a directory"),
+      (["fetch", "u", "-n", "-o", "-"], "--no-clobber needs -o with a file or a directory"),
+      (["fetch", "u", "-l", "--json"], "--json and --list exclude each other"),
+      (["fetch", "u", "-0", "--json"], "--json and --print0 exclude each other"),
+      (["fetch", "u", "-l", "--as", "none"], "--list prints paths, and --as none asks for none"),
+      (["fetch", "u", "-j", "0"], "--jobs 0 is not valid: write a number from 1 to 10000"),
+      (["fetch", "u", "--http"], "--http needs --json"),
+      (["fetch", "u", "--describe"], "--describe needs --json"),
+      (
+        ["fetch", "u", "--receipt", "R"],
+        "--receipt R is not a UUID: write one such as 5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+      ),
+      (
+        ["fetch", "u", "v", "--receipt", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"],
+        "--receipt is the receipt of one fetch: name one URL"
+      ),
+      (
+        ["fetch", "u", "--no-wait", "-o", "f"],
+        "--no-wait prints receipts: fetch the pictures with imgctl wait -o"
+      ),
+      (
+        ["fetch", "u", "--as", "pixels", "--format", "png"],
+        "--as pixels has no encoding: leave out --format, --quality and --frames"
+      ),
+      (["fetch", "u", "--ttl", "99999d"], "--ttl 99999d is too long: write at most 3650d"),
+      (["fetch", "u", "--timeout", "2d"], "--timeout 2d is too long: write at most 1d"),
       (
         ["fetch", "u", "--cache", "no"],
         "--cache no is not valid: write default, reload, no-cache, force-cache, "
@@ -71,6 +110,13 @@ import Testing
         "--resize 0x9 is not a size: write WIDTHxHEIGHT, such as 256x256, 256x or x256"
       ),
       (["fetch", "u", "--fit", "cover"], "--fit needs --resize"),
+      (["fetch", "u", "--linear"], "--linear needs --resize"),
+      (["fetch", "u", "--resize", "9x9", "--crop", "centre"], "--crop needs --fit cover"),
+      (
+        ["fetch", "u", "--resize", "9x", "--fit", "cover"],
+        "--fit cover needs both sides in --resize, such as 256x256"
+      ),
+      (["fetch", "u", "--quality", "9"], "--quality needs --format or --resize"),
       (["fetch", "u", "--quality", "0"], "--quality 0 is not valid: write a number from 1 to 100"),
       (["cancel"], "cancel needs either receipts, --tag or --all"),
       (["cancel", "R", "--all"], "cancel needs either receipts, --tag or --all"),

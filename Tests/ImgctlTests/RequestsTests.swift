@@ -28,11 +28,30 @@ import Testing
     [], ["--cache", "only-if-cached"], ["--priority", "low"], ["--identifier", "ä\"\\"],
     ["--tag", "a", "--tag", "b"], ["--timeout", "1500ms"], ["--max-bytes", "1M"],
     ["--header", "Accept: image/png", "-H", "X-Y: z"], ["--resize", "256x", "--format", "webp"],
-    ["--resize", "20x10", "--fit", "cover", "--quality", "80"],
+    ["--resize", "20x10", "--fit", "cover", "--crop", "attention", "--quality", "80"],
+    ["--resize", "x9", "--enlarge", "--linear", "--frames", "first"], ["--ttl", "7d"],
+    ["--store", "memory"], ["--json", "--http", "--describe", "--progress"], ["--detach"],
+    ["--receipt", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"], ["--no-wait"], ["--as", "none"],
   ])
   func `every option of fetch is accepted by the daemon`(options: [String]) throws {
     let sent = try requests(["fetch", "http://h/a.jpg"] + options)
     #expect(sent.count == 1 && sent[0].hasPrefix("fetch"), "\(sent)")
+  }
+
+  @Test(arguments: [
+    ["prefetch", "u"], ["prefetch", "u", "--priority", "high"], ["thumbnail", "u", "-s", "64"],
+    ["thumbnail", "u", "--format", "webp"],
+  ])
+  func `the kin of fetch are accepted by the daemon`(arguments: [String]) throws {
+    let sent = try requests(arguments)
+    #expect(sent.count == 1 && sent[0].hasPrefix("fetch"), "\(sent)")
+  }
+
+  @Test(arguments: [[], ["--as", "none"], ["--json"]])
+  func `every option of wait is accepted by the daemon`(options: [String]) throws {
+    let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+    let sent = try requests(["wait", receipt] + options, answer: #""path":"/x""#)
+    #expect(sent.count == 1 && sent[0].hasPrefix("wait"), "\(sent)")
   }
 
   @Test(arguments: [

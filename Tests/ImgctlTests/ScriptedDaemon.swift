@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdWire
 import Testing
 
-/// A daemon with one client and the answers of a script.
+/// A daemon with the answers of a script, for one client or for several after each other.
 final class ScriptedDaemon {
   /// The answer to a request.
   enum Answer {
@@ -17,17 +17,22 @@ final class ScriptedDaemon {
   private let listener: CInt
   private let thread: ImgdSystem.Thread
 
-  init(_ script: @escaping @Sendable (_ request: String) -> [Answer]) throws {
+  init(
+    clients: Int = 1, _ script: @escaping @Sendable (_ request: String) -> [Answer]
+  ) throws {
     var template = Array("/tmp/imgd-client-XXXXXX".utf8CString)
     directory = String(cString: try #require(mkdtemp(&template)))
     path = directory + "/s"
     let listener = try Self.listen(path)
     self.listener = listener
     thread = try ImgdSystem.Thread(name: "scripted daemon") {
-      let number = accept(listener, nil, nil)
-      if number >= 0 {
+      for _ in 0..<clients {
+        let number = accept(listener, nil, nil)
+        guard number >= 0 else { return }
         Self.serve(StreamSocket(FileDescriptor(owning: number)), listener, script)
       }
+      // Further clients are refused.
+      shutdown(listener, CInt(SHUT_RDWR))
     }
   }
 

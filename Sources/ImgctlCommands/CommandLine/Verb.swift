@@ -15,7 +15,8 @@ protocol Verb {
 enum Verbs {
   static var all: [any Verb.Type] {
     [
-      Fetch.self, Cancel.self, ListFetches.self, Purge.self, Stats.self, Reload.self, Ping.self,
+      Fetch.self, Prefetch.self, Cat.self, Open.self, Thumbnail.self, Wait.self, Cancel.self,
+      ListFetches.self, Purge.self, Stats.self, Reload.self, Ping.self,
       Version.self, Help.self,
     ]
   }

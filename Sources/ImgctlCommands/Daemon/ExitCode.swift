@@ -19,6 +19,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case fileExists = 11
   case tryLater = 75
   case interrupted = 130
+  case terminated = 143
 
   /// The line about the code in help.
   var meaning: String {
@@ -37,6 +38,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .fileExists: "the file exists, and --force was not given"
     case .tryLater: "a failure that may pass: no such host, connection refused, 503, too busy"
     case .interrupted: "interrupted"
+    case .terminated: "terminated"
     }
   }
 

@@ -1,144 +1,244 @@
-// All URLs go over one connection. There are always enough requests under way to keep the daemon busy,
-// and never so many that its limit for one client is reached. Answers come in any order; the number of a
-// URL is the `id` of its request.
+// All pictures go over one connection. There are always enough requests under way to keep the daemon busy, and
+// never so many that its limit for one client is reached. Answers come in any order; the number of an order is
+// the `id` of its request. When a record has to wait for an earlier one, no more is asked for than can wait.
 
+import Glibc
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
-/// A fetch of any number of URLs, from the first request to the last answer.
+/// A run of any number of fetches, from the first request to the last record.
 final class FetchRun {
-  private static let mostAtOnce = 256
   /// The extra time after a fetch's deadline in which the daemon can report the timeout.
   private static let grace = Duration.seconds(5)
 
-  private let options: FetchOptions
-  private let urls: [String]
-  private let destination: Destination
-  private let connection: ControlConnection
-  private let console: Console
-  private let asJSON: Bool
-  private let showsProgress: Bool
-  private var progress: ProgressLine
-  private var sent = 0
-  /// The numbers of the URLs that were requested and not answered yet.
-  private var open: Set<Int> = []
+  private let plan: FetchPlan
+  private let context: Context
+  private let loop: EventLoop
+  private let source: URLSource
+  private let printer: RecordPrinter
+  private let progress: ProgressDisplay
+  private var interrupts: Interrupts?
+  private var link: DaemonLink?
+  private var silence: Timer?
+  private var names = PictureNames()
+  private var open: [Int: FetchOrder] = [:]
+  private var asked = 0
+  private var hasAll = false
   private var outcome = ExitCode.done
+  /// The reason why the run ends early.
+  private var failure: Failure?
 
   init(
-    options: FetchOptions, urls: [String], destination: Destination,
-    connection: ControlConnection, console: Console, asJSON: Bool, showsProgress: Bool
-  ) {
-    self.options = options
-    self.urls = urls
-    self.destination = destination
-    self.connection = connection
-    self.console = console
-    self.asJSON = asJSON
-    self.showsProgress = showsProgress
-    progress = ProgressLine(console, isWanted: showsProgress && !asJSON)
+    _ plan: FetchPlan, _ arguments: [String], list: String? = nil, in context: Context
+  ) throws(Failure) {
+    self.plan = plan
+    self.context = context
+    do throws(SystemFailure) {
+      loop = try EventLoop()
+      source = try URLSource(arguments, list: list, console: context.console, on: loop)
+    } catch { throw Failure(error) }
+    if case .file(let path) = plan.delivery.destination, let count = source.count, count > 1 {
+      throw Destination.takesOne(path, "\(count)")
+    }
+    printer = RecordPrinter(context.console, isOrdered: plan.isOrdered)
+    progress = ProgressDisplay(
+      Self.place(plan, context), context.console, on: loop, total: source.count)
   }
 
-  /// Fetches all URLs; the result is the exit code.
+  /// Fetches all pictures; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
-    sendMore()
-    while !open.isEmpty {
-      try take(try nextLine())
-      sendMore()
-    }
-    progress.clear()
+    let handlers = DaemonLink.Handlers(
+      line: { [unowned self] in take($0) }, renewal: { [unowned self] in askAgain() },
+      loss: { [unowned self] in lose($0) })
+    link = try DaemonLink(context, on: loop, handlers)
+    do throws(SystemFailure) {
+      interrupts = try Interrupts(on: loop) { [unowned self] in take(signal: $0) }
+    } catch { throw Failure(error) }
+    goOn()
+    if failure == nil, !isFinished { loop.run() }
+    link?.close()
+    progress.close()
+    flush()
+    interrupts = nil
+    if let failure { throw failure }
     return outcome
   }
 
-  private func sendMore() {
-    while sent < urls.count, open.count < Self.mostAtOnce {
-      connection.send(request(sent).bytes)
-      open.insert(sent)
-      sent += 1
-    }
+  private static func place(_ plan: FetchPlan, _ context: Context) -> ProgressDisplay.Place {
+    if context.manner.isQuiet { return .nowhere }
+    if context.console.terminals.messages { return .terminal }
+    return plan.showsProgress && !plan.delivery.style.isJSON ? .lines : .nowhere
   }
 
-  private func request(_ id: Int) -> RequestLine {
-    var line = RequestLine("fetch")
-    line.add("id", id)
-    line.add("url", urls[id])
-    if destination.takesBytes { line.add("deliver", "fd") }
-    if showsProgress, asJSON || progress.isShown { line.add("progress", true) }
-    options.add(to: &line)
-    return line
+  // MARK: Asking
+
+  private var isFinished: Bool { hasAll && open.isEmpty }
+
+  private var mayAsk: Bool {
+    open.count < plan.mostOpen && open.count + printer.waiting < plan.mostAhead
   }
 
-  private func nextLine() throws(Failure) -> [UInt8] {
-    let deadline = options.timeout.map { Instant.current + $0 + Self.grace }
-    do throws(ConnectionProblem) {
-      guard let line = try connection.receive(until: deadline) else {
-        throw ConnectionProblem.closed(path: connection.path)
-      }
-      return line
-    } catch {
-      progress.clear()
-      throw Failure(error)
-    }
+  /// Asks for as much as there may be, and ends the loop when everything has been answered.
+  private func goOn() {
+    while failure == nil, !hasAll, mayAsk, askForNext() {}
+    if isFinished || failure != nil { loop.stop() }
   }
 
-  private func take(_ line: [UInt8]) throws(Failure) {
-    let reply = try reply(line)
-    guard let id = reply.id, open.contains(id) else {
-      // An error without an id is about the connection: the daemon has read no request yet.
-      if reply.succeeded == false { throw Failure(refusal: reply) }
-      return
-    }
-    if asJSON { try write(String(decoding: line, as: UTF8.self)) }
-    guard let succeeded = reply.succeeded else { return progress.show(reply, urls[id]) }
-    open.remove(id)
-    progress.clear()
-    if succeeded { try deliver(reply, id) } else { fail(id, reply.complaint, reply.exitCode) }
-  }
-
-  private func reply(_ line: [UInt8]) throws(Failure) -> Reply {
-    do throws(ConnectionProblem) {
-      return try Reply(line, from: connection.path)
-    } catch { throw Failure(error) }
-  }
-
-  private func deliver(_ reply: Reply, _ id: Int) throws(Failure) {
-    guard destination.takesBytes else {
-      if !asJSON { try write(Self.text(urls[id], reply)) }
-      return
-    }
-    guard let picture = connection.takeDescriptor() else {
-      return fail(id, "the daemon sent no picture with its answer", .failed)
-    }
+  /// Asks for the next picture; false where it is not known yet.
+  private func askForNext() -> Bool {
     do throws(SystemFailure) {
-      try store(picture, id, format: reply.text("format") ?? "")
-    } catch { fail(id, error.description, .failed) }
-  }
-
-  private func store(
-    _ picture: borrowing FileDescriptor, _ id: Int, format: String
-  ) throws(SystemFailure) {
-    guard let path = destination.path(index: id, format: format) else {
-      return try console.write(picture)
+      switch try source.next(onArrival: { [unowned self] in goOn() }) {
+      case .url(let url): ask(url)
+      case .refused(let sentence): complain(sentence, .badURL)
+      case .waiting: return false
+      case .end:
+        hasAll = true
+        progress.expect(asked)
+      }
+      return true
+    } catch {
+      end(Failure(error))
+      return false
     }
-    try OutputFile.write(picture, to: path)
-    if !asJSON { try console.write(path) }
   }
 
-  /// The path of a picture's file, or a description of a picture that is in no file.
-  private static func text(_ url: String, _ reply: Reply) -> String {
-    if let path = reply.text("path") { return path }
-    let size = "\(reply.number("width") ?? 0)x\(reply.number("height") ?? 0)"
-    let bytes = reply.number("bytes") ?? 0
-    let format = reply.text("format") ?? "?"
-    let source = reply.text("source") ?? "?"
-    return printable("\(url): \(format) \(size) \(bytes) bytes (\(source))")
+  private func ask(_ subject: String) {
+    if case .file(let path) = plan.delivery.destination, asked > 0 {
+      return end(Destination.takesOne(path, nil))
+    }
+    var name = ""
+    if case .directory = plan.delivery.destination { name = names.name(for: subject) }
+    let order = FetchOrder(number: asked, subject: subject, name: name)
+    asked += 1
+    open[order.number] = order
+    progress.ask(order)
+    if let outcome = plan.delivery.outcomeBefore(order) { return settle(order, outcome) }
+    send(order)
   }
 
-  private func fail(_ id: Int, _ sentence: String, _ exitCode: ExitCode) {
-    console.complain("\(urls[id]): \(sentence)")
+  private func send(_ order: FetchOrder) {
+    let request = plan.request(order, withEvents: wantsEvents)
+    let limit = WireLimits.standard.line
+    guard request.bytes.count <= limit else {
+      let message = "its request would be longer than \(limit) bytes"
+      return settle(
+        order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
+    }
+    link?.send(request)
+    watchForSilence()
+  }
+
+  private var wantsEvents: Bool { progress.place != .nowhere || plan.showsProgress }
+
+  private func askAgain() {
+    for number in open.keys.sorted() { if let order = open[number] { send(order) } }
+  }
+
+  // MARK: Answers
+
+  private func take(_ answer: Answer) {
+    watchForSilence()
+    guard let id = answer.reply.id, let order = open[id] else {
+      // An error without an id is about the connection: the daemon has read no request yet.
+      if answer.reply.succeeded == false { end(Failure(refusal: answer.reply)) }
+      return
+    }
+    guard answer.reply.succeeded != nil else { return take(event: answer, of: order) }
+    link?.noteAnswer()
+    plan.onAnswer(answer.reply)
+    let hasPicture = answer.reply.succeeded == true && plan.delivery.form.hasDescriptor
+    let picture = hasPicture ? link?.takePicture() : nil
+    settle(order, deliver(order, answer, picture))
+    goOn()
+  }
+
+  private func take(event: Answer, of order: FetchOrder) {
+    progress.note(event.reply, of: order.number)
+    guard plan.showsProgress, let record = plan.delivery.style.event(order, event) else { return }
+    printer.insert(record)
+    flushLater()
+  }
+
+  private func deliver(
+    _ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?
+  ) -> FetchOutcome {
+    guard case .file(let path) = plan.delivery.destination, OutputFile.isSpecial(path) else {
+      return plan.delivery.outcome(order, answer, picture)
+    }
+    // A pipe takes as long as whoever reads it.
+    var outcome = FetchOutcome()
+    progress.erase()
+    interrupts?.whileAllowed { outcome = plan.delivery.outcome(order, answer, picture) }
+    return outcome
+  }
+
+  private func settle(_ order: FetchOrder, _ outcome: FetchOutcome) {
+    open[order.number] = nil
+    progress.end(order.number, isFailed: outcome.exitCode != .done)
+    if let remark = outcome.remark, !context.manner.isQuiet {
+      progress.print { [console = context.console] in console.remark(remark) }
+    }
+    if let complaint = outcome.complaint { complain(complaint, outcome.exitCode) }
+    printer.put(outcome.record, of: order.number)
+    if printer.hasReady { flushLater() }
+  }
+
+  private func complain(_ sentence: String, _ exitCode: ExitCode) {
     outcome = outcome.joined(exitCode)
+    progress.print { [console = context.console] in console.complain(sentence) }
   }
 
-  private func write(_ line: String) throws(Failure) {
-    do throws(SystemFailure) { try console.write(line) } catch { throw Failure(error) }
+  // MARK: Output
+
+  /// Writes at the end of the tick, so that many answers are one write; on a terminal with the next frame.
+  private func flushLater() {
+    loop.atTickEnd { [weak self] in
+      guard let self, printer.hasReady else { return }
+      guard context.console.terminals.output else { return flush() }
+      progress.print { [weak self] in self?.flush() }
+    }
+  }
+
+  private func flush() {
+    guard printer.hasReady, failure == nil else { return }
+    // While the output has no room, Control-C ends the process at once, and nothing else does.
+    if !context.console.outputHasRoom() { progress.erase() }
+    do throws(SystemFailure) {
+      guard let interrupts else { return try printer.flush() }
+      try interrupts.whileAllowed { () throws(SystemFailure) in try printer.flush() }
+    } catch { end(Failure(error)) }
+  }
+
+  // MARK: Ends
+
+  private func take(signal: CInt) {
+    if signal == SIGWINCH { return progress.redraw() }
+    outcome = signal == SIGINT ? .interrupted : .terminated
+    hasAll = true
+    open = [:]
+    loop.stop()
+  }
+
+  private func end(_ failure: Failure) {
+    self.failure = self.failure ?? failure
+    loop.stop()
+  }
+
+  private func lose(_ failure: Failure) {
+    let left = open.count + (source.count.map { $0 - asked } ?? 0)
+    let urls = left == 1 ? "1 URL is" : "\(left) URLs are"
+    let more = hasAll || source.count != nil ? "" : ", besides those that were not read yet"
+    end(Failure(failure.exitCode, "\(failure.sentence); \(urls) left\(more)"))
+  }
+
+  /// A daemon that says nothing when all deadlines have passed will not answer any more.
+  private func watchForSilence() {
+    guard let timeout = plan.timeout else { return }
+    silence?.cancel()
+    silence = loop.schedule(after: timeout + Self.grace) { [weak self] in
+      guard let self, !open.isEmpty else { return }
+      end(Failure(ConnectionProblem.silent(path: context.socket)))
+    }
   }
 }

@@ -8,6 +8,10 @@ package struct Console {
   /// The descriptor from which URLs and answers of people are read.
   let input: CInt
   let terminals: Terminals
+  /// The size of the terminal that shows the messages; it may change at any time.
+  var size: () -> TerminalSize = { TerminalSize() }
+  /// Whether the output takes more data without a wait.
+  var outputHasRoom: () -> Bool = { true }
 
   /// The streams that are terminals.
   struct Terminals {
@@ -29,7 +33,12 @@ package struct Console {
       input: STDIN_FILENO,
       terminals: Terminals(
         input: isatty(STDIN_FILENO) == 1, output: isatty(STDOUT_FILENO) == 1,
-        messages: isatty(STDERR_FILENO) == 1))
+        messages: isatty(STDERR_FILENO) == 1),
+      size: { TerminalSize.of(STDERR_FILENO) },
+      outputHasRoom: {
+        var interest = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&interest, 1, 0) > 0
+      })
   }
 
   /// Writes a line of data.
@@ -44,12 +53,12 @@ package struct Console {
 
   /// Writes a message that begins with the program's name.
   func complain(_ sentence: String) {
-    message("imgctl: \(printable(sentence))\n")
+    message("imgctl: \(withoutPasswords(printable(sentence)))\n")
   }
 
   /// Writes a message that is no complaint.
   func remark(_ sentence: String) {
-    message(printable(sentence) + "\n")
+    message(withoutPasswords(printable(sentence)) + "\n")
   }
 
   /// Asks a person at the terminal; nil where there is none.
@@ -58,16 +67,6 @@ package struct Console {
     message(question + " [y/N] ")
     let answer = try readInput(atMost: 64)
     return answer.first == UInt8(ascii: "y") || answer.first == UInt8(ascii: "Y")
-  }
-
-  /// Everything up to the end of the input.
-  func readAllInput() throws(SystemFailure) -> [UInt8] {
-    var all: [UInt8] = []
-    while true {
-      let bytes = try readInput(atMost: 1 << 16)
-      if bytes.isEmpty { return all }
-      all += bytes
-    }
   }
 
   /// The next bytes of the input; none at its end.

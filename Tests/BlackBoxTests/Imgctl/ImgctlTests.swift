@@ -99,7 +99,9 @@ import Testing
   @Test func `a picture is written into a file`() throws {
     let path = directory.path + "/out.png"
     try write("old", to: path)
-    let (code, output) = try imgctl("fetch", origin.url("/a.png"), "-o", path)
+    #expect(try imgctl("fetch", origin.url("/a.png"), "-o", path).code == 11)
+    #expect(read(path) == "old")
+    let (code, output) = try imgctl("fetch", origin.url("/a.png"), "-o", path, "--force")
     #expect(code == 0)
     #expect(output == path + "\n")
     #expect(readBytes(path) == Self.picture)
@@ -146,12 +148,13 @@ import Testing
     fclose(file)
   }
 
-  @Test func `the daemon's answers are printed unchanged`() throws {
+  @Test func `the daemon's answers are printed as JSON`() throws {
     let (code, output) = try imgctl("fetch", origin.url("/a.png"), "--json")
     #expect(code == 0)
     let line = try JSONValue(parsing: String(output.dropLast()))
     #expect(line["ok"]?.bool == true)
     #expect(line["bytes"]?.integer == 3_000)
+    #expect(line["url"]?.string == origin.url("/a.png") && line["id"] == nil)
   }
 
   @Test func `several URLs and a list on standard input are fetched`() throws {

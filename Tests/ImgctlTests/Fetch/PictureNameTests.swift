@@ -67,8 +67,10 @@ import Testing
 
   @Test func `equal names are numbered`() {
     let urls = ["http://h/a.jpg", "http://g/a.png", "http://h/a-2.gif", "http://h/a", "http://h/b"]
-    #expect(PictureName.stems(of: urls) == ["a", "a-2", "a-2-2", "a-3", "b"])
-    let many = PictureName.stems(of: Array(repeating: "http://h/a.jpg", count: 2000))
+    var names = PictureNames()
+    #expect(urls.map { names.name(for: $0) } == ["a", "a-2", "a-2-2", "a-3", "b"])
+    var more = PictureNames()
+    let many = (0..<2000).map { _ in more.name(for: "http://h/a.jpg") }
     #expect(Set(many).count == 2000)
     #expect(many.last == "a-2000")
   }

@@ -13,22 +13,6 @@ enum PictureName {
     "tiff", "bmp", "ico", "jxl", "jp2", "jpx",
   ]
 
-  /// Unique names without extension for URLs: the second `a` becomes `a-2`.
-  static func stems(of urls: [String]) -> [String] {
-    var taken: Set<String> = []
-    var numbers: [String: Int] = [:]
-    return urls.map { url in
-      let wanted = stem(of: url)
-      var name = wanted
-      while !taken.insert(name).inserted {
-        // Counting continues where it stopped, so a thousand equal names need a thousand steps.
-        numbers[wanted, default: 1] += 1
-        name = "\(wanted)-\(numbers[wanted, default: 1])"
-      }
-      return name
-    }
-  }
-
   /// The file extension for a format.
   static func pathExtension(format: String) -> String {
     if format == "jpeg" { return "jpg" }

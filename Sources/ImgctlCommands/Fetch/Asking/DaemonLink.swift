@@ -1,0 +1,109 @@
+// A daemon that is restarted in the middle of a long list takes its connections with it. Fetches may be asked
+// for again, so a lost connection is made anew, for as long as a restart takes. One that is lost again before
+// anything was answered is not: whatever ended the daemon would end it again.
+
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// The connection of a run to the daemon, which survives a restart of the daemon.
+final class DaemonLink {
+  /// The time that a restart may take.
+  private static let patience = Duration.seconds(3)
+  private static let pause = Duration.milliseconds(50)
+
+  /// What the run does with a line, after a new connection, and when there is none any more.
+  struct Handlers {
+    let line: (Answer) -> Void
+    let renewal: () -> Void
+    let loss: (Failure) -> Void
+  }
+
+  private let context: Context
+  private let loop: EventLoop
+  private let handlers: Handlers
+  private var connection: ControlConnection?
+  private var watch: Watch?
+  private var mayReconnect = true
+
+  /// Connects; a daemon that is not there at the beginning is not waited for.
+  init(_ context: Context, on loop: EventLoop, _ handlers: Handlers) throws(Failure) {
+    self.context = context
+    self.loop = loop
+    self.handlers = handlers
+    try connect()
+  }
+
+  deinit { watch?.cancel() }
+
+  /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
+  func send(_ request: RequestLine) {
+    guard let connection else { return }
+    connection.send(request.bytes)
+    watch?.interest = [.read, .write]
+  }
+
+  /// The descriptor that belongs to the answer in hand.
+  func takePicture() -> HeldPicture? {
+    guard let descriptor = connection?.takeDescriptor() else { return nil }
+    return HeldPicture(descriptor)
+  }
+
+  /// Notes that the daemon answers: a connection that is lost from here on is made anew.
+  func noteAnswer() {
+    mayReconnect = true
+  }
+
+  /// Ends the connection: the daemon cancels what was asked over it.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    connection = nil
+  }
+
+  private func connect() throws(Failure) {
+    let connection = try context.connect()
+    do throws(SystemFailure) {
+      watch = try loop.watch(connection.descriptor, for: .read) { [unowned self] _ in exchange() }
+    } catch { throw Failure(error) }
+    self.connection = connection
+  }
+
+  private func exchange() {
+    guard let connection else { return }
+    do throws(ConnectionProblem) {
+      let isOpen = try connection.exchange()
+      while self.connection === connection, let line = try connection.next() {
+        try take(line)
+      }
+      guard self.connection === connection else { return }
+      watch?.interest = connection.hasUnsent ? [.read, .write] : .read
+      if !isOpen { lose(ConnectionProblem.closed(path: connection.path)) }
+    } catch { lose(error) }
+  }
+
+  private func take(_ line: [UInt8]) throws(ConnectionProblem) {
+    let reply = try Reply(line, from: context.socket)
+    // The daemon says so before it hangs up; what it was asked for is asked for again then.
+    if ReplyCode(rawValue: reply.errorCode ?? "") == .shuttingDown { return }
+    handlers.line(Answer(line: line, reply: reply))
+  }
+
+  private func lose(_ problem: ConnectionProblem) {
+    close()
+    if case .strange = problem { return handlers.loss(Failure(problem)) }
+    guard mayReconnect else { return handlers.loss(Failure(problem)) }
+    mayReconnect = false
+    retry(Failure(problem), until: loop.moment + Self.patience)
+  }
+
+  private func retry(_ reason: Failure, until deadline: Instant) {
+    do throws(Failure) {
+      try connect()
+      handlers.renewal()
+    } catch {
+      guard loop.moment < deadline else { return handlers.loss(reason) }
+      loop.schedule(after: Self.pause) { [weak self] in self?.retry(reason, until: deadline) }
+    }
+  }
+}

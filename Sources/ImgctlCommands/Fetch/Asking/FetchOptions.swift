@@ -1,0 +1,107 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// The options that a request for a picture has, whichever command sends it.
+struct FetchOptions {
+  /// The options of every command that fetches.
+  static let all =
+    PictureForm.options + [
+      VerbOption(
+        "cache", nil, .choice("MODE", CacheMode.allCases.map(\.rawValue)),
+        help:
+          "how the cache is used: default, reload, no-cache, force-cache, only-if-cached or no-store"
+      ),
+      VerbOption(
+        "store", nil, .choice("TIERS", StorePolicy.allCases.map(\.rawValue)),
+        help: "the tiers that may keep the picture: all, memory, disk or none"),
+      VerbOption(
+        "ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
+      VerbOption("identifier", nil, .text("ID"), help: "an additional part of the cache key"),
+      VerbOption(
+        "priority", nil, .choice("PRIORITY", Priority.allCases.map(\.rawValue)),
+        help: "low, normal or high"),
+      VerbOption(
+        "tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),
+      VerbOption("timeout", nil, .duration, help: "give up after this time, such as 30s"),
+      VerbOption("max-bytes", nil, .size, help: "refuse pictures larger than this, such as 10M"),
+      VerbOption(
+        "header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
+    ]
+
+  let form: PictureForm
+  private let arguments: Arguments
+  private let headers: [(name: String, value: String)]
+  /// Used unless `--priority` is given.
+  private let usualPriority: Priority?
+
+  init(_ arguments: Arguments, usualPriority: Priority? = nil) throws(UsageProblem) {
+    self.arguments = arguments
+    self.usualPriority = usualPriority
+    form = try PictureForm(arguments)
+    headers = try Self.headers(arguments.texts("header"))
+    try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
+    try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
+  }
+
+  /// The time after which the daemon gives up, if one was named.
+  var timeout: Duration? { arguments.duration("timeout") }
+
+  /// Adds the fields of these options to a request.
+  func add(to line: inout RequestLine) {
+    line.add("cache", arguments.text("cache"))
+    line.add("store", arguments.text("store"))
+    line.add("ttl", arguments.duration("ttl").map { Int($0.components.seconds) })
+    line.add("identifier", arguments.text("identifier"))
+    line.add("priority", arguments.text("priority") ?? usualPriority?.rawValue)
+    line.add("timeout_ms", timeout.map { Int($0.milliseconds) })
+    line.add("max_bytes", arguments.size("max-bytes"))
+    if arguments.has("tag") { line.add("tags", arguments.texts("tag")) }
+    if !headers.isEmpty { line.add("headers", headers) }
+    form.add(to: &line)
+  }
+
+  /// Refuses a duration that the protocol cannot express.
+  private static func check(
+    _ arguments: Arguments, _ option: String, _ shortest: Duration, _ range: ClosedRange<Int>,
+    _ unitsPerSecond: Int
+  ) throws(UsageProblem) {
+    guard let text = arguments.text(option), let duration = arguments.duration(option) else {
+      return
+    }
+    let longest = Duration.seconds(range.upperBound / unitsPerSecond)
+    guard duration >= shortest else {
+      throw UsageProblem(
+        "--\(option) \(printable(text)) is too short: write at least \(DurationText.text(shortest))"
+      )
+    }
+    guard duration <= longest else {
+      throw UsageProblem(
+        "--\(option) \(printable(text)) is too long: write at most \(DurationText.text(longest))")
+    }
+  }
+
+  private static func headers(
+    _ texts: [String]
+  ) throws(UsageProblem) -> [(name: String, value: String)] {
+    var headers: [(name: String, value: String)] = []
+    var names: Set<String> = []
+    for text in texts {
+      let header = try header(text)
+      guard names.insert(header.name.lowercased()).inserted else {
+        throw UsageProblem(
+          "--header \(printable(header.name)) is given twice: write one, with both values")
+      }
+      headers.append(header)
+    }
+    return headers
+  }
+
+  private static func header(_ text: String) throws(UsageProblem) -> (name: String, value: String) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let name = parts.first, !name.isEmpty, !name.contains(" ") else {
+      throw UsageProblem("--header '\(printable(text))' is not a header: write 'Name: value'")
+    }
+    return (String(name), String(parts[1].drop { $0 == " " }))
+  }
+}

@@ -1,0 +1,115 @@
+// A list may come from a pipe whose other end writes a line now and then, so it is read as it arrives and no
+// further than is needed. Not every descriptor can be watched: the kernel refuses regular files, which never
+// wait. These are read when a line is wanted.
+
+import Glibc
+import ImgdSystem
+import ImgdWire
+
+/// A list of URLs, one on each line, that is read bit by bit.
+final class URLInput {
+  /// The result of asking for a line.
+  enum Step {
+    case url(String)
+    /// A line that cannot be a URL, in a sentence.
+    case refused(String)
+    /// Nothing has arrived; the next step comes after the wait.
+    case waiting
+    case end
+  }
+
+  private static let longestLine = WireLimits.standard.line
+
+  private let name: String
+  private let file: FileDescriptor?
+  private let number: CInt
+  private let loop: EventLoop
+  private var framer = LineFramer(longestLine: longestLine)
+  private var lines = Fifo<Step>()
+  private var hasEnded = false
+  private var watch: Watch?
+
+  /// Opens a file, which for `-` is the standard input.
+  init(_ path: String, console: Console, on loop: EventLoop) throws(SystemFailure) {
+    self.loop = loop
+    if path == "-" {
+      name = "standard input"
+      file = nil
+      number = console.input
+    } else {
+      // The path is a C string for the length of the call.
+      let opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
+      guard opened >= 0 else { throw SystemFailure("open", path) }
+      name = path
+      file = FileDescriptor(owning: opened)
+      number = opened
+    }
+  }
+
+  deinit { watch?.cancel() }
+
+  /// The next line; `onArrival` is called once when it is worth asking again after `.waiting`.
+  func next(onArrival: @escaping () -> Void) throws(SystemFailure) -> Step {
+    while true {
+      if let line = lines.popFirst() { return line }
+      if hasEnded { return .end }
+      guard watch == nil else { return .waiting }
+      if waits(onArrival) { return .waiting }
+      try read()
+    }
+  }
+
+  /// Begins to wait for bytes; false where the descriptor cannot be watched, and never waits.
+  private func waits(_ onArrival: @escaping () -> Void) -> Bool {
+    if isAtHand { return false }
+    do throws(SystemFailure) {
+      watch = try loop.watch(number, for: .read) { [unowned self] _ in
+        // A watch without interest would still be told of the end, again and again.
+        watch?.cancel()
+        watch = nil
+        onArrival()
+      }
+      return true
+    } catch { return false }
+  }
+
+  /// Whether reading would not wait.
+  private var isAtHand: Bool {
+    var interest = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&interest, 1, 0) > 0
+  }
+
+  private func read() throws(SystemFailure) {
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, filled in
+      repeat {
+        // Fills at most the size of the buffer.
+        count = unsafe Glibc.read(number, room.baseAddress, room.count)
+      } while count < 0 && errno == EINTR
+      filled = max(count, 0)
+    }
+    guard count >= 0 else { throw SystemFailure("read", name) }
+    hasEnded = bytes.isEmpty
+    if hasEnded { _ = framer.finish { take($0) } } else { framer.feed(bytes.span) { take($0) } }
+  }
+
+  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+    switch finding {
+    case .line(let line):
+      lines.append(.url(Self.trimmed(line)))
+    case .tooLong:
+      lines.append(
+        .refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
+    }
+    return .next
+  }
+
+  private static func trimmed(_ line: Span<UInt8>) -> String {
+    let blanks: [UInt8] = Array(" \t\r".utf8)
+    // The bytes are copied before the framer takes in more.
+    let bytes = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }
+    let start = bytes.drop { blanks.contains($0) }
+    let end = start.lastIndex { !blanks.contains($0) } ?? start.startIndex
+    return String(decoding: start.prefix(through: end), as: UTF8.self)
+  }
+}

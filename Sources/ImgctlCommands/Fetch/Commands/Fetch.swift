@@ -1,0 +1,81 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// `imgctl fetch`: pictures as paths, files, bytes or pixels.
+struct Fetch: Verb {
+  static let description = VerbDescription(
+    "fetch", "fetch pictures", operands: .any("URL"),
+    options: [
+      OutputOptions.output, OutputOptions.form,
+    ] + OutputOptions.files + [URLSource.input, OutputOptions.jobs] + OutputOptions.records
+      + FetchOptions.all + [
+        VerbOption("describe", help: "with --json: what can stand for the picture (ThumbHash)"),
+        VerbOption("http", help: "with --json: the origin's status and headers"),
+        VerbOption(
+          "receipt", nil, .text("UUID"), help: "the receipt of the fetch, for cancel and wait"),
+        VerbOption("no-wait", help: "do not wait for the pictures: print receipts for imgctl wait"),
+        VerbOption("detach", help: "go on at the daemon when imgctl ends"),
+      ],
+    details: """
+      Prints a line for each picture, in the order asked: the path of its file in the daemon's cache, or a description of a picture that is in no file (with --list, - in place of the path). With -o: the path of the file that was written. A file that exists is not touched, and its picture is a failure.
+      The URL - stands for the URLs on standard input, one on each line; they are fetched as they arrive.
+      On a terminal the progress of slow downloads is shown; --quiet turns that off.
+      """)
+
+  private let arguments: Arguments
+  private let output: OutputOptions
+  private let options: FetchOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    try URLSource.check(arguments, of: Self.description)
+    output = try OutputOptions(arguments)
+    options = try FetchOptions(arguments)
+    if output.form == .pixels, options.form.isEncoded {
+      throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
+    }
+    for option in ["describe", "http"] where arguments.has(option) && !arguments.has("json") {
+      throw UsageProblem("--\(option) needs --json")
+    }
+    try checkReceipt()
+    if arguments.has("no-wait"), output.form.hasDescriptor {
+      throw UsageProblem("--no-wait prints receipts: fetch the pictures with imgctl wait -o")
+    }
+  }
+
+  private func checkReceipt() throws(UsageProblem) {
+    guard let receipt = arguments.text("receipt") else { return }
+    guard ReceiptID(receipt) != nil else {
+      throw UsageProblem(
+        "--receipt \(printable(receipt)) is not a UUID: write one such as \(Self.example)")
+    }
+    if arguments.operands.count != 1 || arguments.operands == ["-"] || arguments.has("input") {
+      throw UsageProblem("--receipt is the receipt of one fetch: name one URL")
+    }
+  }
+
+  private static let example = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let count = arguments.has("input") ? nil : arguments.operands.count
+    let delivery = try output.delivery(count: count, context.console)
+    var plan = FetchPlan(delivery: delivery)
+    plan.fields = fields
+    plan.isOrdered = output.isOrdered
+    plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
+    plan.timeout = options.timeout
+    plan.showsProgress = output.showsProgress
+    return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context)
+      .finish()
+  }
+
+  private func fields(_ line: inout RequestLine) {
+    options.add(to: &line)
+    line.add("receipt", arguments.text("receipt"))
+    for option in ["describe", "http", "detach"] where arguments.has(option) {
+      line.add(option, true)
+    }
+    if arguments.has("no-wait") { line.add("wait", false) }
+  }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl open`: a picture in a program that shows it.
+struct Open: Verb {
+  static let description = VerbDescription(
+    "open", "show a picture in a program", operands: .one("URL"),
+    options: [
+      VerbOption(
+        "with", nil, .text("PROGRAM"),
+        help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")
+    ] + FetchOptions.all,
+    details: """
+      Fetches the picture, and becomes the program, with the path of the daemon's file as its last argument. The file stays for at least 30 seconds (Disk.Lease); a program that has opened it can read it for as long as it likes.
+      """)
+
+  private let arguments: Arguments
+  private let options: FetchOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    options = try FetchOptions(arguments)
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let delivery = Delivery(
+      form: .path, destination: .daemon, collision: .refuse, style: .nothing)
+    let answer = Received()
+    var plan = FetchPlan(delivery: delivery)
+    plan.fields = options.add
+    plan.timeout = options.timeout
+    plan.onAnswer = { answer.reply = $0 }
+    let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()
+    guard exitCode == .done else { return exitCode }
+    guard let path = answer.reply?.text("path") else {
+      let reason = answer.reply?.text("deliver_note") ?? "the daemon keeps none"
+      throw Failure(.failed, "\(arguments.operands[0]): there is no file to show: \(reason)")
+    }
+    throw become(viewer(context) + [path])
+  }
+
+  /// The program and its own arguments.
+  private func viewer(_ context: Context) -> [String] {
+    let named = arguments.text("with") ?? context.environment["IMGD_VIEWER"] ?? ""
+    let words = named.split(separator: " ").map(String.init)
+    return words.isEmpty ? ["xdg-open"] : words
+  }
+
+  /// Replaces this process; returns only if that fails.
+  private func become(_ words: [String]) -> Failure {
+    // The list and its texts live until the process is replaced.
+    var list = unsafe words.map { unsafe strdup($0) } + [nil]
+    if let program = unsafe list[0] { unsafe execvp(program, &list) }
+    let reason = SystemFailure("start", words[0]).reason
+    return Failure(
+      .failed,
+      "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
+  }
+}
+
+private final class Received {
+  var reply: Reply?
+}

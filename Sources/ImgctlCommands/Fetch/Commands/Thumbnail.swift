@@ -1,0 +1,47 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// `imgctl thumbnail`: small pictures that fit into a square.
+struct Thumbnail: Verb {
+  static let description = VerbDescription(
+    "thumbnail", "make small pictures", operands: .some("URL"),
+    options: [
+      VerbOption(
+        "size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),
+      VerbOption(
+        "format", nil, .choice("FORMAT", OutputFormat.allCases.map(\.rawValue)),
+        help: "another encoding: jpeg, png, webp or avif"),
+      OutputOptions.output,
+    ] + OutputOptions.files + OutputOptions.records,
+    details: """
+      Prints the path of a file in the daemon's cache or, with -o, of the file that was written. A picture that is small enough is not enlarged. Of an animation it is the first frame.
+      """)
+
+  private let arguments: Arguments
+  private let output: OutputOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    self.arguments = arguments
+    output = try OutputOptions(arguments)
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let count = arguments.operands.contains("-") ? nil : arguments.operands.count
+    var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
+    plan.fields = fields
+    plan.isOrdered = output.isOrdered
+    plan.showsProgress = output.showsProgress
+    return try FetchRun(plan, arguments.operands, in: context).finish()
+  }
+
+  private func fields(_ line: inout RequestLine) {
+    let side = arguments.number("size") ?? 256
+    line.add("format", arguments.text("format"))
+    line.add("frames", FrameChoice.first.rawValue)
+    line.addObject("resize") { resize in
+      resize.add("width", side)
+      resize.add("height", side)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import ImgdSystem
+import ImgdWire
+
+/// A line of `--json`: the daemon's line without the `id`, which is imgctl's own, and with what imgctl adds.
+struct JSONRecord {
+  private var members: [JSONValue.Member]
+
+  /// An answer or an event; without one, a success that the daemon was not asked for.
+  init(_ answer: Answer?, _ order: FetchOrder, subject: String) {
+    let parsed = answer.flatMap { try? JSONValue(parsing: $0.line.span) }
+    members = (parsed?.object ?? [JSONValue.Member("ok", .bool(true))]).filter { $0.name != "id" }
+    if !members.contains(where: { $0.name == subject }) { set(subject, .string(order.subject)) }
+  }
+
+  /// Sets a member in its place or at the end; nil changes nothing.
+  mutating func set(_ name: String, _ value: JSONValue?) {
+    guard let value else { return }
+    let member = JSONValue.Member(name, value)
+    if let place = members.firstIndex(where: { $0.name == name }) {
+      members[place] = member
+    } else {
+      members.append(member)
+    }
+  }
+
+  /// The line with its end.
+  var bytes: [UInt8] {
+    var writer = JSONWriter()
+    writer.object(members)
+    let text = withoutPasswords(String(decoding: writer.bytes, as: UTF8.self))
+    return Array(text.utf8) + [UInt8(ascii: "\n")]
+  }
+}

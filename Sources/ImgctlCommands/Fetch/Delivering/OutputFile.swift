@@ -1,0 +1,156 @@
+// A picture appears under its name complete or not at all: it is written to a temporary file in the same
+// directory, which then gets the name. A new name is given by link(2), which never replaces anything, so two
+// programs that write the same file cannot overwrite each other. To replace a file, the temporary one takes over
+// its mode and owner and is renamed; a symbolic link is followed first, and stays.
+//
+// Whoever calls has blocked the signals that end imgctl, so that no temporary file is left behind.
+
+import Glibc
+import ImgdSystem
+
+/// Copies pictures from descriptors to files.
+enum OutputFile {
+  /// What happens to a file that exists.
+  enum Collision {
+    case refuse, keep, replace
+  }
+
+  enum Outcome {
+    case written, kept
+  }
+
+  enum Problem: Error, CustomStringConvertible {
+    case exists(String)
+    /// Only root could give the new file to the owner of the old one.
+    case foreign(String)
+    case failed(SystemFailure)
+
+    var description: String {
+      switch self {
+      case .exists(let path):
+        "\(path) exists: write --force to replace it, or --no-clobber to keep it"
+      case .foreign(let path):
+        "\(path) belongs to another user, and only root could replace it and keep its owner"
+      case .failed(let failure): failure.description
+      }
+    }
+  }
+
+  /// Whether a name is taken, by a file of any kind or by a link to nothing, so that a picture may not be put
+  /// there. Pipes and devices are written into, and are not taken.
+  static func isTaken(_ path: String) -> Bool {
+    status(of: path, followingLinks: false) != nil && !isSpecial(path)
+  }
+
+  /// Whether the path is a pipe, a device or the like, which is written into and not replaced.
+  static func isSpecial(_ path: String) -> Bool {
+    guard let status = status(of: path) else { return false }
+    return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
+  }
+
+  /// Puts a picture under a name.
+  static func write(
+    _ picture: borrowing FileDescriptor, to path: String, _ collision: Collision
+  ) throws(Problem) -> Outcome {
+    var isReplaceable = true
+    do throws(SystemFailure) {
+      if isSpecial(path) {
+        try copy(picture, into: path)
+      } else if collision == .replace {
+        isReplaceable = try replace(path, by: picture)
+      } else {
+        try NewFile(beside: path).fill(from: picture).publish(as: path)
+      }
+    } catch {
+      if error.errno == EEXIST, collision == .keep { return .kept }
+      throw error.errno == EEXIST ? .exists(path) : .failed(error)
+    }
+    guard isReplaceable else { throw .foreign(path) }
+    return .written
+  }
+
+  /// Replaces a file, or the one that a link leads to; false if only root could keep its owner.
+  private static func replace(
+    _ path: String, by picture: borrowing FileDescriptor
+  ) throws(SystemFailure) -> Bool {
+    let target = try LinkTarget.of(path)
+    guard let old = status(of: target) else {
+      try NewFile(beside: target).fill(from: picture).publish(as: target)
+      return true
+    }
+    // Until it has the mode of the old one, the new file is nobody else's.
+    let file = try NewFile(beside: target, mode: 0o600).fill(from: picture)
+    guard try file.takesOver(old) else { return false }
+    try file.replace(target)
+    return true
+  }
+
+  private static func status(of path: String, followingLinks: Bool = true) -> stat? {
+    var status = stat()
+    // The path is a C string for the length of the call, and the status lives on this stack.
+    let result = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+    return result == 0 ? status : nil
+  }
+
+  private static func copy(
+    _ picture: borrowing FileDescriptor, into path: String
+  ) throws(SystemFailure) {
+    // The path is a C string for the length of the call.
+    let number = unsafe open(path, O_WRONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    let target = FileDescriptor(owning: number)
+    try copy(picture, to: target.number, named: path)
+  }
+
+  static func copy(
+    _ picture: borrowing FileDescriptor, to number: CInt, named name: String
+  ) throws(SystemFailure) {
+    try read(picture) { bytes throws(SystemFailure) in
+      try writeAll(bytes, to: number, named: name)
+    }
+  }
+
+  /// Reads a whole picture from its beginning, whatever the file offset of its descriptor is.
+  static func read(
+    _ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void
+  ) throws(SystemFailure) {
+    var position: off_t = 0
+    while true {
+      let bytes = try read(picture, at: position)
+      if bytes.isEmpty { return }
+      try body(bytes)
+      position += off_t(bytes.count)
+    }
+  }
+
+  /// Writes all bytes to a descriptor, in as many calls as it needs.
+  static func writeAll(
+    _ bytes: [UInt8], to number: CInt, named name: String
+  ) throws(SystemFailure) {
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: all[written...])
+        return unsafe Glibc.write(number, rest.baseAddress, rest.count)
+      }
+      guard count >= 0 || errno == EINTR else { throw SystemFailure("write", name) }
+      written += max(count, 0)
+    }
+  }
+
+  private static func read(
+    _ picture: borrowing FileDescriptor, at position: off_t
+  ) throws(SystemFailure) -> [UInt8] {
+    let number = picture.number
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 18) { room, filled in
+      repeat {
+        // Fills at most the size of the buffer.
+        count = unsafe pread(number, room.baseAddress, room.count, position)
+      } while count < 0 && errno == EINTR
+      filled = max(count, 0)
+    }
+    guard count >= 0 else { throw SystemFailure("read", "the picture") }
+    return bytes
+  }
+}

@@ -1,0 +1,51 @@
+import ImgdConnection
+import ImgdSystem
+
+/// What a command that fetches wants of its run.
+struct FetchPlan {
+  /// The request that asks for a picture.
+  enum Command: String {
+    case fetch, wait
+
+    /// The field that says which picture is meant, in requests and in records.
+    var subject: String { self == .fetch ? "url" : "receipt" }
+  }
+
+  var command = Command.fetch
+  let delivery: Delivery
+  /// Adds the fields of the command's own options to a request.
+  var fields: (inout RequestLine) -> Void = { _ in }
+  var isOrdered = true
+  /// How many pictures may be asked for at a time.
+  var mostOpen = FetchPlan.usualJobs
+  /// The time after which the daemon gives up.
+  var timeout: Duration?
+  /// Whether progress was asked for by name: lines without a terminal, and events in JSON.
+  var showsProgress = false
+  /// Called with each answer.
+  var onAnswer: (Reply) -> Void = { _ in }
+
+  static let usualJobs = 256
+
+  /// More than this and records that came early would take up memory; pictures among them take descriptors, too.
+  var mostAhead: Int {
+    guard isOrdered else { return mostOpen }
+    let holdsPictures =
+      delivery.form.hasDescriptor && delivery.destination == .standardOutput
+    return holdsPictures ? min(mostOpen, 64) : max(mostOpen, 1024)
+  }
+
+  /// The request for one picture.
+  func request(_ order: FetchOrder, withEvents: Bool) -> RequestLine {
+    var line = RequestLine(command.rawValue)
+    line.add("id", order.number)
+    line.add(command.subject, order.subject)
+    line.add("deliver", delivery.form.field)
+    if withEvents, command == .fetch {
+      line.add("progress", true)
+      line.add("events", true)
+    }
+    fields(&line)
+    return line
+  }
+}

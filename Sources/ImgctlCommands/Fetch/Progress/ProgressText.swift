@@ -1,0 +1,97 @@
+import ImgdSystem
+
+/// What people read about the transfers of a run.
+struct ProgressText {
+  let board: TransferBoard
+  let rate: Int?
+  let elapsed: Duration
+
+  /// A line for each transfer, as many as there is room for, and one about all.
+  func block(_ size: TerminalSize) -> [String] {
+    // The last column stays free: some terminals wrap a line that fills it.
+    let width = max(1, size.columns - 1)
+    let transfers = board.inOrder
+    let room = max(0, size.rows - 2)
+    let shown = transfers.prefix(transfers.count > room ? max(0, room - 1) : room)
+    var lines = rows(Array(shown), width)
+    if room > 0, shown.count < transfers.count {
+      lines.append("… and \(transfers.count - shown.count) more")
+    }
+    return (lines + [total]).map { ScreenText.cut($0, width) }
+  }
+
+  /// A line without a terminal: about all, and the first one that is under way.
+  var line: String {
+    guard let first = board.inOrder.first else { return total }
+    return total + "; " + printable(withoutPasswords(first.subject)) + ": " + first.status
+  }
+
+  private func rows(_ transfers: [TransferBoard.Transfer], _ width: Int) -> [String] {
+    let statuses = transfers.map { printable($0.status) }
+    let statusWidth = min(statuses.map(ScreenText.width).max() ?? 0, width / 2)
+    let subjects = transfers.map {
+      ScreenText.shortened(printable(withoutPasswords($0.subject)), width - statusWidth - 2)
+    }
+    let subjectWidth = subjects.map(ScreenText.width).max() ?? 0
+    return zip(subjects, statuses).map { subject, status in
+      let padding = String(repeating: " ", count: subjectWidth - ScreenText.width(subject) + 2)
+      return subject + padding + status
+    }
+  }
+
+  private var total: String {
+    var parts = [board.total.map { "\(board.done) of \($0) done" } ?? "\(board.done) done"]
+    if board.failed > 0 { parts.append("\(board.failed) failed") }
+    if board.received > 0 { parts.append(Quantity.size(board.received)) }
+    if let rate, board.received > 0 { parts.append(Quantity.size(rate) + "/s") }
+    if let left = timeLeft { parts.append(Self.clock(left) + " left") }
+    return parts.joined(separator: ", ")
+  }
+
+  /// By the bytes that are still to come, or else by the pictures.
+  private var timeLeft: Int? {
+    if let remaining = board.remaining {
+      guard let rate, rate > 0 else { return nil }
+      return (remaining + rate - 1) / rate
+    }
+    // A few that were there already say nothing about the others.
+    guard let total = board.total, board.done > board.open.count, total > board.done else {
+      return nil
+    }
+    let seconds = Double(elapsed.milliseconds) / 1000
+    return Int((seconds * Double(total - board.done) / Double(board.done)).rounded(.up))
+  }
+
+  /// `0:07`, `12:34` or `1:02:03`.
+  static func clock(_ seconds: Int) -> String {
+    let parts = [seconds / 3600, seconds / 60 % 60, seconds % 60]
+    let shown = parts[0] > 0 ? parts[...] : parts[1...]
+    return shown.enumerated().map { place, part in
+      place > 0 && part < 10 ? "0\(part)" : String(part)
+    }.joined(separator: ":")
+  }
+}
+
+extension TransferBoard.Transfer {
+  /// How far the transfer is.
+  fileprivate var status: String {
+    switch state {
+    case .asked: return "asked for"
+    case .queued: return "queued"
+    case .started: return "waiting for \(Self.host(of: subject))"
+    case .preparing: return "being prepared"
+    case .receiving:
+      guard let expected, expected > 0 else { return Quantity.size(received) }
+      let percent = min(100, Int(Double(received) / Double(expected) * 100))
+      return "\(percent)% of \(Quantity.size(expected))"
+    }
+  }
+
+  private static func host(of url: String) -> String {
+    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count > 2, let host = parts[2].split(separator: "@").last else {
+      return "the origin"
+    }
+    return String(host)
+  }
+}

@@ -1,0 +1,35 @@
+/// A text in which the passwords of URLs are hidden: `http://me:…@host/`.
+func withoutPasswords(_ text: String) -> String {
+  guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+  let bytes = Array(text.utf8)
+  let scheme = Array("://".utf8)
+  var shown: [UInt8] = []
+  var rest = bytes[...]
+  while let start = position(of: scheme, in: rest) {
+    shown += rest[..<start]
+    rest = rest[start...]
+    let authority = rest.prefix { !endsAuthority($0) }
+    if let at = authority.lastIndex(of: UInt8(ascii: "@")),
+      let colon = authority[..<at].firstIndex(of: UInt8(ascii: ":"))
+    {
+      shown += rest[...colon] + Array("…".utf8)
+      rest = rest[at...]
+    }
+  }
+  return String(decoding: shown + rest, as: UTF8.self)
+}
+
+/// The position after the first occurrence of some bytes.
+private func position(of wanted: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
+  var rest = bytes
+  while rest.count >= wanted.count {
+    if rest.starts(with: wanted) { return rest.startIndex + wanted.count }
+    rest = rest.dropFirst()
+  }
+  return nil
+}
+
+/// Whether the part of a URL that may have a password ends before a byte; a quote ends the URL itself in JSON.
+private func endsAuthority(_ byte: UInt8) -> Bool {
+  byte <= 0x20 || "/?#\\\"'<>".utf8.contains(byte)
+}

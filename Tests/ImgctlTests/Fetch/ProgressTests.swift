@@ -1,0 +1,123 @@
+import ImgdConnection
+import ImgdSystem
+import Testing
+
+@testable import ImgctlCommands
+
+@Suite struct ProgressTests {
+  private func event(_ text: String) throws -> Reply {
+    try Reply(Array("{\(text)}".utf8), from: "s")
+  }
+
+  /// A board of five: one that moves, one that waits, one in the queue, one done, one failed.
+  private func board() throws -> TransferBoard {
+    var board = TransferBoard()
+    board.total = 5
+    for number in 0..<5 { board.ask(number, "http://h/\(number).png") }
+    board.note(try event(#""event":"queued""#), of: 1)
+    board.note(try event(#""event":"started""#), of: 2)
+    board.note(try event(#""event":"progress","received":51200,"expected":102400"#), of: 0)
+    board.note(try event(#""event":"progress","received":1024,"expected":1024"#), of: 3)
+    board.end(3, isFailed: false)
+    board.end(4, isFailed: true)
+    return board
+  }
+
+  private func text(_ board: TransferBoard, rate: Int? = nil) -> ProgressText {
+    ProgressText(board: board, rate: rate, elapsed: .seconds(10))
+  }
+
+  @Test func `each transfer has a line, and all together have one`() throws {
+    #expect(
+      text(try board(), rate: 2048).block(TerminalSize()) == [
+        "http://h/0.png  50% of 100K", "http://h/2.png  waiting for h", "http://h/1.png  queued",
+        "2 of 5 done, 1 failed, 51K, 2.0K/s",
+      ])
+  }
+
+  @Test func `no more lines are shown than there is room for`() throws {
+    for rows in 1...6 {
+      let lines = text(try board()).block(TerminalSize(columns: 80, rows: rows))
+      #expect(lines.count <= max(1, rows - 1), "\(lines)")
+    }
+    let lines = text(try board()).block(TerminalSize(columns: 80, rows: 4))
+    #expect(lines.count == 3 && lines[1] == "… and 2 more")
+  }
+
+  @Test func `no line is wider than the terminal`() throws {
+    var board = try board()
+    board.ask(5, "http://日本.example/\u{1B}[2J" + String(repeating: "ü日", count: 200))
+    for columns in 1...200 {
+      let lines = text(board, rate: 1 << 40).block(TerminalSize(columns: columns, rows: 24))
+      #expect(lines.allSatisfy { ScreenText.width($0) < max(2, columns) }, "\(columns): \(lines)")
+      #expect(!lines.joined().contains("\u{1B}"))
+    }
+  }
+
+  @Test(arguments: [
+    ("http://example.org/a.png", 24, "http://example.org/a.png"),
+    ("http://example.org/a.png", 11, "http:…a.png"), ("abc", 1, "…"), ("abc", 0, "…"),
+    ("日本日本日本", 7, "日…本"),
+  ])
+  func `a URL loses its middle`(text: String, columns: Int, shown: String) {
+    #expect(ScreenText.shortened(text, columns) == shown)
+  }
+
+  @Test func `the time left is that of the bytes, or else of the pictures`() throws {
+    var board = TransferBoard()
+    board.total = 1
+    board.ask(0, "u")
+    #expect(text(board, rate: 5).block(TerminalSize()).last == "0 of 1 done")
+    board.note(try event(#""event":"progress","received":1000,"expected":121000"#), of: 0)
+    #expect(
+      text(board, rate: 1000).line.hasPrefix("0 of 1 done, 1000 bytes, 1000 bytes/s, 2:00 left"))
+    board.total = 41
+    for number in 1...10 {
+      board.ask(number, "u")
+      board.end(number, isFailed: false)
+    }
+    #expect(text(board).block(TerminalSize()).last == "10 of 41 done, 1000 bytes, 0:31 left")
+  }
+
+  @Test(arguments: [(0, "0:00"), (59, "0:59"), (60, "1:00"), (3599, "59:59"), (3600, "1:00:00")])
+  func `times are those of a clock`(seconds: Int, text: String) {
+    #expect(ProgressText.clock(seconds) == text)
+  }
+
+  @Test func `the rate is that of the last seconds`() {
+    var rate = TransferRate()
+    #expect(rate.perSecond == nil)
+    for second in 0...20 {
+      let bytes = second < 10 ? 0 : (second - 10) * 1000
+      rate.note(bytes, at: Instant(nanoseconds: Int64(second) * 1_000_000_000))
+    }
+    #expect(rate.perSecond == 1000)
+  }
+
+  @Test func `a block is erased as the terminal has broken its lines`() {
+    var block = TerminalBlock()
+    let wide = TerminalSize(columns: 40, rows: 24)
+    #expect(block.erasure(wide) == "")
+    #expect(block.show([String(repeating: "x", count: 30), "", "y"], wide).contains("\n\ny"))
+    #expect(block.shows([String(repeating: "x", count: 30), "", "y"], wide))
+    #expect(block.erasure(TerminalSize(columns: 10, rows: 24)) == "\r\u{1B}[4A\u{1B}[J")
+    #expect(!block.isShown)
+    _ = block.show(["y"], wide)
+    #expect(block.erasure(wide) == "\r\u{1B}[J")
+  }
+
+  @Test func `hits show nothing, and ask for what would be shown`() throws {
+    let daemon = try ScriptedDaemon { request in
+      #expect(request.contains(#""progress":true,"events":true"#))
+      return [.line(#"{"id":0,"ok":true,"path":"/0"}"#)]
+    }
+    #expect(imgctl(["fetch", "u"], daemon, onTerminal: true).messages == "")
+    for (arguments, onTerminal) in [(["-q"], true), ([], false)] {
+      let daemon = try ScriptedDaemon { request in
+        #expect(!request.contains("progress"))
+        return [.line(#"{"id":0,"ok":true,"path":"/0"}"#)]
+      }
+      #expect(imgctl(["fetch", "u"] + arguments, daemon, onTerminal: onTerminal).messages == "")
+    }
+  }
+}
