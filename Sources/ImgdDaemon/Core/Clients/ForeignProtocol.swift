@@ -60,7 +60,7 @@ enum ForeignProtocol {
   }
 
   private static func httpFarewell(withBody: Bool) -> [UInt8] {
-    let body = explanation + "HTTP: use imgctl, or socat as described in imgd's protocol.md.\n"
+    let body = explanation + "HTTP: use imgctl, or socat as described in imgd-protocol(7).\n"
     let head = [
       "HTTP/1.1 400 Bad Request", "Content-Type: text/plain; charset=utf-8",
       "Content-Length: \(body.utf8.count)", "Connection: close", "", "",
