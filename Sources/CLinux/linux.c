@@ -221,7 +221,12 @@ ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd)
   for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header))
     if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
       memcpy(fd, CMSG_DATA(header), sizeof *fd);
-  return count;
+  if (!(message.msg_flags & MSG_CTRUNC)) return count;
+  // A descriptor is lost, and with it the order in which the later ones belong to their lines.
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+  errno = EMFILE;
+  return -1;
 }
 
 int linux_message_pair(int ends[2]) {

@@ -1,6 +1,7 @@
 // A client may send thousands of requests before it reads the first answer. The daemon stops reading from
 // a client that does not read, so a client that only writes would wait for ever. Therefore `send` only
-// queues a line, and `receive` writes and reads at the same time.
+// queues a line, and `receive` writes and reads at the same time. A program with a loop of its own watches
+// the descriptor, and calls `exchange` in place of `receive`.
 //
 // A descriptor arrives with the first byte of its line, but one read may also return the end of earlier
 // lines. Only the order is certain: the n-th descriptor belongs to the n-th line with `fds`. So descriptors
@@ -59,13 +60,10 @@ package final class ControlConnection {
   package func receive(until deadline: Instant? = nil) throws(ConnectionProblem) -> [UInt8]? {
     while true {
       if let line = try next() { return line }
-      do throws(SystemFailure) {
-        sendWaiting()
-        guard try socket.wait(forRoom: outbox.unsent > 0, until: deadline) else { break }
-        guard try readArrived() else { return nil }
-      } catch { throw ConnectionProblem(error, path: path) }
+      sendWaiting()
+      guard try waitForDaemon(until: deadline) else { throw .silent(path: path) }
+      guard try readArrived() else { return nil }
     }
-    throw .silent(path: path)
   }
 
   // For those who wait for other things as well: watch the descriptor, call `exchange` when it is ready, and
@@ -79,10 +77,8 @@ package final class ControlConnection {
 
   /// Sends and receives as much as is possible without waiting; false when the daemon has closed the connection.
   package func exchange() throws(ConnectionProblem) -> Bool {
-    do throws(SystemFailure) {
-      sendWaiting()
-      return try readArrived()
-    } catch { throw ConnectionProblem(error, path: path) }
+    sendWaiting()
+    return try readArrived()
   }
 
   /// The oldest line that has arrived and was not taken yet.
@@ -117,16 +113,24 @@ package final class ControlConnection {
     outbox = Outbox()
   }
 
+  private func waitForDaemon(until deadline: Instant?) throws(ConnectionProblem) -> Bool {
+    do throws(SystemFailure) {
+      return try socket.wait(forRoom: hasUnsent, until: deadline)
+    } catch { throw ConnectionProblem(error, path: path) }
+  }
+
   /// Reads the bytes that have arrived; false at the end of the connection.
-  private func readArrived() throws(SystemFailure) -> Bool {
-    switch try socket.receive() {
-    case .nothing: return true
-    case .end: return false
-    case .bytes(let bytes, let descriptor):
-      framer.feed(bytes.span) { take($0) }
-      if let descriptor { descriptors.append(ReceivedDescriptor(descriptor)) }
-      return true
-    }
+  private func readArrived() throws(ConnectionProblem) -> Bool {
+    do throws(SystemFailure) {
+      switch try socket.receive() {
+      case .nothing: return true
+      case .end: return false
+      case .bytes(let bytes, let descriptor):
+        framer.feed(bytes.span) { take($0) }
+        if let descriptor { descriptors.append(ReceivedDescriptor(descriptor)) }
+        return true
+      }
+    } catch { throw ConnectionProblem(error, path: path) }
   }
 }
 

@@ -1,7 +1,7 @@
 import ImgdWire
 
 /// A parsed line from the daemon: the answer to a command, or an event before it.
-package struct Reply {
+package struct Reply: Sendable {
   private let content: JSONValue
 
   /// Parses a line; a line that is not a JSON object does not come from imgd.
@@ -48,6 +48,19 @@ package struct Reply {
   package func number(_ field: String) -> Int? {
     content[field]?.integer.map(Int.init)
   }
+
+  /// A field that is a number, whole or not.
+  package func fraction(_ field: String) -> Double? {
+    content[field]?.double
+  }
+
+  /// A field that is true or false.
+  package func flag(_ field: String) -> Bool? {
+    content[field]?.bool
+  }
+
+  /// The whole line as JSON text.
+  package var json: String { content.encoded() }
 
   /// A field that is an object.
   package func object(_ field: String) -> Reply? {

@@ -1,7 +1,7 @@
 import ImgdWire
 
 /// Builds the line of one request.
-package struct RequestLine {
+package struct RequestLine: Sendable {
   private var writer = JSONWriter()
 
   /// Begins a request for a command.

@@ -46,7 +46,8 @@ int linux_set_nonblocking(int fd);
 ssize_t linux_send(int socket, const void *bytes, size_t count, int fd);
 // Receives bytes without waiting; attached descriptors are never accepted.
 ssize_t linux_receive(int socket, void *bytes, size_t capacity);
-// Receives bytes and at most one descriptor (-1: none came); for clients.
+// Receives bytes and at most one descriptor (-1: none came); for clients. EMFILE where one came that the
+// process has no room for.
 ssize_t linux_receive_with_fd(int socket, void *bytes, size_t capacity, int *fd);
 
 // A pair of connected sockets that keep messages apart.

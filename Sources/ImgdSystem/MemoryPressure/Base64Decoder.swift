@@ -1,7 +1,7 @@
 /// Base64 of RFC 4648, padded, as the service manager writes bytes into a variable.
-enum Base64Decoder {
+package enum Base64Decoder {
   /// The bytes that a text stands for; nil when it is not exactly what an encoder writes.
-  static func bytes(_ text: String) -> [UInt8]? {
+  package static func bytes(_ text: String) -> [UInt8]? {
     let letters = Array(text.utf8)
     guard letters.count.isMultiple(of: 4) else { return nil }
     let padding = letters.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -6,6 +6,9 @@ import Glibc
 package struct ClientSocket: ~Copyable {
   private let stream: StreamSocket
 
+  /// The descriptor, for a loop to watch.
+  package var number: CInt { stream.descriptor.number }
+
   /// Connects, waiting while the daemon has too many connections to accept.
   package init(path: String) throws(SystemFailure) {
     let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -22,9 +25,6 @@ package struct ClientSocket: ~Copyable {
     guard linux_set_nonblocking(descriptor.number) == 0 else { throw SystemFailure("fcntl") }
     stream = StreamSocket(descriptor)
   }
-
-  /// The socket's number, to be watched.
-  package var number: CInt { stream.descriptor.number }
 
   /// The result of a read.
   package enum Arrival: ~Copyable {
