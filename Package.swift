@@ -33,6 +33,7 @@ let package = Package(
     .executable(name: "imgd-decoder", targets: ["imgd-decoder"]),
     .executable(name: "imgctl", targets: ["imgctl"]),
     .executable(name: "imgd-bench", targets: ["imgd-bench"]),
+    .library(name: "ImgdClient", targets: ["ImgdClient"]),
   ],
   targets: [
     // C: only what Swift cannot import as it is.
@@ -104,6 +105,13 @@ let package = Package(
     // The other end of the socket.
     .target(
       name: "ImgdConnection", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
+
+    // The same for Swift programs with tasks of their own.
+    .target(
+      name: "ImgdClient",
+      dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem"],
+      // Its pictures hand out spans.
+      swiftSettings: strict + [.enableExperimentalFeature("Lifetimes")]),
 
     .target(
       name: "ImgctlCommands",
@@ -188,6 +196,10 @@ let package = Package(
       dependencies: [
         "ImgctlCommands", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdClientTests",
+      dependencies: ["ImgdClient", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",

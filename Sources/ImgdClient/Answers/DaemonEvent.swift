@@ -1,0 +1,73 @@
+internal import ImgdConnection
+
+/// A group of events that one can subscribe to.
+public enum EventTopic: String, CaseIterable, Sendable {
+  /// Fetches, of all clients.
+  case jobs
+  /// What is stored and removed.
+  case cache
+  /// The machine is short of memory.
+  case pressure
+  /// The configuration was read again.
+  case config
+}
+
+/// An event of the whole daemon.
+public struct DaemonEvent: Sendable {
+  /// What happened, with its main facts.
+  public enum Kind: Equatable, Sendable {
+    /// A fetch: `queued`, `running`, `done`, `failed` or `cancelled`.
+    case job(receipt: Receipt?, url: String, state: String)
+    /// A tier: `stored`, `evicted`, `purged` or `removed_all`.
+    case cache(change: String, tier: String, entries: Int, bytes: Int)
+    /// So much was removed because memory was short.
+    case pressure(source: String, entries: Int, bytes: Int)
+    /// `reloaded` or `refused`.
+    case config(change: String)
+    /// So many events were dropped, since the program read too slowly.
+    case overflow(lost: Int)
+    /// An event of a later release.
+    case other(String)
+  }
+
+  /// What happened.
+  public let kind: Kind
+  /// The daemon's serial number; nil where events were dropped by this library.
+  public let serial: Int?
+  /// The whole event as JSON text.
+  public let json: String
+
+  init(_ event: Reply) {
+    kind = Kind(event)
+    serial = event.number("seq")
+    json = event.json
+  }
+
+  init(lost: Int) {
+    kind = .overflow(lost: lost)
+    serial = nil
+    json = #"{"event":"overflow","lost":\#(lost)}"#
+  }
+}
+
+extension DaemonEvent.Kind {
+  fileprivate init(_ event: Reply) {
+    func text(_ field: String) -> String { event.text(field) ?? "" }
+    func number(_ field: String) -> Int { event.number(field) ?? 0 }
+    switch event.event {
+    case "job":
+      self = .job(
+        receipt: Receipt(text("receipt")), url: text("url"), state: text("state"))
+    case "cache":
+      self = .cache(
+        change: text("what"), tier: text("tier"), entries: number("entries"), bytes: number("bytes")
+      )
+    case "pressure":
+      self = .pressure(
+        source: text("source"), entries: number("removed_entries"), bytes: number("removed_bytes"))
+    case "config": self = .config(change: text("what"))
+    case "overflow": self = .overflow(lost: number("lost"))
+    default: self = .other(event.event ?? "")
+    }
+  }
+}

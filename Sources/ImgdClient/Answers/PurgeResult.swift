@@ -1,0 +1,30 @@
+internal import ImgdConnection
+
+/// The entries that a purge has found.
+public struct PurgeResult: Hashable, Sendable {
+  /// The entries of one tier.
+  public struct Tier: Hashable, Sendable {
+    public let entries: Int
+    /// On disk these are allocated blocks.
+    public let bytes: Int
+
+    init(_ tier: Reply) {
+      entries = tier.number("entries") ?? 0
+      bytes = tier.number("bytes") ?? 0
+    }
+  }
+
+  /// Whether any entry was removed; never by a soft purge.
+  public let removed: Bool
+  /// The entries in memory.
+  public let memory: Tier?
+  /// The entries on disk; nil while the disk refuses to be written: the purge is in force, and carried out
+  /// later.
+  public let disk: Tier?
+
+  init(_ reply: Reply) {
+    removed = reply.flag("removed") ?? false
+    memory = reply.object("memory").map { Tier($0) }
+    disk = reply.object("disk").map { Tier($0) }
+  }
+}

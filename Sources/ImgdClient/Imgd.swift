@@ -1,0 +1,184 @@
+// A client has one thread, which owns its connection; tasks hand requests to it and wait without holding
+// up a thread of their own. Requests of all tasks go over the one connection, and are answered in any
+// order.
+
+internal import ImgdConnection
+internal import ImgdSystem
+
+/// The way from a program to imgd: fetches pictures, and manages the daemon's cache.
+///
+/// A client may be used by any number of tasks at a time; one is enough for a program. It connects with the
+/// first request, and anew when the daemon has been restarted. All requests throw `ImgdError` where the daemon
+/// refuses or fails, `ConnectionError` where no answer comes, and `CancellationError` where the task was
+/// cancelled.
+public final class Imgd: Sendable {
+  private let thread: ClientThread
+
+  /// A client of the daemon at a socket; without one that in `IMGD_SOCKET`, the user's own daemon if there is
+  /// one, or the machine's.
+  public init(socket: String? = nil) {
+    thread = ClientThread(socket: socket)
+  }
+
+  /// Ends all that is under way with `ConnectionError.clientClosed`, and returns when all connections are
+  /// closed. A client that nobody holds any more does the same by itself.
+  public func close() async {
+    await withCheckedContinuation { continuation in thread.close { continuation.resume() } }
+  }
+
+  // MARK: Pictures
+
+  /// Delivers a picture from the cache or from its origin.
+  ///
+  /// Cancelling the task cancels the fetch, and its download if nobody else waits for that.
+  public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture
+  {
+    let call = Call(RequestLine(fetching: url, options), isFetch: true)
+    return Picture(try await answer(to: call))
+  }
+
+  /// Delivers a picture as `fetch` does, with all steps on the way to it.
+  public func progress(
+    of url: String, _ options: FetchOptions = FetchOptions()
+  ) -> FetchProgress {
+    var line = RequestLine(fetching: url, options)
+    line.add("progress", true)
+    line.add("events", true)
+    return FetchProgress { [self, line] in beginInParts(line) }
+  }
+
+  /// Begins a fetch for which nobody waits: it goes on whatever becomes of this program, until its outcome
+  /// is collected with `wait`.
+  public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
+  {
+    var line = RequestLine(fetching: url, options)
+    line.add("wait", false)
+    // Twice would be two fetches.
+    let answer = try await answer(to: Call(line, isFetch: true, isRepeatable: false))
+    guard let receipt = answer.reply.text("receipt").flatMap({ Receipt($0) }) else {
+      throw ConnectionError.unexpected(path: "imgd", what: "its answer has no receipt")
+    }
+    return receipt
+  }
+
+  /// Collects the outcome of a fetch that was begun, at once or when it ends; in another form than that of
+  /// the fetch, if one is named.
+  public func wait(
+    for receipt: Receipt, delivery: FetchOptions.Delivery? = nil
+  ) async throws -> Picture {
+    var line = RequestLine("wait")
+    line.add("receipt", receipt.description)
+    line.add("deliver", delivery?.rawValue)
+    return Picture(try await answer(to: Call(line)))
+  }
+
+  /// Cancels the fetch with a receipt, and tells how far it was.
+  @discardableResult
+  public func cancel(_ receipt: Receipt) async throws -> FetchState {
+    var line = RequestLine("cancel")
+    line.add("receipt", receipt.description)
+    return FetchState(
+      try await answer(to: Call(line, isRepeatable: false)).reply.text("state") ?? "")
+  }
+
+  /// Cancels the fetches with a tag, of all programs of this user; how many there were.
+  @discardableResult
+  public func cancel(tag: String) async throws -> Int {
+    var line = RequestLine("cancel")
+    line.add("tag", tag)
+    return try await answer(to: Call(line, isRepeatable: false)).reply.number("cancelled") ?? 0
+  }
+
+  // MARK: The cache
+
+  /// Removes entries from the cache.
+  @discardableResult
+  public func purge(_ filter: PurgeFilter) async throws -> PurgeResult {
+    PurgeResult(try await answer(to: Call(filter.request, isRepeatable: false)).reply)
+  }
+
+  /// The entry of a URL, if the cache has one; it does not count as used.
+  public func query(
+    _ url: String, identifier: String? = nil, describe: Bool = false
+  ) async throws -> CachedPicture? {
+    var line = RequestLine("query")
+    line.add("url", url)
+    line.add("identifier", identifier)
+    if describe { line.add("describe", true) }
+    return CachedPicture(try await answer(to: Call(line)).reply)
+  }
+
+  // MARK: The daemon
+
+  /// The daemon's counters.
+  public func stats() async throws -> Statistics {
+    Statistics(try await answer(to: Call(RequestLine("stats"))).reply)
+  }
+
+  /// The daemon's version and abilities.
+  public func hello() async throws -> DaemonDescription {
+    DaemonDescription(try await answer(to: Call(RequestLine("hello"))).reply)
+  }
+
+  /// Returns when the daemon has answered.
+  public func ping() async throws {
+    _ = try await answer(to: Call(RequestLine("ping")))
+  }
+
+  /// The events of the whole daemon from now on, over a connection of their own.
+  public func subscribe(to topics: Set<EventTopic>) async throws -> DaemonEvents {
+    let feed = EventFeed(DaemonEvent.counting)
+    let number = Call.nextID()
+    let held = HeldSubscription(feed: feed) { [thread] in _ = thread.post(.unsubscribe(number)) }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { begun in
+        let order = ClientThread.Order.subscribe(number, topics, feed) { begun.resume(with: $0) }
+        if let error = thread.post(order) { begun.resume(throwing: error) }
+      }
+    } onCancel: {
+      held.cancel()
+    }
+    try Task.checkCancellation()
+    return DaemonEvents(subscription: held)
+  }
+
+  // MARK: Calls
+
+  /// Hands a request to the thread; the handler is called once.
+  func begin(_ call: Call, then handler: @escaping Call.Handler) {
+    guard call.expect(handler) else { return }
+    if let error = thread.post(.begin(call)) { call.end(.failure(error)) }
+  }
+
+  /// Ends a call here and now; the daemon learns of it.
+  func cancel(_ call: Call) {
+    call.end(.failure(CancellationError()))
+    _ = thread.post(.cancel(call))
+  }
+
+  private func answer(to call: Call) async throws -> Answer {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        begin(call) { continuation.resume(with: $0) }
+      }
+    } onCancel: {
+      cancel(call)
+    }
+  }
+
+  private func beginInParts(_ line: RequestLine) -> FetchInParts {
+    let feed = Feed(FetchUpdate.replacing)
+    let call = Call(line, isFetch: true) { event in
+      if let update = FetchUpdate(event) { feed.add(update) }
+    }
+    begin(call) { outcome in
+      switch outcome {
+      case .success(let answer):
+        feed.add(.finished(Picture(answer)))
+        feed.end()
+      case .failure(let error): feed.end(error)
+      }
+    }
+    return FetchInParts(feed: feed) { [self] in cancel(call) }
+  }
+}

@@ -1,0 +1,87 @@
+/// The way in which a picture is wanted; what is left out is as docs/protocol.md says.
+public struct FetchOptions: Hashable, Sendable {
+  /// How the cache is used, named as in the web's `fetch`.
+  public enum CacheMode: String, CaseIterable, Sendable {
+    /// A fresh entry answers, a stale one is confirmed by the origin first.
+    case `default`
+    /// The origin answers with the whole picture.
+    case reload
+    /// Even a fresh entry is confirmed.
+    case noCache = "no-cache"
+    /// Any entry answers, however old.
+    case forceCache = "force-cache"
+    /// Any entry answers; where there is none, the error is `notCached`.
+    case onlyIfCached = "only-if-cached"
+    /// The cache is neither read nor filled.
+    case noStore = "no-store"
+  }
+
+  /// The form in which the picture comes.
+  public enum Delivery: String, CaseIterable, Sendable {
+    /// As the path of a file in the cache.
+    case path
+    /// As memory with the bytes of the file.
+    case bytes = "fd"
+    /// As memory with the decoded picture.
+    case pixels
+    /// Not at all: only the facts about it.
+    case none
+  }
+
+  /// The tiers that may keep the picture.
+  public enum Store: String, CaseIterable, Sendable {
+    case all, memory, disk, none
+  }
+
+  /// The queue in which the download waits.
+  public enum Priority: String, CaseIterable, Sendable {
+    case low, normal, high
+  }
+
+  /// Another encoding.
+  public enum Format: String, CaseIterable, Sendable {
+    case original, jpeg, png, webp, avif
+  }
+
+  /// The frames of an animation that another form keeps.
+  public enum Frames: String, CaseIterable, Sendable {
+    case all, first
+  }
+
+  /// How the cache is used.
+  public var cache = CacheMode.default
+  /// The form in which the picture comes.
+  public var delivery = Delivery.path
+  /// The tiers that may keep the picture.
+  public var store = Store.all
+  /// Another size.
+  public var resize: Resize?
+  /// Another encoding.
+  public var format = Format.original
+  /// The quality of that encoding, 1 to 100.
+  public var quality: Int?
+  /// The frames of an animation that another form keeps.
+  public var frames = Frames.all
+  /// Whether a placeholder is wanted with the picture.
+  public var describe = false
+  /// The queue in which the download waits.
+  public var priority = Priority.normal
+  /// Labels for purges and cancellations.
+  public var tags: [String] = []
+  /// Headers for the origin.
+  public var headers: [String: String] = [:]
+  /// A further part of the cache key.
+  public var identifier: String?
+  /// How long the picture counts as fresh, in place of what its origin says; in whole seconds.
+  public var ttl: Duration?
+  /// How long the fetch may take in total; in whole milliseconds.
+  public var timeout: Duration?
+  /// A larger body is refused.
+  public var maxBytes: Int?
+
+  /// A picture as it is, as a file: set the properties for anything else.
+  public init(delivery: Delivery = .path, resize: Resize? = nil) {
+    self.delivery = delivery
+    self.resize = resize
+  }
+}

@@ -1,0 +1,100 @@
+internal import ImgdConnection
+internal import ImgdSystem
+
+/// A step of a fetch, as `Imgd.progress` reports it.
+public enum FetchUpdate: Sendable {
+  /// The daemon has accepted the fetch, and its memory does not have the picture.
+  case queued
+  /// The download has begun.
+  case started
+  /// So many bytes of the body have arrived; nothing is expected where the origin announces no length.
+  case progress(received: Int, expected: Int?)
+  /// The picture is there, and the form that was asked for is being made of it. Only with `describe`.
+  case placeholder(Placeholder)
+  /// The picture; the sequence ends.
+  case finished(Picture)
+
+  init?(_ event: Reply) {
+    switch event.event {
+    case "queued": self = .queued
+    case "started": self = .started
+    case "progress":
+      self = .progress(received: event.number("received") ?? 0, expected: event.number("expected"))
+    case "placeholder":
+      guard let placeholder = Placeholder(event) else { return nil }
+      self = .placeholder(placeholder)
+    default: return nil
+    }
+  }
+
+  private var kind: Int {
+    switch self {
+    case .queued: 0
+    case .started: 1
+    case .progress: 2
+    case .placeholder: 3
+    case .finished: 4
+    }
+  }
+
+  /// At most one of each kind waits, the newest.
+  static func replacing(_ update: FetchUpdate, _ waiting: inout [FetchUpdate]) {
+    waiting.removeAll { $0.kind == update.kind }
+    waiting.append(update)
+  }
+}
+
+/// The steps of a fetch, the last of which is the picture.
+///
+/// Each iteration is a fetch of its own, which begins with the first call of `next` and is cancelled when
+/// the loop is left before its end. For a reader that is slow a newer count replaces an older one.
+public struct FetchProgress: AsyncSequence, Sendable {
+  /// A step of the fetch.
+  public typealias Element = FetchUpdate
+
+  let fetch: @Sendable () -> FetchInParts
+
+  /// Begins nothing yet.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(fetch: fetch)
+  }
+
+  /// Reads the steps of one fetch.
+  public struct Iterator: AsyncIteratorProtocol {
+    let fetch: () -> FetchInParts
+    private var begun: FetchInParts?
+
+    init(fetch: @escaping () -> FetchInParts) {
+      self.fetch = fetch
+    }
+
+    /// The next step; it throws what `Imgd.fetch` throws.
+    public mutating func next() async throws -> FetchUpdate? {
+      let fetch = begun ?? fetch()
+      begun = fetch
+      return try await fetch.next()
+    }
+  }
+}
+
+/// A fetch whose steps are read; cancelled when nobody holds it any more.
+final class FetchInParts: Sendable {
+  private let feed: Feed<FetchUpdate>
+  private let cancel: @Sendable () -> Void
+
+  init(feed: Feed<FetchUpdate>, cancel: @escaping @Sendable () -> Void) {
+    self.feed = feed
+    self.cancel = cancel
+  }
+
+  deinit { cancel() }
+
+  func next() async throws -> FetchUpdate? {
+    do {
+      return try await feed.next()
+    } catch let error as CancellationError {
+      cancel()
+      throw error
+    }
+  }
+}
