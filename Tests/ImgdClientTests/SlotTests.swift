@@ -57,6 +57,8 @@ import Testing
     slot.show(first)
     #expect(try await aside { gate.waitUntilReached() })
     slot.show(second)
+    // The end of the first one is nothing to be seen.
+    #expect(slot.content.text == "loading 0")
     #expect(await slot.settled() == "shown 1000")
     #expect(try await stage.becomes { $0.downloads.cancelled == 1 })
     gate.open()
@@ -75,6 +77,7 @@ import Testing
       if round % 3 == 0 { continue }
       for await content in slot.contents {
         #expect(content.url == urls[wanted])
+        if case .failed(let error) = content.state { Issue.record(error) }
         guard case .shown = content.state else { continue }
         #expect(content.picture?.byteCount == 1_000 + wanted)
         break
