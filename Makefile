@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow run build install uninstall deb check check-slow \
+.PHONY: help demo test test-python test-slow run build install uninstall deb check check-slow \
   check-packages bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
@@ -28,6 +28,7 @@ release = for product in $(1); do \
 help:
 	@echo 'make demo            build imgd, and show what it does'
 	@echo 'make test            run the tests'
+	@echo 'make test-python     run those of the module for Python alone'
 	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build           build imgd, imgd-decoder, imgctl and imgd-bench into .build/release'
@@ -51,7 +52,12 @@ test:
 	@$(call prepare,test deb)
 	@$(call release,imgd imgd-decoder imgctl)
 	@swift build --build-tests
-	@.ci/test
+	@status=0; .ci/test || status=1; .ci/test-python || status=1; exit $$status
+
+test-python:
+	@$(call prepare,test)
+	@$(call release,imgd imgd-decoder)
+	@.ci/test-python
 
 test-slow:
 	@$(call prepare,test)

@@ -1,0 +1,240 @@
+"""The protocol without any input or output: bytes and descriptors in, answers out.
+
+Who uses it sends `unsent` and calls `receive`.
+
+A descriptor arrives with the first byte of its line, but one read may also return the end of
+earlier lines. Only the order is certain: the n-th descriptor belongs to the n-th line with `fds`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optional
+
+from .errors import ConnectionFailed, ConnectionLost
+
+#: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
+LONGEST_LINE = 16 * 1024 * 1024
+#: The daemon never has more than one descriptor on its way before the line that it belongs to.
+MOST_DESCRIPTORS = 64
+
+
+class Descriptor:
+    """A file descriptor that is closed with the object at the latest."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def fileno(self) -> int:
+        """The number, -1 if it is closed."""
+        return self._number
+
+    def close(self) -> None:
+        """Closes it; a second time nothing happens."""
+        number, self._number = self._number, -1
+        if number >= 0:
+            os.close(number)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Progress(NamedTuple):
+    """How much of a body has arrived."""
+
+    url: str
+    received: int
+    #: None if the origin does not announce the length.
+    expected: Optional[int]
+
+
+class Answer(NamedTuple):
+    """The line that ends a request, and the descriptor that came with it."""
+
+    fields: Dict[str, Any]
+    descriptor: Optional[Descriptor]
+
+
+class Call:
+    """One request under way on one connection."""
+
+    def __init__(self, identifier: int, request: Dict[str, Any], size: int) -> None:
+        self.identifier = identifier
+        self.request = request
+        self.size = size
+        self.answer: Optional[Answer] = None
+        self.failure: Optional[ConnectionFailed] = None
+        #: Called whenever there is something new.
+        self.on_news: Optional[Callable[[], None]] = None
+        self._progress: Optional[Progress] = None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether it has ended, or has progress that nobody has taken."""
+        return self.ended or self._progress is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is an answer, or will never be one."""
+        return self.answer is not None or self.failure is not None
+
+    def take_progress(self) -> Optional[Progress]:
+        """The newest progress, if it is new."""
+        progress, self._progress = self._progress, None
+        return progress
+
+    def take_event(self, event: Dict[str, Any]) -> None:
+        """Notes an event that came before the answer."""
+        received, expected = event.get("received"), event.get("expected")
+        if event["event"] == "progress" and isinstance(received, int):
+            self._progress = Progress(
+                self.request.get("url", ""),
+                received,
+                expected if isinstance(expected, int) else None,
+            )
+            self._tell()
+
+    def end(self, answer: Optional[Answer], failure: Optional[ConnectionFailed]) -> None:
+        """Notes how it has ended."""
+        self.answer, self.failure = answer, failure
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.on_news is not None:
+            self.on_news()
+
+
+class Conversation:
+    """One connection's requests, answers and descriptors."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        #: What is to be written to the socket next.
+        self.unsent = bytearray()
+        #: Events that belong to no request: those of a subscription.
+        self.events: Deque[Dict[str, Any]] = deque()
+        #: Why it is over, if it is.
+        self.failure: Optional[ConnectionFailed] = None
+        self._calls: Dict[int, Call] = {}
+        self._last_identifier = 0
+        self._partial = bytearray()
+        self._descriptors: Deque[Descriptor] = deque()
+
+    def begin(self, request: Dict[str, Any]) -> Call:
+        """Queues a request; a fetch has a receipt in any case, by which it can be cancelled."""
+        if request["cmd"] == "fetch":
+            request = {"receipt": str(uuid.uuid4()), **request}
+        self._last_identifier += 1
+        line = _line({"id": self._last_identifier, **request})
+        call = Call(self._last_identifier, request, len(line))
+        if self.failure is not None:
+            call.end(None, self.failure)
+        else:
+            self._calls[call.identifier] = call
+            self.unsent += line
+        return call
+
+    def abandon(self, call: Call) -> None:
+        """Ends a call that nobody waits for any more; its fetch is cancelled."""
+        if call.answer is not None and call.answer.descriptor is not None:
+            call.answer.descriptor.close()
+        under_way = self._calls.pop(call.identifier, None) is not None
+        # Who gives up a `wait` has no wish to end the fetch.
+        if under_way and call.request["cmd"] == "fetch":
+            self.begin({"cmd": "cancel", "receipt": call.request["receipt"]})
+
+    def receive(self, data: bytes, descriptors: Iterable[int], cut: bool = False) -> None:
+        """Takes what a read has returned; no data mean the end."""
+        self._descriptors.extend(Descriptor(number) for number in descriptors)
+        if not data:
+            return self.fail(ConnectionLost(f"imgd at {self._path} closed the connection"))
+        start = 0
+        while self.failure is None:
+            end = data.find(b"\n", start)
+            if end < 0:
+                break
+            self._partial += data[start:end]
+            start = end + 1
+            line, self._partial = bytes(self._partial), bytearray()
+            self._take_line(line)
+        self._partial += data[start:]
+        if len(self._partial) > LONGEST_LINE:
+            self._fail_strange(f"it sent a line of more than {LONGEST_LINE} bytes")
+        if cut or len(self._descriptors) > MOST_DESCRIPTORS:
+            self._fail_strange("it sent descriptors without a line")
+
+    def fail(self, failure: ConnectionFailed) -> None:
+        """Ends it, and all calls with it; the first reason stays."""
+        if self.failure is not None:
+            return
+        self.failure = failure
+        # In a forked process the old ones may be in use for ever, by a thread that is not there.
+        self.unsent, self._partial = bytearray(), bytearray()
+        for descriptor in self._descriptors:
+            descriptor.close()
+        self._descriptors.clear()
+        calls: List[Call] = list(self._calls.values())
+        self._calls.clear()
+        for call in calls:
+            call.end(None, failure)
+
+    def _take_line(self, line: bytes) -> None:
+        # A daemon that works for a client which has shut its side sends spaces meanwhile.
+        if not line.strip():
+            return
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            return self._fail_strange("its answer is not JSON")
+        if not isinstance(fields, dict):
+            return self._fail_strange("its answer is not a JSON object")
+        descriptor: Optional[Descriptor] = None
+        if fields.get("fds"):
+            if not self._descriptors:
+                return self._fail_strange("its answer lacks its descriptor")
+            descriptor = self._descriptors.popleft()
+        if "event" in fields:
+            self._take_event(fields)
+        elif "id" in fields:
+            identifier = fields["id"]
+            call = self._calls.pop(identifier, None) if type(identifier) is int else None
+            if call is not None:
+                return call.end(Answer(fields, descriptor), None)
+        else:
+            self._take_refusal(fields)
+        # Nobody waits for this line, or it has no use for a descriptor.
+        if descriptor is not None:
+            descriptor.close()
+
+    def _take_event(self, event: Dict[str, Any]) -> None:
+        identifier = event.get("id")
+        call = self._calls.get(identifier) if type(identifier) is int else None
+        if call is not None:
+            call.take_event(event)
+        else:
+            self.events.append(event)
+
+    def _take_refusal(self, fields: Dict[str, Any]) -> None:
+        """Takes a line that names no request: about the connection, or a line too long to be read."""
+        error = fields.get("error")
+        reason = error if isinstance(error, dict) else {}
+        if reason.get("code") == "line_too_long" and self._calls:
+            longest = max(self._calls.values(), key=lambda call: call.size)
+            del self._calls[longest.identifier]
+            return longest.end(Answer(fields, None), None)
+        message = reason.get("message", "the daemon gives no reason")
+        self.fail(ConnectionLost(f"imgd at {self._path} closes the connection: {message}"))
+
+    def _fail_strange(self, reason: str) -> None:
+        self.fail(ConnectionFailed(f"the program at {self._path} is not imgd: {reason}"))
+
+
+def _line(request: Dict[str, Any]) -> bytes:
+    text = json.dumps(request, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError as error:
+        raise ValueError(f"this is not text that has an UTF-8 form: {error.object!r}") from None

@@ -1,0 +1,159 @@
+"""The requests, checked as far as the daemon could not tell what was meant."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+Request = Dict[str, Any]
+Receipt = Union[str, uuid.UUID]
+#: `(width, height)`, of which one may be None, or `resize` as the protocol has it.
+Size = Union[Tuple[Optional[int], Optional[int]], Mapping[str, Any]]
+
+_deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"}
+
+
+def fetch(
+    url: str,
+    *,
+    cache: Optional[str] = None,
+    resize: Optional[Size] = None,
+    fit: Optional[str] = None,
+    crop: Optional[str] = None,
+    format: Optional[str] = None,
+    quality: Optional[int] = None,
+    priority: Optional[str] = None,
+    tags: Union[None, str, Sequence[str]] = None,
+    headers: Optional[Mapping[str, str]] = None,
+    identifier: Optional[str] = None,
+    ttl: Optional[int] = None,
+    timeout: Optional[float] = None,
+    max_bytes: Optional[int] = None,
+    describe: bool = False,
+    deliver: str = "path",
+    progress: bool = False,
+    receipt: Optional[Receipt] = None,
+    wait: bool = True,
+) -> Request:
+    """A `fetch`; without a receipt, each attempt at it gets one of its own."""
+    request: Request = {
+        "cmd": "fetch",
+        "url": url,
+        "receipt": str(receipt) if receipt is not None else None,
+        "deliver": _delivery(deliver),
+        "cache": cache,
+        "resize": _resize(resize, fit, crop),
+        "format": format,
+        "quality": quality,
+        "priority": priority,
+        "tags": [tags] if isinstance(tags, str) else list(tags) if tags is not None else None,
+        "headers": dict(headers) if headers is not None else None,
+        "identifier": identifier,
+        "ttl": ttl,
+        "timeout_ms": max(1, round(timeout * 1000)) if timeout is not None else None,
+        "max_bytes": max_bytes,
+        "describe": describe or None,
+        "progress": progress or None,
+        "wait": None if wait else False,
+    }
+    return _present(request)
+
+
+def wait(receipt: Receipt, deliver: Optional[str]) -> Request:
+    """A `wait`."""
+    delivery = _delivery(deliver) if deliver is not None else None
+    return _present({"cmd": "wait", "receipt": str(receipt), "deliver": delivery})
+
+
+def cancel(receipt: Optional[Receipt], tag: Optional[str], all: bool) -> Request:
+    """A `cancel` of exactly one kind."""
+    if (receipt is not None) + (tag is not None) + all != 1:
+        raise ValueError("cancel takes exactly one of a receipt, tag=… and all=True")
+    text = str(receipt) if receipt is not None else None
+    return _present({"cmd": "cancel", "receipt": text, "tag": tag, "all": all or None})
+
+
+def purge(
+    *,
+    url: Optional[str] = None,
+    identifier: Optional[str] = None,
+    prefix: Optional[str] = None,
+    host: Optional[str] = None,
+    tag: Optional[str] = None,
+    older_than: Optional[int] = None,
+    unused_for: Optional[int] = None,
+    expired: bool = False,
+    everything: bool = False,
+    tier: Optional[str] = None,
+    soft: bool = False,
+) -> Request:
+    """A `purge`, of everything only if that is what was said."""
+    filters = _present(
+        {
+            "url": url,
+            "identifier": identifier,
+            "prefix": prefix,
+            "host": host,
+            "tag": tag,
+            "older_than": older_than,
+            "unused_for": unused_for,
+            "expired": expired or None,
+        }
+    )
+    for name, value in filters.items():
+        if value == "":
+            raise ValueError(f"purge: {name} is empty, and would not choose anything")
+    if everything and filters:
+        raise ValueError(f"purge: everything=True and {', '.join(filters)} contradict each other")
+    if not everything and not filters:
+        raise ValueError("purge: name what to remove, or say everything=True")
+    return _present({"cmd": "purge", **filters, "tier": tier, "soft": soft or None})
+
+
+def query(url: str, identifier: Optional[str], describe: bool) -> Request:
+    """A `query`."""
+    return _present(
+        {"cmd": "query", "url": url, "identifier": identifier, "describe": describe or None}
+    )
+
+
+def entries(tier: str, prefix: Optional[str], cursor: Optional[str]) -> Request:
+    """One page of `entries`."""
+    return _present(
+        {"cmd": "entries", "tier": tier, "prefix": prefix, "cursor": cursor, "limit": 1000}
+    )
+
+
+def jobs(cursor: Optional[str]) -> Request:
+    """One page of `list`."""
+    return _present({"cmd": "list", "cursor": cursor})
+
+
+def subscribe(topics: Sequence[str]) -> Request:
+    """A `subscribe`."""
+    if not topics:
+        raise ValueError("subscribe needs a topic: jobs, cache, pressure or config")
+    return {"cmd": "subscribe", "events": list(topics)}
+
+
+def _delivery(deliver: str) -> str:
+    try:
+        return _deliveries[deliver]
+    except KeyError:
+        raise ValueError(f"deliver is one of {', '.join(_deliveries)}, not {deliver!r}") from None
+
+
+def _resize(size: Optional[Size], fit: Optional[str], crop: Optional[str]) -> Optional[Request]:
+    manner = _present({"fit": fit, "crop": crop})
+    if size is None:
+        if manner:
+            raise ValueError(f"{' and '.join(manner)} mean nothing without resize")
+        return None
+    if isinstance(size, Mapping):
+        return {**size, **manner}
+    width, height = size
+    return {**_present({"width": width, "height": height}), **manner}
+
+
+def _present(fields: Request) -> Request:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,486 @@
+"""The client for programs that wait for what they ask."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+import weakref
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Union,
+    overload,
+)
+
+from . import _requests
+from ._connection import Connection
+from ._conversation import Answer, Call, Progress
+from ._requests import Receipt, Request, Size
+from ._socket import Place, find_socket
+from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
+from .picture import Picture, delivered
+
+OnProgress = Callable[[Progress], None]
+
+#: How much longer than the daemon a client waits for an answer in which the daemon gives up.
+GRACE = 2.0
+
+
+class Outcome(NamedTuple):
+    """How one fetch of many has ended: with a picture or with an error."""
+
+    url: str
+    picture: Optional[Picture]
+    error: Optional[FetchError]
+
+    def get(self) -> Picture:
+        """The picture; raises the error if there is none."""
+        if self.picture is None:
+            assert self.error is not None
+            raise self.error
+        return self.picture
+
+
+class Client:
+    """A connection to the daemon, which is made on the first use and again when it was lost.
+
+    Threads may share a client: their requests go over one connection at the same time. After a
+    fork the child makes a connection of its own.
+
+    A request that got no answer because the connection broke is sent once more, so a restart of the
+    daemon goes unnoticed where its socket stays.
+    """
+
+    def __init__(self, socket: Optional[Place] = None, *, timeout: float = 30.0) -> None:
+        """`timeout` is how long the daemon may take to answer anything but a fetch, in seconds."""
+        self._path = find_socket(socket)
+        self._timeout = timeout
+        self._closed = False
+        self._connection: Optional[Connection] = None
+        self._lock = threading.Lock()
+        _of_this_process.add(self)
+
+    @property
+    def socket_path(self) -> str:
+        """The socket that it connects to."""
+        return self._path
+
+    # --- Fetching ---
+
+    def fetch(
+        self,
+        url: str,
+        *,
+        deliver: str = "path",
+        cache: Optional[str] = None,
+        resize: Optional[Size] = None,
+        fit: Optional[str] = None,
+        crop: Optional[str] = None,
+        format: Optional[str] = None,
+        quality: Optional[int] = None,
+        describe: bool = False,
+        priority: Optional[str] = None,
+        tags: Union[None, str, Sequence[str]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        identifier: Optional[str] = None,
+        ttl: Optional[int] = None,
+        timeout: Optional[float] = None,
+        max_bytes: Optional[int] = None,
+        receipt: Optional[Receipt] = None,
+        progress: Optional[OnProgress] = None,
+    ) -> Picture:
+        """Fetches a picture, and waits for it.
+
+        `deliver` is `path` (a file in the cache), `bytes` or `pixels` (in memory, by a descriptor)
+        or `none`; `resize` is `(width, height)`, of which one may be None. All else is as in
+        docs/protocol.md. `progress` is called in this thread. A KeyboardInterrupt, an error in
+        `progress` and the end of `timeout` (seconds) cancel the fetch.
+
+        Raises FetchError, one of its subclasses, or ConnectionFailed.
+        """
+        request = _requests.fetch(
+            url,
+            deliver=deliver,
+            cache=cache,
+            resize=resize,
+            fit=fit,
+            crop=crop,
+            format=format,
+            quality=quality,
+            describe=describe,
+            priority=priority,
+            tags=tags,
+            headers=headers,
+            identifier=identifier,
+            ttl=ttl,
+            timeout=timeout,
+            max_bytes=max_bytes,
+            receipt=receipt,
+            progress=progress is not None,
+        )
+        limit = None if timeout is None else timeout + GRACE
+        return delivered(self._answer(_Inquiry(self, request, limit, progress)))
+
+    def fetch_many(
+        self,
+        urls: Iterable[str],
+        *,
+        at_once: int = 16,
+        ordered: bool = True,
+        progress: Optional[OnProgress] = None,
+        **options: Any,
+    ) -> Iterator[Outcome]:
+        """Fetches many pictures, `at_once` of them at a time, with the options of `fetch`.
+
+        Yields an Outcome for each URL, in their order or (`ordered=False`) as they come. `urls` may
+        be endless: no more is taken of it than is needed. Leaving the loop cancels the rest.
+        """
+        if not 1 <= at_once <= 1000:
+            raise ValueError(f"at_once is from 1 to 1000, not {at_once}")
+        return self._fetch_many(iter(urls), at_once, ordered, progress, options)
+
+    def _fetch_many(
+        self,
+        urls: Iterator[str],
+        at_once: int,
+        ordered: bool,
+        progress: Optional[OnProgress],
+        options: Dict[str, Any],
+    ) -> Iterator[Outcome]:
+        timeout = options.get("timeout")
+        limit = None if timeout is None else timeout + GRACE
+        waiting: List[_Inquiry] = []
+        try:
+            while True:
+                for url in itertools.islice(urls, at_once - len(waiting)):
+                    request = _requests.fetch(url, progress=progress is not None, **options)
+                    waiting.append(_Inquiry(self, request, limit, progress))
+                if not waiting:
+                    return
+                ended = self._first_ended(waiting, ordered)
+                waiting.remove(ended)
+                yield _outcome(ended)
+        finally:
+            for inquiry in waiting:
+                inquiry.abandon()
+
+    def start(self, url: str, **options: Any) -> str:
+        """Begins a fetch with the options of `fetch` that nobody waits for; returns its receipt.
+
+        It continues without this client, and fills the cache; `wait` collects its outcome.
+        """
+        request = _requests.fetch(url, wait=False, **options)
+        return str(self._ask(request)["receipt"])
+
+    def wait(
+        self,
+        receipt: Receipt,
+        *,
+        deliver: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Picture:
+        """Waits for a fetch that was begun by `start`; the end of `timeout` does not cancel it."""
+        request = _requests.wait(receipt, deliver)
+        return delivered(self._answer(_Inquiry(self, request, timeout)))
+
+    @overload
+    def cancel(self, receipt: Receipt) -> str: ...
+
+    @overload
+    def cancel(self, *, tag: str) -> int: ...
+
+    @overload
+    def cancel(self, *, all: Literal[True]) -> int: ...
+
+    def cancel(
+        self, receipt: Optional[Receipt] = None, *, tag: Optional[str] = None, all: bool = False
+    ) -> Union[str, int]:
+        """Cancels fetches of this user, over whichever connection they were begun.
+
+        Returns the state in which the one with that receipt was, or how many have that tag.
+        """
+        answer = self._ask(_requests.cancel(receipt, tag, all))
+        return str(answer["state"]) if receipt is not None else int(answer["cancelled"])
+
+    # --- The cache ---
+
+    def purge(
+        self,
+        *,
+        url: Optional[str] = None,
+        identifier: Optional[str] = None,
+        prefix: Optional[str] = None,
+        host: Optional[str] = None,
+        tag: Optional[str] = None,
+        older_than: Optional[int] = None,
+        unused_for: Optional[int] = None,
+        expired: bool = False,
+        everything: bool = False,
+        tier: Optional[str] = None,
+        soft: bool = False,
+    ) -> Dict[str, Any]:
+        """Removes the entries that match all filters; all of them with `everything=True` alone."""
+        return self._ask(
+            _requests.purge(
+                url=url,
+                identifier=identifier,
+                prefix=prefix,
+                host=host,
+                tag=tag,
+                older_than=older_than,
+                unused_for=unused_for,
+                expired=expired,
+                everything=everything,
+                tier=tier,
+                soft=soft,
+            )
+        )
+
+    def query(
+        self, url: str, *, identifier: Optional[str] = None, describe: bool = False
+    ) -> Dict[str, Any]:
+        """Tells whether the cache has a picture, without fetching it: see `tier` in the answer."""
+        return self._ask(_requests.query(url, identifier, describe))
+
+    def entries(
+        self, *, tier: str = "memory", prefix: Optional[str] = None
+    ) -> Iterator[Dict[str, Any]]:
+        """Lists what one tier has, a page at a time as they are needed."""
+        cursor: Optional[str] = None
+        while True:
+            page = self._ask(_requests.entries(tier, prefix, cursor))
+            yield from page.get("entries", [])
+            cursor = page.get("cursor")
+            if cursor is None:
+                return
+
+    # --- The daemon ---
+
+    def list(self) -> List[Dict[str, Any]]:
+        """The fetches under way, of all clients."""
+        jobs: List[Dict[str, Any]] = []
+        cursor: Optional[str] = None
+        while True:
+            page = self._ask(_requests.jobs(cursor))
+            jobs += page.get("jobs", [])
+            cursor = page.get("cursor")
+            if cursor is None:
+                return jobs
+
+    def stats(self) -> Dict[str, Any]:
+        """The daemon's counters, and its present state."""
+        return self._ask({"cmd": "stats"})
+
+    def hello(self) -> Dict[str, Any]:
+        """Version, features and limits of the daemon."""
+        return self._ask({"cmd": "hello"})
+
+    def config(self) -> Dict[str, Dict[str, Any]]:
+        """The configuration in force, by section and key."""
+        sections: Dict[str, Dict[str, Any]] = self._ask({"cmd": "config"})["config"]
+        return sections
+
+    def reload(self) -> Dict[str, Any]:
+        """Makes the daemon read its configuration again; the answer has what has changed."""
+        return self._ask({"cmd": "reload"})
+
+    def ping(self) -> None:
+        """Returns if the daemon answers."""
+        self._ask({"cmd": "ping"})
+
+    def subscribe(self, *topics: str) -> Subscription:
+        """Events of the whole daemon, from now on: `jobs`, `cache`, `pressure`, `config`."""
+        return Subscription(self._path, topics, self._timeout)
+
+    # --- The connection ---
+
+    def close(self) -> None:
+        """Closes the connection; what waits for an answer, in other threads, fails."""
+        with self._lock:
+            self._closed = True
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _connected(self) -> Connection:
+        """The connection, made anew if there is none or it was lost."""
+        with self._lock:
+            if self._closed:
+                raise ConnectionFailed("the client was closed")
+            if self._connection is None or self._connection.is_over:
+                self._connection = Connection(self._path, self._timeout)
+            return self._connection
+
+    def _after_fork(self) -> None:
+        """In the child: another thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+        self._connection = None
+
+    def _ask(self, request: Request) -> Dict[str, Any]:
+        return self._answer(_Inquiry(self, request, self._timeout)).fields
+
+    def _answer(self, inquiry: _Inquiry) -> Answer:
+        try:
+            self._first_ended([inquiry], True)
+            return inquiry.answer()
+        finally:
+            inquiry.abandon()
+
+    def _first_ended(self, inquiries: Sequence[_Inquiry], ordered: bool) -> _Inquiry:
+        """Waits for the first of them, or for any."""
+        while True:
+            for inquiry in inquiries:
+                inquiry.tell_progress()
+            under_way = []
+            for place, inquiry in enumerate(inquiries):
+                if not inquiry.has_ended():
+                    under_way.append(inquiry)
+                elif place == 0 or not ordered:
+                    return inquiry
+            _wait_for_news(under_way)
+
+
+class _Inquiry:
+    """A request until it has its answer, over one connection or two."""
+
+    def __init__(
+        self,
+        client: Client,
+        request: Request,
+        limit: Optional[float],
+        on_progress: Optional[OnProgress] = None,
+    ) -> None:
+        self.request = request
+        self.deadline = None if limit is None else time.monotonic() + limit
+        self._client = client
+        self._on_progress = on_progress
+        self._repeated = False
+        self.connection: Connection
+        self.call: Call
+        self._send()
+
+    def _send(self) -> None:
+        self.connection = self._client._connected()
+        self.call = self.connection.begin(self.request)
+
+    def tell_progress(self) -> None:
+        progress = self.call.take_progress()
+        if progress is not None and self._on_progress is not None:
+            self._on_progress(progress)
+
+    def has_ended(self) -> bool:
+        """Whether `answer` has something to return or to raise; sends it again if that may help."""
+        if isinstance(self.call.failure, ConnectionLost) and not self._repeated:
+            self._repeated = True
+            self._send()
+        return self.call.ended or (self.deadline is not None and time.monotonic() >= self.deadline)
+
+    def answer(self) -> Answer:
+        answer = self.call.answer
+        if self.call.failure is not None:
+            raise self.call.failure
+        if answer is None:
+            raise TimedOut(
+                "timeout",
+                "the daemon has not answered in time",
+                True,
+                {"phase": "answer"},
+                self.request.get("url"),
+            )
+        if answer.fields.get("ok") is not True:
+            raise request_error(self.request, answer.fields)
+        self.call.answer = None
+        return answer
+
+    def abandon(self) -> None:
+        """Cancels what is still under way, and closes what nobody has taken."""
+        self.connection.abandon(self.call)
+
+
+def _wait_for_news(inquiries: Sequence[_Inquiry]) -> None:
+    # After a loss each of them moves to the new connection, since all of them have news.
+    connection = inquiries[0].connection
+    calls = [inquiry.call for inquiry in inquiries if inquiry.connection is connection]
+    deadlines = [inquiry.deadline for inquiry in inquiries if inquiry.deadline is not None]
+    connection.wait(calls, min(deadlines, default=None))
+
+
+def _outcome(ended: _Inquiry) -> Outcome:
+    url = ended.request["url"]
+    try:
+        return Outcome(url, delivered(ended.answer()), None)
+    except FetchError as error:
+        return Outcome(url, None, error)
+    finally:
+        ended.abandon()
+
+
+class Subscription:
+    """An iterator over the daemon's events, each a dictionary, over a connection of its own.
+
+    It ends when it is closed; when the daemon goes it raises ConnectionLost.
+    """
+
+    def __init__(self, path: str, topics: Sequence[str], timeout: float) -> None:
+        request = _requests.subscribe(topics)
+        self._closed = False
+        self._connection = Connection(path, timeout)
+        call = self._connection.begin(request)
+        self._connection.wait([call], time.monotonic() + timeout)
+        if call.answer is None or call.answer.fields.get("ok") is not True:
+            self.close()
+            if call.answer is not None:
+                raise request_error(request, call.answer.fields)
+            raise call.failure or ConnectionLost(f"imgd at {path} does not answer")
+        #: The present state at the beginning: `downloads`, `memory` and `jobs`.
+        self.snapshot: Dict[str, Any] = call.answer.fields.get("snapshot", {})
+
+    def __iter__(self) -> Subscription:
+        return self
+
+    def __next__(self) -> Dict[str, Any]:
+        try:
+            return self._connection.next_event()
+        except ConnectionFailed:
+            if self._closed:
+                raise StopIteration from None
+            raise
+
+    def close(self) -> None:
+        """Ends it, also for a thread that waits for the next event."""
+        self._closed = True
+        self._connection.close()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_of_this_process: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _renew_clients() -> None:
+    for client in list(_of_this_process):
+        client._after_fork()
+
+
+os.register_at_fork(after_in_child=_renew_clients)

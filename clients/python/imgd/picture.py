@@ -1,0 +1,230 @@
+"""A picture that was fetched, and its pixels."""
+
+from __future__ import annotations
+
+import builtins
+import mmap
+import os
+from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+
+from ._conversation import Answer, Descriptor
+from .errors import Error, PictureGone
+
+Value = TypeVar("Value")
+
+
+class Pixels:
+    """Decoded pixels in memory that all who asked for them share: upright, in sRGB, read-only.
+
+    Four bytes for each pixel: red, green, blue and alpha, which is not multiplied in.
+    `numpy.asarray(pixels)` is an array of (height, width, 4) over the same memory.
+    """
+
+    def __init__(self, buffer: builtins.memoryview, width: int, height: int, stride: int) -> None:
+        if width < 1 or height < 1 or stride < width * 4 or len(buffer) < stride * height:
+            size = f"{width} × {height} pixels with a stride of {stride}"
+            raise Error(f"{size} are not in {len(buffer)} bytes")
+        #: All rows from top to bottom, each `stride` bytes long.
+        self.buffer = buffer
+        self.width = width
+        self.height = height
+        self.stride = stride
+
+    @property
+    def size(self) -> Tuple[int, int]:
+        """Width and height, as Pillow has it."""
+        return self.width, self.height
+
+    def memoryview(self) -> builtins.memoryview:
+        """The pixels in three dimensions: row, column, and the part of the colour."""
+        if self.stride != self.width * 4:
+            raise Error("rows with a gap between them have no such view: use `buffer`")
+        whole = self.buffer[: self.stride * self.height]
+        return whole.cast("B", (self.height, self.width, 4))
+
+    @property
+    def __array_interface__(self) -> Dict[str, Any]:
+        return {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (self.height, self.width, 4),
+            "strides": (self.stride, 4, 1),
+            "data": self.buffer,
+        }
+
+    def __repr__(self) -> str:
+        return f"<imgd.Pixels {self.width} × {self.height}>"
+
+
+class Picture:
+    """A picture as the daemon delivered it.
+
+    A picture that was delivered as a path is a file in the cache. It stays for at least half a
+    minute, even if the cache drops it. `bytes()` opens it on the first use: after that it stays
+    readable through this object. For the bytes of a picture that has no file, or that is kept for
+    longer before it is read, fetch it with `deliver="bytes"`.
+
+    One that was delivered as bytes or pixels holds a descriptor. `close()`, the end of a `with`
+    block, or the end of the object closes it; views that were taken stay valid.
+    """
+
+    def __init__(self, raw: Dict[str, Any], descriptor: Optional[Descriptor] = None) -> None:
+        #: The daemon's answer, as docs/protocol.md describes it.
+        self.raw = raw
+        self._descriptor = descriptor
+        self._map: Optional[mmap.mmap] = None
+
+    @property
+    def url(self) -> str:
+        """The URL as it was asked for."""
+        return self._field("url", str) or ""
+
+    @property
+    def final_url(self) -> str:
+        """The URL at the end of all redirects."""
+        return self._field("final_url", str) or self.url
+
+    @property
+    def receipt(self) -> str:
+        """The handle of the fetch."""
+        return self._field("receipt", str) or ""
+
+    @property
+    def path(self) -> Optional[str]:
+        """The file in the cache; None if it was not asked for, or if there is none."""
+        return self._field("path", str)
+
+    @property
+    def width(self) -> int:
+        """In pixels, as delivered: before `orientation` is applied."""
+        return self._field("width", int) or 0
+
+    @property
+    def height(self) -> int:
+        """In pixels, as delivered: before `orientation` is applied."""
+        return self._field("height", int) or 0
+
+    @property
+    def size(self) -> Tuple[int, int]:
+        """Width and height."""
+        return self.width, self.height
+
+    @property
+    def orientation(self) -> int:
+        """The Exif orientation, from 1 (upright) to 8."""
+        return self._field("orientation", int) or 1
+
+    @property
+    def frames(self) -> int:
+        """How many frames an animation has; 1 if it is none."""
+        return self._field("frames", int) or 1
+
+    @property
+    def bytes_count(self) -> int:
+        """The size of what was delivered, in bytes."""
+        return self._field("bytes", int) or 0
+
+    @property
+    def format(self) -> str:
+        """Such as `jpeg`, by the picture's bytes and not by what the origin says."""
+        return self._field("format", str) or ""
+
+    @property
+    def type(self) -> str:
+        """Such as `image/jpeg`."""
+        return self._field("type", str) or ""
+
+    @property
+    def source(self) -> str:
+        """From where it came: `memory`, `disk`, `network` or `revalidated`."""
+        return self._field("source", str) or ""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is older than its origin wants it to be shown."""
+        return self.raw.get("stale") is True
+
+    @property
+    def thumbhash(self) -> Optional[str]:
+        """A blurred picture in about 25 bytes of base64, if `describe` was asked for."""
+        return self._field("thumbhash", str)
+
+    @property
+    def average(self) -> Optional[str]:
+        """The mean colour as `#rrggbb` or `#rrggbbaa`, if `describe` was asked for."""
+        return self._field("average", str)
+
+    def memoryview(self) -> builtins.memoryview:
+        """What was delivered, mapped into memory and not copied."""
+        if self._map is None:
+            # An empty file cannot be mapped, and is no picture.
+            self._map = mmap.mmap(self.fileno(), 0, access=mmap.ACCESS_READ)
+        return memoryview(self._map)
+
+    def bytes(self) -> builtins.bytes:
+        """A copy of what was delivered."""
+        with self.memoryview() as view:
+            return view.tobytes()
+
+    def pixels(self) -> Pixels:
+        """The pixels, not copied, of a picture that was fetched with `deliver="pixels"`."""
+        listed = self.raw.get("fds")
+        facts = listed[0] if isinstance(listed, list) and listed else None
+        if not isinstance(facts, dict) or facts.get("kind") != "pixels":
+            raise Error('this picture is encoded: fetch it with deliver="pixels"')
+        if facts.get("format") != "rgba8":
+            raise Error(f"these pixels have a format that this package does not know: {facts}")
+        numbers = [facts.get(name) for name in ("width", "height", "stride")]
+        width, height, stride = (n if isinstance(n, int) else 0 for n in numbers)
+        return Pixels(self.memoryview(), width, height, stride)
+
+    def fileno(self) -> int:
+        """The descriptor behind it, which it keeps; its file offset is not to be relied on."""
+        if self._descriptor is None:
+            self._descriptor = Descriptor(self._open())
+        if self._descriptor.fileno() < 0:
+            raise ValueError("the picture is closed")
+        return self._descriptor.fileno()
+
+    def close(self) -> None:
+        """Closes its descriptor; views that were taken stay valid."""
+        if self._descriptor is None:
+            self._descriptor = Descriptor(-1)
+        self._descriptor.close()
+        # It ends with the last view of it.
+        self._map = None
+
+    def _open(self) -> int:
+        path = self.path
+        if path is None:
+            note = self.raw.get("deliver_note") or "it was not asked for"
+            raise PictureGone(f'{self.url} has no file: {note}. Fetch it with deliver="bytes"')
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+        except OSError as error:
+            reason = f"the file of {self.url} cannot be opened: {error}"
+            raise PictureGone(f'{reason}. Fetch it with deliver="bytes"') from None
+
+    def _field(self, name: str, kind: Type[Value]) -> Optional[Value]:
+        value = self.raw.get(name)
+        return value if isinstance(value, kind) else None
+
+    def __enter__(self) -> Picture:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # The number of a descriptor means another file in another process.
+        if self.path is None:
+            raise TypeError("only a picture that was delivered as a path can be pickled")
+        return Picture, (self.raw,)
+
+    def __repr__(self) -> str:
+        return f"<imgd.Picture {self.url} {self.format} {self.width} × {self.height}>"
+
+
+def delivered(answer: Answer) -> Picture:
+    """The picture of an answer that is `ok`."""
+    return Picture(answer.fields, answer.descriptor)
