@@ -5,6 +5,8 @@
     with imgd.Client() as client:
         picture = client.fetch("https://example.org/cat.jpg", resize=(256, 256))
         print(picture.path, picture.width, picture.height)
+
+`imgd.aio` has the same client for asyncio.
 """
 
 from .client import Client, Outcome, Subscription

@@ -1,6 +1,7 @@
 """The protocol without any input or output: bytes and descriptors in, answers out.
 
-Who uses it sends `unsent` and calls `receive`.
+Both clients use it. One sends `unsent` and calls `receive` from whichever thread waits, the other
+from an event loop.
 
 A descriptor arrives with the first byte of its line, but one read may also return the end of
 earlier lines. Only the order is certain: the n-th descriptor belongs to the n-th line with `fds`.

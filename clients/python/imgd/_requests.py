@@ -1,4 +1,4 @@
-"""The requests, checked as far as the daemon could not tell what was meant."""
+"""The requests of both clients, checked as far as the daemon could not tell what was meant."""
 
 from __future__ import annotations
 
