@@ -74,7 +74,7 @@ import Testing
       mkdir -p /tmp/other/etc /tmp/other/run/imgd /tmp/other/var/lib/dpkg/updates \
         /tmp/other/var/lib/dpkg/info
       touch /tmp/other/var/lib/dpkg/status
-      \(dpkg) --install /srv/packages/0.0.1/*.deb && \(dpkg) --purge imgd
+      \(dpkg) --install /srv/packages/0.0.1/imgd_*.deb && \(dpkg) --purge imgd
       """)
     #expect(try machine.perform("find /tmp/other -name imgd -not -path '*/dpkg/*'") == "")
     #expect(access(machine.path(kept), F_OK) == 0)
@@ -85,7 +85,7 @@ import Testing
   /// Libraries of the decoder are many, and a machine that only keeps pictures does without them.
   @Test func `what only the decoder needs is recommended`() throws {
     func field(_ name: String) throws -> String {
-      try machine.perform("dpkg-deb --field /srv/packages/0.0.1/*.deb \(name)")
+      try machine.perform("dpkg-deb --field /srv/packages/0.0.1/imgd_*.deb \(name)")
     }
     let depends = try field("Depends")
     #expect(depends.contains("libcurl"))
@@ -98,8 +98,32 @@ import Testing
     }
   }
 
+  /// In Python as Debian has it, which looks nowhere else.
+  @Test func `the module for Python serves from its installation to its removal`() throws {
+    defer { origin.stop() }
+    origin.plan("/a", .picture(png()))
+    try install(version: "0.0.1")
+    let program = """
+      import imgd
+      with imgd.Client() as client:
+          print(client.fetch("\(origin.url("/a"))").path)
+      """
+    try machine.write(program, to: "/tmp/fetch.py")
+    #expect(try machine.run("/usr/bin/python3 /tmp/fetch.py").status == 1)
+
+    try machine.perform("dpkg --no-triggers --install /srv/packages/0.0.1/python3-imgd_*.deb")
+    let path = try machine.perform("/usr/bin/python3 /tmp/fetch.py")
+    #expect(try path == fetch())
+    let typed = "/usr/lib/python3/dist-packages/imgd/py.typed"
+    #expect(try machine.perform("dpkg --search \(typed)") == "python3-imgd: \(typed)")
+
+    try machine.perform("dpkg --no-triggers --purge python3-imgd")
+    #expect(access(machine.path("/usr/lib/python3/dist-packages/imgd"), F_OK) != 0)
+    try expectService()
+  }
+
   private func install(version: String) throws {
-    try machine.perform("dpkg --no-triggers --install /srv/packages/\(version)/*.deb")
+    try machine.perform("dpkg --no-triggers --install /srv/packages/\(version)/imgd_*.deb")
     #expect(try machine.perform("dpkg-query -W -f '${Version}' imgd") == version)
   }
 
