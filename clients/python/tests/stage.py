@@ -164,6 +164,8 @@ class Daemon:
                     str(program),
                     *("--socket", self.socket),
                     *("--cache-directory", f"{self.place}/cache"),
+                    # What the origin holds back is held until a test goes on.
+                    *("--set", "Downloads.IdleTimeout=10min", "--set", "Downloads.Timeout=10min"),
                     *self._arguments,
                 ],
                 env={**os.environ, "NOTIFY_SOCKET": notes},

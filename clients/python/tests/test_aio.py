@@ -126,11 +126,14 @@ class AsyncTests(StageTest):
             self.assertEqual([outcome.url for outcome in outcomes], urls)
             self.assertIsInstance(outcomes[-1].error, imgd.HTTPError)
             held = self.serve("held.png", held=True)
+            before = (await client.stats())["downloads"]["cancelled"]
             both = client.fetch_many([held, urls[0]], ordered=False, deliver="bytes")
             first = await both.__anext__()
             self.assertEqual(first.url, urls[0])
             first.get().close()
+            await self.asked("held.png")
             await both.aclose()  # type: ignore[attr-defined]
+            self.assertEqual((await client.stats())["downloads"]["cancelled"], before + 1)
             self.assertEqual(await client.list(), [])
 
         self.run_async(work)
@@ -196,6 +199,26 @@ class AsyncTests(StageTest):
             headers = {"X-Long": "y" * 60_000}
             urls = [self.serve(f"{i}.png") for i in range(60)]
             await asyncio.gather(*(client.fetch(url, headers=headers) for url in urls))
+
+        self.run_async(work)
+
+    def test_what_waits_for_room_is_written_when_there_is_some(self) -> None:
+        async def work(client: imgd.aio.Client) -> None:
+            held, last = self.serve("held.png", held=True), self.serve("last.png")
+            headers = {"DNT": "y" * 60_000}
+            await client.ping()
+            self.daemon.send(signal.SIGSTOP)
+            fetches = [client.fetch(held, headers=headers) for _ in range(20)]
+            fetches.append(client.fetch(last, headers={"X-Long": "y" * 60_000}))
+            tasks = [asyncio.ensure_future(fetch) for fetch in fetches]
+            # They send in their order, each as soon as it begins.
+            await asyncio.sleep(0)
+            assert client._connection is not None
+            self.assertGreater(len(client._connection.conversation.unsent), 60_000)
+            self.daemon.send(signal.SIGCONT)
+            await tasks[-1]
+            self.origin.release(self.path("held.png"))
+            await asyncio.gather(*tasks)
 
         self.run_async(work)
 

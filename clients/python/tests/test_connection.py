@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -206,6 +207,14 @@ class SharingTests(StageTest):
             client.close()
             for each in fetching:
                 self.assertIsInstance(each.exception(LONG), imgd.ConnectionFailed)
+        self.assertEqual(open_descriptors(), before)
+
+    def test_a_client_that_is_dropped(self) -> None:
+        before = open_descriptors()
+        client = imgd.Client(self.daemon.socket)
+        client.ping()
+        del client
+        gc.collect()
         self.assertEqual(open_descriptors(), before)
 
     def test_fork(self) -> None:
