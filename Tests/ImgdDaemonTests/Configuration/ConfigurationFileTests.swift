@@ -74,7 +74,7 @@ import Testing
     ),
     ("[Memory", "f:1: '[Memory' is not a section: write [Memory], for example"),
     ("[]", "f:1: '[]' is not a section: write [Memory], for example"),
-    ("\n\n[a\u{1B}]b", "f:3: '[a?]b' is not a section: write [Memory], for example"),
+    ("\n\n[a\u{1B}]b", "f:3: '[a\\x1b]b' is not a section: write [Memory], for example"),
   ])
   func `each mistake is reported with its line`(text: String, problem: String) {
     #expect(read(text).problems == [problem])

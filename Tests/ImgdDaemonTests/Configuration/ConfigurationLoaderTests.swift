@@ -378,7 +378,7 @@ private final class Files {
     let long = String(repeating: "x", count: 200)
     let shownOnce = problems(["--set", "Memory.Capacity=\u{1B}[2J" + long])
     #expect(shownOnce.count == 1)
-    #expect(shownOnce[0].hasPrefix("--set: Memory.Capacity=?[2Jxxx"))
+    #expect(shownOnce[0].hasPrefix("--set: Memory.Capacity=\\x1b[2Jxxx"))
     #expect(shownOnce[0].contains("x… is not a size"))
   }
 }
