@@ -187,23 +187,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
         #""memory":{"entries":12,"bytes":15728640}"#,
         "marked as stale in memory: 12 entries, 15M\n"
       ),
-      (
-        ["stats"], #"{"cmd":"stats"}"#,
-        #""memory":{"bytes":2048,"hits":7},"latency_us":{"hit":{"p50":1.5}}"#,
-        "memory\n  bytes  2048  (2.0K)\n  hits   7\nlatency_us\n  hit.p50  1.5\n"
-      ),
       (["stats", "--json"], #"{"cmd":"stats"}"#, #""memory":{}"#, "{\"ok\":true,\"memory\":{}}\n"),
-      (
-        ["list"], #"{"cmd":"list"}"#,
-        #""list":[{"receipt":"R","url":"u","state":"running","priority":"normal","received":5,"#
-          + #""expected":null,"waiters":2,"age_ms":10}]"#,
-        "RECEIPT  STATE    PRIORITY  RECEIVED  EXPECTED  WAITERS  AGE_MS  URL\n"
-          + "R        running  normal    5         -         2        10      u\n"
-      ),
-      (
-        ["list"], #"{"cmd":"list"}"#, #""list":[]"#,
-        "RECEIPT  STATE  PRIORITY  RECEIVED  EXPECTED  WAITERS  AGE_MS  URL\n"
-      ),
     ] as [([String], String, String, String)])
   func `each command sends its request and prints the answer`(
     arguments: [String], request: String, answer: String, output: String
@@ -286,13 +270,5 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
   @Test func `a ping is timed`() throws {
     let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true}"#)] }
     #expect(imgctl(["ping"], daemon).output.hasPrefix("imgd at \(daemon.path) answered after "))
-  }
-
-  @Test(arguments: [
-    (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0K"), (10_239, "9.9K"), (10_240, "10K"),
-    (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),
-  ])
-  func `sizes are rounded down`(bytes: Int, text: String) {
-    #expect(Quantity.size(bytes) == text)
   }
 }

@@ -1,16 +1,26 @@
 import Glibc
 
-/// The size of a terminal in characters.
+/// The room of a terminal, in columns and rows of characters.
 struct TerminalSize: Equatable {
   var columns = 80
   var rows = 24
 
-  /// The size of the terminal behind a descriptor; 80 × 24 if it is none or does not tell.
-  static func of(_ descriptor: CInt) -> TerminalSize {
-    var size = winsize()
-    // Fills a structure on this stack.
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
-    else { return TerminalSize() }
-    return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  /// The size of the terminal behind a descriptor. Where there is none, or one that does not know, COLUMNS and
+  /// LINES say it, and otherwise it is 80 by 24.
+  static func of(_ descriptor: CInt, environment: [String: String] = [:]) -> TerminalSize {
+    var window = winsize()
+    // Filled by the call, on this stack.
+    _ = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window)
+    return TerminalSize(
+      columns: chosen(Int(window.ws_col), environment["COLUMNS"], 80),
+      rows: chosen(Int(window.ws_row), environment["LINES"], 24))
+  }
+
+  private static func chosen(_ known: Int, _ variable: String?, _ usual: Int) -> Int {
+    if known > 0 { return known }
+    guard let number = variable.flatMap({ Int($0) }), (1...10_000).contains(number) else {
+      return usual
+    }
+    return number
   }
 }

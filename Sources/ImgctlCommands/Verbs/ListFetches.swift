@@ -4,7 +4,10 @@ import ImgdSystem
 /// `imgctl list`: the fetches under way.
 struct ListFetches: Verb {
   static let description = VerbDescription(
-    "list", "show the fetches under way", options: [.json])
+    "list", "show the fetches under way", options: [.json],
+    details: """
+      A line for each fetch, the oldest first. Several requests that share one download are one fetch with several waiters.
+      """)
 
   private let asJSON: Bool
 
@@ -13,11 +16,38 @@ struct ListFetches: Verb {
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
-    var pages: [Reply] = []
+    var fetches: [Reply] = []
     try context.pages(of: RequestLine("list")) { page throws(Failure) in
-      if asJSON { try context.print(page.text) } else { pages.append(page.reply) }
+      if asJSON {
+        try context.print(page.text)
+      } else {
+        fetches += page.reply.objects("jobs") ?? []
+      }
     }
-    if !asJSON { try context.print(AnswerTable.downloads(pages)) }
+    if asJSON { return .done }
+    guard !fetches.isEmpty else {
+      if !context.manner.isQuiet { context.console.remark("no fetch is under way") }
+      return .done
+    }
+    try context.print(Self.table(fetches, context.palette))
     return .done
+  }
+
+  private static func table(_ fetches: [Reply], _ palette: Palette) -> String {
+    let titles = ["RECEIPT", "STATE", "PRIORITY", "BYTES", "DONE", "WAITERS", "AGE", "URL"]
+    let lines = Columns.lines(
+      [titles] + fetches.map(row), [.left, .left, .left, .right, .right, .right, .right, .left])
+    return ([palette(lines[0], .heading)] + lines.dropFirst()).joined(separator: "\n")
+  }
+
+  private static func row(_ fetch: Reply) -> [String] {
+    let received = fetch.number("received") ?? 0
+    return [
+      printable(fetch.display("receipt")), printable(fetch.display("state")),
+      printable(fetch.display("priority")), Quantity.shortSize(received),
+      fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
+      printable(fetch.display("waiters")), Quantity.time(milliseconds: fetch.number("age_ms") ?? 0),
+      printable(fetch.display("url")),
+    ]
   }
 }

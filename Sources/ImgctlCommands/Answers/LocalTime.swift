@@ -1,0 +1,20 @@
+import Glibc
+import ImgdSystem
+
+/// A time of day where the person is who reads it.
+struct LocalTime {
+  /// As in `09:05:00`.
+  let text: String
+
+  /// The time now.
+  static var now: LocalTime { LocalTime(secondsSince1970: WallClock.seconds) }
+
+  init(secondsSince1970 seconds: Int64) {
+    var moment = time_t(seconds)
+    var parts = unsafe tm()
+    // Reads the one and fills the other, both on this stack; the name of the zone is not looked at.
+    unsafe localtime_r(&moment, &parts)
+    let numbers = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
+    text = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+  }
+}

@@ -1,0 +1,141 @@
+/// One metric: its name, what it means, and the numbers of the daemon's answer that it is made of.
+struct MetricFamily: Sendable {
+  enum Kind: String, Sendable {
+    case counter, gauge
+  }
+
+  /// One number, named by its path in the answer, with the labels that part it from the others of its metric.
+  struct Series: Sendable {
+    let path: String
+    let labels: [(name: String, value: String)]
+  }
+
+  let name: String
+  let kind: Kind
+  let help: String
+  let series: [Series]
+  /// How many of the daemon's units make the metric's.
+  let divisor: Double
+
+  private init(_ name: String, _ kind: Kind, _ help: String, _ series: [Series]) {
+    self.name = "imgd_" + name
+    self.kind = kind
+    self.help = help
+    self.series = series
+    divisor = 1
+  }
+
+  private static func counter(_ name: String, _ help: String, _ path: String) -> MetricFamily {
+    MetricFamily(name + "_total", .counter, help, [Series(path: path, labels: [])])
+  }
+
+  private static func gauge(_ name: String, _ help: String, _ path: String) -> MetricFamily {
+    MetricFamily(name, .gauge, help, [Series(path: path, labels: [])])
+  }
+
+  /// A metric that both tiers have.
+  private static func tiers(
+    _ name: String, _ kind: Kind, _ help: String, _ field: String
+  ) -> MetricFamily {
+    MetricFamily(
+      name, kind, help,
+      ["memory", "disk"].map { tier in
+        Series(path: "\(tier).\(field)", labels: [("tier", tier)])
+      })
+  }
+
+  private static let cache = [
+    tiers("cache_bytes", .gauge, "Size of the pictures that are kept", "bytes"),
+    tiers("cache_entries", .gauge, "Pictures that are kept", "entries"),
+    tiers("cache_capacity_bytes", .gauge, "The most that is kept", "capacity"),
+    tiers("cache_preferred_bytes", .gauge, "How much an eviction leaves", "preferred"),
+    tiers("cache_hits_total", .counter, "Look-ups that found a picture", "hits"),
+    tiers("cache_misses_total", .counter, "Look-ups that found none", "misses"),
+    tiers("cache_insertions_total", .counter, "Pictures that were added", "insertions"),
+    tiers(
+      "cache_replacements_total", .counter, "Pictures that took an older one's place",
+      "replacements"),
+    tiers(
+      "cache_evictions_total", .counter, "Pictures that were removed to make room", "evictions"),
+    tiers(
+      "cache_evicted_bytes_total", .counter, "Size of the pictures removed to make room",
+      "evicted_bytes"),
+    tiers("cache_purges_total", .counter, "Pictures that were purged", "purges"),
+    tiers("cache_lent_bytes", .gauge, "Size of the pictures that clients hold", "lent_bytes"),
+    gauge("memory_pixel_bytes", "Size of the decoded pictures in memory", "memory.pixel_bytes"),
+    gauge("disk_files", "Files of the disk tier", "disk.files"),
+    counter("disk_write_errors", "Writes that the disk refused", "disk.write_errors"),
+    counter("disk_corrupt", "Files that differed from what was stored", "disk.corrupt"),
+    gauge("remembered_failures", "Errors of origins that are remembered", "failures.entries"),
+    gauge("remembered_failures_bytes", "Size of the remembered errors", "failures.bytes"),
+  ]
+
+  private static let downloads = [
+    gauge("downloads_active", "Downloads that run", "downloads.active"),
+    gauge("downloads_slow", "Running downloads that are slow", "downloads.slow"),
+    gauge("downloads_queued", "Downloads that wait for their turn", "downloads.queued"),
+    gauge("downloads_limit", "The most downloads that run at a time", "downloads.max_active"),
+    gauge("downloads_peak", "The most downloads that have run at a time", "downloads.peak_active"),
+    counter("downloads_started", "Downloads begun", "downloads.started"),
+    counter("downloads_completed", "Downloads that brought a picture", "downloads.completed"),
+    counter("downloads_failed", "Downloads that failed", "downloads.failed"),
+    counter("downloads_cancelled", "Downloads that nobody wanted any more", "downloads.cancelled"),
+    counter("downloads_coalesced", "Requests that joined a download", "downloads.coalesced"),
+    counter("downloads_retries", "Further attempts after an error", "downloads.retries"),
+    counter(
+      "downloads_revalidated", "Pictures that their origin confirmed", "downloads.revalidated"),
+    counter(
+      "downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
+    counter("downloads_received_bytes", "Bytes of bodies from origins", "downloads.bytes_received"),
+    gauge("queue_requests", "Fetches under way", "queue.requests"),
+    gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
+  ]
+
+  private static let decoding = [
+    gauge("decode_workers", "Decoders that take orders", "decode.workers"),
+    gauge("decode_active", "Decoders that have an order", "decode.active"),
+    gauge("decode_queued", "Orders that wait for a decoder", "decode.queued"),
+    counter("decode_completed", "Orders carried out", "decode.completed"),
+    counter("decode_failed", "Orders that failed", "decode.failed"),
+    counter("decode_killed", "Decoders that ended over an order", "decode.killed"),
+  ]
+
+  private static let process = [
+    gauge("clients_connected", "Connected clients", "clients.connected"),
+    counter("clients_accepted", "Connections accepted", "clients.accepted"),
+    counter("clients_rejected", "Connections refused", "clients.rejected"),
+    counter("clients_commands", "Commands received", "clients.commands"),
+    counter("clients_errors", "Commands answered with an error", "clients.errors"),
+    counter(
+      "clients_slow_closed", "Connections closed because nothing was read", "clients.slow_closed"),
+    counter("pressure_events", "Times that memory was short", "pressure.events"),
+    counter(
+      "pressure_removed_bytes", "Size of the pictures removed when memory was short",
+      "pressure.removed_bytes"),
+    MetricFamily(
+      "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
+      [
+        "base", "pictures", "failures", "requests", "outcomes", "clients", "transfers", "decoding",
+        "disk",
+      ]
+      .map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
+    gauge("uptime_seconds", "Time since the daemon started", "process.uptime_s"),
+    gauge("resident_memory_bytes", "Resident memory", "process.rss_bytes"),
+    gauge(
+      "private_memory_bytes", "Resident memory that is shared with nobody", "process.private_bytes"),
+    gauge("open_fds", "Open file descriptors", "process.open_fds"),
+  ]
+
+  static let all = cache + downloads + decoding + process
+
+  /// The numbers that only grow.
+  static let counters = Set(
+    all.filter { $0.kind == .counter }.flatMap { $0.series.map(\.path) })
+
+  /// The numbers that have a metric, or that others make up: the process is no metric of its own.
+  static let known = Set(all.flatMap { $0.series.map(\.path) }).union(
+    ["held.total", "process.pid"]
+      + ["hit", "fetch"].flatMap { kind in
+        ["count", "p50", "p90", "p99", "max"].map { "latency_us.\(kind).\($0)" }
+      })
+}

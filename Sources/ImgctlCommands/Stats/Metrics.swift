@@ -1,0 +1,139 @@
+// The names are for dashboards, which outlive releases: a metric keeps its name, its unit and its labels. A number
+// that this release does not know, because the daemon is newer, becomes an untyped metric under its own name.
+
+import ImgdConnection
+import ImgdSystem
+
+/// The daemon's counters in the text exposition format of Prometheus.
+enum Metrics {
+  /// All metrics, without a newline at the end.
+  static func text(of statistics: Statistics) -> String {
+    var page = MetricsPage()
+    for family in MetricFamily.all {
+      page.add(
+        family.name, family.kind.rawValue, family.help,
+        family.series.compactMap { series in
+          statistics.real(series.path).map { (series.labels, $0 / family.divisor) }
+        })
+    }
+    addLatencies(of: statistics, to: &page)
+    addStates(of: statistics, to: &page)
+    addUnknown(of: statistics, to: &page)
+    return page.lines.joined(separator: "\n")
+  }
+
+  /// Whether a number, named by its path in the answer, only grows.
+  static func isCounter(_ path: String) -> Bool {
+    MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
+  }
+
+  /// The daemon tells no sum of all times, so the summary goes without one.
+  private static func addLatencies(of statistics: Statistics, to page: inout MetricsPage) {
+    let name = "imgd_request_duration_seconds"
+    page.begin(name, "summary", "Time from a request to its answer")
+    for kind in ["hit", "fetch"] {
+      for (field, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p99", "0.99")] {
+        guard let time = statistics.real("latency_us.\(kind).\(field)") else { continue }
+        page.add(name, [("kind", kind), ("quantile", quantile)], seconds(time))
+      }
+      guard let count = statistics.real("latency_us.\(kind).count") else { continue }
+      page.add(name + "_count", [("kind", kind)], count)
+    }
+    page.add(
+      "imgd_request_duration_max_seconds", "gauge", "The longest time from a request to its answer",
+      ["hit", "fetch"].compactMap { kind in
+        statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) }
+      })
+  }
+
+  /// Seconds of microseconds, which the daemon tells with one decimal.
+  private static func seconds(_ microseconds: Double) -> Double {
+    (microseconds * 10).rounded() / 1e7
+  }
+
+  /// States that have a name: it is a label of a metric that is always 1.
+  private static func addStates(of statistics: Statistics, to page: inout MetricsPage) {
+    let states = [
+      ("imgd_build_info", "The daemon's version", "process", "version"),
+      ("imgd_disk_state_info", "The state of the disk tier", "disk", "state"),
+      ("imgd_decode_sandbox_info", "How the decoders are shut off", "decode", "sandbox"),
+      ("imgd_pressure_source_info", "Where memory pressure is seen", "pressure", "source"),
+    ]
+    for (name, help, object, field) in states {
+      guard let value = statistics.text(object, field) else { continue }
+      page.add(name, "gauge", help, [([(field, value)], 1)])
+    }
+    if let last = statistics.text("pressure", "last").flatMap(Moment.init) {
+      page.add(
+        "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short",
+        [([], Double(last.secondsSince1970))])
+    }
+    page.add(
+      "imgd_disk_loading", "gauge", "Whether the daemon still reads the index of the disk tier",
+      [([], statistics.reply.object("disk")?.flag("loading") == true ? 1 : 0)])
+  }
+
+  private static func addUnknown(of statistics: Statistics, to page: inout MetricsPage) {
+    for (path, value) in statistics.numbers
+    where !MetricFamily.known.contains(path) && path.contains(".") {
+      page.add(
+        "imgd_" + String(path.unicodeScalars.map { isLetter($0) ? Character($0) : "_" }), "untyped",
+        "Not known to this release of imgctl", [([], Double(value))])
+    }
+  }
+
+  private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "_": true
+    default: false
+    }
+  }
+}
+
+/// The lines of an exposition.
+private struct MetricsPage {
+  private(set) var lines: [String] = []
+
+  typealias Labels = [(name: String, value: String)]
+
+  /// Adds a metric with its values; nothing if the daemon has none.
+  mutating func add(
+    _ name: String, _ type: String, _ help: String, _ samples: [(labels: Labels, value: Double)]
+  ) {
+    guard !samples.isEmpty else { return }
+    begin(name, type, help)
+    for sample in samples { add(name, sample.labels, sample.value) }
+  }
+
+  mutating func begin(_ name: String, _ type: String, _ help: String) {
+    lines += ["# HELP \(name) \(help).", "# TYPE \(name) \(type)"]
+  }
+
+  mutating func add(_ name: String, _ labels: Labels, _ value: Double) {
+    let list = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
+    let number = Int64(exactly: value).map { "\($0)" } ?? "\(value)"
+    lines.append(name + (list.isEmpty ? "" : "{\(list)}") + " " + number)
+  }
+
+  private static func escaped(_ value: String) -> String {
+    var text = ""
+    for scalar in printable(value).unicodeScalars {
+      if scalar == "\\" || scalar == "\"" { text += "\\" }
+      text.unicodeScalars.append(scalar)
+    }
+    return text
+  }
+}
+
+extension Statistics {
+  /// A number by its path in the answer, such as `latency_us.hit.p50`.
+  fileprivate func real(_ path: String) -> Double? {
+    var part = reply
+    let names = path.split(separator: ".").map(String.init)
+    for name in names.dropLast() {
+      guard let inner = part.object(name) else { return nil }
+      part = inner
+    }
+    return names.last.flatMap { part.fraction($0) }
+  }
+}

@@ -1,0 +1,111 @@
+import ImgdConnection
+import ImgdSystem
+
+/// The daemon's counters for people: every field of the answer, in its order, with a remark where a number says
+/// little by itself.
+struct StatisticsTable {
+  private let statistics: Statistics
+  private let interval: Interval?
+  private let socket: String
+
+  /// A table of the present counters; with an interval also of their changes.
+  init(_ statistics: Statistics, since interval: Interval? = nil, socket: String) {
+    self.statistics = statistics
+    self.interval = interval
+    self.socket = socket
+  }
+
+  /// The whole table.
+  func lines(_ palette: Palette) -> [String] {
+    heading(palette) + sections(palette) { _ in true }
+  }
+
+  /// The table without the numbers that do not satisfy a condition.
+  func lines(_ palette: Palette, where isShown: (_ path: String) -> Bool) -> [String] {
+    heading(palette) + sections(palette, where: isShown)
+  }
+
+  // MARK: Heading
+
+  private func heading(_ palette: Palette) -> [String] {
+    let version = printable(statistics.text("process", "version") ?? "?")
+    let uptime = Quantity.time(seconds: statistics.number("process", "uptime_s"))
+    return [
+      palette("imgd \(version)", .heading) + ", up \(uptime), at \(printable(socket))",
+      "from the cache: " + answered,
+    ]
+  }
+
+  /// The hit ratio of both tiers together, and what each has to do with it.
+  private var answered: String {
+    let lookups = statistics.lookups("memory")
+    guard let both = Quantity.share(statistics.hits, of: lookups),
+      let memory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
+      let disk = Quantity.share(statistics.hits - statistics.number("memory", "hits"), of: lookups)
+    else { return "nothing was looked up" }
+    return "\(both) of \(lookups) look-ups (\(memory) from memory, \(disk) from disk)"
+  }
+
+  // MARK: Sections
+
+  private struct Row {
+    let texts: [String]
+    let style: Style?
+  }
+
+  private func sections(_ palette: Palette, where isShown: (_ path: String) -> Bool) -> [String] {
+    let sections = statistics.reply.fields.compactMap { field -> (String, [Row])? in
+      guard let part = statistics.reply.object(field) else { return nil }
+      let rows = rows(of: part, under: field + ".", named: "").filter { isShown($0.path) }
+      return rows.isEmpty ? nil : (field, rows.map(\.row))
+    }
+    // Sections are drawn with the same columns, so that a value is where the eye expects it.
+    var columns = Columns([.left, .right, .right, .right, .left])
+    for (_, rows) in sections { for row in rows { columns.fit(row.texts) } }
+    return sections.flatMap { name, rows in
+      [palette(printable(name), .heading)]
+        + rows.map { row in
+          var cells = columns.cells(row.texts)
+          if cells.count > 1 { cells[1] = palette(cells[1], row.style) }
+          return "  " + cells.filter { !$0.isEmpty }.joined(separator: "  ")
+        }
+    }
+  }
+
+  private func rows(
+    of part: Reply, under path: String, named prefix: String
+  ) -> [(path: String, row: Row)] {
+    part.fields.flatMap { field -> [(path: String, row: Row)] in
+      if let inner = part.object(field) {
+        return rows(of: inner, under: path + field + ".", named: prefix + field + ".")
+      }
+      return [(path + field, row(field, of: part, path + field, prefix + field))]
+    }
+  }
+
+  private func row(_ field: String, of part: Reply, _ path: String, _ name: String) -> Row {
+    let value = printable(part.display(field))
+    let remark = CounterRemark.text(field, of: part, path)
+    let style = CounterRemark.style(of: value, path)
+    // A list is no number that columns could align.
+    if part.number(field) == nil, TextWidth.of(value) > 20 {
+      return Row(texts: [printable(name), "", "", "", value], style: style)
+    }
+    return Row(texts: [printable(name), value] + changes(path) + [remark], style: style)
+  }
+
+  /// The change of a number, and for a counter how fast it grows.
+  private func changes(_ path: String) -> [String] {
+    guard let interval, let dot = path.firstIndex(of: ".") else { return ["", ""] }
+    let object = String(path[..<dot])
+    let field = String(path[path.index(after: dot)...])
+    let change = interval.after.number(object, field)
+      .subtractingReportingOverflow(interval.before.number(object, field)).partialValue
+    guard change != 0 else { return ["", ""] }
+    let isCounter = Metrics.isCounter(path)
+    return [
+      change > 0 ? "+\(change)" : "\(change)",
+      isCounter ? Quantity.rate(Double(change) / interval.seconds) + "/s" : "",
+    ]
+  }
+}

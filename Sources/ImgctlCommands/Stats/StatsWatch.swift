@@ -1,0 +1,104 @@
+import Glibc
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl stats --watch`: looks at the counters again and again, until Ctrl-C or the end of the daemon.
+struct StatsWatch {
+  private let context: Context
+  private let connection: ControlConnection
+  private let delay: Duration
+  private let asJSON: Bool
+
+  init(_ context: Context, _ connection: ControlConnection, _ delay: Duration, asJSON: Bool) {
+    self.context = context
+    self.connection = connection
+    self.delay = delay
+    self.asJSON = asJSON
+  }
+
+  func run() throws(Failure) -> Never {
+    let isDumb = context.environment["TERM"] == "dumb"
+    let drawsTable = context.console.terminals.output && !asJSON && !isDumb
+    var table = WatchedTable(context)
+    var log = WatchedLog()
+    while true {
+      let (statistics, answer) = try context.statistics(over: connection)
+      if asJSON {
+        try context.print(answer.text)
+      } else if drawsTable {
+        try context.print(table.frame(of: statistics))
+      } else if let lines = log.lines(about: statistics) {
+        try context.print(lines)
+      }
+      // Waits for nothing but the time.
+      _ = poll(nil, 0, CInt(clamping: delay.milliseconds))
+    }
+  }
+}
+
+/// The table of counters, drawn over itself.
+private struct WatchedTable {
+  private let context: Context
+  private var previous: Statistics?
+  /// The numbers that have changed since the first look.
+  private var moved: Set<String> = []
+
+  init(_ context: Context) {
+    self.context = context
+  }
+
+  /// The bytes that draw the present counters. Where the terminal is too low for all of them, those that have
+  /// never changed are left out.
+  mutating func frame(of statistics: Statistics) -> String {
+    let isFirst = previous == nil
+    let interval = previous.flatMap { Interval(from: $0, to: statistics) }
+    note(statistics)
+    previous = statistics
+    let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 1
+    let table = StatisticsTable(statistics, since: interval, socket: context.socket)
+    var lines = table.lines(context.palette)
+    if lines.count > room { lines = table.lines(context.palette) { moved.contains($0) } }
+    if lines.count > room { lines = lines.prefix(max(room - 1, 0)) + ["…"] }
+    // The terminal itself cuts long lines off while it does not wrap them.
+    return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H"
+      + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
+  }
+
+  private mutating func note(_ statistics: Statistics) {
+    guard let previous else { return }
+    for (old, new) in zip(previous.numbers, statistics.numbers) where old != new {
+      moved.insert(new.path)
+    }
+  }
+}
+
+/// A line for each interval.
+struct WatchedLog {
+  private static let titles = [
+    "TIME", "RATIO", "HITS/S", "MISSES/S", "LOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED",
+    "MEMORY", "DISK",
+  ]
+
+  private let columns = Columns(
+    titles.map { _ in .right }, widths: [8, 6, 6, 8, 7, 7, 6, 6, 6, 6, 6])
+  private var previous: Statistics?
+
+  /// The lines that a look at the counters adds: the first only makes the next ones possible.
+  mutating func lines(about statistics: Statistics) -> String? {
+    defer { previous = statistics }
+    guard let previous else { return columns.line(Self.titles) }
+    guard let interval = Interval(from: previous, to: statistics) else {
+      return "imgd was started again"
+    }
+    return columns.line([
+      LocalTime.now.text, Quantity.share(interval.hits, of: interval.lookups) ?? "-",
+      Quantity.rate(interval.hitRate), Quantity.rate(interval.missRate),
+      Quantity.rate(interval.rate("downloads", "completed")),
+      Quantity.shortSize(Int(min(interval.rate("downloads", "bytes_received"), 9e18))),
+      "\(statistics.number("downloads", "active"))", "\(statistics.number("downloads", "queued"))",
+      "\(interval.growth("downloads", "failed"))",
+      Quantity.shortSize(statistics.number("memory", "bytes")),
+      Quantity.shortSize(statistics.number("disk", "bytes")),
+    ])
+  }
+}

@@ -1,0 +1,41 @@
+/// The width of text on a terminal, in cells: most characters take one cell, those of East Asia two, and accents that
+/// follow a letter none.
+enum TextWidth {
+  /// The first and the last code of the characters that take two cells.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115f, 0x2e80...0x303e, 0x3041...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3,
+    0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x1f300...0x1f64f,
+    0x1f680...0x1f6ff, 0x1f900...0x1f9ff, 0x20000...0x3fffd,
+  ]
+
+  static func of(_ text: String) -> Int {
+    text.unicodeScalars.reduce(0) { $0 + of($1) }
+  }
+
+  /// The text, cut to a number of cells with a mark where something is missing.
+  static func cut(_ text: String, to room: Int) -> String {
+    guard of(text) > room else { return text }
+    var shown = ""
+    var left = room - 1
+    for scalar in text.unicodeScalars {
+      left -= of(scalar)
+      guard left >= 0 else { break }
+      shown.unicodeScalars.append(scalar)
+    }
+    return room > 0 ? shown + "…" : ""
+  }
+
+  /// The text and as many spaces as make it `width` cells wide.
+  static func padded(_ text: String, to width: Int, onLeft: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(0, width - of(text)))
+    return onLeft ? space + text : text + space
+  }
+
+  private static func of(_ scalar: Unicode.Scalar) -> Int {
+    if scalar.value < 0x300 { return 1 }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: return 0
+    default: return wide.contains { $0.contains(scalar.value) } ? 2 : 1
+    }
+  }
+}

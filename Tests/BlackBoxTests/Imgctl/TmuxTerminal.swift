@@ -1,0 +1,73 @@
+import Glibc
+import ImgdTestSupport
+
+/// A real terminal with a shell in it: tmux is typed into, resized and read.
+final class TmuxTerminal {
+  private static let program = "/usr/bin/tmux"
+
+  let directory = TemporaryDirectory()
+  private var server: String { directory.path + "/tmux" }
+
+  init(columns: Int, rows: Int, environment: [String: String]) throws {
+    let variables = environment.map { "\($0)=\($1)" }.sorted()
+    try tmux(
+      ["-f", "/dev/null", "-u", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"]
+        + ["env", "PS1=$ ", "LANG=C.UTF-8"] + variables + ["/bin/sh"])
+  }
+
+  deinit { _ = try? tmux(["kill-server"]) }
+
+  /// Types a line for the shell, or for the program that runs.
+  func enter(_ line: String) throws {
+    try tmux(["send-keys", "-l", line])
+    try press("Enter")
+  }
+
+  /// Presses a key, by tmux's name of it.
+  func press(_ key: String) throws {
+    try tmux(["send-keys", key])
+  }
+
+  func resize(columns: Int, rows: Int) throws {
+    try tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
+  }
+
+  /// The rows as they are shown now.
+  func screen() throws -> String {
+    try tmux(["capture-pane", "-p"])
+  }
+
+  /// Waits until a text is shown, or until the screen satisfies another condition; returns the screen.
+  @discardableResult
+  func wait(for text: String) throws -> String {
+    try wait(for: "'\(text)'") { $0.contains(text) }
+  }
+
+  @discardableResult
+  func wait(for purpose: String, until isReached: (String) -> Bool) throws -> String {
+    var shown = ""
+    for _ in 0..<1_200 {
+      shown = try screen()
+      if isReached(shown) { return shown }
+      poll(nil, 0, 50)  // a terminal tells nobody that it has changed
+    }
+    throw TestFailure("waited in vain for \(purpose); the terminal shows:\n\(shown)")
+  }
+
+  /// The program that the shell runs now.
+  func program() throws -> pid_t {
+    let shell = try tmux(["display-message", "-p", "#{pane_pid}"]).split(separator: "\n")
+    let children = try ChildProcess.run("/usr/bin/pgrep", ["-P", String(shell.first ?? "")])
+    guard let pid = pid_t(children.output.split(separator: "\n").first ?? "") else {
+      throw TestFailure("the shell \(shell) runs no program")
+    }
+    return pid
+  }
+
+  @discardableResult
+  private func tmux(_ arguments: [String]) throws -> String {
+    let (code, output) = try ChildProcess.run(Self.program, ["-S", server] + arguments)
+    guard code == 0 else { throw TestFailure("tmux \(arguments): \(output)") }
+    return output
+  }
+}

@@ -1,0 +1,142 @@
+import ImgdConnection
+import ImgdSystem
+import Testing
+
+@testable import ImgctlCommands
+
+/// The answer of a daemon that found 70 pictures in memory, 20 on disk and 10 nowhere.
+let someStatistics = """
+  {"ok":true,"memory":{"bytes":2048,"capacity":4096,"entries":1,"hits":70,"misses":30},\
+  "disk":{"bytes":0,"capacity":1,"hits":20,"misses":10,"write_errors":3,"state":"read-only"},\
+  "downloads":{"active":2,"queued":7,"max_active":4,"completed":5,"bytes_received":1000},\
+  "queue":{"requests":9},"decode":{"workers":2,"active":1,"queued":0,"sandbox":"partial"},\
+  "clients":{"connected":3},"latency_us":{"hit":{"count":2,"p50":8.5,"p90":9.0,"p99":9.0,"max":12.5}},\
+  "pressure":{"source":"cgroup","events":1,"last":"1970-01-02T00:00:01Z"},\
+  "process":{"version":"1.2\\u001b","pid":7,"uptime_s":3700},"new":{"thing":{"twice":4096}}}
+  """
+
+func statistics(
+  _ text: String = someStatistics, at seconds: Int64 = 0
+) throws -> Statistics {
+  Statistics(
+    reply: try Reply(Array(text.utf8), from: "test"),
+    moment: Instant(nanoseconds: seconds * 1_000_000_000))
+}
+
+@Suite struct StatsTests {
+  private let daemon: ScriptedDaemon
+
+  init() throws {
+    daemon = try ScriptedDaemon { request in
+      #expect(request == #"{"cmd":"stats"}"#)
+      return [.line(someStatistics)]
+    }
+  }
+
+  @Test func `the table begins with the hit ratio`() {
+    let lines = imgctl(["stats"], daemon).output.split(separator: "\n")
+    #expect(lines[0] == "imgd 1.2\\x1b, up 1h 1min, at \(daemon.path)")
+    #expect(
+      lines[1] == "from the cache: 90.0% of 100 look-ups (70.0% from memory, 20.0% from disk)")
+  }
+
+  @Test(arguments: [
+    "bytes 2048 2.0K, 50.0% of the capacity", "hits 70 70.0% of the look-ups here",
+    "hits 20 66.6% of the look-ups here", "uptime_s 3700 1h 1min", "hit.p50 8.5",
+    "thing.twice 4096", "state read-only",
+  ])
+  func `every field of the answer is a row`(row: String) {
+    let rows = imgctl(["stats"], daemon).output.split(separator: "\n").map { line in
+      line.split(separator: " ").joined(separator: " ")
+    }
+    #expect(rows.contains(row))
+  }
+
+  @Test func `a daemon that was asked for nothing has no ratio`() throws {
+    let idle = try ScriptedDaemon { _ in
+      [.line(#"{"ok":true,"memory":{"hits":0,"misses":0},"disk":{"hits":0,"misses":0}}"#)]
+    }
+    #expect(imgctl(["stats"], idle).output.contains("from the cache: nothing was looked up\n"))
+  }
+
+  @Test func `trouble is coloured, where colours are wanted`() {
+    let coloured = imgctl(["stats", "--color", "always"], daemon).output
+    #expect(coloured.contains("\u{1b}[31m") && coloured.contains("\u{1b}[1mdisk\u{1b}[0m"))
+  }
+
+  @Test func `a pipe gets no colours`() {
+    #expect(!imgctl(["stats"], daemon).output.contains("\u{1b}"))
+  }
+
+  @Test func `metrics have base units, labels and one line for each number`() {
+    let lines = imgctl(["stats", "--prometheus"], daemon).output.split(separator: "\n")
+    for line in [
+      #"imgd_cache_hits_total{tier="memory"} 70"#, #"imgd_cache_hits_total{tier="disk"} 20"#,
+      "# TYPE imgd_cache_hits_total counter", "imgd_uptime_seconds 3700",
+      #"imgd_request_duration_seconds{kind="hit",quantile="0.5"} 8.5e-06"#,
+      #"imgd_request_duration_seconds_count{kind="hit"} 2"#,
+      #"imgd_disk_state_info{state="read-only"} 1"#, #"imgd_build_info{version="1.2\\x1b"} 1"#,
+      "imgd_pressure_last_event_timestamp_seconds 86401", "imgd_disk_loading 0",
+      "# TYPE imgd_new_thing_twice untyped", "imgd_new_thing_twice 4096",
+    ] {
+      #expect(lines.contains(Substring(line)), "\(line)")
+    }
+    #expect(
+      Set(lines.filter { $0.hasPrefix("# TYPE") }).count * 2 == lines.count { $0.hasPrefix("#") })
+  }
+
+  @Test func `numbers of one moment become changes and rates of an interval`() throws {
+    let before = try statistics()
+    let later = someStatistics.replacing(#""hits":70,"misses":30"#, with: #""hits":75,"misses":35"#)
+      .replacing(#""hits":20"#, with: #""hits":21"#)
+      .replacing(#""bytes_received":1000"#, with: #""bytes_received":5000"#)
+    let interval = try #require(Interval(from: before, to: statistics(later, at: 2)))
+    #expect(interval.lookups == 10 && interval.hits == 6)
+    #expect(interval.hitRate == 3 && interval.missRate == 2 && interval.hitRatio == 0.6)
+    #expect(interval.rate("downloads", "bytes_received") == 2000)
+    let table = try StatisticsTable(
+      statistics(later, at: 2), since: interval, socket: "s"
+    ).lines(Palette(.never, isTerminal: false, environment: [:]))
+    let rows = table.map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(rows.contains("bytes_received 5000 +4000 2000/s 4.8K"))
+  }
+
+  @Test func `another process has no interval with the one before`() throws {
+    let other = someStatistics.replacing(#""pid":7"#, with: #""pid":8"#)
+    #expect(Interval(from: try statistics(), to: try statistics(other, at: 1)) == nil)
+  }
+
+  @Test func `the log of a watch has a line for each interval`() throws {
+    var log = WatchedLog()
+    let titles = log.lines(about: try statistics()) ?? ""
+    #expect(titles.hasPrefix("    TIME   RATIO  HITS/S"))
+    let later = someStatistics.replacing(#""hits":70"#, with: #""hits":90"#)
+    let line = log.lines(about: try statistics(later, at: 10)) ?? ""
+    let words = line.split(separator: " ").dropFirst().joined(separator: " ")
+    #expect(words == "100.0% 2 0 0 0B 2 7 0 2.0K 0B")
+    #expect(line.count == titles.count)
+    let other = someStatistics.replacing(#""pid":7"#, with: #""pid":8"#)
+    let restarted = log.lines(about: try statistics(other, at: 20))
+    #expect(restarted == "imgd was started again")
+  }
+
+  @Test(arguments: [
+    (["--prometheus", "--json"], "exclude each other"),
+    (["--delay", "2s"], "--delay needs --watch"),
+    (["--watch", "--delay", "1ms"], "--delay 1ms is not valid: write 100ms to 1d"),
+    (["--watch", "--prometheus"], "Prometheus itself"),
+  ])
+  func `options that do not go together are refused`(options: [String], words: String) {
+    let run = imgctl(["stats"] + options)
+    #expect(run.exitCode == .wrongUsage && run.messages.contains(words))
+  }
+
+  @Test(
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0), ("2000-02-29T12:00:01Z", 951_825_601),
+      ("2026-11-23T00:16:19Z", 1_795_392_979), ("yesterday", nil), ("2026-13-01T00:00:00Z", nil),
+    ] as [(String, Int64?)])
+  func `times on the wire are read`(text: String, seconds: Int64?) {
+    #expect(Moment(text)?.secondsSince1970 == seconds)
+  }
+}
