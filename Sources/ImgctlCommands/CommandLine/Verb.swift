@@ -16,8 +16,8 @@ enum Verbs {
   static var all: [any Verb.Type] {
     [
       Fetch.self, Prefetch.self, Cat.self, Open.self, Thumbnail.self, Wait.self, Cancel.self,
-      ListFetches.self, Purge.self, Stats.self,
-      Reload.self, Ping.self, Version.self, Help.self,
+      ListFetches.self, Query.self, Entries.self, Purge.self, Stats.self,
+      ShowConfiguration.self, Reload.self, Ping.self, Version.self, Help.self,
     ]
   }
 

@@ -1,0 +1,72 @@
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl query`: whether the cache has pictures, and what they are.
+struct Query: Verb {
+  static let description = VerbDescription(
+    "query", "tell whether pictures are in the cache", operands: .some("URL"),
+    options: [
+      VerbOption(
+        "identifier", nil, .text("ID"), help: "the entry that was fetched with this identifier"),
+      VerbOption("describe", help: "add a ThumbHash and the mean colour, which takes a decoder"),
+      .json,
+    ],
+    details: """
+      Prints what is known of each picture. Nothing is fetched, and the picture does not count as used. The exit code is 6 if a picture is not in the cache.
+      """)
+
+  private let urls: [String]
+  private let identifier: String?
+  private let describes: Bool
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) {
+    urls = arguments.operands
+    identifier = arguments.text("identifier")
+    describes = arguments.has("describe")
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let connection = try context.connect()
+    var outcome = ExitCode.done
+    for url in urls {
+      let answer = try context.answer(
+        to: request(url), over: connection, within: Context.patience)
+      if asJSON { try context.print(answer.text) }
+      outcome = outcome.joined(try report(answer.reply, about: url, in: context))
+    }
+    return outcome
+  }
+
+  private func request(_ url: String) -> RequestLine {
+    var line = RequestLine("query")
+    line.add("url", url)
+    line.add("identifier", identifier)
+    if describes { line.add("describe", true) }
+    return line
+  }
+
+  private func report(
+    _ reply: Reply, about url: String, in context: Context
+  ) throws(Failure) -> ExitCode {
+    guard reply.succeeded == true else {
+      context.console.complain("\(url): \(reply.complaint)")
+      return reply.exitCode
+    }
+    let isThere = reply.text("tier") != "none"
+    if !asJSON {
+      try context.print(
+        isThere ? facts(reply, context.palette) : printable(url) + ": not in the cache")
+    }
+    return isThere ? .done : .notCached
+  }
+
+  private func facts(_ reply: Reply, _ palette: Palette) -> String {
+    let rows = reply.fields.filter { !["ok", "url"].contains($0) }.map { field in
+      [printable(field), EntryText.value(field, of: reply)]
+    }
+    let lines = Columns.lines(rows, [.left, .left]).map { "  " + $0 }
+    return ([palette(printable(reply.text("url") ?? ""), .heading)] + lines).joined(separator: "\n")
+  }
+}
