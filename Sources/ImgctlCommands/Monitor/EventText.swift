@@ -1,0 +1,73 @@
+import ImgdConnection
+import ImgdSystem
+
+/// Events as lines for people: the time of day, the kind, and what has happened.
+struct EventText {
+  private let palette: Palette
+
+  init(_ palette: Palette) {
+    self.palette = palette
+  }
+
+  func line(_ event: Reply, at time: LocalTime) -> String {
+    let kind = event.event ?? "answer"
+    let (word, style, rest) =
+      switch kind {
+      case "job": job(event)
+      case "cache": cache(event)
+      case "pressure": ("removed", Style.doubtful, pressure(event))
+      case "config": (event.text("what") ?? "?", configStyle(event), "")
+      case "overflow":
+        ("lost", Style.bad, "\(event.display("lost")) events came faster than they were read")
+      default: ("", nil, event.json)
+      }
+    let parts = [
+      palette(time.text, .faint), TextWidth.padded(printable(kind), to: 8),
+      palette(TextWidth.padded(printable(word), to: 9), style), printable(rest),
+    ]
+    return parts.joined(separator: "  ").trimmedEnd
+  }
+
+  private func job(_ event: Reply) -> (String, Style?, String) {
+    let state = event.text("state") ?? "?"
+    let style: Style? =
+      switch state {
+      case "done": .good
+      case "failed": .bad
+      case "cancelled": .doubtful
+      case "running": .accent
+      default: nil
+      }
+    return (state, style, event.display("url"))
+  }
+
+  private func cache(_ event: Reply) -> (String, Style?, String) {
+    let what = event.text("what") ?? "?"
+    let entries = event.number("entries").map { "\($0) \($0 == 1 ? "entry" : "entries")" }
+    let bytes = event.number("bytes").map { Quantity.size($0) }
+    let facts = [entries, bytes].compactMap(\.self).joined(separator: ", ")
+    return (
+      what == "removed_all" ? "emptied" : what, what == "stored" ? .good : .doubtful,
+      [event.text("tier"), facts].compactMap(\.self).joined(separator: ": ")
+    )
+  }
+
+  private func pressure(_ event: Reply) -> String {
+    let entries = event.number("removed_entries") ?? 0
+    return "\(entries) entries, \(Quantity.size(event.number("removed_bytes") ?? 0)), because of "
+      + event.display("source")
+  }
+
+  private func configStyle(_ event: Reply) -> Style {
+    event.text("what") == "refused" ? .bad : .good
+  }
+}
+
+extension String {
+  /// The text without spaces at its end.
+  fileprivate var trimmedEnd: String {
+    var text = self
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,61 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWords
+
+/// `imgctl monitor`: events of the daemon as they happen.
+struct Monitor: Verb {
+  /// The topics of the protocol.
+  private static let topics = ["jobs", "cache", "pressure", "config"]
+
+  static let description = VerbDescription(
+    "monitor", "show what goes on, as it happens", operands: .any("TOPIC", .choice(topics)),
+    options: [.json],
+    details: """
+      Prints a line for each event until Ctrl-C. The topics are jobs, cache, pressure and config; without any it is all of them. Events that come faster than they are read are dropped, and a line says how many. When the daemon ends, so does imgctl, with the exit code 3: it does not connect again, which could start a service that was just stopped.
+      """)
+
+  private let topics: [String]
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    for word in arguments.operands where !Self.topics.contains(word) {
+      let near = nearestName(to: word, among: Self.topics).map { "did you mean \($0)?" }
+      throw UsageProblem(
+        "there is no topic '\(printable(word))': \(near ?? "write " + alternatives(Self.topics))")
+    }
+    topics = Self.topics.filter { arguments.operands.isEmpty || arguments.operands.contains($0) }
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let connection = try context.connect()
+    var request = RequestLine("subscribe")
+    request.add("events", topics)
+    let answer = try context.ask(request, over: connection)
+    if asJSON { try context.print(answer.text) }
+    if !context.manner.isQuiet { context.console.remark(greeting(answer.reply, context.socket)) }
+    let text = EventText(context.palette)
+    while let line = try next(over: connection) {
+      try context.print(
+        asJSON ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
+    }
+    throw Failure(.unreachable, "imgd at \(context.socket) has ended")
+  }
+
+  /// The next event; nil at the end of the daemon.
+  private func next(
+    over connection: ControlConnection
+  ) throws(Failure) -> (bytes: [UInt8], event: Reply)? {
+    do throws(ConnectionProblem) {
+      guard let line = try connection.receive() else { return nil }
+      return (line, try Reply(line, from: connection.path))
+    } catch { throw Failure(error) }
+  }
+
+  private func greeting(_ reply: Reply, _ socket: String) -> String {
+    let downloads = reply.object("snapshot")?.object("downloads")
+    let active = downloads?.number("active") ?? 0
+    let queued = downloads?.number("queued") ?? 0
+    return "connected to \(socket); downloads: \(active) running, \(queued) waiting"
+  }
+}
