@@ -1,0 +1,66 @@
+import ImgdConnection
+import ImgdSystem
+
+/// Draws how full the tiers are, the places for downloads, and the decoders.
+struct CapacityRows {
+  private let glyphs: Glyphs
+  private let columns: Int
+
+  init(_ glyphs: Glyphs, columns: Int) {
+    self.glyphs = glyphs
+    self.columns = columns
+  }
+
+  func lines(_ statistics: Statistics) -> [ScreenLine] {
+    ["memory", "disk"].map { tier($0, statistics) } + [
+      filled(
+        "downloads", statistics.number("downloads", "active"),
+        of: statistics.number("downloads", "max_active"),
+        "\(statistics.number("downloads", "queued")) wait"),
+      filled(
+        "decoders", statistics.number("decode", "active"),
+        of: statistics.number("decode", "workers"),
+        "\(statistics.number("decode", "queued")) wait"),
+    ]
+  }
+
+  private func tier(_ name: String, _ statistics: Statistics) -> ScreenLine {
+    let bytes = statistics.number(name, "bytes")
+    let capacity = statistics.number(name, "capacity")
+    let state = statistics.text(name, "state").flatMap { $0 == "ok" ? nil : printable($0) }
+    let entries = statistics.number(name, "entries")
+    let remark =
+      "of \(Quantity.shortSize(capacity)), \(entries) \(entries == 1 ? "entry" : "entries")"
+      + (statistics.reply.object(name)?.flag("loading") == true ? ", loading" : "")
+    return bar(
+      name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)
+  }
+
+  private func filled(
+    _ label: String, _ used: Int, of all: Int, _ waiting: String
+  ) -> ScreenLine {
+    bar(label, "\(used)", share(used, all), "of \(all), \(waiting)")
+  }
+
+  private func share(_ part: Int, _ whole: Int) -> Double {
+    whole > 0 ? Double(part) / Double(whole) : 0
+  }
+
+  private func bar(
+    _ label: String, _ value: String, _ share: Double, _ remark: String,
+    warning: String? = nil
+  ) -> ScreenLine {
+    var line = ScreenLine(label: label, value)
+    let room = min(columns - line.width - 30, 40)
+    guard columns - line.width >= 10 else { return line }
+    line.add(" ")
+    if room >= 6 {
+      line.add("[")
+      line.add(glyphs.bar(share, cells: room), .accent)
+      line.add("] ")
+    }
+    line.add(remark)
+    if let warning { line.add(" " + warning, .bad) }
+    return line
+  }
+}

@@ -1,0 +1,27 @@
+import ImgdConnection
+import ImgdSystem
+
+/// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.
+enum FactRows {
+  static func lines(_ statistics: Statistics) -> [ScreenLine] {
+    var clients = ScreenLine(label: "clients", "\(statistics.number("clients", "connected"))")
+    clients.add(
+      "  answers: " + ["hit", "fetch"].map { latency($0, statistics) }.joined(separator: ", "))
+    var pressure = ScreenLine(label: "pressure", "\(statistics.number("pressure", "events"))")
+    let source = statistics.text("pressure", "source") ?? "none"
+    pressure.add(
+      ["off", "none"].contains(source) ? "  not watched" : "  seen by " + printable(source))
+    if let last = statistics.text("pressure", "last") { pressure.add(", last " + printable(last)) }
+    let sandbox = statistics.text("decode", "sandbox") ?? "?"
+    pressure.add(", decoder's sandbox ")
+    pressure.add(printable(sandbox), sandbox == "full" ? .good : .doubtful)
+    return [clients, pressure]
+  }
+
+  private static func latency(_ kind: String, _ statistics: Statistics) -> String {
+    let times = statistics.reply.object("latency_us")?.object(kind)
+    guard let times, times.number("count") ?? 0 > 0 else { return "no \(kind) yet" }
+    let texts = ["p50", "p99"].map { Quantity.time(microseconds: times.fraction($0) ?? 0) }
+    return "\(kind) \(texts[0]), slowest 1% \(texts[1])"
+  }
+}

@@ -1,0 +1,147 @@
+// However `top` ends, `run` leaves the screen first: by a key, a signal that ends it or an error. The signals are
+// blocked and read by the loop, so none can end the process between two lines.
+
+import Glibc
+import ImgdSystem
+
+/// `imgctl top` from its first look to its end: the loop between the daemon, the keys, the signals and the screen.
+final class TopSession {
+  enum Ending {
+    case quit
+    case signal(CInt)
+    case failure(SystemFailure)
+  }
+
+  private static let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+
+  private let context: Context
+  private let delay: Duration
+  private let loop: EventLoop
+  private let screen: FullScreen
+  private let view: TopView
+  private var state: TopState
+  private var feed: DaemonFeed?
+  private var signals: SignalWatch?
+  private var keys: Watch?
+  private var ending = Ending.quit
+
+  init(_ context: Context, every delay: Duration) throws(SystemFailure) {
+    self.context = context
+    self.delay = delay
+    SignalWatch.block(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH])
+    loop = try EventLoop()
+    screen = FullScreen(readingFrom: context.console.input, writingBy: context.console.output)
+    view = TopView(palette: context.palette, glyphs: .of(context.environment), delay: delay)
+    state = TopState(socket: context.socket)
+    feed = DaemonFeed(context, loop) { [unowned self] outcome in show(outcome) }
+    signals = try SignalWatch(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH], on: loop) {
+      [unowned self] signal in receive(signal)
+    }
+    keys = try loop.watch(context.console.input, for: .read) { [unowned self] _ in readKeys() }
+  }
+
+  /// Runs until it ends; the terminal is then as it was.
+  func run() -> Ending {
+    defer { screen.leave() }
+    attempt { () throws(SystemFailure) in try screen.enter() }
+    look()
+    draw()
+    loop.run()
+    return ending
+  }
+
+  /// Ends the process by a signal, as if it had not been watched: its parent sees why.
+  static func die(of signal: CInt) -> Never {
+    take(signal)
+    exit(128 + signal)
+  }
+
+  // MARK: The daemon
+
+  private func look() {
+    if !state.isPaused { feed?.look(atMost: size.rows) }
+    loop.schedule(after: delay) { [unowned self] in look() }
+  }
+
+  private func show(_ outcome: DaemonFeed.Outcome) {
+    switch outcome {
+    case .answers(let statistics, let fetches): state.show(statistics, fetches)
+    case .problem(let problem): state.show(problem: problem)
+    }
+    draw()
+  }
+
+  // MARK: The terminal
+
+  private var size: TerminalSize {
+    .of(STDOUT_FILENO, environment: context.environment)
+  }
+
+  private func draw() {
+    attempt { () throws(SystemFailure) in
+      try screen.draw(view.lines(state, in: size, at: .now))
+    }
+  }
+
+  /// A terminal that fails has gone: that is the end.
+  private func attempt(_ work: () throws(SystemFailure) -> Void) {
+    do throws(SystemFailure) { try work() } catch { end(.failure(error)) }
+  }
+
+  private func readKeys() {
+    attempt { () throws(SystemFailure) in
+      let bytes = try context.console.readInput(atMost: 64)
+      if bytes.isEmpty { return end(.quit) }
+      for byte in bytes { press(byte) }
+    }
+  }
+
+  private func press(_ key: UInt8) {
+    switch key {
+    case UInt8(ascii: "q"), UInt8(ascii: "Q"): end(.quit)
+    case UInt8(ascii: "p"), UInt8(ascii: "P"), UInt8(ascii: " "):
+      state.isPaused.toggle()
+      draw()
+    default: break
+    }
+  }
+
+  private func receive(_ signal: CInt) {
+    switch signal {
+    case SIGINT: end(.quit)
+    case SIGWINCH: draw()
+    case SIGTSTP: pauseProcess()
+    case SIGCONT: resumeProcess()
+    default: end(.signal(signal))
+    }
+  }
+
+  /// Stops as the person wishes, with the terminal given back to the shell.
+  private func pauseProcess() {
+    screen.leave()
+    Self.take(SIGTSTP)
+    resumeProcess()
+  }
+
+  private func resumeProcess() {
+    attempt { () throws(SystemFailure) in try screen.enter() }
+    draw()
+  }
+
+  private func end(_ ending: Ending) {
+    self.ending = ending
+    loop.stop()
+  }
+
+  /// Lets a signal have its usual effect, now.
+  private static func take(_ number: CInt) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, number)
+    _ = signal(number, SIG_DFL)
+    raise(number)
+    // The set lives on this stack. Here the signal arrives.
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+}

@@ -1,0 +1,39 @@
+import ImgdConnection
+
+/// All that `top` shows.
+struct TopState {
+  /// As many intervals as the widest terminal has columns for.
+  private static let longestHistory = 1000
+
+  let socket: String
+  private(set) var latest: Statistics?
+  private(set) var history: [Traffic] = []
+  private(set) var fetches: [Reply] = []
+  /// Why there is no connection; nil if there is one.
+  private(set) var problem: String?
+  var isPaused = false
+
+  init(socket: String) {
+    self.socket = socket
+  }
+
+  /// Takes in the daemon's answers to one look.
+  mutating func show(_ statistics: Statistics, _ fetches: [Reply]) {
+    if let latest, let interval = Interval(from: latest, to: statistics) {
+      history.append(Traffic(interval))
+      if history.count > Self.longestHistory { history.removeFirst() }
+    } else {
+      // Another process: what came before has nothing to do with it.
+      history = []
+    }
+    latest = statistics
+    self.fetches = fetches
+    problem = nil
+  }
+
+  /// Notes that the daemon cannot be asked now.
+  mutating func show(problem: String) {
+    self.problem = problem
+    fetches = []
+  }
+}
