@@ -1,0 +1,94 @@
+import ImgdConnection
+import ImgdSystem
+import ImgdWire
+
+/// Gets the small pictures of entries from the daemon, some at a time.
+struct Thumbnails {
+  /// As many requests as keep the decoders busy, and no client waiting.
+  private static let mostUnderWay = 8
+
+  private let entries: [Reply]
+  private let size: Int
+  private let connection: ControlConnection
+  private let context: Context
+  private var pictures: [SheetPicture?]
+
+  init(
+    of entries: [Reply], size: Int, _ connection: ControlConnection, _ context: Context
+  ) {
+    self.entries = entries
+    self.size = size
+    self.connection = connection
+    self.context = context
+    pictures = Array(repeating: nil, count: entries.count)
+  }
+
+  /// The pictures in the order of their entries, without those that cannot be had.
+  mutating func all() throws(Failure) -> [SheetPicture] {
+    guard !entries.isEmpty else { return [] }
+    let format = try format()
+    var asked = 0
+    var answered = 0
+    while answered < entries.count {
+      while asked < entries.count, asked - answered < Self.mostUnderWay {
+        connection.send(request(asked, format).bytes)
+        asked += 1
+      }
+      try take(try next())
+      answered += 1
+    }
+    return pictures.compactMap(\.self)
+  }
+
+  /// The smallest encoding that the daemon can write.
+  private func format() throws(Failure) -> String {
+    let decoder = try context.ask(RequestLine("hello"), over: connection).reply.object("decode")
+    let known = decoder?.texts("encodes") ?? []
+    guard let format = ["webp", "jpeg", "png"].first(where: known.contains) else {
+      let note = decoder?.text("note").map { ": " + $0 } ?? ""
+      throw Failure(.failed, "this daemon cannot make pictures small" + note)
+    }
+    return format
+  }
+
+  private func request(_ index: Int, _ format: String) -> RequestLine {
+    let entry = entries[index]
+    var line = RequestLine("fetch")
+    line.add("id", index)
+    line.add("url", entry.text("url"))
+    line.add("identifier", entry.text("identifier"))
+    line.add("cache", "only-if-cached")
+    line.add("deliver", "inline")
+    line.add("priority", "low")
+    // The cache is looked at, and shall not be filled with small pictures.
+    line.add("store", "none")
+    line.addObject("resize") { resize in
+      resize.add("width", size)
+      resize.add("height", size)
+    }
+    line.add("format", format)
+    line.add("frames", "first")
+    return line
+  }
+
+  private func next() throws(Failure) -> Reply {
+    do throws(ConnectionProblem) {
+      while let line = try connection.receive() {
+        let reply = try Reply(line, from: connection.path)
+        if reply.succeeded != nil { return reply }
+      }
+    } catch { throw Failure(error) }
+    throw Failure(ConnectionProblem.closed(path: connection.path))
+  }
+
+  private mutating func take(_ reply: Reply) throws(Failure) {
+    guard let index = reply.id, entries.indices.contains(index) else {
+      throw Failure(refusal: reply)
+    }
+    if reply.succeeded == true {
+      pictures[index] = SheetPicture(entries[index], thumbnail: reply)
+    } else if ReplyCode(rawValue: reply.errorCode ?? "") == .unavailable {
+      throw Failure(refusal: reply)
+    }
+  }
+}
