@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "test_linux.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -72,4 +74,18 @@ long test_send(int socket, const void *bytes, unsigned long count, const int *nu
 
 int test_landlock_version(void) {
   return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+int test_open_terminal(int *slave) {
+  int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0) return -1;
+  char name[64];
+  if (grantpt(master) == 0 && unlockpt(master) == 0 && ptsname_r(master, name, sizeof name) == 0) {
+    *slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (*slave >= 0) return master;
+  }
+  int error = errno;
+  close(master);
+  errno = error;
+  return -1;
 }

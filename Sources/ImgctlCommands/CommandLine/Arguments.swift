@@ -62,6 +62,9 @@ struct Arguments {
     if operands.count < allowed.count.lowerBound {
       throw UsageProblem("\(verb.name) needs \(article(allowed.word))")
     }
+    if case .choice(let choices) = allowed.kind {
+      for operand in operands { try checkChoice(operand, of: verb.name, among: choices) }
+    }
     guard operands.count > allowed.count.upperBound else { return }
     let surplus = printable(operands[allowed.count.upperBound])
     throw UsageProblem(

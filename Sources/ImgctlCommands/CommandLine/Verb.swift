@@ -17,7 +17,7 @@ enum Verbs {
     [
       Fetch.self, Prefetch.self, Cat.self, Open.self, Thumbnail.self, Wait.self, Cancel.self,
       ListFetches.self, Query.self, Entries.self, Purge.self, Stats.self, Top.self, Monitor.self,
-      Sheet.self, ShowConfiguration.self, Reload.self, Ping.self, Version.self, Help.self,
+      Sheet.self, ShowConfiguration.self, Reload.self, Ping.self, Version.self, Completion.self, Help.self,
     ]
   }
 
@@ -61,6 +61,8 @@ struct Operands: Sendable {
   enum Kind: Sendable {
     case text, file
     case choice([String])
+    /// The name of a command.
+    case command
   }
 
   let word: String

@@ -55,7 +55,7 @@ enum OptionValue: Sendable {
     }
     switch self {
     case .text, .file: return
-    case .choice(_, let choices): try Self.check(value, of: option, among: choices)
+    case .choice(_, let choices): try checkChoice(value, of: option, among: choices)
     case .number(_, let range):
       if let number = Int(value), range.contains(number) { return }
       throw refusal(value, option, "write a number from \(range.lowerBound) to \(range.upperBound)")
@@ -74,16 +74,17 @@ enum OptionValue: Sendable {
     if case .text = self { true } else { false }
   }
 
-  private static func check(
-    _ value: String, of option: String, among choices: [String]
-  ) throws(UsageProblem) {
-    if choices.contains(value) { return }
-    let near = nearestName(to: value, among: choices).map { "did you mean \($0)?" }
-    throw UsageProblem(
-      "\(option) \(printable(value)) is not valid: \(near ?? "write " + alternatives(choices))")
-  }
-
   private func refusal(_ value: String, _ option: String, _ remedy: String) -> UsageProblem {
     UsageProblem("\(option) \(printable(value)) is not valid: \(remedy)")
   }
+}
+
+/// Refuses a word that is none of the choices; `subject` names the option or operand.
+func checkChoice(
+  _ word: String, of subject: String, among choices: [String]
+) throws(UsageProblem) {
+  if choices.contains(word) { return }
+  let near = nearestName(to: word, among: choices).map { "did you mean \($0)?" }
+  throw UsageProblem(
+    "\(subject) \(printable(word)) is not valid: \(near ?? "write " + alternatives(choices))")
 }

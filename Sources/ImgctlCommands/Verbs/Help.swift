@@ -4,7 +4,7 @@ import ImgdSystem
 struct Help: Verb {
   static let description = VerbDescription(
     "help", "explain a command",
-    operands: .optional("COMMAND", .choice([])))
+    operands: .optional("COMMAND", .command))
 
   private let subject: VerbDescription?
 

@@ -29,4 +29,7 @@ long test_send(int socket, const void *bytes, unsigned long count, const int *nu
 // The version of Landlock that the kernel has; -1 where it has none.
 int test_landlock_version(void);
 
+// A new pseudoterminal: its master side, and in `slave` that of the programs in it. -1 with errno if there is none.
+int test_open_terminal(int *slave);
+
 #endif
