@@ -17,7 +17,8 @@ enum Verbs {
     [
       Fetch.self, Prefetch.self, Cat.self, Open.self, Thumbnail.self, Wait.self, Cancel.self,
       ListFetches.self, Query.self, Entries.self, Purge.self, Stats.self, Top.self, Monitor.self,
-      Sheet.self, ShowConfiguration.self, Reload.self, Ping.self, Version.self, Completion.self, Help.self,
+      Sheet.self, ShowConfiguration.self, Reload.self, Doctor.self, Ping.self, Version.self,
+      Completion.self, Help.self,
     ]
   }
 

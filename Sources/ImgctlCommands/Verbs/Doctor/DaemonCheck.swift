@@ -1,0 +1,111 @@
+import Glibc
+import ImgdConnection
+import ImgdSystem
+
+/// The state of the daemon's parts, as it tells of them.
+struct DaemonCheck {
+  private let stats: Reply
+  private let config: Reply
+
+  init(_ answers: Interview.Answers) {
+    stats = answers.stats
+    config = answers.config.object("config") ?? answers.config
+  }
+
+  var findings: [Finding] {
+    [decoder, memory, disk, damage, descriptors].compactMap { $0 }
+  }
+
+  private var decoder: Finding? {
+    guard let decode = stats.object("decode"), let sandbox = decode.text("sandbox") else {
+      return nil
+    }
+    switch sandbox {
+    case "full":
+      return .ok(
+        "decoder",
+        "in its sandbox; reads \(decode.display("decodes")); "
+          + "writes \(decode.display("encodes"))")
+    case "partial":
+      return .note(
+        "decoder", "this kernel does not give it the whole sandbox",
+        remedy: "Decode.Sandbox=required in imgd.conf turns it off instead")
+    default:
+      return .problem(
+        "decoder", "none: no other sizes, encodings and pixels (\(decode.display("note")))",
+        remedy: "install imgd-decoder beside imgd, and libvips42")
+    }
+  }
+
+  private var memory: Finding? {
+    guard let memory = stats.object("memory"), let pressure = stats.object("pressure") else {
+      return nil
+    }
+    let source = pressure.display("source")
+    let use =
+      "\(Quantity.size(memory.number("bytes") ?? 0)) of \(Quantity.size(memory.number("capacity") ?? 0))"
+    switch source {
+    case "off":
+      return .note(
+        "memory", "\(use); the cache is not emptied when memory is short",
+        remedy: "Memory.Pressure=auto in imgd.conf")
+    case "none":
+      return .note(
+        "memory", "\(use); nothing tells when memory is short (\(pressure.display("note")))")
+    default: return .ok("memory", "\(use); pressure is reported by: \(source)")
+    }
+  }
+
+  private var disk: Finding? {
+    guard let disk = stats.object("disk"), let state = disk.text("state") else { return nil }
+    let directory = config.object("Disk")?.text("Directory") ?? "?"
+    switch state {
+    case "ok":
+      let use = Quantity.size(disk.number("bytes") ?? 0)
+      let room = Quantity.size(disk.number("capacity") ?? 0)
+      let free = Self.free(in: directory).map { "; \(Quantity.size($0)) free" } ?? ""
+      return .ok("disk", "\(directory): \(use) of \(room)\(free)")
+    case "off":
+      return .note(
+        "disk", "off: pictures have no files, and are lost at a stop",
+        remedy: "Disk.Enabled=yes in imgd.conf")
+    default:
+      return .problem(
+        "disk", "\(directory) cannot be written to",
+        remedy: "see whether its file system is full or read-only: df \(directory)")
+    }
+  }
+
+  /// Files that differed from what was stored point at a disk that is about to fail.
+  private var damage: Finding? {
+    guard let disk = stats.object("disk") else { return nil }
+    let (corrupt, failed) = (disk.number("corrupt") ?? 0, disk.number("write_errors") ?? 0)
+    guard corrupt > 0 || (failed > 0 && disk.text("state") == "ok") else { return nil }
+    return .note(
+      "disk", "since the start \(failed) writes failed, and \(corrupt) files were damaged",
+      remedy: "look at the kernel's log for errors of the disk: journalctl -k")
+  }
+
+  private var descriptors: Finding? {
+    guard let process = stats.object("process"), let open = process.number("open_fds"),
+      let pid = process.number("pid"), let limit = OpenFileLimit(pid: pid)?.count
+    else { return nil }
+    let control = config.object("Control")?.text("MaxClients").flatMap { Int($0) } ?? 0
+    let text = "\(open) open of \(limit)"
+    let remedy = "LimitNOFILE=65536 in the unit, or ulimit -Hn before imgd starts"
+    // The last quarter is kept for clients, downloads and files: pictures get none of it.
+    if open > limit - limit / 4 { return .problem("descriptors", text, remedy: remedy) }
+    if limit < control * 2 {
+      return .note("descriptors", "\(text): few for \(control) clients", remedy: remedy)
+    }
+    return .ok("descriptors", text)
+  }
+
+  /// The bytes that the file system of a directory has left; nil if this user cannot look at it.
+  private static func free(in directory: String) -> Int? {
+    var status = statvfs()
+    // The path is a C string for the length of the call, and the status lives on this stack.
+    guard unsafe statvfs(directory, &status) == 0 else { return nil }
+    return Int(status.f_bavail) * Int(status.f_frsize)
+  }
+}

@@ -1,0 +1,39 @@
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl doctor`: looks for reasons why imgd does not work, or not as well as it could.
+struct Doctor: Verb {
+  static let description = VerbDescription(
+    "doctor", "find out why imgd does not work", options: [.json],
+    details: """
+      Checks the socket and who may use it, the daemon's answers, its version, its decoder, its disk, its network settings and its units, and says what to do about each problem.
+      The exit code is 1 if there is a problem; a note is none.
+      """)
+
+  private let asJSON: Bool
+
+  init(_ arguments: Arguments) {
+    asJSON = arguments.has("json")
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let place = SocketPlace(context)
+    var findings = SocketCheck(place).findings
+    // Where nobody can connect there is nobody to ask.
+    if !findings.contains(where: { $0.grade == .problem }) {
+      findings += Self.answers(of: place, in: context)
+    }
+    findings += UnitCheck(place, environment: context.environment).findings
+    for finding in findings {
+      try context.print(asJSON ? finding.json : finding.lines(context.palette))
+    }
+    return findings.contains { $0.grade == .problem } ? .failed : .done
+  }
+
+  private static func answers(of place: SocketPlace, in context: Context) -> [Finding] {
+    let interview = Interview(context, place)
+    guard let answers = interview.answers else { return interview.findings }
+    return interview.findings + DaemonCheck(answers).findings
+      + NetworkCheck(answers, environment: context.environment).findings
+  }
+}

@@ -1,0 +1,48 @@
+import ImgdConnection
+import ImgdSystem
+
+/// The daemon's answers to the questions of `imgctl doctor`.
+struct Interview {
+  /// What a daemon that works has told about itself.
+  struct Answers {
+    let hello: Reply
+    let stats: Reply
+    let config: Reply
+  }
+
+  let findings: [Finding]
+  let answers: Answers?
+
+  init(_ context: Context, _ place: SocketPlace) {
+    do throws(Failure) {
+      let connection = try context.connect()
+      let start = Instant.current
+      _ = try context.ask(RequestLine("ping"), over: connection)
+      let microseconds = (Instant.current - start).nanoseconds / 1000
+      let answers = Answers(
+        hello: try context.ask(RequestLine("hello"), over: connection).reply,
+        stats: try context.ask(RequestLine("stats"), over: connection).reply,
+        config: try context.ask(RequestLine("config"), over: connection).reply)
+      self.answers = answers
+      findings = [
+        .ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place),
+      ]
+    } catch {
+      answers = nil
+      findings = [
+        .problem(
+          "answer", error.sentence,
+          remedy:
+            "see why in the log of imgd\(place.logCommand), or start it: \(place.startCommand)")
+      ]
+    }
+  }
+
+  private static func version(of hello: Reply, _ place: SocketPlace) -> Finding {
+    let daemon = hello.text("version") ?? "?"
+    guard daemon != Release.version else { return .ok("version", "imgd and imgctl \(daemon)") }
+    return .note(
+      "version", "imgd is \(daemon), and imgctl is \(Release.version)",
+      remedy: "if it was updated, restart imgd\(place.restartCommand)")
+  }
+}

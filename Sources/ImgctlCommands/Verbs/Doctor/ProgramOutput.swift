@@ -1,0 +1,59 @@
+import Glibc
+import ImgdSystem
+
+/// Another program's answer.
+enum ProgramOutput {
+  private static let longest = 1 << 16
+
+  /// The standard output of a program that is found as a shell finds it; nil if it does not start, or fails.
+  static func of(
+    _ program: String, _ arguments: [String], environment: [String: String]
+  ) -> String? {
+    var ends: [CInt] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { return nil }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let reading = FileDescriptor(owning: ends[0])
+    let pid = start(
+      [program] + arguments, environment.map { "\($0.key)=\($0.value)" },
+      output: FileDescriptor(owning: ends[1]))
+    guard let pid else { return nil }
+    let text = TextFile.content(of: reading, longest: longest)
+    var status: CInt = 0
+    while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    return status == 0 ? text : nil
+  }
+
+  /// Starts the program without input and messages. This process keeps no end of the output, which thus ends with
+  /// the program.
+  private static func start(
+    _ command: [String], _ environment: [String], output: consuming FileDescriptor
+  ) -> pid_t? {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 1)
+    unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    var pid: pid_t = 0
+    let code = unsafe withCStrings(command) { arguments in
+      unsafe withCStrings(environment) { variables in
+        unsafe posix_spawnp(&pid, command[0], &actions, nil, arguments, variables)
+      }
+    }
+    return code == 0 ? pid : nil
+  }
+
+  /// Lends the texts as a C program's list, which ends in nil.
+  private static func withCStrings<R>(
+    _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+  ) -> R {
+    let copies = unsafe texts.map { unsafe strdup($0) }
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe (copies + [nil]).withUnsafeBufferPointer { list in
+      guard let start = list.baseAddress else {
+        preconditionFailure("a list that ends in nil is not empty")
+      }
+      return unsafe body(start)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import ImgdConnection
+import ImgdSystem
+
+/// The socket that imgctl uses, and why this one.
+struct SocketPlace {
+  /// The reason for the choice, in the order in which they count.
+  enum Choice {
+    case option, variable, ownDaemon, machine
+  }
+
+  let path: String
+  let choice: Choice
+  /// Whether it is the socket of the unit of this user's daemon.
+  let isOwn: Bool
+  /// Whether it is the socket of the machine's unit.
+  let isMachines: Bool
+
+  init(_ context: Context) {
+    path = context.socket
+    let own = ControlSocketPlace.user(environment: context.environment, uid: ProcessUser.effective)
+    isOwn = path == own
+    isMachines = path == ControlSocketPlace.system
+    choice =
+      if context.manner.socket != nil {
+        .option
+      } else if !(context.environment["IMGD_SOCKET"] ?? "").isEmpty {
+        .variable
+      } else {
+        isOwn ? .ownDaemon : .machine
+      }
+  }
+
+  /// The choice in a few words.
+  var reason: String {
+    switch choice {
+    case .option: "named by --socket"
+    case .variable: "named by $IMGD_SOCKET"
+    case .ownDaemon: "of your own daemon"
+    case .machine: "of the machine's daemon"
+    }
+  }
+
+  /// The command that starts a daemon for this socket.
+  var startCommand: String {
+    if isMachines { return "sudo systemctl enable --now imgd.socket" }
+    if isOwn { return "systemctl --user enable --now imgd.socket" }
+    return "imgd --socket \(path)"
+  }
+
+  /// The command that shows the log, in brackets, where the daemon is a unit.
+  var logCommand: String {
+    isMachines ? " (journalctl -u imgd)" : isOwn ? " (journalctl --user -u imgd)" : ""
+  }
+
+  /// The command that restarts the daemon, after a colon, where it is a unit.
+  var restartCommand: String {
+    isMachines ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
+  }
+}
