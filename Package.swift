@@ -51,6 +51,7 @@ let package = Package(
       name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(
       name: "CBench",
@@ -115,7 +116,7 @@ let package = Package(
 
     .target(
       name: "ImgctlCommands",
-      dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords"],
+      dependencies: ["CChafa", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords"],
       swiftSettings: strict),
 
     // Entry points.

@@ -15,7 +15,8 @@ protocol Verb {
 enum Verbs {
   static var all: [any Verb.Type] {
     [
-      Fetch.self, Prefetch.self, Cat.self, Open.self, Thumbnail.self, Wait.self, Cancel.self,
+      Fetch.self, Prefetch.self, Cat.self, Show.self, Open.self, Thumbnail.self, Wait.self,
+      Cancel.self,
       ListFetches.self, Query.self, Entries.self, Purge.self, Stats.self, Top.self, Monitor.self,
       Sheet.self, ShowConfiguration.self, Reload.self, Doctor.self, Ping.self, Version.self,
       Completion.self, Help.self,

@@ -76,6 +76,13 @@ struct Context {
     do throws(SystemFailure) { try console.write(text) } catch { throw Failure(error) }
   }
 
+  /// Prints data that is no text of imgctl's, and the end of its line.
+  func print(_ bytes: [UInt8]) throws(Failure) {
+    do throws(SystemFailure) {
+      try console.output(bytes + [UInt8(ascii: "\n")])
+    } catch { throw Failure(error) }
+  }
+
   /// Prints an answer as it came, or as text for people.
   func print(
     _ answer: Answer, asJSON: Bool, _ text: (Reply) -> String

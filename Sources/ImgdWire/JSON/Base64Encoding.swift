@@ -96,3 +96,10 @@ enum Base64 {
     }
   }
 }
+
+extension [UInt8] {
+  /// Appends the letters of base64 that stand for the bytes.
+  package mutating func append(base64 bytes: Span<UInt8>) {
+    Base64.append(bytes, to: &self)
+  }
+}

@@ -1,0 +1,38 @@
+import ImgdSystem
+
+/// A size in pixels.
+struct PixelSize: Equatable {
+  var width: Int
+  var height: Int
+}
+
+/// A size in the cells of a terminal, each of which holds one letter.
+struct CellSize: Equatable {
+  var columns: Int
+  var rows: Int
+}
+
+/// The most columns and rows that the user grants to a picture.
+struct CellLimit: Equatable {
+  var columns: Int?
+  var rows: Int?
+
+  /// Reads `40x20`, `40x` or `x20`.
+  init(_ text: String?) throws(UsageProblem) {
+    guard let text else { return }
+    let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+    let sides = parts.map { part in Int(part).flatMap { 1...10_000 ~= $0 ? $0 : nil } }
+    let isRight = zip(parts, sides).allSatisfy { $0.isEmpty || $1 != nil }
+    guard parts.count == 2, isRight, sides.contains(where: { $0 != nil }) else {
+      throw UsageProblem(
+        "--size \(printable(text)) is not a number of columns and rows: write 40x20, 40x or x20")
+    }
+    columns = sides[0]
+    rows = sides[1]
+  }
+
+  /// Cuts a size to what is granted.
+  func applied(to size: CellSize) -> CellSize {
+    CellSize(columns: columns ?? size.columns, rows: rows ?? size.rows)
+  }
+}

@@ -1,0 +1,29 @@
+import CChafa
+
+/// How many colours a picture is drawn in. To a picture they are no decoration: it has them where its text goes into
+/// a file, too.
+struct ColourDepth {
+  let value: imgctl_colours
+
+  init(_ wish: Manner.Colour, _ environment: [String: String]) {
+    let terminal = environment["TERM"] ?? ""
+    let isPlain = terminal == "dumb" || !(environment["NO_COLOR"] ?? "").isEmpty
+    value =
+      switch wish {
+      case .never: IMGCTL_NO_COLOURS
+      case .auto where isPlain: IMGCTL_NO_COLOURS
+      case .auto, .always: Self.depth(of: terminal, environment["COLORTERM"] ?? "")
+      }
+  }
+
+  private static func depth(of terminal: String, _ colours: String) -> imgctl_colours {
+    if colours == "truecolor" || colours == "24bit" || terminal.hasSuffix("-direct")
+      || terminal == "xterm-kitty"
+    {
+      return IMGCTL_MILLIONS_OF_COLOURS
+    }
+    // Without a name the text goes to no terminal, but to a file for one.
+    return terminal.hasSuffix("-256color") || terminal.isEmpty
+      ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
+  }
+}

@@ -1,0 +1,73 @@
+import ImgdConnection
+import ImgdSystem
+
+/// `imgctl show`: pictures in the terminal.
+struct Show: Verb {
+  private static let fetchOptions: Set<String> = [
+    "cache", "identifier", "priority", "tag", "timeout", "max-bytes", "header",
+  ]
+
+  static let description = VerbDescription(
+    "show", "show pictures in the terminal", operands: .some("URL"),
+    options: [
+      VerbOption(
+        "size", "s", .text("COLSxROWS"),
+        help: "the most columns and rows that a picture takes, such as 40x20, 40x or x20"),
+      VerbOption(
+        "protocol", nil, .choice("PROTOCOL", ["auto", "kitty", "sixel", "symbols"]),
+        help: "how pictures are drawn: kitty, sixel, symbols, or the best that the terminal has"),
+    ] + FetchOptions.all.filter { fetchOptions.contains($0.name) },
+    details: """
+      The terminal is asked what it can draw. One without pictures gets half blocks in its colours, and so does what is no terminal. Of an animation the first frame is shown, and no picture is enlarged.
+      Pictures are decoded in the daemon's sandbox. Sixels and symbols need the package libchafa0.
+      """)
+
+  /// The extra time after a fetch's deadline in which the daemon can report the timeout.
+  private static let grace = Duration.seconds(5)
+
+  private let urls: [String]
+  private let limit: CellLimit
+  private let wanted: DrawingProtocol?
+  private let options: FetchOptions
+
+  init(_ arguments: Arguments) throws(UsageProblem) {
+    urls = arguments.operands
+    limit = try CellLimit(arguments.text("size"))
+    wanted = arguments.text("protocol").flatMap(DrawingProtocol.init)
+    options = try FetchOptions(arguments)
+  }
+
+  func run(in context: Context) throws(Failure) -> ExitCode {
+    let connection = try context.connect()
+    let canvas = try Canvas(Screen(context, limit: limit), wanted, context)
+    var outcome = ExitCode.done
+    for url in urls {
+      let answer = try context.answer(
+        to: request(url, for: canvas), over: connection,
+        within: options.timeout.map { $0 + Self.grace })
+      if answer.reply.succeeded == true {
+        guard let memory = connection.takeDescriptor() else {
+          throw Failure(.failed, "the daemon sent no pixels with its answer")
+        }
+        let picture = try DecodedPicture(answer.reply, memory)
+        try context.print(canvas.text(of: picture))
+      } else {
+        context.console.complain("\(url): \(answer.reply.complaint)")
+        outcome = outcome.joined(answer.reply.exitCode)
+      }
+    }
+    return outcome
+  }
+
+  private func request(_ url: String, for canvas: Canvas) -> RequestLine {
+    var line = RequestLine("fetch")
+    line.add("url", url)
+    line.add("deliver", "pixels")
+    line.addObject("resize") { resize in
+      resize.add("width", canvas.room.width)
+      resize.add("height", canvas.room.height)
+    }
+    options.add(to: &line)
+    return line
+  }
+}

@@ -1,0 +1,99 @@
+// A terminal answers a question as if its user typed the answer. So for as long as the answer takes, the terminal must
+// not echo, and its lines must not be gathered; and what was typed before must not be taken for an answer.
+
+import Glibc
+import ImgdSystem
+
+/// The question to a terminal: which pictures it can draw, and how large its cells are.
+enum TerminalQuery {
+  /// A terminal that does not answer is a slow or a simple one.
+  private static let patience = Duration.seconds(1)
+
+  /// May it draw pictures of kitty's? How large is a cell? What is it? All terminals answer the last one.
+  private static let question =
+    "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
+
+  /// Whether the terminal is one that understands a question; others would show it.
+  static func isUseful(in environment: [String: String]) -> Bool {
+    !["", "dumb", "linux"].contains(environment["TERM"] ?? "")
+  }
+
+  /// The answers; nil where there is nobody to ask, or where the user is typing.
+  static func ask() -> TerminalReplies? {
+    let number = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else { return nil }
+    let terminal = FileDescriptor(owning: number)
+    let signals = HeldSignals()
+    defer { signals.release() }
+    guard let before = settings(of: terminal), change(terminal, to: raw(before)) else { return nil }
+    defer { _ = change(terminal, to: before) }
+    guard typedAhead(at: terminal) == 0 else { return nil }
+    let bytes = Array(question.utf8)
+    guard unsafe write(terminal.number, bytes, bytes.count) == bytes.count else { return nil }
+    return answer(of: terminal)
+  }
+
+  private static func answer(of terminal: borrowing FileDescriptor) -> TerminalReplies {
+    var replies = TerminalReplies()
+    let deadline = Instant.current + patience
+    while !replies.isComplete, isReadable(terminal, until: deadline) {
+      // One at a time: what follows the last answer is the user's.
+      var byte: UInt8 = 0
+      guard unsafe read(terminal.number, &byte, 1) == 1 else { break }
+      replies.take(byte)
+    }
+    return replies
+  }
+
+  private static func isReadable(
+    _ terminal: borrowing FileDescriptor, until deadline: Instant
+  ) -> Bool {
+    let left = (deadline - .current).milliseconds
+    guard left > 0 else { return false }
+    var interest = pollfd(fd: terminal.number, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&interest, 1, CInt(clamping: left)) > 0
+  }
+
+  private static func settings(of terminal: borrowing FileDescriptor) -> termios? {
+    var settings = termios()
+    return unsafe tcgetattr(terminal.number, &settings) == 0 ? settings : nil
+  }
+
+  /// Changes the settings at once, and throws nothing away that was typed.
+  private static func change(
+    _ terminal: borrowing FileDescriptor, to settings: termios
+  ) -> Bool {
+    var settings = settings
+    return unsafe tcsetattr(terminal.number, TCSANOW, &settings) == 0
+  }
+
+  private static func raw(_ settings: termios) -> termios {
+    var settings = settings
+    settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    return settings
+  }
+
+  private static func typedAhead(at terminal: borrowing FileDescriptor) -> Int {
+    var count: CInt = 0
+    return unsafe ioctl(terminal.number, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+}
+
+/// Signals that would end the program, or stop it, while the terminal is not as it was. They come later.
+private struct HeldSignals {
+  private let before: sigset_t
+
+  init() {
+    var held = sigset_t()
+    unsafe sigemptyset(&held)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] { unsafe sigaddset(&held, number) }
+    var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, &held, &before)
+    self.before = before
+  }
+
+  func release() {
+    var before = before
+    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+}
