@@ -16,16 +16,21 @@ struct ShownPictureTests {
 
   init() throws { stage = try Stage() }
 
-  /// Plans a picture at the origin, and puts it into a file for chafa.
-  private func plan(_ width: Int, _ height: Int, alpha: Bool = false) throws -> (
-    url: String, file: String
-  ) {
-    let pixels = TestPixels(width: width, height: height) { x, y in
+  /// All colours, and where wanted a half that is clear.
+  private static func pixels(_ width: Int, _ height: Int, alpha: Bool) -> TestPixels {
+    TestPixels(width: width, height: height) { x, y in
       [
         UInt8(x * 255 / width), UInt8(y * 255 / height), UInt8(x * y % 256),
         alpha && x < y ? 0 : 255,
       ]
     }
+  }
+
+  /// Plans a picture at the origin, and puts it into a file for chafa.
+  private func plan(_ width: Int, _ height: Int, alpha: Bool = false) throws -> (
+    url: String, file: String
+  ) {
+    let pixels = Self.pixels(width, height, alpha: alpha)
     let path = "/\(width)x\(height).png"
     stage.origin.plan(path, .picture(TestPicture.png(pixels)))
     let file = directory.path + path
@@ -181,29 +186,38 @@ struct ShownPictureTests {
     #expect(String(decoding: sixels, as: UTF8.self).contains("\"1;1;240;90"))
   }
 
-  @Test func `a terminal with kitty's graphics gets the pixels themselves`() throws {
-    let picture = try plan(80, 60, alpha: true)
-    let terminal = try terminal(Self.screen, [], "show", picture.url)
+  /// What kitty shows of a picture.
+  private func shownByKitty(_ url: String) throws -> [UInt8] {
+    let terminal = try terminal(Self.screen, [], "show", url)
     try terminal.waitFor(Self.question)
     terminal.type("\u{1b}_Gi=31;OK\u{1b}\\\u{1b}[6;20;10t\u{1b}[?62;4;22c")
     #expect(terminal.waitForEnd() == 0)
     #expect(terminal.isCooked)
+    // After the question, which is written in the same way.
+    return try Self.kittyPixels(terminal.received.split(after: Array(Self.question.utf8)))
+  }
+
+  @Test func `a terminal with kitty's graphics gets the colours that chafa would send`() throws {
+    let picture = try plan(80, 60)
     let chafa = try PseudoTerminal(
       Self.screen, environment: ["TERM=xterm-kitty"],
       command: ["/usr/bin/chafa", "-f", "kitty", "-s", "8x3", "--stretch", picture.file])
     #expect(chafa.waitForEnd() == 0)
-    // After the question, which is written in the same way.
-    let pixels = try Self.kittyPixels(terminal.received.split(after: Array(Self.question.utf8)))
+    let pixels = try shownByKitty(picture.url)
     #expect(pixels.count == 80 * 60 * 4)
-    // What is clear has no colour to chafa.
-    let visible = Self.visible(pixels)
-    #expect(visible == Self.visible(try Self.kittyPixels(chafa.received)))
+    // chafa 1.12 spoils the last byte of each piece, which is an alpha.
+    #expect(Self.colours(pixels) == Self.colours(try Self.kittyPixels(chafa.received)))
   }
 
-  private static func visible(_ pixels: [UInt8]) -> [UInt8] {
-    stride(from: 0, to: pixels.count, by: 4).flatMap { start in
-      pixels[start + 3] == 0 ? [0, 0, 0, 0] : Array(pixels[start..<(start + 4)])
-    }
+  private static func colours(_ pixels: [UInt8]) -> [UInt8] {
+    pixels.indices.filter { $0 % 4 != 3 }.map { pixels[$0] }
+  }
+
+  @Test func `alpha reaches kitty as it is`() throws {
+    let picture = try plan(33, 47, alpha: true)
+    let pixels = Self.pixels(33, 47, alpha: true)
+    let expected = (0..<47).flatMap { y in (0..<33).flatMap { x in pixels[x, y] } }
+    #expect(try shownByKitty(picture.url) == expected)
   }
 
   /// The bytes from a beginning to the next end of a string.
