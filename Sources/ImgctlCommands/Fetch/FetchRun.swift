@@ -25,6 +25,7 @@ final class FetchRun {
   private var open: [Int: FetchOrder] = [:]
   private var asked = 0
   private var hasAll = false
+  private var isFlushPlanned = false
   private var outcome = ExitCode.done
   /// The reason why the run ends early.
   private var failure: Failure?
@@ -49,8 +50,8 @@ final class FetchRun {
   /// Fetches all pictures; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
     let handlers = DaemonLink.Handlers(
-      line: { [unowned self] in take($0) }, renewal: { [unowned self] in askAgain() },
-      loss: { [unowned self] in lose($0) })
+      line: { [unowned self] in take($0) }, pause: { [unowned self] in tellOfPause() },
+      renewal: { [unowned self] in askAgain() }, loss: { [unowned self] in lose($0) })
     link = try DaemonLink(context, on: loop, handlers)
     do throws(SystemFailure) {
       interrupts = try Interrupts(on: loop) { [unowned self] in take(signal: $0) }
@@ -66,7 +67,8 @@ final class FetchRun {
   }
 
   private static func place(_ plan: FetchPlan, _ context: Context) -> ProgressDisplay.Place {
-    if context.manner.isQuiet { return .nowhere }
+    // The lines that --verbose shows would tear the block apart.
+    if context.manner.isQuiet || context.manner.isVerbose { return .nowhere }
     if context.console.terminals.messages { return .terminal }
     return plan.showsProgress && !plan.delivery.style.isJSON ? .lines : .nowhere
   }
@@ -118,9 +120,9 @@ final class FetchRun {
   }
 
   private func send(_ order: FetchOrder) {
-    let request = plan.request(order, withEvents: wantsEvents)
+    let request = plan.request(order, withEvents: wantsEvents).bytes
     let limit = WireLimits.standard.line
-    guard request.bytes.count <= limit else {
+    guard request.count <= limit else {
       let message = "its request would be longer than \(limit) bytes"
       return settle(
         order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
@@ -130,6 +132,12 @@ final class FetchRun {
   }
 
   private var wantsEvents: Bool { progress.place != .nowhere || plan.showsProgress }
+
+  private func tellOfPause() {
+    guard !context.manner.isQuiet else { return }
+    let sentence = "imgd at \(context.socket) is gone; waiting for it to start again"
+    progress.print { [console = context.console] in console.remark(sentence) }
+  }
 
   private func askAgain() {
     for number in open.keys.sorted() { if let order = open[number] { send(order) } }
@@ -163,7 +171,7 @@ final class FetchRun {
   private func deliver(
     _ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?
   ) -> FetchOutcome {
-    guard case .file(let path) = plan.delivery.destination, OutputFile.isSpecial(path) else {
+    guard plan.delivery.mayBlock(order, answer.reply) else {
       return plan.delivery.outcome(order, answer, picture)
     }
     // A pipe takes as long as whoever reads it.
@@ -193,8 +201,11 @@ final class FetchRun {
 
   /// Writes at the end of the tick, so that many answers are one write; on a terminal with the next frame.
   private func flushLater() {
+    guard !isFlushPlanned else { return }
+    isFlushPlanned = true
     loop.atTickEnd { [weak self] in
-      guard let self, printer.hasReady else { return }
+      guard let self else { return }
+      isFlushPlanned = false
       guard context.console.terminals.output else { return flush() }
       progress.print { [weak self] in self?.flush() }
     }
@@ -213,7 +224,11 @@ final class FetchRun {
   // MARK: Ends
 
   private func take(signal: CInt) {
-    if signal == SIGWINCH { return progress.redraw() }
+    switch signal {
+    case SIGWINCH: return progress.redraw()
+    case SIGCONT: return progress.forget()
+    default: break
+    }
     outcome = signal == SIGINT ? .interrupted : .terminated
     hasAll = true
     open = [:]

@@ -12,7 +12,9 @@ final class TmuxTerminal {
     let variables = environment.map { "\($0)=\($1)" }.sorted()
     try tmux(
       ["-f", "/dev/null", "-u", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"]
-        + ["env", "PS1=$ ", "LANG=C.UTF-8"] + variables + ["/bin/sh"])
+        + ["env", "PS1=$ ", "LANG=C.UTF-8", "HISTFILE=/dev/null"] + variables
+        + ["bash", "--norc", "--noprofile"])
+    try waitForPrompt()
   }
 
   deinit { _ = try? tmux(["kill-server"]) }
@@ -62,6 +64,33 @@ final class TmuxTerminal {
       throw TestFailure("the shell \(shell) runs no program")
     }
     return pid
+  }
+
+  /// The lines on the screen and, if wanted, those that have left it at the top, without blanks at their ends.
+  func lines(withHistory: Bool = true) throws -> [String] {
+    let text = try tmux(["capture-pane", "-p", "-S", withHistory ? "-100" : "0"])
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      String(line.reversed().drop { $0 == " " }.reversed())
+    }
+    while lines.last == "" { lines.removeLast() }
+    return lines
+  }
+
+  /// Waits until the lines are as a test wants them, and returns them.
+  @discardableResult
+  func waitForLines(_ purpose: String, until isReached: ([String]) -> Bool) throws -> [String] {
+    var reached: [String] = []
+    try wait(for: purpose) { _ in
+      reached = (try? lines()) ?? []
+      return isReached(reached)
+    }
+    return reached
+  }
+
+  /// Waits until the shell is ready for the next command.
+  @discardableResult
+  func waitForPrompt() throws -> [String] {
+    try waitForLines("the prompt") { $0.last == "$" }
   }
 
   @discardableResult

@@ -97,13 +97,14 @@ import Testing
   @Test func `a block is erased as the terminal has broken its lines`() {
     var block = TerminalBlock()
     let wide = TerminalSize(columns: 40, rows: 24)
+    let up = "\u{1B}[A\u{1B}[K"
     #expect(block.erasure(wide) == "")
     #expect(block.show([String(repeating: "x", count: 30), "", "y"], wide).contains("\n\ny"))
     #expect(block.shows([String(repeating: "x", count: 30), "", "y"], wide))
-    #expect(block.erasure(TerminalSize(columns: 10, rows: 24)) == "\r\u{1B}[4A\u{1B}[J")
+    #expect(block.erasure(TerminalSize(columns: 10, rows: 24)) == "\r\u{1B}[K" + up + up + up + up)
     #expect(!block.isShown)
     _ = block.show(["y"], wide)
-    #expect(block.erasure(wide) == "\r\u{1B}[J")
+    #expect(block.erasure(wide) == "\r\u{1B}[K")
   }
 
   @Test func `hits show nothing, and ask for what would be shown`() throws {

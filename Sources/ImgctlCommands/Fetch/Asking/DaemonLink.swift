@@ -1,6 +1,6 @@
 // A daemon that is restarted in the middle of a long list takes its connections with it. Fetches may be asked
-// for again, so a lost connection is made anew, for as long as a restart takes. One that is lost again before
-// anything was answered is not: whatever ended the daemon would end it again.
+// for again, so a lost connection is made anew, for as long as a restart takes. Time that passes without an answer
+// counts: what ended the daemon may end it again and again.
 
 import ImgdConnection
 import ImgdSystem
@@ -9,12 +9,13 @@ import ImgdWire
 /// The connection of a run to the daemon, which survives a restart of the daemon.
 final class DaemonLink {
   /// The time that a restart may take.
-  private static let patience = Duration.seconds(3)
+  private static let patience = Duration.seconds(10)
   private static let pause = Duration.milliseconds(50)
 
-  /// What the run does with a line, after a new connection, and when there is none any more.
+  /// What the run does with a line, while there is no connection, after a new one, and when there will be none.
   struct Handlers {
     let line: (Answer) -> Void
+    let pause: () -> Void
     let renewal: () -> Void
     let loss: (Failure) -> Void
   }
@@ -24,7 +25,9 @@ final class DaemonLink {
   private let handlers: Handlers
   private var connection: ControlConnection?
   private var watch: Watch?
-  private var mayReconnect = true
+  /// The end of the attempts to connect again; nil while the daemon answers.
+  private var deadline: Instant?
+  private var hasTold = false
 
   /// Connects; a daemon that is not there at the beginning is not waited for.
   init(_ context: Context, on loop: EventLoop, _ handlers: Handlers) throws(Failure) {
@@ -37,9 +40,9 @@ final class DaemonLink {
   deinit { watch?.cancel() }
 
   /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
-  func send(_ request: RequestLine) {
+  func send(_ request: [UInt8]) {
     guard let connection else { return }
-    connection.send(request.bytes)
+    connection.send(request)
     watch?.interest = [.read, .write]
   }
 
@@ -51,7 +54,8 @@ final class DaemonLink {
 
   /// Notes that the daemon answers: a connection that is lost from here on is made anew.
   func noteAnswer() {
-    mayReconnect = true
+    deadline = nil
+    hasTold = false
   }
 
   /// Ends the connection: the daemon cancels what was asked over it.
@@ -92,18 +96,23 @@ final class DaemonLink {
   private func lose(_ problem: ConnectionProblem) {
     close()
     if case .strange = problem { return handlers.loss(Failure(problem)) }
-    guard mayReconnect else { return handlers.loss(Failure(problem)) }
-    mayReconnect = false
-    retry(Failure(problem), until: loop.moment + Self.patience)
+    let end = deadline ?? loop.moment + Self.patience
+    let isFirst = deadline == nil
+    deadline = end
+    if isFirst { return retry(Failure(problem), until: end) }
+    // A daemon that is about to end may still accept a connection.
+    loop.schedule(after: Self.pause) { [weak self] in self?.retry(Failure(problem), until: end) }
   }
 
-  private func retry(_ reason: Failure, until deadline: Instant) {
+  private func retry(_ reason: Failure, until end: Instant) {
+    guard loop.moment < end else { return handlers.loss(reason) }
     do throws(Failure) {
       try connect()
       handlers.renewal()
     } catch {
-      guard loop.moment < deadline else { return handlers.loss(reason) }
-      loop.schedule(after: Self.pause) { [weak self] in self?.retry(reason, until: deadline) }
+      if !hasTold { handlers.pause() }
+      hasTold = true
+      loop.schedule(after: Self.pause) { [weak self] in self?.retry(reason, until: end) }
     }
   }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import ImgdSystem
 
-/// The signals that end a run or resize its terminal, as events of a loop for as long as this object exists.
+/// The signals that end a run, resize its terminal or give it back, as events of a loop for as long as this object exists.
 final class Interrupts {
   private let watch: SignalWatch
   private var before = sigset_t()
 
   /// A signal that is ignored, as SIGHUP is under nohup, stays so.
   init(on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemFailure) {
-    let signals = [SIGINT, SIGTERM, SIGHUP, SIGWINCH].filter { !Self.isIgnored($0) }
+    let signals = [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT].filter { !Self.isIgnored($0) }
     // Fills a set that lives in this object.
     unsafe pthread_sigmask(SIG_BLOCK, nil, &before)
     SignalWatch.block(signals)

@@ -49,11 +49,19 @@ struct Delivery {
       return failure(
         order, answer, code: "no_picture", "the daemon sent no picture with its answer", .failed)
     }
-    let remark = form == .pixels ? geometry(order, reply) : nil
+    let remark = form == .pixels && !style.isJSON ? geometry(order, reply) : nil
     guard let path = path(order, reply) else {
       return FetchOutcome(record: .picture(picture), remark: remark)
     }
     return store(picture, order, answer, path, remark)
+  }
+
+  /// Whether the picture goes into a pipe or a device, which may take it slowly or not at all.
+  func mayBlock(_ order: FetchOrder, _ reply: Reply) -> Bool {
+    guard form.hasDescriptor, reply.succeeded == true, let path = path(order, reply) else {
+      return false
+    }
+    return OutputFile.isSpecial(path)
   }
 
   private func path(_ order: FetchOrder, _ reply: Reply) -> String? {

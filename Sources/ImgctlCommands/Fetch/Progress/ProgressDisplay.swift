@@ -76,6 +76,14 @@ final class ProgressDisplay {
     if block.isShown { draw(text) }
   }
 
+  /// Draws the block anew where the cursor is: the shell has written below the old one.
+  func forget() {
+    guard block.isShown else { return }
+    block = TerminalBlock()
+    printAbove()
+    draw(text)
+  }
+
   /// Erases the block for good.
   func close() {
     timer?.cancel()

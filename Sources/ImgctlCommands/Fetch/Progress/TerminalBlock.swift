@@ -20,8 +20,9 @@ struct TerminalBlock {
       rows + max(1, (ScreenText.width(line) + size.columns - 1) / size.columns)
     }
     lines = []
-    let up = min(rows, size.rows) - 1
-    return "\r" + (up > 0 ? "\u{1B}[\(up)A" : "") + "\u{1B}[J"
+    // Row by row: a terminal that is told to erase all that it shows may keep it as something that was printed.
+    let above = String(repeating: "\u{1B}[A\u{1B}[K", count: min(rows, size.rows) - 1)
+    return "\r\u{1B}[K" + above
   }
 
   /// The text that shows lines where the cursor is.
