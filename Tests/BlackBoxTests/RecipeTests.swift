@@ -22,8 +22,10 @@ import Testing
   private func blocks(_ language: String, _ heading: String) throws -> [String] {
     let page = try #require(read(Self.root + "/docs/recipes.md"))
     let section = page.split(separator: "\n## ").first { $0.hasPrefix(heading + "\n") }
-    let parts = try #require(section).split(separator: "```")
-    return parts.filter { $0.hasPrefix(language + "\n") }.map { part in
+    // Every other part is a block; the first begins with the heading.
+    let parts = try #require(section).split(separator: "```", omittingEmptySubsequences: false)
+    let inside = parts.indices.filter { $0 % 2 == 1 }.map { parts[$0] }
+    return inside.filter { $0.hasPrefix(language + "\n") }.map { part in
       part.dropFirst(language.count + 1).replacing("https://example.org", with: stage.base)
         .replacing("/var/cache/imgd", with: stage.daemon.cacheDirectory)
     }
@@ -139,7 +141,8 @@ import Testing
     let url = "http://127.0.0.1:\(port.port)/pictures/"
     // Until the application listens, nginx answers 502.
     let (code, output) = try run(
-      "curl", "-sSf", "--retry", "60", "--retry-delay", "1", "--retry-all-errors", "-D", "head",
+      "curl", "-sSf", "--max-time", "60", "--retry", "60", "--retry-delay", "1",
+      "--retry-all-errors", "-D", "head",
       "-o", "cat.jpg", url + "cat.jpg")
     #expect(code == 0, "\(output) \(read(directory.path + "/said") ?? "")")
     let head = try #require(read(directory.path + "/head"))
@@ -148,11 +151,12 @@ import Testing
       "imgctl", "fetch", stage.origin.url("/cat.jpg"), "--resize", "512x", "-o", "-")
     #expect(read(directory.path + "/cat.jpg")?.utf8.count == thumbnail.output.utf8.count)
     let missing = try run(
-      "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", url + "missing.jpg")
+      "curl", "-s", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_code}", url + "missing.jpg"
+    )
     #expect(missing.output == "404")
     // Nobody gets at the cache itself.
     let inside = try run(
-      "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}",
+      "curl", "-s", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_code}",
       "http://127.0.0.1:\(port.port)/imgd-files/lock")
     #expect(inside.output == "404")
   }
