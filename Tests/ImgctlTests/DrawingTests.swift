@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (["LANG": "de_DE.UTF-8"], true), (["LANG": "C", "LC_ALL": "C.utf8"], true),
+    (["LANG": "de_DE.UTF-8@euro"], true), (["LANG": "C", "LC_ALL": "C.utf8"], true),
     (["LANG": "C.UTF-8", "LC_ALL": "C"], false), (["LC_ALL": "", "LANG": "en_GB.UTF-8"], true),
     ([:], false),
   ])

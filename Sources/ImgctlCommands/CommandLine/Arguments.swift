@@ -74,6 +74,6 @@ struct Arguments {
   }
 
   private func article(_ word: String) -> String {
-    "a\("AEIO".contains(word.prefix(1)) ? "n" : "") \(word)"
+    "a\(word.first.map { "AEIO".contains($0) } == true ? "n" : "") \(word)"
   }
 }

@@ -15,8 +15,9 @@ struct Glyphs: Equatable {
   static func of(_ environment: [String: String]) -> Glyphs {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
-    let name = locale.uppercased()
-    return name.contains("UTF-8") || name.contains("UTF8") ? .blocks : .ascii
+    // As in `en_GB.UTF-8@euro`.
+    let charset = locale.split(separator: ".").dropFirst().first?.prefix { $0 != "@" } ?? ""
+    return ["utf-8", "utf8"].contains(charset.lowercased()) ? .blocks : .ascii
   }
 
   /// A bar of a length in cells that is filled up to a share between 0 and 1.
