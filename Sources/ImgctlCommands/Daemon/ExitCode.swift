@@ -30,7 +30,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .unreachable: "no connection to a daemon; try again later"
     case .notPermitted: "not permitted"
     case .timedOut: "timed out; try again later"
-    case .notCached: "not in the cache, with --cache only-if-cached"
+    case .notCached: "not in the cache, with query or --cache only-if-cached"
     case .blocked: "the daemon may not fetch this scheme or from this address"
     case .noPicture: "not a picture, or not one that can be decoded"
     case .refusedByOrigin: "the origin's answer is final, such as 404"
