@@ -16,10 +16,10 @@ import Testing
   }
 
   /// Starts `top` between two looks at the terminal's settings.
-  private func start(_ options: String = "") throws {
+  private func start(every delay: String = "100ms") throws {
     let directory = terminal.directory.path
     try terminal.enter(
-      "stty -g >\(directory)/before; \(Self.program) top -d 100ms \(options); "
+      "stty -g >\(directory)/before; \(Self.program) top -d \(delay); "
         + "echo ended $?; stty -g >\(directory)/after; echo rea''dy")
     try terminal.wait(for: "q quit")
   }
@@ -55,7 +55,8 @@ import Testing
 
   @Test(arguments: [(20, 10), (300, 60), (60, 24)])
   func `it follows the size of the terminal`(columns: Int, rows: Int) throws {
-    try start()
+    // Nothing but the new size makes it draw again.
+    try start(every: "1d")
     try terminal.resize(columns: columns, rows: rows)
     try terminal.wait(for: "\(rows) rows") { shown in
       let lines = shown.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
