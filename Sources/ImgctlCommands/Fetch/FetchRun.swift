@@ -16,16 +16,14 @@ final class FetchRun {
   private let context: Context
   private let loop: EventLoop
   private let source: URLSource
-  private let printer: RecordPrinter
   private let progress: ProgressDisplay
-  private var interrupts: Interrupts?
+  private var output: RunOutput?
   private var link: DaemonLink?
   private var silence: Timer?
   private var names = PictureNames()
   private var open: [Int: FetchOrder] = [:]
   private var asked = 0
   private var hasAll = false
-  private var isFlushPlanned = false
   private var outcome = ExitCode.done
   /// The reason why the run ends early.
   private var failure: Failure?
@@ -42,7 +40,6 @@ final class FetchRun {
     if case .file(let path) = plan.delivery.destination, let count = source.count, count > 1 {
       throw Destination.takesOne(path, "\(count)")
     }
-    printer = RecordPrinter(context.console, isOrdered: plan.isOrdered)
     progress = ProgressDisplay(
       Self.place(plan, context), context.console, on: loop, total: source.count)
   }
@@ -53,15 +50,17 @@ final class FetchRun {
       line: { [unowned self] in take($0) }, pause: { [unowned self] in tellOfPause() },
       renewal: { [unowned self] in askAgain() }, loss: { [unowned self] in lose($0) })
     link = try DaemonLink(context, on: loop, handlers)
+    let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) {
+      [unowned self] in end(Failure($0))
+    }
+    self.output = output
     do throws(SystemFailure) {
-      interrupts = try Interrupts(on: loop) { [unowned self] in take(signal: $0) }
+      output.interrupts = try Interrupts(on: loop) { [unowned self] in take(signal: $0) }
     } catch { throw Failure(error) }
     goOn()
     if failure == nil, !isFinished { loop.run() }
     link?.close()
-    progress.close()
-    flush()
-    interrupts = nil
+    output.close()
     if let failure { throw failure }
     return outcome
   }
@@ -78,7 +77,7 @@ final class FetchRun {
   private var isFinished: Bool { hasAll && open.isEmpty }
 
   private var mayAsk: Bool {
-    open.count < plan.mostOpen && open.count + printer.waiting < plan.mostAhead
+    open.count < plan.mostOpen && open.count + (output?.waiting ?? 0) < plan.mostAhead
   }
 
   /// Asks for as much as there may be, and ends the loop when everything has been answered.
@@ -134,9 +133,7 @@ final class FetchRun {
   private var wantsEvents: Bool { progress.place != .nowhere || plan.showsProgress }
 
   private func tellOfPause() {
-    guard !context.manner.isQuiet else { return }
-    let sentence = "imgd at \(context.socket) is gone; waiting for it to start again"
-    progress.print { [console = context.console] in console.remark(sentence) }
+    output?.remark("imgd at \(context.socket) is gone; waiting for it to start again")
   }
 
   private func askAgain() {
@@ -149,7 +146,9 @@ final class FetchRun {
     watchForSilence()
     guard let id = answer.reply.id, let order = open[id] else {
       // An error without an id is about the connection: the daemon has read no request yet.
-      if answer.reply.succeeded == false { end(Failure(refusal: answer.reply)) }
+      if answer.reply.id == nil, answer.reply.succeeded == false {
+        end(Failure(refusal: answer.reply))
+      }
       return
     }
     guard answer.reply.succeeded != nil else { return take(event: answer, of: order) }
@@ -164,8 +163,7 @@ final class FetchRun {
   private func take(event: Answer, of order: FetchOrder) {
     progress.note(event.reply, of: order.number)
     guard plan.showsProgress, let record = plan.delivery.style.event(order, event) else { return }
-    printer.insert(record)
-    flushLater()
+    output?.insert(record)
   }
 
   private func deliver(
@@ -177,48 +175,21 @@ final class FetchRun {
     // A pipe takes as long as whoever reads it.
     var outcome = FetchOutcome()
     progress.erase()
-    interrupts?.whileAllowed { outcome = plan.delivery.outcome(order, answer, picture) }
+    output?.whileSignalsEnd { outcome = plan.delivery.outcome(order, answer, picture) }
     return outcome
   }
 
   private func settle(_ order: FetchOrder, _ outcome: FetchOutcome) {
     open[order.number] = nil
     progress.end(order.number, isFailed: outcome.exitCode != .done)
-    if let remark = outcome.remark, !context.manner.isQuiet {
-      progress.print { [console = context.console] in console.remark(remark) }
-    }
+    if let remark = outcome.remark { output?.remark(remark) }
     if let complaint = outcome.complaint { complain(complaint, outcome.exitCode) }
-    printer.put(outcome.record, of: order.number)
-    if printer.hasReady { flushLater() }
+    output?.put(outcome.record, of: order.number)
   }
 
   private func complain(_ sentence: String, _ exitCode: ExitCode) {
     outcome = outcome.joined(exitCode)
-    progress.print { [console = context.console] in console.complain(sentence) }
-  }
-
-  // MARK: Output
-
-  /// Writes at the end of the tick, so that many answers are one write; on a terminal with the next frame.
-  private func flushLater() {
-    guard !isFlushPlanned else { return }
-    isFlushPlanned = true
-    loop.atTickEnd { [weak self] in
-      guard let self else { return }
-      isFlushPlanned = false
-      guard context.console.terminals.output else { return flush() }
-      progress.print { [weak self] in self?.flush() }
-    }
-  }
-
-  private func flush() {
-    guard printer.hasReady, failure == nil else { return }
-    // While the output has no room, Control-C ends the process at once, and nothing else does.
-    if !context.console.outputHasRoom() { progress.erase() }
-    do throws(SystemFailure) {
-      guard let interrupts else { return try printer.flush() }
-      try interrupts.whileAllowed { () throws(SystemFailure) in try printer.flush() }
-    } catch { end(Failure(error)) }
+    output?.complain(sentence)
   }
 
   // MARK: Ends

@@ -127,10 +127,12 @@ import Testing
     #expect(asked.withLock { $0 } == ["0", "1", "2", "0", "2"])
   }
 
-  @Test func `a daemon that stays away is given up`() throws {
-    let daemon = try ScriptedDaemon(clients: 2) { _ in [.close] }
-    let run = imgctl(["fetch", "a", "b"], daemon)
-    #expect(run.exitCode == .unreachable)
+  @Test func `a daemon that stays away is given up, and what it answered is printed`() throws {
+    let daemon = try ScriptedDaemon { request in
+      id(request) == "2" ? [Self.success(request), .close] : []
+    }
+    let run = imgctl(["fetch", "a", "b", "c"], daemon)
+    #expect(run.exitCode == .unreachable && run.output == "/2\n")
     #expect(
       run.messages == """
         imgd at \(daemon.path) is gone; waiting for it to start again

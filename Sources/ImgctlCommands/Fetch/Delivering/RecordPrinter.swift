@@ -30,6 +30,12 @@ final class RecordPrinter {
     }
   }
 
+  /// Lets the records go that wait for an earlier one: it will not come.
+  func endOrder() {
+    for number in early.keys.sorted() { insert(early[number] ?? nil) }
+    early = [:]
+  }
+
   /// Takes in a record that has no place in the order.
   func insert(_ record: Record?) {
     if let record { ready.append(record) }
