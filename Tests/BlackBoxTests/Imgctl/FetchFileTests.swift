@@ -124,6 +124,21 @@ import Testing
         == ["/a.png", "/late.png"].map { Substring(origin.url($0)) })
   }
 
+  @Test func `no more are asked for at a time than is wanted`() throws {
+    let gate = Gate()
+    for number in 1...5 {
+      origin.plan("/held\(number).png", .held(at: gate, then: .picture(Self.picture)))
+    }
+    let urls = (1...5).map { origin.url("/held\($0).png") }
+    let pid = try ChildProcess.spawn(
+      Self.program, ["--socket", daemon.socket, "fetch", "-j", "2"] + urls)
+    #expect(gate.waitUntilReached(2))
+    // All requests that may be sent at once are in one write.
+    #expect(try daemon.connect().ask(#"{"cmd":"list"}"#).jobCount == 2)
+    gate.open()
+    #expect(ChildProcess.wait(pid) == 0)
+  }
+
   @Test func `pictures are shown by a program`() throws {
     let expected = try imgctl("fetch", origin.url("/a.png")).output
     let url = origin.url("/a.png")

@@ -16,25 +16,6 @@ import Testing
     .line(#"{"id":\#(id(request)),"ok":true,"path":"/\#(id(request))"}"#)
   }
 
-  @Test func `no more are asked for at a time than is wanted`() throws {
-    let open = Locked((now: 0, most: 0))
-    let daemon = try ScriptedDaemon { request in
-      let isFull = open.withLock { open in
-        open.now += 1
-        open.most = max(open.most, open.now)
-        defer { if open.now == 3 { open.now = 0 } }
-        return open.now == 3
-      }
-      guard isFull, let last = Int(id(request)) else { return [] }
-      return (last - 2...last).map { .line(#"{"id":\#($0),"ok":true,"path":"/\#($0)"}"#) }
-    }
-    let (directory, path) = try list(300)
-    let run = imgctl(["fetch", "-i", path, "-j", "3"], daemon)
-    #expect(run.output.split(separator: "\n").count == 300)
-    #expect(open.withLock { $0.most } == 3)
-    withExtendedLifetime(directory) {}
-  }
-
   /// The first is answered when no more are asked for: a run that asked for all of them would see its end.
   @Test func `no more come early than can wait`() throws {
     let asked = Locked(0)
