@@ -75,7 +75,7 @@ import Testing
   func `an unknown topic is refused`(topic: String, hint: String) {
     let run = imgctl(["monitor", topic])
     #expect(run.exitCode == .wrongUsage)
-    #expect(run.messages == "imgctl: there is no topic '\(topic)': \(hint)\n")
+    #expect(run.messages == "imgctl: monitor \(topic) is not valid: \(hint)\n")
   }
 
   @Test func `states are coloured`() throws {

@@ -1,6 +1,5 @@
 import ImgdConnection
 import ImgdSystem
-import ImgdWords
 
 /// `imgctl monitor`: events of the daemon as they happen.
 struct Monitor: Verb {
@@ -17,12 +16,7 @@ struct Monitor: Verb {
   private let topics: [String]
   private let asJSON: Bool
 
-  init(_ arguments: Arguments) throws(UsageProblem) {
-    for word in arguments.operands where !Self.topics.contains(word) {
-      let near = nearestName(to: word, among: Self.topics).map { "did you mean \($0)?" }
-      throw UsageProblem(
-        "there is no topic '\(printable(word))': \(near ?? "write " + alternatives(Self.topics))")
-    }
+  init(_ arguments: Arguments) {
     topics = Self.topics.filter { arguments.operands.isEmpty || arguments.operands.contains($0) }
     asJSON = arguments.has("json")
   }

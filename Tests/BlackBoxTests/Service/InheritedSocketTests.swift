@@ -113,7 +113,7 @@ import Testing
     try daemon.startReady(inheriting: [stranger, control])
     #expect(daemon.stop() == 0)
     #expect(daemon.log.split(separator: "\n").count == 1)
-    #expect(daemon.log.contains("under 'a?imgd ?[31mb'"))
+    #expect(daemon.log.contains(#"under 'a\x0aimgd \x1b[31mb'"#))
   }
 
   @Test func `unknown descriptors are closed, and a warning is logged`() throws {
