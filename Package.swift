@@ -213,3 +213,20 @@ let package = Package(
       swiftSettings: testing),
   ]
 )
+
+// imgctl is shipped as Embedded Swift: all that it uses of the standard library is compiled into it. The
+// runtime that a static standard library brings takes five megabytes before a program's first line
+// (`docs/performance.md`). `.ci/build-release` asks for this, in a place of its own.
+if Context.environment["IMGD_EMBEDDED"] != nil {
+  package.targets.append(
+    .target(
+      name: "EmbeddedGlibc",
+      linkerSettings: [.linkedLibrary("swiftUnicodeDataTables"), .linkedLibrary("m")]))
+  let parts = ["ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConnection", "ImgctlCommands", "imgctl"]
+  for target in package.targets where parts.contains(target.name) {
+    target.dependencies.append("EmbeddedGlibc")
+    target.swiftSettings?.append(.enableExperimentalFeature("Embedded"))
+    // The daemon's alone, with references of a kind that takes the runtime.
+    if target.name == "ImgdSystem" { target.exclude = ["MemoryPressure"] }
+  }
+}

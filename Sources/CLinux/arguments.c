@@ -4,7 +4,10 @@
 // variable, as libfaketime does, has moved the environment by then, and Swift finds no argument at all.
 // glibc also hands them to every constructor.
 
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <unistd.h>
 
 static int count;
 static char **words;
@@ -16,3 +19,4 @@ __attribute__((constructor)) static void keep(int argument_count, char **argumen
 
 int linux_argument_count(void) { return count; }
 const char *linux_argument(int index) { return words[index]; }
+char **linux_environment(void) { return environ; }

@@ -24,7 +24,7 @@ package enum Imgctl {
     let context = Context(
       console: console, socket: socket, manner: invocation.manner, environment: environment)
     do throws(Failure) {
-      return try invocation.verb.run(in: context)
+      return try invocation.work(context)
     } catch {
       console.complain(error.sentence)
       return error.exitCode

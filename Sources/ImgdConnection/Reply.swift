@@ -19,7 +19,7 @@ package struct Reply: Sendable {
   }
 
   /// The names of the fields, in the order of the line.
-  package var fields: [String] { content.object?.map(\.name) ?? [] }
+  package var fields: [String] { content.object?.map { $0.name } ?? [] }
 
   /// Whether the command succeeded; nil in an event, which does not end a command.
   package var succeeded: Bool? { content["ok"]?.bool }
@@ -74,7 +74,7 @@ package struct Reply: Sendable {
 
   /// The strings in a field that is an array.
   package func texts(_ field: String) -> [String]? {
-    content[field]?.array?.compactMap(\.string)
+    content[field]?.array?.compactMap { $0.string }
   }
 
   /// A field as text for people; a dash if the field is missing.
@@ -95,7 +95,7 @@ extension JSONValue {
     case .integer(let value): String(value)
     case .number(let value): String(value)
     case .string(let text): text
-    case .array(let items): items.map(\.display).joined(separator: " ")
+    case .array(let items): items.map { $0.display }.joined(separator: " ")
     case .object(let members):
       members.map { "\($0.name)=\($0.value.display)" }.joined(separator: " ")
     }

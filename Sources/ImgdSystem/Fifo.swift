@@ -23,7 +23,7 @@ package struct Fifo<Element> {
   var last: Element? { items.last ?? nil }
 
   /// All elements, the oldest first.
-  package var all: [Element] { items[head...].compactMap(\.self) }
+  package var all: [Element] { items[head...].compactMap { $0 } }
 
   /// Adds an element at the end.
   package mutating func append(_ element: Element) {

@@ -101,7 +101,7 @@ enum CommandParser {
     _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> Topics {
     guard fields.present.contains(.events) else { return .all }
-    let known = Topics.named.map(\.key)
+    let known = Topics.named.map { $0.key }
     guard let items = fields.container(.events)?.array, !items.isEmpty else {
       let names = known.map { "\"\($0)\"" }.joined(separator: ", ")
       throw fields.wrong(.events, .text("an array of some of \(names)"), in: line)

@@ -51,7 +51,7 @@ struct NameTable<Name: CaseIterable & Sendable>: Sendable {
 
 extension NameTable where Name: RawRepresentable<String> {
   init() {
-    self.init(\.rawValue)
+    self.init { $0.rawValue }
   }
 }
 

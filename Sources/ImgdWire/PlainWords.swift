@@ -25,7 +25,7 @@ struct PlainWords {
 
   private var meant: Request.Command {
     if first.hasPrefix("http://") || first.hasPrefix("https://") { return .fetch }
-    let nearest = nearestName(to: first, among: Request.Command.allCases.map(\.rawValue))
+    let nearest = nearestName(to: first, among: Request.Command.allCases.map { $0.rawValue })
     return nearest.flatMap(Request.Command.init(rawValue:)) ?? .hello
   }
 }

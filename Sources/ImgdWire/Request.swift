@@ -144,7 +144,7 @@ package struct Topics: OptionSet, Hashable, Sendable {
 
   /// The names of these topics on the wire, always in the same order.
   package var names: [String] {
-    Self.named.filter { contains($0.value) }.map(\.key)
+    Self.named.filter { contains($0.value) }.map { $0.key }
   }
 }
 

@@ -5,7 +5,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   case ttl, http, quality, frames, describe, tag, all, tier, prefix, host, olderThan, unusedFor,
     expired, soft, limit, cursor
 
-  private static let table = NameTable<RequestField>(\.name)
+  private static let table = NameTable<RequestField> { $0.name }
 
   /// The field of that name. The three that every fetch has are found without the table, because each
   /// access to the table checks whether it is initialised.
@@ -20,14 +20,42 @@ enum RequestField: UInt8, CaseIterable, Sendable {
   /// The name on the wire.
   var name: String {
     switch self {
+    case .cmd: "cmd"
+    case .id: "id"
+    case .url: "url"
+    case .receipt: "receipt"
+    case .deliver: "deliver"
+    case .identifier: "identifier"
+    case .cache: "cache"
+    case .progress: "progress"
+    case .slot: "slot"
+    case .tags: "tags"
+    case .headers: "headers"
+    case .store: "store"
+    case .resize: "resize"
+    case .format: "format"
+    case .priority: "priority"
+    case .events: "events"
+    case .wait: "wait"
+    case .detach: "detach"
     case .timeoutMilliseconds: "timeout_ms"
     case .maxBytes: "max_bytes"
+    case .ttl: "ttl"
+    case .http: "http"
+    case .quality: "quality"
+    case .frames: "frames"
+    case .describe: "describe"
+    case .tag: "tag"
+    case .all: "all"
+    case .tier: "tier"
+    case .prefix: "prefix"
+    case .host: "host"
     case .olderThan: "older_than"
     case .unusedFor: "unused_for"
-    case .cmd, .id, .url, .receipt, .deliver, .identifier, .cache, .progress, .slot, .tags,
-      .headers, .store, .resize, .format, .priority, .events, .wait, .detach, .ttl, .http, .quality,
-      .frames, .describe, .tag, .all, .tier, .prefix, .host, .expired, .soft, .limit, .cursor:
-      String(describing: self)
+    case .expired: "expired"
+    case .soft: "soft"
+    case .limit: "limit"
+    case .cursor: "cursor"
     }
   }
 }

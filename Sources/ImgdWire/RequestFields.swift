@@ -143,7 +143,7 @@ struct RequestFields {
     guard present.contains(field) else { return absent }
     let token = token(field)
     guard token.kind == .string, let value = Value.named(token, in: line) else {
-      throw wrong(field, .oneOf(Value.allCases.map(\.rawValue)), in: line)
+      throw wrong(field, .oneOf(Value.allCases.map { $0.rawValue }), in: line)
     }
     return value
   }

@@ -72,7 +72,7 @@ package enum RequestParser {
     }
     let token = fields.token(.cmd)
     guard token.kind == .string else {
-      throw fields.wrong(.cmd, .oneOf(Request.Command.allCases.map(\.rawValue)), in: line)
+      throw fields.wrong(.cmd, .oneOf(Request.Command.allCases.map { $0.rawValue }), in: line)
     }
     if !token.isEscaped, ShortName(line.extracting(token.range)) == ShortName("fetch") {
       return .fetch
@@ -86,7 +86,7 @@ package enum RequestParser {
   @inline(never)
   private static func unknownCommand(_ token: JSONToken, in line: Span<UInt8>) -> WireError {
     let sent = SentValue(token, in: line)
-    let names = Request.Command.allCases.map(\.rawValue)
+    let names = Request.Command.allCases.map { $0.rawValue }
     let advice =
       nearestName(to: sent.string ?? "", among: names).map { ": did you mean \"\($0)\"?" }
       ?? "; \"cmd\" takes \(WantedValue.oneOf(names).description)"
@@ -109,7 +109,7 @@ package enum RequestParser {
   @inline(never)
   private static func unknownField(_ name: String, of command: Request.Command) -> WireError {
     .unknownField(
-      name, of: command.rawValue, known: command.fields.union(.frame).fields.map(\.name))
+      name, of: command.rawValue, known: command.fields.union(.frame).fields.map { $0.name })
   }
 }
 

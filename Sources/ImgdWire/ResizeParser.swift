@@ -58,7 +58,7 @@ struct ResizeParser {
     _ member: JSONValue.Member
   ) throws(WireError) -> Value {
     guard let value = member.value.string.flatMap(Value.init(rawValue:)) else {
-      throw wrong(member, .oneOf(Value.allCases.map(\.rawValue)))
+      throw wrong(member, .oneOf(Value.allCases.map { $0.rawValue }))
     }
     return value
   }

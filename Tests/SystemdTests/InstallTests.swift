@@ -23,6 +23,9 @@ import Testing
     let unit = try machine.perform("cat '/tmp/to stage/usr/lib/systemd/system/imgd.service'")
     #expect(unit.contains("\nExecStart=/usr/bin/imgd\n"))
     try machine.perform("'/tmp/to stage/usr/bin/imgctl' --version")
+    // The client is on machines where nobody else needs Swift (docs/performance.md).
+    let size = try machine.perform("stat --format=%s '/tmp/to stage/usr/bin/imgctl'")
+    #expect(try #require(Int(size)) <= 4_000_000)
     let decoder = try machine.run("'/tmp/to stage/usr/lib/imgd/imgd-decoder'")
     #expect(decoder == (64, "imgd-decoder is started by imgd.\n"))
     let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")

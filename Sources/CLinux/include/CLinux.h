@@ -83,6 +83,7 @@ ssize_t linux_send_file(int target, int source, off_t offset, size_t count);
 // The arguments of the program, its name first.
 int linux_argument_count(void);
 const char *linux_argument(int index);
+char **linux_environment(void); // ends with a null pointer
 
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);

@@ -56,7 +56,7 @@ enum HelpText {
 
   /// Two columns; a text that needs more lines goes on below its beginning.
   private static func table(_ rows: [(String, String)]) -> String {
-    let left = min(rows.map(\.0.count).max() ?? 0, 26)
+    let left = min(rows.map { $0.0.count }.max() ?? 0, 26)
     let margin = String(repeating: " ", count: left + 4)
     return rows.map { name, text in
       let lines = lines(of: text, width - left - 4)

@@ -2,7 +2,7 @@ package import ImgdSystem
 
 /// A command line: the command, and what holds for every command.
 package struct Invocation {
-  let verb: any Verb
+  let work: KnownVerb.Work
   package let manner: Manner
 
   /// The options that every command has, before or after its name.
@@ -21,7 +21,7 @@ package struct Invocation {
 
   /// Reads the arguments that follow the program's name.
   package static func parse(_ arguments: [String]) throws(UsageProblem) -> Invocation {
-    var scanner = CommandLineScanner(arguments, options: general.map(\.scanned))
+    var scanner = CommandLineScanner(arguments, options: general.map { $0.scanned })
     var before: [CommandLineScanner.Item] = []
     while let item = try scanner.next() {
       guard case .operand(let word) = item else {
@@ -32,20 +32,20 @@ package struct Invocation {
     }
     let manner = try Manner(before)
     if before.contains(.option("version", value: nil)) {
-      return Invocation(verb: OwnVersion(), manner: manner)
+      return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
     }
     if before.contains(.option("help", value: nil)) {
-      return Invocation(verb: Help(about: nil), manner: manner)
+      return Invocation(work: KnownVerb.work(of: Help(about: nil)), manner: manner)
     }
     throw UsageProblem("a command is missing: imgctl help lists the commands")
   }
 
   private static func read(
-    _ verb: any Verb.Type, _ before: [CommandLineScanner.Item], _ rest: [String]
+    _ verb: KnownVerb, _ before: [CommandLineScanner.Item], _ rest: [String]
   ) throws(UsageProblem) -> Invocation {
     let description = verb.description
     var scanner = CommandLineScanner(
-      rest, options: (description.options + general).map(\.scanned))
+      rest, options: (description.options + general).map { $0.scanned })
     var items: [CommandLineScanner.Item] = []
     var common = before
     while let item = try scanner.next() {
@@ -57,12 +57,12 @@ package struct Invocation {
     }
     let manner = try Manner(common)
     if common.contains(.option("version", value: nil)) {
-      return Invocation(verb: OwnVersion(), manner: manner)
+      return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
     }
     if common.contains(.option("help", value: nil)) {
-      return Invocation(verb: Help(about: description), manner: manner)
+      return Invocation(work: KnownVerb.work(of: Help(about: description)), manner: manner)
     }
-    return Invocation(verb: try verb.init(Arguments(items, of: description)), manner: manner)
+    return Invocation(work: try verb.read(Arguments(items, of: description)), manner: manner)
   }
 }
 

@@ -11,22 +11,58 @@ protocol Verb {
   func run(in context: Context) throws(Failure) -> ExitCode
 }
 
+/// A command of any type: what there is to say about it, and how its arguments become work.
+struct KnownVerb {
+  typealias Work = (Context) throws(Failure) -> ExitCode
+
+  let description: VerbDescription
+  let read: (Arguments) throws(UsageProblem) -> Work
+
+  // Closures, since Embedded Swift has no `any Verb`.
+  init<Command: Verb>(_ type: Command.Type) {
+    description = Command.description
+    read = { (arguments) throws(UsageProblem) in Self.work(of: try Command(arguments)) }
+  }
+
+  static func work(of verb: some Verb) -> Work {
+    { (context) throws(Failure) in try verb.run(in: context) }
+  }
+}
+
 /// The commands, in the order in which help lists them.
 enum Verbs {
-  static var all: [any Verb.Type] {
+  static var all: [KnownVerb] {
     [
-      Fetch.self, Prefetch.self, Cat.self, Show.self, Open.self, Thumbnail.self, Wait.self,
-      Cancel.self,
-      ListFetches.self, Query.self, Entries.self, Purge.self, Stats.self, Top.self, Monitor.self,
-      Sheet.self, ShowConfiguration.self, Reload.self, Doctor.self, Ping.self, Version.self,
-      Completion.self, Help.self,
+      KnownVerb(Fetch.self),
+      KnownVerb(Prefetch.self),
+      KnownVerb(Cat.self),
+      KnownVerb(Show.self),
+      KnownVerb(Open.self),
+      KnownVerb(Thumbnail.self),
+      KnownVerb(Wait.self),
+      KnownVerb(Cancel.self),
+      KnownVerb(ListFetches.self),
+      KnownVerb(Query.self),
+      KnownVerb(Entries.self),
+      KnownVerb(Purge.self),
+      KnownVerb(Stats.self),
+      KnownVerb(Top.self),
+      KnownVerb(Monitor.self),
+      KnownVerb(Sheet.self),
+      KnownVerb(ShowConfiguration.self),
+      KnownVerb(Reload.self),
+      KnownVerb(Doctor.self),
+      KnownVerb(Ping.self),
+      KnownVerb(Version.self),
+      KnownVerb(Completion.self),
+      KnownVerb(Help.self),
     ]
   }
 
   static var names: [String] { all.map { $0.description.name } }
 
   /// The command with a name.
-  static func named(_ word: String) throws(UsageProblem) -> any Verb.Type {
+  static func named(_ word: String) throws(UsageProblem) -> KnownVerb {
     if let verb = all.first(where: { $0.description.name == word }) { return verb }
     let hint =
       nearestName(to: word, among: names).map { "did you mean \($0)?" }

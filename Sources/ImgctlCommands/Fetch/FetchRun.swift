@@ -44,18 +44,21 @@ final class FetchRun {
       Self.place(plan, context), context.console, on: loop, total: source.count)
   }
 
+  deinit { silence?.cancel() }
+
   /// Fetches all pictures; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
+    let run = Unowned(self)
     let handlers = DaemonLink.Handlers(
-      line: { [unowned self] in take($0) }, pause: { [unowned self] in tellOfPause() },
-      renewal: { [unowned self] in askAgain() }, loss: { [unowned self] in lose($0) })
+      line: { run.object.take($0) }, pause: { run.object.tellOfPause() },
+      renewal: { run.object.askAgain() }, loss: { run.object.lose($0) })
     link = try DaemonLink(context, on: loop, handlers)
     let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) {
-      [unowned self] in end(Failure($0))
+      run.object.end(Failure($0))
     }
     self.output = output
     do throws(SystemFailure) {
-      output.interrupts = try Interrupts(on: loop) { [unowned self] in take(signal: $0) }
+      output.interrupts = try Interrupts(on: loop) { run.object.take(signal: $0) }
     } catch { throw Failure(error) }
     goOn()
     if failure == nil, !isFinished { loop.run() }
@@ -89,7 +92,7 @@ final class FetchRun {
   /// Asks for the next picture; false where it is not known yet.
   private func askForNext() -> Bool {
     do throws(SystemFailure) {
-      switch try source.next(onArrival: { [unowned self] in goOn() }) {
+      switch try source.next(onArrival: { [run = Unowned(self)] in run.object.goOn() }) {
       case .url(let url): ask(url)
       case .refused(let sentence): complain(sentence, .badURL)
       case .waiting: return false
@@ -222,9 +225,12 @@ final class FetchRun {
   private func watchForSilence() {
     guard let timeout = plan.timeout else { return }
     silence?.cancel()
-    silence = loop.schedule(after: timeout + Self.grace) { [weak self] in
-      guard let self, !open.isEmpty else { return }
-      end(Failure(ConnectionProblem.silent(path: context.socket)))
+    silence = loop.schedule(after: timeout + Self.grace) { [run = Unowned(self)] in
+      run.object.noteSilence()
     }
+  }
+
+  private func noteSilence() {
+    if !open.isEmpty { end(Failure(ConnectionProblem.silent(path: context.socket))) }
   }
 }

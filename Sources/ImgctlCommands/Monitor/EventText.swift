@@ -45,10 +45,10 @@ struct EventText {
     let what = event.text("what") ?? "?"
     let entries = event.number("entries").map { "\($0) \($0 == 1 ? "entry" : "entries")" }
     let bytes = event.number("bytes").map { Quantity.size($0) }
-    let facts = [entries, bytes].compactMap(\.self).joined(separator: ", ")
+    let facts = [entries, bytes].compactMap { $0 }.joined(separator: ", ")
     return (
       what == "removed_all" ? "emptied" : what, what == "stored" ? .good : .doubtful,
-      [event.text("tier"), facts].compactMap(\.self).joined(separator: ": ")
+      [event.text("tier"), facts].compactMap { $0 }.joined(separator: ": ")
     )
   }
 

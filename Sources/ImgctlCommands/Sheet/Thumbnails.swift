@@ -37,7 +37,7 @@ struct Thumbnails {
       try take(try next())
       answered += 1
     }
-    return pictures.compactMap(\.self)
+    return pictures.compactMap { $0 }
   }
 
   /// The smallest encoding that the daemon can write.

@@ -130,10 +130,10 @@ struct MetricFamily: Sendable {
 
   /// The numbers that only grow.
   static let counters = Set(
-    all.filter { $0.kind == .counter }.flatMap { $0.series.map(\.path) })
+    all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
 
   /// The numbers that have a metric, or that others make up: the process is no metric of its own.
-  static let known = Set(all.flatMap { $0.series.map(\.path) }).union(
+  static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(
     ["held.total", "process.pid"]
       + ["hit", "fetch"].flatMap { kind in
         ["count", "p50", "p90", "p99", "max"].map { "latency_us.\(kind).\($0)" }

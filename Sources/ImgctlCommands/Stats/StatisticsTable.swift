@@ -57,7 +57,7 @@ struct StatisticsTable {
     let sections = statistics.reply.fields.compactMap { field -> (String, [Row])? in
       guard let part = statistics.reply.object(field) else { return nil }
       let rows = rows(of: part, under: field + ".", named: "").filter { isShown($0.path) }
-      return rows.isEmpty ? nil : (field, rows.map(\.row))
+      return rows.isEmpty ? nil : (field, rows.map { $0.row })
     }
     // Sections are drawn with the same columns, so that a value is where the eye expects it.
     var columns = Columns([.left, .right, .right, .right, .left])

@@ -50,7 +50,9 @@ final class DaemonFeed {
     if let connection { return connection }
     let connection = try context.connect()
     do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [unowned self] _ in exchange() }
+      watch = try loop.watch(connection.descriptor, for: .read) { [feed = Unowned(self)] _ in
+        feed.object.exchange()
+      }
     } catch { throw Failure(error) }
     self.connection = connection
     return connection

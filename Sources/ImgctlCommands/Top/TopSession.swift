@@ -33,11 +33,12 @@ final class TopSession {
     screen = FullScreen(readingFrom: context.console.input, writingBy: context.console.output)
     view = TopView(palette: context.palette, glyphs: .of(context.environment), delay: delay)
     state = TopState(socket: context.socket)
-    feed = DaemonFeed(context, loop) { [unowned self] outcome in show(outcome) }
+    let session = Unowned(self)
+    feed = DaemonFeed(context, loop) { session.object.show($0) }
     signals = try SignalWatch(Self.ends + [SIGTSTP, SIGCONT, SIGWINCH], on: loop) {
-      [unowned self] signal in receive(signal)
+      session.object.receive($0)
     }
-    keys = try loop.watch(context.console.input, for: .read) { [unowned self] _ in readKeys() }
+    keys = try loop.watch(context.console.input, for: .read) { _ in session.object.readKeys() }
   }
 
   /// Runs until it ends; the terminal is then as it was.
@@ -60,7 +61,7 @@ final class TopSession {
 
   private func look() {
     if !state.isPaused { feed?.look(atMost: size.rows) }
-    loop.schedule(after: delay) { [unowned self] in look() }
+    loop.schedule(after: delay) { [session = Unowned(self)] in session.object.look() }
   }
 
   private func show(_ outcome: DaemonFeed.Outcome) {

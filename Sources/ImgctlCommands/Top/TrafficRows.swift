@@ -11,13 +11,13 @@ struct TrafficRows {
   func lines(_ history: [Traffic], plotRows: Int) -> [ScreenLine] {
     let latest = history.last
     let ratio = latest?.ratio.flatMap { Quantity.share(Int(($0 * 1e6).rounded()), of: 1_000_000) }
-    return plotted("hit ratio", ratio ?? "-", history.map(\.ratio), top: 1, rows: plotRows)
-      + plotted("hits", rate(latest?.hits), history.map(\.hits))
-      + plotted("misses", rate(latest?.misses), history.map(\.misses))
-      + plotted("loads", rate(latest?.downloads), history.map(\.downloads))
+    return plotted("hit ratio", ratio ?? "-", history.map { $0.ratio }, top: 1, rows: plotRows)
+      + plotted("hits", rate(latest?.hits), history.map { $0.hits })
+      + plotted("misses", rate(latest?.misses), history.map { $0.misses })
+      + plotted("loads", rate(latest?.downloads), history.map { $0.downloads })
       + plotted(
         "received", latest.map { Quantity.shortSize(Int(min($0.bytes, 9e18))) + "/s" } ?? "-",
-        history.map(\.bytes))
+        history.map { $0.bytes })
   }
 
   private func rate(_ value: Double?) -> String {

@@ -24,7 +24,7 @@ struct Purge: Verb {
       VerbOption("unused-for", nil, .duration, help: "entries not used for at least this long"),
       VerbOption("expired", help: "entries that are no longer fresh"),
       VerbOption(
-        "tier", nil, .choice("TIER", PurgeRequest.Scope.allCases.map(\.rawValue)),
+        "tier", nil, .choice("TIER", PurgeRequest.Scope.allCases.map { $0.rawValue }),
         help: "memory, disk or all, the default"),
       VerbOption("soft", help: "mark the entries as stale instead of removing them"),
       VerbOption("all", help: "every entry; asks first on a terminal"),

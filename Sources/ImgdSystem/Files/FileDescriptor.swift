@@ -1,8 +1,11 @@
 internal import CLinux
 import Glibc
 
+// Public and frozen, or else Embedded Swift permits no `discard`, and does not find the deinit from another
+// module.
+
 /// The only owner of one descriptor, which is closed with it.
-package struct FileDescriptor: ~Copyable {
+@frozen public struct FileDescriptor: ~Copyable {
   package let number: CInt
   /// Whether closing it may take long.
   private let closesSlowly: Bool

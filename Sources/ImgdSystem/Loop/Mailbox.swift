@@ -47,13 +47,13 @@ private final class Delivery<Message> {
   private static var share: Int64 { 100_000 }
   private static var messagesBetweenLooks: Int { 2 }
 
-  private unowned let loop: EventLoop
+  private let loop: Unowned<EventLoop>
   private let receive: (Message) -> Void
   private var waiting = Fifo<Message>()
   private var isDue = false
 
   init(on loop: EventLoop, to receive: @escaping (Message) -> Void) {
-    self.loop = loop
+    self.loop = Unowned(loop)
     self.receive = receive
   }
 
@@ -66,14 +66,14 @@ private final class Delivery<Message> {
 
   private func deliverSome() {
     isDue = false
-    let end = loop.moment.nanoseconds + Self.share
+    let end = loop.object.moment.nanoseconds + Self.share
     for count in 1...Self.mostPerTick {
       guard let message = waiting.popFirst() else { return }
       receive(message)
-      if count % Self.messagesBetweenLooks == 0, loop.moment.nanoseconds >= end { break }
+      if count % Self.messagesBetweenLooks == 0, loop.object.moment.nanoseconds >= end { break }
     }
     guard !waiting.isEmpty else { return }
     isDue = true
-    loop.nextTick { [self] in deliverSome() }
+    loop.object.nextTick { [self] in deliverSome() }
   }
 }

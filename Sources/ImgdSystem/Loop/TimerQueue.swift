@@ -5,19 +5,19 @@ package final class Timer {
   fileprivate var place = Timer.nowhere
   private var action: (() -> Void)?
   // Never dangles: the loop calls `disown` on every timer in its queue in its deinit.
-  private unowned var loop: EventLoop?
+  private var loop: Unowned<EventLoop>?
 
   fileprivate static let nowhere = -1
 
   init(deadline: Instant, loop: EventLoop?, action: @escaping () -> Void) {
     self.deadline = deadline
-    self.loop = loop
+    self.loop = loop.map { Unowned($0) }
     self.action = action
   }
 
   /// Removes the timer; no effect once it has fired.
   package func cancel() {
-    loop?.remove(self)
+    loop?.object.remove(self)
     loop = nil
     _ = action.take()
   }

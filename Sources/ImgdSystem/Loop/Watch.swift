@@ -4,7 +4,7 @@ package final class Watch {
   let token: UInt64
   private var handler: ((Readiness) -> Void)?
   // Never dangles: the loop calls `disown` on every watch in its table in its deinit.
-  private unowned var loop: EventLoop?
+  private var loop: Unowned<EventLoop>?
 
   init(
     descriptor: CInt, interest: Interest, token: UInt64, loop: EventLoop,
@@ -13,18 +13,18 @@ package final class Watch {
     self.descriptor = descriptor
     self.interest = interest
     self.token = token
-    self.loop = loop
+    self.loop = Unowned(loop)
     self.handler = handler
   }
 
   /// The events asked for; a change takes effect at once, also for events that have arrived already.
   package var interest: Interest {
-    didSet { if interest != oldValue { loop?.modify(self) } }
+    didSet { if interest != oldValue { loop?.object.modify(self) } }
   }
 
   /// Ends the watch; no event follows, not even one that has arrived already.
   package func cancel() {
-    loop?.remove(self)
+    loop?.object.remove(self)
     loop = nil
     // Taken out before it is freed: a deinit of its captures may cancel this watch again.
     _ = handler.take()

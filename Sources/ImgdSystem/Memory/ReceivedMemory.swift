@@ -1,10 +1,12 @@
 internal import CLinux
 import Glibc
 
+// Public and frozen, or else Embedded Swift does not find the deinit from another module.
+
 /// Bytes of another process's memfd or file in the address space, for reading only.
 ///
 /// The descriptor is not kept: the mapping alone keeps the bytes.
-@safe package struct ReceivedMemory: ~Copyable, @unchecked Sendable {
+@safe @frozen public struct ReceivedMemory: ~Copyable, @unchecked Sendable {
   // Unchecked: the bytes are only read, and the pointer is private.
   private let start: UnsafeRawPointer?
   package let count: Int

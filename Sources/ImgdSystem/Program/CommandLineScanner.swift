@@ -85,7 +85,7 @@ package struct CommandLineScanner {
       throw UsageProblem("--\(name) could mean \(names)")
     }
     let hint =
-      nearestName(to: name, among: options.map(\.name)).map { "did you mean --\($0)?" }
+      nearestName(to: name, among: options.map { $0.name }).map { "did you mean --\($0)?" }
       ?? "--help lists the options"
     throw UsageProblem("unknown option --\(name): \(hint)")
   }

@@ -1,11 +1,11 @@
-import Glibc
+internal import CLinux
 
 /// The environment that the process was started with.
 package enum ProcessEnvironment {
   /// Every variable by name; entries without `=` are left out.
   package static var all: [String: String] {
     var variables: [String: String] = [:]
-    var entry = unsafe environ
+    guard var entry = unsafe linux_environment() else { return variables }
     while let text = unsafe entry.pointee {
       let line = unsafe String(cString: text)
       if let equals = line.firstIndex(of: "=") {

@@ -87,9 +87,10 @@ package enum ChildProcess {
   }
 }
 
-/// The programs of this build, in the directory of the test bundle.
+/// The programs of this build: in the directory of the test bundle, or in that of `IMGD_PROGRAMS`.
 package enum BuiltProduct {
   package static func path(of name: String) -> String {
+    if let programs = getenv("IMGD_PROGRAMS") { return String(cString: programs) + "/" + name }
     let program = link("/proc/self/exe")
     // With the toolchain's own runner the bundle is among its arguments.
     let candidates = [program] + CommandLine.arguments

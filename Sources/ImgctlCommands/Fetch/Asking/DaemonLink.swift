@@ -28,6 +28,8 @@ final class DaemonLink {
   /// The end of the attempts to connect again; nil while the daemon answers.
   private var deadline: Instant?
   private var hasTold = false
+  /// The next attempt to connect.
+  private var attempt: Timer?
 
   /// Connects; a daemon that is not there at the beginning is not waited for.
   init(_ context: Context, on loop: EventLoop, _ handlers: Handlers) throws(Failure) {
@@ -37,7 +39,7 @@ final class DaemonLink {
     try connect()
   }
 
-  deinit { watch?.cancel() }
+  deinit { close() }
 
   /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
   func send(_ request: [UInt8]) {
@@ -62,13 +64,17 @@ final class DaemonLink {
   func close() {
     watch?.cancel()
     watch = nil
+    attempt?.cancel()
+    attempt = nil
     connection = nil
   }
 
   private func connect() throws(Failure) {
     let connection = try context.connect()
     do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [unowned self] _ in exchange() }
+      watch = try loop.watch(connection.descriptor, for: .read) { [link = Unowned(self)] _ in
+        link.object.exchange()
+      }
     } catch { throw Failure(error) }
     self.connection = connection
   }
@@ -101,7 +107,7 @@ final class DaemonLink {
     deadline = end
     if isFirst { return retry(Failure(problem), until: end) }
     // A daemon that is about to end may still accept a connection.
-    loop.schedule(after: Self.pause) { [weak self] in self?.retry(Failure(problem), until: end) }
+    retryLater(Failure(problem), until: end)
   }
 
   private func retry(_ reason: Failure, until end: Instant) {
@@ -112,7 +118,13 @@ final class DaemonLink {
     } catch {
       if !hasTold { handlers.pause() }
       hasTold = true
-      loop.schedule(after: Self.pause) { [weak self] in self?.retry(reason, until: end) }
+      retryLater(reason, until: end)
+    }
+  }
+
+  private func retryLater(_ reason: Failure, until end: Instant) {
+    attempt = loop.schedule(after: Self.pause) { [link = Unowned(self)] in
+      link.object.retry(reason, until: end)
     }
   }
 }

@@ -8,18 +8,18 @@ struct FetchOptions {
   static let all =
     PictureForm.options + [
       VerbOption(
-        "cache", nil, .choice("MODE", CacheMode.allCases.map(\.rawValue)),
+        "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
         help:
           "how the cache is used: default, reload, no-cache, force-cache, only-if-cached or no-store"
       ),
       VerbOption(
-        "store", nil, .choice("TIERS", StorePolicy.allCases.map(\.rawValue)),
+        "store", nil, .choice("TIERS", StorePolicy.allCases.map { $0.rawValue }),
         help: "the tiers that may keep the picture: all, memory, disk or none"),
       VerbOption(
         "ttl", nil, .duration, help: "how long the picture counts as fresh, such as 7d"),
       VerbOption("identifier", nil, .text("ID"), help: "an additional part of the cache key"),
       VerbOption(
-        "priority", nil, .choice("PRIORITY", Priority.allCases.map(\.rawValue)),
+        "priority", nil, .choice("PRIORITY", Priority.allCases.map { $0.rawValue }),
         help: "low, normal or high"),
       VerbOption(
         "tag", nil, .text("TAG"), repeats: true, help: "label the fetch for cancel and purge"),

@@ -7,19 +7,19 @@ struct PictureForm {
   static let options = [
     VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
     VerbOption(
-      "fit", nil, .choice("FIT", ResizeRequest.Fit.allCases.map(\.rawValue)),
+      "fit", nil, .choice("FIT", ResizeRequest.Fit.allCases.map { $0.rawValue }),
       help: "how the picture fits into that size: contain, cover or fill"),
     VerbOption(
-      "crop", nil, .choice("PART", ResizeRequest.Crop.allCases.map(\.rawValue)),
+      "crop", nil, .choice("PART", ResizeRequest.Crop.allCases.map { $0.rawValue }),
       help: "the part that --fit cover keeps: centre or attention"),
     VerbOption("enlarge", help: "enlarge a picture that is smaller than that size"),
     VerbOption("linear", help: "scale in linear light: slower, and truer in fine patterns"),
     VerbOption(
-      "format", nil, .choice("FORMAT", OutputFormat.allCases.map(\.rawValue)),
+      "format", nil, .choice("FORMAT", OutputFormat.allCases.map { $0.rawValue }),
       help: "another encoding: jpeg, png, webp or avif"),
     VerbOption("quality", nil, .number("1-100", 1...100), help: "the quality of that encoding"),
     VerbOption(
-      "frames", nil, .choice("FRAMES", FrameChoice.allCases.map(\.rawValue)),
+      "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
       help: "the frames of an animation that are kept: all or first"),
   ]
 

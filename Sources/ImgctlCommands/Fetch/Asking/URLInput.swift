@@ -46,7 +46,7 @@ final class URLInput {
     }
   }
 
-  deinit { watch?.cancel() }
+  deinit { stopWaiting() }
 
   /// The next line; `onArrival` is called once when it is worth asking again after `.waiting`.
   func next(onArrival: @escaping () -> Void) throws(SystemFailure) -> Step {
@@ -63,14 +63,18 @@ final class URLInput {
   private func waits(_ onArrival: @escaping () -> Void) -> Bool {
     if isAtHand { return false }
     do throws(SystemFailure) {
-      watch = try loop.watch(number, for: .read) { [unowned self] _ in
+      watch = try loop.watch(number, for: .read) { [input = Unowned(self)] _ in
         // A watch without interest would still be told of the end, again and again.
-        watch?.cancel()
-        watch = nil
+        input.object.stopWaiting()
         onArrival()
       }
       return true
     } catch { return false }
+  }
+
+  private func stopWaiting() {
+    watch?.cancel()
+    watch = nil
   }
 
   /// Whether reading would not wait.

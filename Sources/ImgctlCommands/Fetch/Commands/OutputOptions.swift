@@ -8,7 +8,7 @@ struct OutputOptions {
       "write the picture to a file, to an existing directory under a name from its URL, or to standard output"
   )
   static let form = VerbOption(
-    "as", nil, .choice("FORM", DeliveredForm.allCases.map(\.rawValue)),
+    "as", nil, .choice("FORM", DeliveredForm.allCases.map { $0.rawValue }),
     help:
       "print the path of a file (path), or write the picture's bytes or its pixels (RGBA), or only describe it (none)"
   )

@@ -10,7 +10,7 @@ struct Thumbnail: Verb {
       VerbOption(
         "size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),
       VerbOption(
-        "format", nil, .choice("FORMAT", OutputFormat.allCases.map(\.rawValue)),
+        "format", nil, .choice("FORMAT", OutputFormat.allCases.map { $0.rawValue }),
         help: "another encoding: jpeg, png, webp or avif"),
       OutputOptions.output,
     ] + OutputOptions.files + OutputOptions.records,

@@ -70,11 +70,10 @@ final class RunOutput {
   private func flushLater() {
     guard printer.hasReady, !isFlushPlanned else { return }
     isFlushPlanned = true
-    loop.atTickEnd { [weak self] in
-      guard let self else { return }
+    loop.atTickEnd { [self] in
       isFlushPlanned = false
       guard console.terminals.output else { return flush() }
-      progress.print { [weak self] in self?.flush() }
+      progress.print { [output = Unowned(self)] in output.object.flush() }
     }
   }
 

@@ -92,7 +92,7 @@ final class ProgressDisplay {
   }
 
   private func set(_ delay: Duration) {
-    timer = loop.schedule(after: delay) { [weak self] in self?.showNext() }
+    timer = loop.schedule(after: delay) { [display = Unowned(self)] in display.object.showNext() }
   }
 
   private func showNext() {

@@ -44,7 +44,7 @@ struct TransferBoard {
     open.sorted { left, right in
       let (isMoving, other) = (left.value.state.isMoving, right.value.state.isMoving)
       return isMoving == other ? left.key < right.key : isMoving
-    }.map(\.value)
+    }.map { $0.value }
   }
 
   mutating func ask(_ number: Int, _ subject: String) {

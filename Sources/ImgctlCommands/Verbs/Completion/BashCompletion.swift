@@ -28,7 +28,7 @@ enum BashCompletion {
     # Offers the operands of a command; without a command, the commands.
     _imgctl_operand() {
       case $1 in
-        '') _imgctl_words '\(verbs.map(\.name).joined(separator: " "))' ;;
+        '') _imgctl_words '\(verbs.map { $0.name }.joined(separator: " "))' ;;
     \(lines(verbs.compactMap { operandCase($0, among: verbs) }) { $0 })
       esac
     }
@@ -90,7 +90,7 @@ enum BashCompletion {
   private static func spellings(
     _ options: [VerbOption], where isWanted: (VerbOption) -> Bool
   ) -> String {
-    options.filter(isWanted).flatMap(\.spellings).joined(separator: " ")
+    options.filter(isWanted).flatMap { $0.spellings }.joined(separator: " ")
   }
 
   private static func optionCase(_ verb: VerbDescription) -> String {
@@ -118,7 +118,7 @@ enum BashCompletion {
     case .choice(let choices):
       "\(verb.name)) _imgctl_words '\(choices.joined(separator: " "))' ;;"
     case .command:
-      "\(verb.name)) _imgctl_words '\(verbs.map(\.name).joined(separator: " "))' ;;"
+      "\(verb.name)) _imgctl_words '\(verbs.map { $0.name }.joined(separator: " "))' ;;"
     }
   }
 }

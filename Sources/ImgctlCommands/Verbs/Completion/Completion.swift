@@ -4,7 +4,7 @@ import ImgdSystem
 struct Completion: Verb {
   static let description = VerbDescription(
     "completion", "print the completions for a shell",
-    operands: .one("SHELL", .choice(Shell.allCases.map(\.rawValue))),
+    operands: .one("SHELL", .choice(Shell.allCases.map { $0.rawValue })),
     details: """
       The shell is bash, zsh or fish. The package installs these scripts; without it, write for example: source <(imgctl completion bash)
       """)

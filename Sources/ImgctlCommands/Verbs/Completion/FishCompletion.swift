@@ -2,7 +2,7 @@
 enum FishCompletion {
   /// A script for `source`, or for the directory from which fish loads completions.
   static func script(of verbs: [VerbDescription]) -> String {
-    let taking = Invocation.general.filter { $0.value != nil }.flatMap(\.spellings)
+    let taking = Invocation.general.filter { $0.value != nil }.flatMap { $0.spellings }
     return """
       # Completions of imgctl for fish, as printed by: imgctl completion fish
 
