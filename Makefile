@@ -31,7 +31,7 @@ help:
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build           build imgd, imgd-decoder, imgctl and imgd-bench into .build/release'
 	@echo 'make install         install what was built, with the systemd units [PREFIX=/usr/local] [DESTDIR=]'
-	@echo 'make uninstall       remove it again; configuration and pictures stay'
+	@echo 'make uninstall       remove it again; pictures and a configuration that was changed stay'
 	@echo 'make deb             build the Debian package into .build/deb'
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow      every test under the thread and the address sanitizer'
