@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-python test-slow run build install uninstall deb check check-slow \
-  check-packages bench fuzz install-deps clean
+  check-packages check-source-package bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -36,6 +36,7 @@ help:
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow      every test under the thread and the address sanitizer'
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
+	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
 	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60]'
 	@echo 'make install-deps    install the Debian packages that all of this needs'
@@ -89,6 +90,10 @@ deb:
 check-packages:
 	@.ci/install-packages check
 	@.ci/check-packages
+
+check-source-package: deb
+	@$(call prepare,check)
+	@.ci/check-source-package
 
 check:
 	@$(call prepare,check)
