@@ -51,9 +51,7 @@ test:
 	@$(call prepare,test deb)
 	@$(call release,imgd imgd-decoder imgctl)
 	@swift build --build-tests
-	@status=0; .ci/test || status=1; \
-	IMGD_PROGRAMS='$(CURDIR)/.build/release' .ci/test --filter '^BlackBoxTests\.ImgctlTests/' || status=1; \
-	.ci/test-python || status=1; exit $$status
+	@status=0; .ci/test || status=1; .ci/test-imgctl || status=1; .ci/test-python || status=1; exit $$status
 
 test-python:
 	@$(call prepare,test)
