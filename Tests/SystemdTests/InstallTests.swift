@@ -28,6 +28,14 @@ import Testing
     #expect(try #require(Int(size)) <= 4_000_000, "that is too large to be without a runtime")
     let decoder = try machine.run("'/tmp/to stage/usr/lib/imgd/imgd-decoder'")
     #expect(decoder == (64, "imgd-decoder is started by imgd.\n"))
+    for (shell, place) in [
+      ("bash", "bash-completion/completions/imgctl"), ("zsh", "zsh/vendor-completions/_imgctl"),
+      ("fish", "fish/vendor_completions.d/imgctl.fish"),
+    ] {
+      let installed = try machine.perform("cat '/tmp/to stage/usr/share/\(place)'")
+      let said = try machine.perform("'/tmp/to stage/usr/bin/imgctl' completion \(shell)")
+      #expect(said == installed)
+    }
     let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")
     #expect(page.contains("\n.ds PREFIX /usr\n"))
 
