@@ -90,7 +90,11 @@ def receive(connection: socket.socket) -> Tuple[bytes, List[int], bool]:
     """
     numbers = array.array("i")
     room = socket.CMSG_SPACE(_DESCRIPTORS * numbers.itemsize)
-    data, ancillary, flags, _ = connection.recvmsg(_CHUNK, room, socket.MSG_CMSG_CLOEXEC)
+    try:
+        data, ancillary, flags, _ = connection.recvmsg(_CHUNK, room, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:
+        # The end, too: of a daemon that had not read all that was sent to it.
+        return b"", [], False
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])

@@ -173,6 +173,24 @@ class StrangerTests(unittest.TestCase):
             failure = self.failure(lambda connection: answer(connection, text))
             self.assertEqual(type(failure), imgd.FetchError)
 
+    def test_the_end_with_a_request_unread(self) -> None:
+        with tempfile.TemporaryDirectory() as place, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(place + "/socket")
+            listener.listen()
+            with imgd.Client(place + "/socket") as client:
+
+                def hang_up() -> None:
+                    for _ in range(2):
+                        connection = listener.accept()[0]
+                        connection.recv(1, socket.MSG_PEEK)
+                        connection.close()
+
+                stranger = threading.Thread(target=hang_up)
+                stranger.start()
+                with self.assertRaisesRegex(imgd.ConnectionLost, "closed the connection"):
+                    client.fetch("http://a/")
+                stranger.join()
+
     def test_the_end_instead_of_an_answer(self) -> None:
         failure = self.failure(lambda connection: None)
         self.assertIsInstance(failure, imgd.ConnectionLost)
