@@ -49,7 +49,7 @@ struct MessageReader {
     return Array(rest.prefix(length))
   }
 
-  /// A text in which what cannot be printed has been replaced.
+  /// A text in which what cannot be printed has been escaped.
   mutating func text() -> String? {
     list(0...MessageLayout.longestText).map { printable(String(decoding: $0, as: UTF8.self)) }
   }
