@@ -25,14 +25,15 @@ final class ScriptedDaemon {
     path = directory + "/s"
     let listener = try Self.listen(path)
     self.listener = listener
+    let path = path
     thread = try ImgdSystem.Thread(name: "scripted daemon") {
-      for _ in 0..<clients {
+      for client in 1...clients {
         let number = accept(listener, nil, nil)
         guard number >= 0 else { return }
+        // Before the last client is let go, or it might come again and wait in the queue for nobody.
+        if client == clients { unlink(path) }
         Self.serve(StreamSocket(FileDescriptor(owning: number)), listener, script)
       }
-      // Further clients are refused.
-      shutdown(listener, CInt(SHUT_RDWR))
     }
   }
 
