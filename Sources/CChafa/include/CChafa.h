@@ -2,7 +2,8 @@
 // without it; it is declared here, so that no header of it is needed to build. Its numbers and signatures are part of
 // its stable interface since version 1.6.
 
-#pragma once
+#ifndef IMGD_CCHAFA_H
+#define IMGD_CCHAFA_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,3 +40,5 @@ struct imgctl_text imgctl_half_blocks(
 struct imgctl_text imgctl_sixels(struct imgctl_picture picture);
 
 void imgctl_free_text(struct imgctl_text text);
+
+#endif
