@@ -42,14 +42,20 @@ package final class SystemCallCount {
     _ = ChildProcess.wait(tracer)
     var counts: [String: [String: Int]] = [:]
     for line in (read(trace) ?? "").split(separator: "\n") {
-      // `1234  write(5, …) = 8`; a call that another has interrupted goes on in a line of its own.
-      let words = line.split(separator: " ", maxSplits: 1)
-      guard words.count == 2, let thread = comms[String(words[0])],
-        let end = words[1].firstIndex(of: "("), !words[1].hasPrefix("<")
-      else { continue }
-      let call = words[1][..<end].drop { $0 == " " }
-      counts[thread, default: [:]][String(call), default: 0] += 1
+      guard let (id, call) = Self.call(inLine: line), let thread = comms[id] else { continue }
+      counts[thread, default: [:]][call, default: 0] += 1
     }
     return counts
+  }
+
+  /// The thread and the name of the call that begins in a line such as `1234  write(5, …) = 8`. A call that
+  /// another thread has interrupted goes on in a line of its own, `1234  <... write resumed>`, which begins
+  /// none. strace pads short thread ids.
+  package static func call(inLine line: Substring) -> (thread: String, call: String)? {
+    let words = line.split(separator: " ", maxSplits: 2)
+    guard words.count >= 2, let first = words[1].first, first.isLetter || first == "_",
+      let end = words[1].firstIndex(of: "(")
+    else { return nil }
+    return (String(words[0]), String(words[1][..<end]))
   }
 }
