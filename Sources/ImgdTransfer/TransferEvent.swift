@@ -16,6 +16,8 @@ package enum TransferEvent: Sendable {
 /// The result of a transfer.
 package enum TransferOutcome: Sendable {
   case received(TransferResult)
+  /// The origin answers with another URL. Its body is not read.
+  case redirected(TransferRedirect)
   case failed(TransferFailure)
 }
 
@@ -45,18 +47,33 @@ package struct TransferResult: Sendable {
   }
 }
 
+/// A redirect, as far as the engine goes.
+package struct TransferRedirect: Sendable {
+  package let head: ResponseHead
+  /// The URL that it leads to, absolute, without user, password and fragment.
+  package let target: String
+  /// Whether a public address sent it: then it must not lead to a private one.
+  package let isFromPublicAddress: Bool
+  /// The number of failed attempts before.
+  package let retries: Int
+
+  package init(head: ResponseHead, target: String, isFromPublicAddress: Bool, retries: Int) {
+    self.head = head
+    self.target = target
+    self.isFromPublicAddress = isFromPublicAddress
+    self.retries = retries
+  }
+}
+
 /// The head of the final response.
 package struct ResponseHead: Sendable, Equatable {
   package let status: Int
   /// Names in lower case, in the order of arrival, each once: repeated ones are joined by `, `.
   package let headers: [HeaderField]
-  /// The URL after redirects; nil without any.
-  package let finalURL: String?
 
-  package init(status: Int, headers: [HeaderField], finalURL: String? = nil) {
+  package init(status: Int, headers: [HeaderField]) {
     self.status = status
     self.headers = headers
-    self.finalURL = finalURL
   }
 
   /// The value of a header, by its lower-case name.

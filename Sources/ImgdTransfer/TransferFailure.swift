@@ -7,7 +7,7 @@ package struct TransferFailure: Error, Sendable {
     /// In the phase that took too long, by its own limit or by that of the whole.
     case timeout(TransferPhase)
     case httpStatus
-    case tooLarge, tooManyRedirects, emptyBody, truncated
+    case tooLarge, emptyBody, truncated
     /// The origin's answer has a head that breaks the rules of HTTP, or is too long.
     case badAnswer
     case cancelled
@@ -21,7 +21,7 @@ package struct TransferFailure: Error, Sendable {
   package let message: String
   /// The address that was refused.
   package var address: String?
-  /// The limit that was exceeded: `maxBytes`, or redirects.
+  /// The limit that was exceeded: `maxBytes`.
   package var limit: Int?
   /// The announced size of the body, in bytes.
   package var expected: Int?

@@ -5,33 +5,32 @@ package struct TransferOrder: Sendable {
   package let url: String
   /// Sent in addition to the engine's own; a field of the same name replaces the engine's.
   package var headers: [HeaderField]
-  /// Lower-case names of further headers that only the first origin may see, besides `authorization`,
-  /// `cookie`, `proxy-authorization` and `referer`.
-  package var credentialNames: Set<String>
   /// The maximum size of the body, after decoding.
   package var maxBytes: Int
-  /// The limit for everything together: redirects, retries and the pauses between them.
+  /// The limit for everything together: attempts and the pauses between them.
   package var deadline: Duration
   /// Whether a body that breaks off may be kept for a later transfer, and this one may continue such a
   /// body.
   package var keepsPartial: Bool
   /// The user for whom the name is looked up, where users take turns.
   package var uid: UInt32
+  /// Whether a public address has led here: then a private one is refused.
+  package var isAfterPublic: Bool
   /// What the transfer waits for at the moment.
   package let phase = PhaseCell()
 
   package init(
-    serial: UInt64, url: String, headers: [HeaderField] = [], credentialNames: Set<String> = [],
-    maxBytes: Int, deadline: Duration, keepsPartial: Bool = true, uid: UInt32 = 0
+    serial: UInt64, url: String, headers: [HeaderField] = [], maxBytes: Int, deadline: Duration,
+    keepsPartial: Bool = true, uid: UInt32 = 0, isAfterPublic: Bool = false
   ) {
     self.serial = serial
     self.url = url
     self.headers = headers
-    self.credentialNames = credentialNames
     self.maxBytes = maxBytes
     self.deadline = deadline
     self.keepsPartial = keepsPartial
     self.uid = uid
+    self.isAfterPublic = isAfterPublic
   }
 
   /// Whether the request is conditional, so that 304 is a valid answer.

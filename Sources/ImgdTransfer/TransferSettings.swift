@@ -1,10 +1,9 @@
 /// Settings for all transfers; a transfer keeps those that it began with.
 package struct TransferSettings: Sendable {
-  /// The limit for name resolution, connection and TLS of each hop.
+  /// The limit for name resolution, connection and TLS.
   package var connectTimeout: Duration = .seconds(10)
   /// How long a connected origin may be silent.
   package var idleTimeout: Duration = .seconds(20)
-  package var maxRedirects = 5
   package var retries = 2
   /// The fields of every request.
   package var ownFields = OwnFields()

@@ -29,9 +29,9 @@ final class TransferBench: Sendable {
 
   @discardableResult
   func begin(
-    _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60), keepsPartial: Bool = true,
-    uid: UInt32 = 0
+    _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
+    deadline: Duration = .seconds(60), keepsPartial: Bool = true, uid: UInt32 = 0,
+    isAfterPublic: Bool = false
   ) -> UInt64 {
     let serial = state.with { state in
       state.serial += 1
@@ -39,9 +39,8 @@ final class TransferBench: Sendable {
     }
     engine.begin(
       TransferOrder(
-        serial: serial, url: url, headers: headers, credentialNames: credentials,
-        maxBytes: maxBytes, deadline: deadline, keepsPartial: keepsPartial,
-        uid: uid))
+        serial: serial, url: url, headers: headers, maxBytes: maxBytes, deadline: deadline,
+        keepsPartial: keepsPartial, uid: uid, isAfterPublic: isAfterPublic))
     return serial
   }
 
@@ -51,22 +50,31 @@ final class TransferBench: Sendable {
   }
 
   func fetch(
-    _ url: String, headers: [HeaderField] = [], credentials: Set<String> = [],
-    maxBytes: Int = 1 << 20, deadline: Duration = .seconds(60)
+    _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
+    deadline: Duration = .seconds(60)
   ) throws -> TransferResult {
-    let serial = begin(
-      url, headers: headers, credentials: credentials, maxBytes: maxBytes, deadline: deadline)
+    let serial = begin(url, headers: headers, maxBytes: maxBytes, deadline: deadline)
     switch try outcome(of: serial) {
     case .received(let result): return result
+    case .redirected(let redirect):
+      throw TransferFailure(.internal, "\(url) redirects to \(redirect.target)")
     case .failed(let failure): throw failure
     }
   }
 
+  func redirect(_ url: String, maxBytes: Int = 1 << 20) throws -> TransferRedirect {
+    guard case .redirected(let redirect) = try outcome(of: begin(url, maxBytes: maxBytes)) else {
+      throw TransferFailure(.internal, "\(url) does not redirect")
+    }
+    return redirect
+  }
+
   func failure(
     _ url: String, headers: [HeaderField] = [], maxBytes: Int = 1 << 20,
-    deadline: Duration = .seconds(60)
+    deadline: Duration = .seconds(60), isAfterPublic: Bool = false
   ) throws -> TransferFailure {
-    let serial = begin(url, headers: headers, maxBytes: maxBytes, deadline: deadline)
+    let serial = begin(
+      url, headers: headers, maxBytes: maxBytes, deadline: deadline, isAfterPublic: isAfterPublic)
     guard case .failed(let failure) = try outcome(of: serial) else {
       throw TransferFailure(.internal, "\(url) was fetched")
     }

@@ -90,6 +90,11 @@ package struct CanonicalURL: Hashable, Sendable {
     return port
   }
 
+  /// Whether both have the same scheme, host and port.
+  package func hasSameOrigin(as other: CanonicalURL) -> Bool {
+    isSecure == other.isSecure && host == other.host && port == other.port
+  }
+
   // `String`'s own equality knows that two spellings of one accent are equal. These texts are
   // ASCII, so that comparing and hashing the bytes is the same, and faster.
 

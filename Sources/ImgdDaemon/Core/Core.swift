@@ -46,6 +46,7 @@ struct CoreParts {
       made: made, hub: hub, loop: loop, settings: settings)
     clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
+    jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
   }
 }
 

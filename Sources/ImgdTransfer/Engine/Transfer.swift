@@ -1,12 +1,12 @@
 // One order from beginning to end.
 //
-//   begin → exchange ─┬→ received, or failed for good → end
-//             ▲       ├→ redirected → the next hop ──┐
-//             │       └→ failed for now → a pause ───┤
+//   begin → exchange ─┬→ received, redirected, or failed for good → end
+//             ▲       └→ failed for now → a pause ───┐
 //             └──────────────────────────────────────┘
 //
-// A body that breaks off is continued by the next exchange with the same hop, or by a later transfer:
-// the partial body goes from exchange to exchange, and at the end to the table.
+// A redirect is an outcome like others: its target is a URL of its own, which whoever gave the order may
+// have already. A body that breaks off is continued by the next exchange, or by a later transfer: the
+// partial body goes from exchange to exchange, and at the end to the table.
 //
 // One deadline covers all of it. A transfer that ends first removes its handle from curl and its timers
 // from the loop, and reports last, so that no event follows the final one.
@@ -26,7 +26,7 @@ final class Transfer {
   private let startedAt: Instant
   private var maxBytes: Int
   private var timeLimit: Duration
-  private var route: Route?
+  private var url: TransferURL?
   private var retry: RetryPolicy
   private var decodes = true
   private var avoidsKeptConnections = false
@@ -37,7 +37,7 @@ final class Transfer {
   private var lookups = 0
   private var waitedForName = Duration.zero
 
-  /// The body that the next exchange with this hop is to continue.
+  /// The body that the next exchange is to continue.
   private var partial: PartialBody?
   /// The bytes of the body that are held, here or by the exchange.
   private var held = 0
@@ -49,7 +49,7 @@ final class Transfer {
   private var pause: Timer?
   /// When the last report was due.
   private var reportedAt: Instant?
-  /// Whether this hop's head has been reported.
+  /// Whether the head has been reported.
   private var hasHead = false
 
   init(_ order: TransferOrder, settings: TransferSettings, table: TransferTable) {
@@ -67,11 +67,14 @@ final class Transfer {
   func begin() {
     watchDeadline()
     do throws(TransferFailure) {
-      route = Route(to: try TransferURL(order.url))
+      url = try TransferURL(order.url)
     } catch {
       return end(.failed(error))
     }
-    arrive()
+    partial = partialKey.flatMap { table.partials.take($0, at: table.loop.now) }
+    furthest = partial?.count ?? 0
+    hold(furthest)
+    attempt()
   }
 
   func adjust(maxBytes: Int, deadline: Duration) {
@@ -105,7 +108,7 @@ final class Transfer {
   private var rest: Duration { timeLimit - (table.loop.now - startedAt) }
 
   private func timeIsUp() {
-    let (host, phase) = (route?.url.host ?? "the host", order.phase.phase)
+    let (host, phase) = (url?.host ?? "the host", order.phase.phase)
     var failure = TransferFailure(
       .timeout(phase), phase.complaint(about: host, after: timeLimit))
     failure.expected = exchange?.expected
@@ -115,15 +118,6 @@ final class Transfer {
 
   // MARK: Exchanges
 
-  /// Begins with a hop, continuing the body that an earlier transfer may have left.
-  private func arrive() {
-    partial = partialKey.flatMap { table.partials.take($0, at: table.loop.now) }
-    furthest = partial?.count ?? 0
-    hold(furthest)
-    hasHead = false
-    attempt()
-  }
-
   private func attempt() {
     lookups = 0
     waitedForName = .zero
@@ -131,18 +125,17 @@ final class Transfer {
   }
 
   private var partialKey: PartialKey? {
-    guard let route, order.isResumable, order.keepsPartial else { return nil }
-    return PartialKey(
-      url: route.url.text, ordered: order.headers, sent: route.headers(of: order))
+    guard let url, order.isResumable, order.keepsPartial else { return nil }
+    return PartialKey(url: url.text, headers: order.headers)
   }
 
   private func send() {
     do throws(TransferFailure) {
-      guard let route else { return }
-      if settings.proxy != nil { try route.check(settings.addressRule) }
+      guard let url else { return }
+      if settings.proxy != nil { try checkAddress(in: url) }
       order.phase.enter(.connect)
       let exchange = Exchange(
-        try request(on: route), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
+        try request(for: url), on: try table.takeHandle(), for: self, maxBytes: maxBytes,
         resuming: partial.take(), loop: table.loop)
       self.exchange = exchange
       table.multi.add(exchange)
@@ -151,12 +144,22 @@ final class Transfer {
     }
   }
 
-  private func request(on route: Route) throws(TransferFailure) -> ExchangeRequest {
-    var request = try ExchangeRequest(
-      url: route.url, headers: route.headers(of: order), settings: settings)
+  /// Behind a proxy only an address that is written in the URL can be checked.
+  private func checkAddress(in url: TransferURL) throws(TransferFailure) {
+    guard let address = IPAddress(url.host),
+      !settings.addressRule.permits(address, afterPublic: order.isAfterPublic)
+    else { return }
+    var failure = TransferFailure(
+      .blockedAddress, "\(url.host) is an address that imgd may not connect to")
+    failure.address = address.description
+    throw failure
+  }
+
+  private func request(for url: TransferURL) throws(TransferFailure) -> ExchangeRequest {
+    var request = try ExchangeRequest(url: url, headers: order.headers, settings: settings)
     request.addresses = request.target.name.flatMap(table.names.known) ?? []
     request.connectTimeout -= waitedForName
-    request.afterPublic = route.afterPublic
+    request.afterPublic = order.isAfterPublic
     request.decodes = decodes
     request.avoidsKeptConnections = avoidsKeptConnections
     request.resuming = partial?.headers ?? []
@@ -178,7 +181,7 @@ final class Transfer {
     hold(partial?.count ?? 0)
     switch verdict {
     case .received, .confirmed: deliver(exchange)
-    case .redirected(let location): follow(location, from: exchange)
+    case .redirected(let location): redirect(to: location, from: exchange)
     case .undecodable:
       decodes = false
       send()
@@ -248,7 +251,7 @@ final class Transfer {
   private func deliver(_ exchange: Exchange) {
     do throws(SystemFailure) {
       let payload = try exchange.takeBody()
-      let head = exchange.head.head(finalURL: route?.finalURL)
+      let head = exchange.head.head
       let result = TransferResult(
         payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom,
         expected: exchange.expected)
@@ -258,14 +261,17 @@ final class Transfer {
     }
   }
 
-  private func follow(_ location: String, from exchange: Exchange) {
+  /// A name that a proxy has resolved has no address, and counts as public.
+  private func redirect(to location: String, from exchange: Exchange) {
     do throws(TransferFailure) {
-      let literal = IPAddress(exchange.request.url.host)
-      try route?.follow(
-        location, from: exchange.addresses.connected ?? literal, atMost: settings.maxRedirects)
-      decodes = true
-      avoidsKeptConnections = false
-      arrive()
+      let url = exchange.request.url
+      let target = try url.following(location)
+      let address = exchange.addresses.connected ?? IPAddress(url.host)
+      end(
+        .redirected(
+          TransferRedirect(
+            head: exchange.head.head, target: target.text,
+            isFromPublicAddress: address?.isPublic ?? true, retries: retry.made)))
     } catch {
       end(.failed(error))
     }
@@ -280,7 +286,7 @@ final class Transfer {
       return
     }
     var failure = failure
-    if exchange.head.isComplete { failure.head = exchange.head.head(finalURL: route?.finalURL) }
+    if exchange.head.isComplete { failure.head = exchange.head.head }
     end(.failed(failure))
   }
 

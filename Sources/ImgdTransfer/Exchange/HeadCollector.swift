@@ -68,7 +68,7 @@ struct HeadCollector {
   var isSuccess: Bool { (200..<300).contains(status) && status != 206 }
 
   /// The whole head, with the values of repeated fields joined.
-  func head(finalURL: String?) -> ResponseHead {
+  var head: ResponseHead {
     // Looks at all earlier names instead of hashing each: few heads have more than a dozen, none more
     // than `mostLines`.
     var joined: [HeaderField] = []
@@ -80,7 +80,7 @@ struct HeadCollector {
         joined.append(field)
       }
     }
-    return ResponseHead(status: status, headers: joined, finalURL: finalURL)
+    return ResponseHead(status: status, headers: joined)
   }
 
   /// The first value of a field; two values must not be joined where one is meant.

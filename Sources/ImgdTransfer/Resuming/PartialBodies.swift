@@ -2,12 +2,9 @@ internal import ImgdSystem
 
 /// The facts that must be equal for one transfer to continue the body of another.
 struct PartialKey: Hashable {
-  /// The URL of the hop that delivered the body.
   let url: String
-  /// The headers of the order with its credentials: a body is never shared between credentials.
-  let ordered: [HeaderField]
-  /// Those of them that were sent to the hop.
-  let sent: [HeaderField]
+  /// With the credentials: a body is never shared between them.
+  let headers: [HeaderField]
 }
 
 /// Partial bodies that wait to be continued by another transfer.

@@ -28,7 +28,7 @@ struct HeadCollectorTests {
       """)
     #expect(head.isComplete)
     #expect(head.status == 200)
-    let fields = head.head(finalURL: nil).headers
+    let fields = head.head.headers
     #expect(
       fields == [
         HeaderField("content-type", "image/png"), HeaderField("vary", "Accept, Cookie"),
@@ -41,7 +41,7 @@ struct HeadCollectorTests {
     let head = collect(
       "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/2 404 \r\nA: b\r\n\r\nTrailer: c\r\n\r\n")
     #expect(head.status == 404)
-    #expect(head.head(finalURL: nil).headers == [HeaderField("a", "b")])
+    #expect(head.head.headers == [HeaderField("a", "b")])
   }
 
   @Test func `a response's head is not complete after only an interim response`() {
@@ -54,7 +54,7 @@ struct HeadCollectorTests {
     let bytes = Array((line + "\r\n").utf8)
     let isEnd = head.take(bytes.span)
     #expect(!isEnd)
-    #expect(head.head(finalURL: nil).headers.isEmpty)
+    #expect(head.head.headers.isEmpty)
   }
 
   @Test func `a response's head survives being cut at every byte`() {
@@ -73,7 +73,7 @@ struct HeadCollectorTests {
     let many = (0..<199).map { "F\($0): v\r\n" }.joined()
     let most = collect("HTTP/1.1 200 OK\r\n\(many)\r\n")
     #expect(most.problem == nil && most.isComplete)
-    #expect(most.head(finalURL: nil).headers.count == 199)
+    #expect(most.head.headers.count == 199)
     let more = collect("HTTP/1.1 200 OK\r\n\(many)A: b\r\n\r\n")
     #expect(more.problem == .tooLong && !more.isComplete)
     let long = (0..<7).map { "F\($0): \(String(repeating: "v", count: 10_000))\r\n" }.joined()

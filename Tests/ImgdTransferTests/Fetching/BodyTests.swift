@@ -23,7 +23,6 @@ struct BodyTests {
     #expect(result.head.status == 200)
     #expect(result.head["content-type"] == "image/png")
     #expect(result.head["etag"] == "\"1\"")
-    #expect(result.head.finalURL == nil)
     #expect(result.retries == 0)
     #expect(result.bytesReceived == count)
   }

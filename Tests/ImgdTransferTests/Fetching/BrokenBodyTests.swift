@@ -243,11 +243,10 @@ struct BrokenBodyTests {
     #expect(try bench.fetch(origin.url("/b"), maxBytes: 1_000).bytes == sample(1_000))
   }
 
-  @Test func `a body that breaks off is not continued at another URL`() throws {
-    origin.plan("/a", .broken, .redirect(to: "/b"))
-    origin.plan("/b", .whole)
+  @Test func `a body that breaks off is forgotten when the origin redirects then`() throws {
+    origin.plan("/a", .broken, .redirect(to: "/b"), .whole)
+    #expect(try bench.redirect(origin.url("/a")).target == origin.url("/b"))
     #expect(try bench.fetch(origin.url("/a")).bytes == sample(1_000))
-    #expect(origin.ranges("/a") == [nil, "bytes=600-"])
-    #expect(origin.ranges("/b") == [nil])
+    #expect(origin.ranges("/a") == [nil, "bytes=600-", nil])
   }
 }

@@ -72,45 +72,6 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/a"), headers: mine).resumedFrom == 600)
   }
 
-  @Test func `a partial body is not used after a redirect that dropped credentials`() throws {
-    let other = try OriginServer()
-    other.plan("/r", .redirect(to: origin.url("/a")))
-    origin.plan("/a", .broken, .whole)
-    let fields = [HeaderField("Authorization", "a")]
-    _ = try bench.failure(origin.url("/a"), headers: fields)
-    #expect(try bench.fetch(other.url("/r"), headers: fields).resumedFrom == 0)
-  }
-
-  @Test func `a partial body is continued after a redirect only by the hop that began it`() throws {
-    origin.plan("/r", .redirect(to: "/a"), .redirect(to: "/b"), .redirect(to: "/a"))
-    origin.plan("/a", .broken, .whole)
-    origin.plan("/b", .whole)
-    _ = try bench.failure(origin.url("/r"))
-    #expect(try bench.fetch(origin.url("/r")).resumedFrom == 0)
-    let result = try bench.fetch(origin.url("/r"))
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 600)
-    #expect(result.head.finalURL == origin.url("/a"))
-    #expect(origin.ranges("/r") == [nil, nil, nil])
-    #expect(origin.ranges("/b") == [nil])
-  }
-
-  @Test func `a partial body of another hop is announced before it goes on`() throws {
-    let bench = try TransferBench(.with { $0.retries = 1 })
-    origin.plan("/b", .cut(sample(1_000), after: 300, headers: BrokenBody.headers), .closed, .whole)
-    _ = try bench.failure(origin.url("/b"))
-    origin.plan(
-      "/a", .cut(sample(900), after: 600, headers: BrokenBody.headers), .redirect(to: "/b"))
-    let serial = bench.begin(origin.url("/a"))
-    guard case .received(let result) = try bench.outcome(of: serial) else {
-      throw TransferFailure(.internal, "not received")
-    }
-    #expect(result.bytes == sample(1_000))
-    #expect(result.resumedFrom == 300)
-    #expect(bench.heads(of: serial).isPart(of: [900, 1_000]))
-    #expect(bench.reports(of: serial).isPart(of: ["300/1000"]))
-  }
-
   @Test func `a partial body is not kept when it must not be stored`() throws {
     let headers = BrokenBody.headers + [("Cache-Control", "no-store")]
     origin.plan("/a", .cut(sample(1_000), after: 600, headers: headers), .whole)

@@ -91,7 +91,7 @@ struct PartialBodyTests {
     let rest = HeadCollector.collected(
       206,
       ["ETag: \"1\"", "Date: now", "Content-Length: 4", "Content-Range: bytes 6-9/10", "X-New: 2"])
-    let whole = rest.continuing(start, total: 10).head(finalURL: nil)
+    let whole = rest.continuing(start, total: 10).head
     #expect(whole.status == 200)
     let expected = [
       ("x-old", "1"), ("set-cookie", "a"), ("etag", "\"1\""), ("date", "now"), ("x-new", "2"),

@@ -128,7 +128,7 @@ struct ShownPicture {
     placeholder = delivered.placeholder
     isCoalesced = delivered.isCoalesced
     isStale = delivered.isStale
-    finalURL = image.finalURL
+    finalURL = delivered.finalURL
     if source == .memory, !isCoalesced, image.isOf(url) { prepared = image.replyPieces }
   }
 

@@ -114,6 +114,16 @@ extension WireError {
     WireError(.notCached, "\(url) is not in the cache, and only-if-cached does not ask the origin")
   }
 
+  static func tooManyRedirects(limit: Int) -> WireError {
+    WireError(
+      .tooManyRedirects, "more than \(limit) redirects", details: ["limit": .integer(Int64(limit))])
+  }
+
+  static func badRedirect(from host: String, _ problem: URLProblem) -> WireError {
+    let error = WireError.of(problem)
+    return WireError(error.code, "\(host) redirects to something else: \(error.message)")
+  }
+
   static func tooLarge(limit: Int) -> WireError {
     WireError(
       .tooLarge, "the body is larger than the \(limit) bytes that the request allows",

@@ -31,7 +31,7 @@ struct Slots {
   /// Whether a request asks for what the slot is fetching already.
   func isFetching(_ mergeKey: MergeKey, _ request: FetchRequest, in name: String) -> Bool {
     guard let first = all[name]?.running.oldest else { return false }
-    return first.mergeKey == mergeKey && first.request.hasSameOptions(as: request)
+    return first.requested == mergeKey && first.request.hasSameOptions(as: request)
   }
 
   /// A new name replaces an idle one, once there are `limit`.

@@ -127,6 +127,7 @@ final class StatsCommand {
     line.field("coalesced", downloader.counts.coalesced)
     line.field("retries", downloader.counts.retries)
     line.field("revalidated", downloader.counts.revalidated)
+    line.field("redirected", downloader.counts.redirected)
     line.field("resumed", downloader.counts.resumed)
     line.field("bytes_received", downloader.counts.bytesReceived)
   }

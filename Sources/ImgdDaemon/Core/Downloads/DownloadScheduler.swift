@@ -79,10 +79,11 @@ final class DownloadScheduler {
 
   // MARK: In and out
 
-  /// Puts a download at the young end of its priority. Times never go back from call to call.
+  /// Puts a download at the young end of its priority, or, where its request has waited for its turn
+  /// before, at the front of its connection's. Times never go back from call to call.
   func enqueue(
     _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority,
-    at now: Instant
+    isServedNext: Bool = false, at now: Instant
   ) {
     precondition(downloads[serial] == nil, "a transfer's serial number is used once")
     let host = hosts[name] ?? HostQueue(name: name)
@@ -90,14 +91,15 @@ final class DownloadScheduler {
     downloads[serial] = ScheduledDownload(serial: serial, host: host)
     queuedCount += 1
     host.queued += 1
-    join(serial, by: claimant, priority, at: now)
+    join(serial, by: claimant, priority, isServedNext: isServedNext, at: now)
   }
 
   /// Counts one more request for a download, which may come up in the turn of that connection too.
   ///
   /// A claim whose priority is raised comes after those that had the higher one before.
   func join(
-    _ serial: UInt64, by claimant: Claimant, _ priority: Priority, at now: Instant
+    _ serial: UInt64, by claimant: Claimant, _ priority: Priority, isServedNext: Bool = false,
+    at now: Instant
   ) {
     guard let download = downloads[serial] else { return }
     changeRequests(of: download) { $0[priority] += 1 }
@@ -110,8 +112,7 @@ final class DownloadScheduler {
     let claim = Claim(to: download, by: claimant, priority, arrival: arrivals, since: now)
     claim.requests[priority] = 1
     download.claims[claimant] = claim
-    youngEnd += 1
-    claim.position = youngEnd
+    claim.position = isServedNext ? endPosition(isServedLast: false) : nextYoung()
     lineUp(claim)
   }
 
@@ -312,12 +313,14 @@ final class DownloadScheduler {
   }
 
   private func endPosition(isServedLast: Bool) -> Int64 {
-    if isServedLast == (settings.order == .fifo) {
-      youngEnd += 1
-      return youngEnd
-    }
+    if isServedLast == (settings.order == .fifo) { return nextYoung() }
     oldEnd -= 1
     return oldEnd
+  }
+
+  private func nextYoung() -> Int64 {
+    youngEnd += 1
+    return youngEnd
   }
 
   // MARK: Offers

@@ -33,13 +33,15 @@ final class DownloadSettlement {
   /// The outcome of a download for its waiters, once the picture is stored as far as it may be.
   func settle(
     _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
-  ) -> FetchOutcome {
+  ) -> MergedDownload.Settlement {
     switch (outcome, content) {
-    case (.received(let result), .success(let picture)): received(result, picture, download)
+    case (.received(let result), .success(let picture)):
+      .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
-      .failure(FetchFailure(error: .notAnImage(reason), head: result.head))
-    case (.received(let result), nil): confirmed(result, download)
-    case (.failed(let failure), _): failed(failure, download)
+      .ended(.failure(FetchFailure(error: .notAnImage(reason), head: result.head)))
+    case (.received(let result), nil): .ended(confirmed(result, download))
+    case (.redirected(let redirect), _): .redirected(Redirect(redirect))
+    case (.failed(let failure), _): .ended(failed(failure, download))
     }
   }
 
@@ -59,7 +61,7 @@ final class DownloadSettlement {
     let freshness = freshness(of: headers, status: head.status, download)
     let image = CachedImage.make(
       key: key, payload: result.payload, facts: ImageFacts(picture),
-      response: StoredResponse(status: head.status, headers: headers, finalURL: head.finalURL),
+      response: StoredResponse(status: head.status, headers: headers),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, checksum: received.checksum,
       isPurged: download.isPurgedEverywhere, at: loop.now,
@@ -80,8 +82,7 @@ final class DownloadSettlement {
     let headers = response.headers.confirmed(with: result.head.pairs)
     let freshness = freshness(of: headers, status: response.status, download)
     let image = stored.renewed(
-      response: StoredResponse(
-        status: response.status, headers: headers, finalURL: response.finalURL),
+      response: StoredResponse(status: response.status, headers: headers),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
@@ -161,6 +162,12 @@ final class DownloadSettlement {
     guard let head = cause.head else { return nil }
     return negativeLifetime(
       status: head.status, headers: head.pairs, rule: rule, receivedAt: WallClock.seconds)
+  }
+}
+
+extension Redirect {
+  fileprivate init(_ redirect: TransferRedirect) {
+    self.init(target: redirect.target, isFromPublicAddress: redirect.isFromPublicAddress)
   }
 }
 

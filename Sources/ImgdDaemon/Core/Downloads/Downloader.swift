@@ -71,7 +71,7 @@ final class Downloader {
   }
 
   private func shared(for job: FetchJob) -> MergedDownload? {
-    let shared = byKey[job.mergeKey]?.last { $0.admits(job.request.cache) }
+    let shared = byKey[job.mergeKey]?.last { $0.admits(job.mode) }
     if shared != nil {
       job.isCoalesced = true
       counts.coalesced += 1
@@ -89,12 +89,13 @@ final class Downloader {
   ) -> MergedDownload {
     lastSerial += 1
     let download = MergedDownload(
-      serial: lastSerial, mergeKey: job.mergeKey, url: job.url, policy: job.request.cache,
+      serial: lastSerial, mergeKey: job.mergeKey, policy: job.mode,
       confirming: stored, allowance: job.allowance)
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
-      download.serial, host: job.url.host, by: job.claimant, job.priority, at: loop.now)
+      download.serial, host: download.url.host, by: job.claimant, job.priority,
+      isServedNext: job.route.finalURL != nil, at: loop.now)
     return download
   }
 
@@ -197,9 +198,9 @@ final class Downloader {
     let headers = download.mergeKey.headers + (download.confirming?.conditions ?? [])
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
-      credentialNames: download.mergeKey.credentialNames,
       maxBytes: download.allowance.bytes, deadline: download.allowance.time,
-      keepsPartial: download.isForKeeping, uid: download.beneficiaries.first?.uid ?? 0)
+      keepsPartial: download.isForKeeping, uid: download.beneficiaries.first?.uid ?? 0,
+      isAfterPublic: download.mergeKey.isAfterPublic)
   }
 
   /// Takes in a report, and answers the download that it is about; nil when that is over already,
@@ -245,9 +246,7 @@ final class Downloader {
     guard case .failed(let failure) = outcome, let pause = failure.retryAfter, pause > .zero,
       failure.status == 429 || failure.status == 503
     else { return }
-    // It is the last host of a redirect that has answered.
-    let answered = failure.head?.finalURL.flatMap { try? CanonicalURL.parse($0) } ?? download.url
-    scheduler.hold(answered.host, until: loop.now + min(pause, Self.longestHold))
+    scheduler.hold(download.url.host, until: loop.now + min(pause, Self.longestHold))
   }
 
   private func count(_ outcome: TransferOutcome, _ content: TransferReport.Content?) {
@@ -262,6 +261,10 @@ final class Downloader {
     case (.received(let result), .failure):
       counts.failed += 1
       count(result)
+    case (.redirected(let redirect), _):
+      counts.completed += 1
+      counts.redirected += 1
+      counts.retries += redirect.retries
     case (.failed(let failure), _):
       counts.failed += 1
       counts.retries += failure.retries

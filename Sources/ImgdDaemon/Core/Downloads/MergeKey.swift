@@ -12,12 +12,19 @@ struct MergeKey: Hashable {
   let headers: [HeaderField]
   /// Those of them that are credentials, which no other origin may see.
   let credentialNames: Set<String>
+  /// Whether a public address has redirected here: the request may go to public addresses only, which
+  /// others need not put up with.
+  let isAfterPublic: Bool
   private let headersHash: Int
 
-  init(key: CacheKey, headers: [HeaderField], credentialNames: Set<String> = []) {
+  init(
+    key: CacheKey, headers: [HeaderField], credentialNames: Set<String> = [],
+    isAfterPublic: Bool = false
+  ) {
     self.key = key
     self.headers = headers
     self.credentialNames = credentialNames
+    self.isAfterPublic = isAfterPublic
     var hasher = Hasher()
     for header in headers {
       hashBytes(of: header.name, into: &hasher)
@@ -29,6 +36,7 @@ struct MergeKey: Hashable {
   static func == (left: MergeKey, right: MergeKey) -> Bool {
     left.headersHash == right.headersHash && left.key == right.key
       && left.credentialNames == right.credentialNames
+      && left.isAfterPublic == right.isAfterPublic
       && left.headers.elementsEqual(right.headers) {
         sameBytes($0.name, $1.name) && sameBytes($0.value, $1.value)
       }
@@ -56,18 +64,47 @@ extension MergeKey {
   ) {
     let headers = request.headers.map { HeaderField($0.name.lowercased(), $0.value) }
       .sorted { $0.name < $1.name }
-    let secrets = headers.filter { credentials.contains($0.name) }.map { ($0.name, $0.value) }
-    let names = Set(secrets.map(\.0))
-    let others = headers.filter { !names.contains($0.name) }.map { ($0.name, $0.value) }
-    let variant = KeyVariant(identifier: request.identifier, fields: others, uid: uid)
-    let scope = secrets.isEmpty ? nil : CredentialScope(uid: uid, credentials: secrets)
+    let names = Set(headers.map { $0.name }.filter(credentials.contains))
+    let parts = KeyParts(headers, names, identifier: request.identifier, uid: uid)
     let key =
       if let digest, headers.isEmpty {
         CacheKey(
-          url: url, identifier: request.identifier, variant: variant, knownDigest: digest)
+          url: url, identifier: request.identifier, variant: parts.variant, knownDigest: digest)
       } else {
-        CacheKey(url: url, identifier: request.identifier, variant: variant, scope: scope)
+        CacheKey(
+          url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope)
       }
     self.init(key: key, headers: headers, credentialNames: names)
+  }
+
+  /// The same request for the URL that a redirect leads to, as that origin may see it: another origin gets
+  /// no credentials, and need not know which page of the first one the request comes from. It may redirect
+  /// back, so that they do not return.
+  func redirected(to target: CanonicalURL, by redirect: Redirect, uid: UInt32) -> MergeKey {
+    let isSameOrigin = target.hasSameOrigin(as: key.url)
+    let headers =
+      isSameOrigin
+      ? self.headers
+      : self.headers.filter { !credentialNames.contains($0.name) && $0.name != "referer" }
+    let names = isSameOrigin ? credentialNames : []
+    let parts = KeyParts(headers, names, identifier: key.identifier, uid: uid)
+    return MergeKey(
+      key: CacheKey(
+        url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope),
+      headers: headers, credentialNames: names,
+      isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
+  }
+}
+
+/// The parts of a key that come from header fields.
+private struct KeyParts {
+  let variant: KeyVariant?
+  let scope: CredentialScope?
+
+  init(_ headers: [HeaderField], _ credentialNames: Set<String>, identifier: String?, uid: UInt32) {
+    let secrets = headers.filter { credentialNames.contains($0.name) }.map { ($0.name, $0.value) }
+    let others = headers.filter { !credentialNames.contains($0.name) }.map { ($0.name, $0.value) }
+    variant = KeyVariant(identifier: identifier, fields: others, uid: uid)
+    scope = secrets.isEmpty ? nil : CredentialScope(uid: uid, credentials: secrets)
   }
 }

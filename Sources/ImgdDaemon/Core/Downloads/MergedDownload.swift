@@ -8,6 +8,13 @@ import ImgdWire
 /// It is known by its serial number, never by its URL: a URL that was cancelled and asked for again
 /// is another download, and late reports of the first one are dropped.
 final class MergedDownload {
+  /// The end of a download, as its waiters see it.
+  enum Settlement {
+    case ended(FetchOutcome)
+    /// They have to go on elsewhere.
+    case redirected(Redirect)
+  }
+
   enum State {
     case queued
     case running
@@ -17,7 +24,6 @@ final class MergedDownload {
 
   let serial: UInt64
   let mergeKey: MergeKey
-  let url: CanonicalURL
   let policy: CacheMode
   /// The stored image that the transfer asks the origin to confirm.
   var confirming: CachedImage?
@@ -37,7 +43,7 @@ final class MergedDownload {
   var allowance: Allowance
 
   /// How it has ended, for those who have still to be told.
-  var outcome: FetchOutcome?
+  var settlement: Settlement?
   /// The round in which the waiters are told what is new.
   var round = Round()
   /// The tags of all that have ever waited, each once.
@@ -73,16 +79,17 @@ final class MergedDownload {
   }
 
   init(
-    serial: UInt64, mergeKey: MergeKey, url: CanonicalURL, policy: CacheMode,
-    confirming: CachedImage?, allowance: Allowance
+    serial: UInt64, mergeKey: MergeKey, policy: CacheMode, confirming: CachedImage?,
+    allowance: Allowance
   ) {
     self.serial = serial
     self.mergeKey = mergeKey
-    self.url = url
     self.policy = policy
     self.confirming = confirming
     self.allowance = allowance
   }
+
+  var url: CanonicalURL { mergeKey.key.url }
 
   /// Its picture is kept nowhere.
   var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }

@@ -28,7 +28,6 @@ extension TransferFailure.Kind {
     case .timeout: .timeout
     case .httpStatus: .httpStatus
     case .tooLarge: .tooLarge
-    case .tooManyRedirects: .tooManyRedirects
     case .emptyBody: .emptyBody
     case .truncated: .truncated
     case .cancelled: .cancelled

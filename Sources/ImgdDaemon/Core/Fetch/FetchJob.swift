@@ -30,8 +30,14 @@ final class FetchJob {
   var number: UInt64 = 0
   let id: RequestID
   let request: FetchRequest
+  /// The URL of the request.
   let url: CanonicalURL
-  let mergeKey: MergeKey
+  /// The identity of the request, before any redirect.
+  let requested: MergeKey
+  /// Where redirects have led it.
+  private(set) var route: FetchRoute
+  /// How it looks at what is cached.
+  private(set) var mode: CacheMode
   let uid: UInt32
   let slot: String?
   let startedAt: Instant
@@ -51,6 +57,8 @@ final class FetchJob {
   private var beginner: ClientReference?
   var collectors: [Collector] = []
   var isCoalesced = false
+  /// It is the daemon's own.
+  private var isRefresh = false
   var deadline: Timer?
   /// The stale picture that stands in if the origin fails.
   var fallback: DeliveredImage?
@@ -84,7 +92,9 @@ final class FetchJob {
     self.id = id
     self.request = request
     self.url = url
-    self.mergeKey = mergeKey
+    requested = mergeKey
+    route = FetchRoute(to: mergeKey)
+    mode = request.cache
     self.uid = uid
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
@@ -92,6 +102,18 @@ final class FetchJob {
     rendition = request.rendition
     self.startedAt = startedAt
     self.allowance = allowance
+  }
+
+  /// The identity of its present hop.
+  var mergeKey: MergeKey { route.mergeKey }
+
+  /// Goes on to where its present hop redirects it.
+  func follow(_ redirect: Redirect, atMost limit: Int) throws(WireError) {
+    try route.follow(redirect, uid: uid, atMost: limit)
+    // A stored picture of the former hop does not stand in for another URL's.
+    fallback = nil
+    // Only what was shown stale is to be confirmed, whatever it leads to.
+    if isRefresh { mode = .default_ }
   }
 
   var priority: Priority { request.priority }
@@ -112,7 +134,8 @@ final class FetchJob {
   /// A job of the daemon's own, which has a stale picture confirmed after another job was shown it.
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
-      receipt: receipt, id: .none, request: job.request.refreshing, url: job.url,
+      receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.url,
       mergeKey: job.mergeKey, uid: job.uid, startedAt: now, allowance: job.allowance)
+    isRefresh = true
   }
 }

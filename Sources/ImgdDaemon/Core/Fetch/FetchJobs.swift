@@ -24,6 +24,8 @@ final class FetchJobs {
   /// The deadline of a fetch that has none of its own, from the start of its transfer on.
   private var longestTransfer: Duration
   private var whenDrained: (() -> Void)?
+  /// Told of a job whose transfer has been redirected; set once by the composition.
+  var onRedirect: (FetchJob, Redirect) -> Void = { _, _ in }
   private(set) var latency = LatencyHistogram()
 
   init(
@@ -91,7 +93,7 @@ final class FetchJobs {
   /// cancelled first, so that a late result is never taken for the new one.
   func makeRoom(for job: FetchJob, on session: ClientSession, then: @escaping () -> Void) {
     guard let slot = job.slot,
-      !session.fetches.slots.isFetching(job.mergeKey, job.request, in: slot)
+      !session.fetches.slots.isFetching(job.requested, job.request, in: slot)
     else { return then() }
     supersede(slot, of: session, by: job.receipt, then: then)
   }
@@ -128,10 +130,10 @@ final class FetchJobs {
   func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
       // The picture may be there, and the job be one of many who are about to get it.
-      if let download = job.download, download.outcome != nil {
+      if let download = job.download, download.settlement != nil {
         return attend(to: job, of: download)
       }
-      let error = phase(of: job).timeout(of: job.url.host, after: limit)
+      let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
       let failure = FetchFailure(error: error, isOfOrigin: true)
       end(job, FetchOutcome.failure(failure).own(of: job))
     }
@@ -171,9 +173,12 @@ final class FetchJobs {
       return end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
     }
     if download.hasHeaders { answers.tellProgress(of: job) }
-    guard let outcome = download.outcome else { return }
+    guard let settlement = download.settlement else { return }
     download.remove(job)
-    complete(job, outcome.own(of: job))
+    switch settlement {
+    case .ended(let outcome): complete(job, outcome.own(of: job))
+    case .redirected(let redirect): onRedirect(job, redirect)
+    }
   }
 
   /// Tells, once, that the job's transfer runs.

@@ -32,6 +32,7 @@ enum FetchOutcome {
       return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
     }
     delivered.isCoalesced = job.isCoalesced
+    delivered.finalURL = job.route.finalURL
     return .image(delivered)
   }
 
@@ -55,6 +56,8 @@ struct DeliveredImage {
   var source: Source
   var isCoalesced = false
   var isStale = false
+  /// The URL that redirects have led to; nil without any.
+  var finalURL: String?
   /// It is in the form that the fetch wants already.
   var isMade = false
   /// The age of the picture that it was made of.
@@ -105,7 +108,7 @@ extension ResponseHead {
   func fitting(within most: Int) -> ResponseHead {
     let kept = StoredHeaders.fitting(pairs, within: most)
     return ResponseHead(
-      status: status, headers: kept.map { HeaderField($0.name, $0.value) }, finalURL: finalURL)
+      status: status, headers: kept.map { HeaderField($0.name, $0.value) })
   }
 }
 

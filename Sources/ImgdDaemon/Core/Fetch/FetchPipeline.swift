@@ -195,7 +195,7 @@ final class FetchPipeline {
 
   /// What was made of a picture is looked for first: then the picture itself need not be read.
   private func look(for job: FetchJob) {
-    guard job.request.cache.reads else { return consider(nil, for: job) }
+    guard job.mode.reads else { return consider(nil, for: job) }
     guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else {
       return lookForOriginal(job)
     }
@@ -242,14 +242,14 @@ final class FetchPipeline {
   /// A stored picture is used, or confirmed, or loaded anew.
   private func consider(_ found: DeliveredImage?, for job: FetchJob) {
     let stored = found?.image.state(at: loop.now)
-    switch job.request.cache.decision(on: stored, rules: FreshnessRules(settings.http)) {
+    switch job.mode.decision(on: stored, rules: FreshnessRules(settings.http)) {
     case .use, .useStale: if let found { hit(found, for: job) }
     case .useStaleAndRefresh:
       if let found {
         hit(found, for: job)
         refresh(found, after: job)
       }
-    case .refuse: endAtOnce(job, .failure(FetchFailure(error: .notCached(job.url.text))))
+    case .refuse: endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
     case .confirm(let mayFallBack): load(job, confirming: found, mayFallBack: mayFallBack)
     case .load: load(job, confirming: nil, mayFallBack: false)
     }
@@ -267,7 +267,7 @@ final class FetchPipeline {
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { pictures.memory.noteMiss() }
     if mayFallBack { job.fallback = found?.asShown(at: loop.now) }
-    if let failure = pictures.knownFailure(for: job.mergeKey, under: job.request.cache) {
+    if let failure = pictures.knownFailure(for: job.mergeKey, under: job.mode) {
       return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
     }
     if let limit = job.owner?.limits.queued,
@@ -307,6 +307,16 @@ final class FetchPipeline {
     if let limit = job.request.timeout, job.deadline == nil { jobs.expect(job, within: limit) }
   }
 
+  /// Looks for what a redirect leads to, as for any other URL.
+  func follow(_ redirect: Redirect, for job: FetchJob) {
+    do throws(WireError) {
+      try job.follow(redirect, atMost: settings.downloads.maxRedirects)
+      look(for: job)
+    } catch {
+      endAtOnce(job, .failure(FetchFailure(error: error)))
+    }
+  }
+
   // MARK: Reports of transfers
 
   /// Takes in a report of the transfer loop.
@@ -314,7 +324,7 @@ final class FetchPipeline {
     guard let download = downloader.take(report) else { return }
     // The picture is stored before any waiter is answered: with the answer, it is in the cache.
     if case .finished(_, let outcome) = report.event {
-      download.outcome = settlement.settle(outcome, report.content, of: download)
+      download.settlement = settlement.settle(outcome, report.content, of: download)
     }
     jobs.attend(to: download)
     jobs.startTransfers()

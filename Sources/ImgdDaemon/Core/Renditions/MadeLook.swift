@@ -36,7 +36,7 @@ struct MadeLook {
     guard let rendition = job.rendition else { return nil }
     self.rendition = rendition
     key = job.mergeKey
-    mode = job.request.cache
+    mode = job.mode
     self.rules = rules
     describes = job.request.describe
     keepsInMemory = job.request.keepsInMemory

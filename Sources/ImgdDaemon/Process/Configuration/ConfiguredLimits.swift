@@ -54,7 +54,6 @@ extension TransferSettings {
     let downloads = configuration.downloads
     connectTimeout = downloads.connectTimeout
     idleTimeout = downloads.idleTimeout
-    maxRedirects = downloads.maxRedirects
     retries = downloads.retries
     let types = downloads.acceptTypes.map { "image/\($0.rawValue)," }.joined()
     ownFields = OwnFields(userAgent: downloads.userAgent, accept: types + "*/*;q=0.1")

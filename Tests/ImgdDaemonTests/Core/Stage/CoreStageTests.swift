@@ -37,8 +37,7 @@ import Testing
 
   @Test(
     arguments: [
-      .cut(png(), after: 100), .closed, .reset, .redirect(to: "/b"),
-      .misannounced(png(), as: 2_000),
+      .cut(png(), after: 100), .closed, .reset, .misannounced(png(), as: 2_000),
     ] as [OriginAnswer])
   func `an impossible plan is reported as such`(answer: OriginAnswer) throws {
     let stage = try CoreStage()

@@ -146,7 +146,7 @@ final class PlannedTransfer {
         TransferResult(payload: Payload(body), head: answer, retries: 0, expected: length)))
   }
 
-  private var answer: ResponseHead { head.head(finalURL: nil) }
+  private var answer: ResponseHead { head.head }
 
   private func failForStatus() {
     guard (300..<400).contains(head.status), head.first("location") != nil else {
@@ -155,7 +155,24 @@ final class PlannedTransfer {
       failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
       return finish(.failed(failure))
     }
-    fail(.internal, "a plan follows no redirects")
+    redirect()
+  }
+
+  /// A name that begins with `public` stands for a public address.
+  private func redirect() {
+    guard let url = try? TransferURL(order.url), let location = head.location else {
+      return fail(.internal, "a plan redirects from a URL to a location")
+    }
+    do throws(TransferFailure) {
+      let target = try url.following(location)
+      finish(
+        .redirected(
+          TransferRedirect(
+            head: answer, target: target.text, isFromPublicAddress: url.host.hasPrefix("public"),
+            retries: 0)))
+    } catch {
+      finish(.failed(error))
+    }
   }
 
   private func failAsTooLarge() {

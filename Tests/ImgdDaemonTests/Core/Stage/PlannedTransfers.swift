@@ -6,7 +6,7 @@ import ImgdTransfer
 /// The transfers that a core begins, as its origin plans them.
 ///
 /// Orders are taken in the next tick and reports come by mailbox, as they do where a thread is
-/// between. Some abilities of the engine are left out: redirects, retries, connections that
+/// between. Some abilities of the engine are left out: retries, connections that
 /// break off, bodies that are continued, names, addresses and certificates.
 final class PlannedTransfers: Transfers {
   /// Gets the reports on the orders; set once by the composition.
