@@ -42,6 +42,16 @@ package struct TransferFailure: Error, Sendable {
     self.message = message
   }
 
+  /// An answer that brings no picture by its status.
+  package static func answer(_ head: ResponseHead, of host: String) -> TransferFailure {
+    let isEmpty = (200..<300).contains(head.status) && head.status != 206
+    var failure = TransferFailure(
+      isEmpty ? .emptyBody : .httpStatus,
+      "\(host) answers with status \(head.status)" + (isEmpty ? " and no content" : ""))
+    failure.head = head
+    return failure
+  }
+
   package var status: Int? { head?.status }
 
   /// Whether a status speaks of the moment, and not of the thing that was asked for: the same

@@ -66,8 +66,14 @@ struct MetricFamily: Sendable {
     gauge("disk_files", "Files of the disk tier", "disk.files"),
     counter("disk_write_errors", "Writes that the disk refused", "disk.write_errors"),
     counter("disk_corrupt", "Files that differed from what was stored", "disk.corrupt"),
-    gauge("remembered_failures", "Errors of origins that are remembered", "failures.entries"),
-    gauge("remembered_failures_bytes", "Size of the remembered errors", "failures.bytes"),
+    gauge("remembered_answers", "Answers that are no pictures and are kept", "failures.entries"),
+    gauge("remembered_answers_bytes", "Size of the answers without a picture", "failures.bytes"),
+    gauge(
+      "remembered_answers_capacity_bytes", "Size that the answers without a picture may have",
+      "failures.capacity"),
+    counter(
+      "remembered_answers_hits", "Answers without a picture that were given from memory",
+      "failures.hits"),
   ]
 
   private static let downloads = [
@@ -84,6 +90,7 @@ struct MetricFamily: Sendable {
     counter("downloads_retries", "Further attempts after an error", "downloads.retries"),
     counter(
       "downloads_revalidated", "Pictures that their origin confirmed", "downloads.revalidated"),
+    counter("downloads_redirected", "Downloads that led to another URL", "downloads.redirected"),
     counter(
       "downloads_resumed", "Downloads that went on where they broke off", "downloads.resumed"),
     counter("downloads_received_bytes", "Bytes of bodies from origins", "downloads.bytes_received"),

@@ -77,17 +77,18 @@ package struct Freshness: Sendable, Equatable {
   ///
   /// `ttl` is the lifetime that a request has set instead of the origin's. Others are shown the
   /// answer too, so that it is cut to the rule, and never permits what the origin has forbidden: it
-  /// lifts neither `no-cache` nor the end of an answer that must be revalidated. `isScoped` says that
-  /// the key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
+  /// lifts neither `no-cache` nor the end of an answer that must be revalidated. `silence` is the lifetime
+  /// of an answer that names none, in place of a guess. `isScoped` says that the key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
   package init(
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
-    ttl: Duration? = nil, isScoped: Bool = false, receivedAt: Int64, delay: Duration = .zero
+    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false, receivedAt: Int64,
+    delay: Duration = .zero
   ) {
     let control = CacheControl(headers)
     let dates = AnswerDates(headers, receivedAt: receivedAt)
     let explicit = dates.explicitLifetime(control, isScoped: isScoped)
     let vary = varyingNames(headers)
-    let lifetime = explicit ?? dates.guessedLifetime(rules)
+    let lifetime = explicit ?? silence ?? dates.guessedLifetime(rules)
     let age = dates.initialAge(delay: delay)
     let granted = lifetime - age
     ageNanoseconds = age.nanoseconds
@@ -98,7 +99,8 @@ package struct Freshness: Sendable, Equatable {
       } ?? granted).nanoseconds
     refusal =
       storeRefusal(
-        status, control, isScoped: isScoped, hasLifetime: explicit != nil, varying: vary)
+        status, control, isScoped: isScoped,
+        hasLifetime: explicit != nil || ttl != nil && isRedirect(status), varying: vary)
       ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
     needsConfirmation = control.noCache
     mustRevalidate = control.forbidsStale(isScoped: isScoped)
@@ -130,6 +132,9 @@ package struct Freshness: Sendable, Equatable {
 /// Statuses that may be kept without an explicit lifetime (RFC 9110, 15.1), without 206: a part of
 /// a picture is none.
 private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+/// Whether an answer leads elsewhere: a lifetime that a request sets is for all the way to the picture.
+private func isRedirect(_ status: Int) -> Bool { 300..<400 ~= status }
 
 /// The conditions for storing, in the order of RFC 9111, 3.
 private func storeRefusal(

@@ -63,8 +63,8 @@ extension StoredHeaders {
   private static let neverKept = hopByHop.union(personal)
   /// Fields that decide how an answer is used later.
   private static let needed: Set = [
-    "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "pragma",
-    "vary",
+    "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "location",
+    "pragma", "vary",
   ]
   /// The bytes of fields that are kept with a picture: more than honest origins send, and little
   /// beside a picture.
@@ -99,8 +99,8 @@ extension StoredHeaders {
   }
 
   /// Whether all the fields that are needed later can be kept: an answer is not stored without them.
-  static func haveRoom(_ list: HeaderList) -> Bool {
-    list.reduce(0) { needed.contains($1.name) ? $0 + packedCount($1) : $0 } <= mostKept
+  package static func haveRoom(_ list: HeaderList, within most: Int = mostKept) -> Bool {
+    list.reduce(0) { needed.contains($1.name) ? $0 + packedCount($1) : $0 } <= most
   }
 
   private static func packedCount(_ field: (name: String, value: String)) -> Int {

@@ -16,7 +16,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
     freshness: Freshness, vary: VaryOutcome = .none, tags: [String] = [], serial: UInt64,
     checksum: BodyChecksum? = nil, description: [UInt8] = [], isPurged: Bool = false,
-    at now: Instant, wall: Int64, isTimeDoubtful: Bool = false, isPixels: Bool = false
+    at now: Instant, wall: Int64, isTimeDoubtful: Bool = false, isPixels: Bool = false,
+    isFromPublicAddress: Bool = false
   ) -> CachedImage {
     let isInside = !payload.isShareable && payload.count <= mostInside
     let storedAt = max(now, StoredMoment.earliest)
@@ -29,7 +30,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count),
       bodyCount: isInside ? UInt16(payload.count) : 0, status: UInt16(clamping: response.status),
-      isTimeDoubtful: isTimeDoubtful, isPixels: isPixels, isPurged: isPurged)
+      isTimeDoubtful: isTimeDoubtful, isPixels: isPixels, isFromPublicAddress: isFromPublicAddress,
+      isPurged: isPurged)
     let image = make(fields)
     image.fill(key.url, response.headers, isInside ? payload : nil)
     let end = image.expiresAt
@@ -52,7 +54,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     let renewed = Self.make(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
       vary: vary, tags: EntryTags.union(tags, more), serial: serial, checksum: checksum,
-      description: description, isPurged: isPurged, at: now, wall: wall)
+      description: description, isPurged: isPurged, at: now, wall: wall,
+      isFromPublicAddress: isFromPublicAddress)
     renewed.file = file
     return renewed
   }
@@ -71,6 +74,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   // MARK: What it is
 
   package var facts: ImageFacts { header.facts }
+  /// False for an answer that brought no picture: a redirect, or a failure.
+  package var isPicture: Bool { header.facts != .none }
   package var freshness: Freshness { header.freshness }
   /// The headers of the request on which the answer depends.
   package var vary: VaryOutcome { header.extras?.vary ?? .none }
@@ -79,6 +84,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package var checksum: BodyChecksum { header.checksum }
   /// Whether its bytes are those of a decoded picture, which are kept in memory only.
   package var isPixels: Bool { header.isPixels }
+  /// Whether a public address has sent it, as far as it is a redirect: then it must not lead to a private one.
+  package var isFromPublicAddress: Bool { header.isFromPublicAddress }
   /// The number of the transfer that made it; a later one never gives way to an earlier.
   /// Nought for one that was made before this process began.
   package var serial: UInt64 { header.serial }

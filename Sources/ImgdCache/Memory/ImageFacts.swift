@@ -7,6 +7,9 @@ package struct ImageFacts: Sendable, Equatable {
   package let height: Int32
   package let frames: Int32
 
+  /// Those of an answer without a picture.
+  package static let none = ImageFacts(format: .max, width: 0, height: 0, frames: 0, orientation: 0)
+
   package init(format: UInt8, width: Int, height: Int, frames: Int, orientation: Int) {
     self.format = format
     self.orientation = UInt8(clamping: orientation)

@@ -41,6 +41,8 @@ package struct ImageFields {
   let isTimeDoubtful: Bool
   /// Its bytes are those of a decoded picture.
   let isPixels: Bool
+  /// It is a redirect that a public address has sent.
+  let isFromPublicAddress: Bool
   var isPurged: Bool
   var isLent = false
   var isStale = false

@@ -167,8 +167,8 @@ final class ImageTable {
     return (image, entry.cost)
   }
 
-  /// Takes the image out that goes next; answers what it was charged.
-  func takeVictim() -> Int? { list.victim(usage: usage).map { take($0).cost } }
+  /// Takes the image out that goes next, with what it was charged.
+  func takeVictim() -> (image: CachedImage, cost: Int)? { list.victim(usage: usage).map(take) }
 
   /// The bytes of an image that leaves are no longer the tier's to count.
   private func takeBack(_ image: CachedImage) {

@@ -185,7 +185,7 @@ package final class MemoryTier {
   package func shouldCache(_ image: CachedImage) -> StoreRefusal? {
     if image.isPurged { return .purged }
     if let refusal = image.freshness.refusal { return refusal }
-    if image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
+    if image.byteCount > 0, image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
     let most = min(limits.maxEntry, limits.preferred, RecencyList.mostCharged)
     return cost > most ? .tooLarge : nil
@@ -223,7 +223,7 @@ package final class MemoryTier {
     var removal = Removal()
     while images.usage > limits.preferred,
       images.usage > limits.capacity || removal.entries < Self.mostTrimmed,
-      let cost = images.takeVictim()
+      let cost = images.takeVictim()?.cost
     {
       removal.count(cost)
     }
@@ -232,6 +232,9 @@ package final class MemoryTier {
     counts.evictedBytes += removal.bytes
     return removal
   }
+
+  /// Takes out the image that goes next, for an owner that makes room by itself and has to know what goes.
+  package func takeNext() -> CachedImage? { images.takeVictim()?.image }
 
   // MARK: Changing what is stored
 
@@ -307,8 +310,11 @@ package final class MemoryTier {
     return purge
   }
 
-  /// Goes on with a purge for some images; answers whether there are more.
-  package func goOn(with purge: inout Purge, at now: Instant) -> Bool {
+  /// Goes on with a purge for some images; answers whether there are more. `tell` is told of each that is
+  /// removed or marked.
+  package func goOn(
+    with purge: inout Purge, at now: Instant, tell: (CachedImage) -> Void = { _ in }
+  ) -> Bool {
     var (examined, passed) = (0, 0)
     let before = purge.removal.entries
     while passed < Self.mostPassed, let place = purge.places.popFirst() {
@@ -318,6 +324,7 @@ package final class MemoryTier {
       }
       if purge.isOfPixelsOnly ? image.isPixels : purge.filter.matches(image, at: now) {
         remove(place, image, for: &purge)
+        tell(image)
       }
       examined += 1
       guard examined < Self.mostExamined, purge.removal.entries < before + Self.mostRemoved else {

@@ -47,6 +47,7 @@ struct CoreParts {
     clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
     jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
+    jobs.onFallback = { [unowned pipeline] job, answer in pipeline.give(answer, to: job) }
   }
 }
 

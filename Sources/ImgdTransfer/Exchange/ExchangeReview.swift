@@ -113,14 +113,14 @@ struct ExchangeReview {
   }
 
   private var status: TransferFailure {
-    var failure = TransferFailure(.httpStatus, "\(host) answers with status \(head.status)")
+    var failure = TransferFailure.answer(head.head, of: host)
     failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
     failure.isTransient = TransferFailure.isTransient(status: head.status)
     return failure
   }
 
   private var emptyBody: TransferFailure {
-    TransferFailure(.emptyBody, "\(host) answers with status \(head.status) and no content")
+    TransferFailure.answer(head.head, of: host)
   }
 
   private var truncated: TransferFailure {

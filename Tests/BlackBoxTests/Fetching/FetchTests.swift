@@ -31,6 +31,8 @@ import Testing
     let line = try stage.fetch("/a")
     #expect(line.outcome == tier.rawValue)
     #expect(line["final_url"]?.string == stage.base + "/b")
+    // A redirect is remembered in memory.
+    #expect(stage.origin.count("/a") == (tier == .memory ? 1 : 2))
     #expect(stage.origin.count("/b") == 1)
     #expect(try stage.tier(of: "/a") == "none")
   }

@@ -200,6 +200,7 @@ import Testing
     Row("ttl", "replaces no no-store", control("no-store"), ttl: 7, nil),
     Row("ttl", "replaces no private", control("private"), ttl: 7, nil),
     Row("ttl", "makes no status one to keep", status: 500, ttl: 7, nil),
+    Row("ttl", "is for the way to the picture, too", status: 302, ttl: 7, 7),
     Row("ttl", "of nothing", control("max-age=60"), ttl: 0, 0),
   ]
 

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `remembered failures are bounded in bytes`() throws {
-    let stage = try CoreStage("Disk.Enabled=no")
+    let stage = try CoreStage("Disk.Enabled=no", "Memory.Capacity=4M")
     let long = "/" + String(repeating: "u", count: 7_000)
     for number in 0..<1_000 { try stage.ask("\(long)\(number)") }
     #expect(try stage.stats("failures", "entries") < 700)

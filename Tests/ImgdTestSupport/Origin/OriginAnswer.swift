@@ -48,20 +48,22 @@ extension OriginAnswer {
   }
 
   package static func redirect(
-    to location: String, status: Int = 302, body bytes: [UInt8] = []
+    to location: String, status: Int = 302, body bytes: [UInt8] = [],
+    headers: [(String, String)] = []
   ) -> OriginAnswer {
-    body(bytes, status: status, headers: [("Location", location)])
+    body(bytes, status: status, headers: headers + [("Location", location)])
   }
 
-  /// 304 for a request with this tag, else the body.
+  /// 304 for a request with this tag, else the body with the status.
   package static func conditional(
-    _ bytes: [UInt8], tag: String, headers: [(String, String)] = []
+    _ bytes: [UInt8], tag: String, status: Int = 200, headers: [(String, String)] = []
   ) -> OriginAnswer {
     OriginAnswer { request in
       let headers = headers + [("ETag", tag)]
       let isKnown = request.header("if-none-match") == tag
+      let status = isKnown ? 304 : status
       return [
-        .send(isKnown ? head(304, headers, length: nil) : head(200, headers, length: bytes.count)),
+        .send(head(status, headers, length: isKnown ? nil : bytes.count)),
         .send(isKnown ? [] : bytes),
       ]
     }

@@ -13,9 +13,10 @@ extension WireError {
     .unavailable, "this daemon has no disk tier: use \"tier\":\"memory\"")
 
   /// The same error, answered from the cache without asking the origin.
-  var markedAsCached: WireError {
-    WireError(
-      code, message, details: details + [.init("cached", true)], retryable: isRetryable)
+  func asCached(age: Int, isStale: Bool = false) -> WireError {
+    var details = details + [.init("cached", true), .init("age", .integer(Int64(age)))]
+    if isStale { details.append(.init("stale", true)) }
+    return WireError(code, message, details: details, retryable: isRetryable)
   }
 
   static let confirmedForClient = WireError(

@@ -92,8 +92,11 @@ final class StatsCommand {
   }
 
   private func failures(in line: inout JSONWriter) {
-    line.field("entries", parts.pictures.failureCount)
-    line.field("bytes", parts.pictures.failureBytes)
+    let answers = parts.pictures.answers
+    line.field("entries", answers.count)
+    line.field("bytes", answers.bytes)
+    line.field("capacity", answers.capacity)
+    line.field("hits", answers.hits)
   }
 
   private func held(in line: inout JSONWriter, clientBytes: Int) {

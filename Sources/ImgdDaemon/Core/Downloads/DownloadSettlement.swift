@@ -7,10 +7,8 @@ import ImgdTransfer
 import ImgdWire
 
 final class DownloadSettlement {
-  /// The bytes of an origin's headers that are remembered with a failure, for `http` to show.
-  private static let mostRemembered = 1_024
-  /// An unknown host is not remembered for longer than that, whatever the rule.
-  private static let longestUnknownHost = Duration.seconds(5)
+  /// An unknown name is not remembered for longer than that, whatever the rule.
+  private static let longestUnknownName = Duration.seconds(5)
 
   private let pictures: PictureTiers
   private let downloader: Downloader
@@ -39,8 +37,8 @@ final class DownloadSettlement {
       .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
       .ended(.failure(FetchFailure(error: .notAnImage(reason), head: result.head)))
-    case (.received(let result), nil): .ended(confirmed(result, download))
-    case (.redirected(let redirect), _): .redirected(Redirect(redirect))
+    case (.received(let result), nil): confirmed(result, download)
+    case (.redirected(let redirect), _): .redirected(redirected(redirect, download))
     case (.failed(let failure), _): .ended(failed(failure, download))
     }
   }
@@ -51,7 +49,7 @@ final class DownloadSettlement {
     _ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload
   ) -> FetchOutcome {
     let (key, picture) = (download.mergeKey.key, received.picture)
-    pictures.forgetFailure(for: key)
+    pictures.answers.remove(key, olderThan: download.serial)
     let accepted = settings.downloads.acceptTypes
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
@@ -70,34 +68,57 @@ final class DownloadSettlement {
     return .image(DeliveredImage(image: image, source: .network))
   }
 
-  /// The origin has confirmed the stored picture (304).
+  /// The origin has confirmed what is stored (304).
   private func confirmed(
     _ result: TransferResult, _ download: MergedDownload
-  ) -> FetchOutcome {
+  ) -> MergedDownload.Settlement {
     guard let stored = download.confirming else {
-      return .failure(FetchFailure(error: .confirmedForClient, head: result.head))
+      return .ended(.failure(FetchFailure(error: .confirmedForClient, head: result.head)))
     }
-    pictures.forgetFailure(for: download.mergeKey.key)
     let response = stored.response
     let headers = response.headers.confirmed(with: result.head.pairs)
-    let freshness = freshness(of: headers, status: response.status, download)
+    let freshness =
+      stored.isPicture
+      ? freshness(of: headers, status: response.status, download)
+      : answerFreshness(of: headers, status: response.status, response.finalURL, download)
     let image = stored.renewed(
-      response: StoredResponse(status: response.status, headers: headers),
+      response: StoredResponse(
+        status: response.status, headers: headers, finalURL: response.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
+    guard stored.isPicture else { return confirmed(answer: image, download) }
+    pictures.answers.remove(download.mergeKey.key, olderThan: download.serial)
     keep(image, of: download)
-    return .image(DeliveredImage(image: image, source: .revalidated))
+    return .ended(.image(DeliveredImage(image: image, source: .revalidated)))
+  }
+
+  private func confirmed(
+    answer: CachedImage, _ download: MergedDownload
+  ) -> MergedDownload.Settlement {
+    if mayRemember(download) { pictures.keep(answer: answer) }
+    if let redirect = answer.redirect { return .redirected(redirect) }
+    return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
   }
 
   private func freshness(
     of headers: HeaderList, status: Int, _ download: MergedDownload
   ) -> Freshness {
+    freshness(of: headers, status: status, ttl: ttl(of: download), silence: nil, download)
+  }
+
+  private func freshness(
+    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration?,
+    _ download: MergedDownload
+  ) -> Freshness {
     Freshness(
-      status: status, headers: headers, rules: FreshnessRules(settings.http),
-      ttl: download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) },
-      isScoped: download.mergeKey.key.scope != nil, receivedAt: WallClock.seconds,
-      delay: delay(of: download))
+      status: status, headers: headers, rules: FreshnessRules(settings.http), ttl: ttl,
+      silence: silence, isScoped: download.mergeKey.key.scope != nil,
+      receivedAt: WallClock.seconds, delay: delay(of: download))
+  }
+
+  private func ttl(of download: MergedDownload) -> Duration? {
+    download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) }
   }
 
   /// The time that the exchange took, in whole seconds as HTTP counts them: the answer may have
@@ -119,12 +140,23 @@ final class DownloadSettlement {
     pictures.keep(image, wanted: wanted, in: tiers)
   }
 
-  // MARK: A failure
+  // MARK: No picture
+
+  private func redirected(
+    _ redirect: TransferRedirect, _ download: MergedDownload
+  ) -> Redirect {
+    let hop = Redirect(redirect)
+    // The picture that was there is elsewhere, or has never been what is now.
+    forget(download)
+    remember(redirect.head, hop, of: download)
+    return hop
+  }
 
   private func failed(_ cause: TransferFailure, _ download: MergedDownload) -> FetchOutcome {
     let failure = FetchFailure(cause)
     if [404, 410].contains(cause.status) { forget(download) }
-    remember(failure, cause, of: download)
+    if cause.kind == .dns { noteUnknownName(failure, of: download) }
+    if let head = cause.head, cause.isAnswer { remember(head, nil, of: download) }
     return .failure(failure)
   }
 
@@ -143,26 +175,66 @@ final class DownloadSettlement {
     downloader.overtake(by: download)
   }
 
+  /// Remembers an answer as long as HTTP lets a cache, in place of the one that was there before.
   private func remember(
-    _ failure: FetchFailure, _ cause: TransferFailure, of download: MergedDownload
+    _ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload
   ) {
-    guard !download.isPurged, download.mergeKey.headers.isEmpty,
-      download.beneficiaries.contains(where: { $0.request.cache != .noStore }),
-      let lifetime = lifetime(of: cause)
+    guard mayRemember(download) else { return }
+    let key = download.mergeKey.key
+    pictures.answers.remove(key, olderThan: download.serial)
+    let headers = head.pairs
+    let freshness = answerFreshness(of: headers, status: head.status, redirect?.target, download)
+    let response = StoredResponse(
+      status: head.status,
+      headers: StoredHeaders.fitting(headers, within: RememberedAnswers.mostHeaderBytes),
+      finalURL: redirect?.target)
+    guard freshness.refusal == nil, freshness.isOfUse || response.canBeConfirmed,
+      StoredHeaders.haveRoom(headers, within: RememberedAnswers.mostHeaderBytes)
     else { return }
-    var known = failure
-    known.error = failure.error.markedAsCached
-    known.head = failure.head?.fitting(within: Self.mostRemembered)
-    pictures.remember(known, for: download.mergeKey.key, lasting: lifetime)
+    pictures.keep(
+      answer: CachedImage.make(
+        key: key, payload: Payload([]), facts: .none, response: response, freshness: freshness,
+        vary: download.mergeKey.outcome(of: headers), tags: download.tags, serial: download.serial,
+        checksum: .unknown, at: loop.now, wall: WallClock.seconds,
+        isFromPublicAddress: redirect?.isFromPublicAddress ?? false))
   }
 
-  private func lifetime(of cause: TransferFailure) -> Duration? {
-    let rule = settings.http.negativeFreshness
-    if cause.kind == .dns { return rule > .zero ? min(rule, Self.longestUnknownHost) : nil }
-    guard let head = cause.head else { return nil }
-    return negativeLifetime(
-      status: head.status, headers: head.pairs, rule: rule, receivedAt: WallClock.seconds)
+  /// The answer to a condition of the client's own may be right for nobody else.
+  private func mayRemember(_ download: MergedDownload) -> Bool {
+    !download.isPurged && !download.mergeKey.hasCondition && download.isForKeeping
   }
+
+  /// A lifetime that a request has set is for its picture, and so for the way there, but for no failure.
+  private func answerFreshness(
+    of headers: HeaderList, status: Int, _ target: String?, _ download: MergedDownload
+  ) -> Freshness {
+    let silence = AnswerLifetime.ofSilence(
+      status: status, headers: headers, rule: settings.http.negativeFreshness)
+    return freshness(
+      of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence,
+      download)
+  }
+
+  private func noteUnknownName(_ failure: FetchFailure, of download: MergedDownload) {
+    let rule = settings.http.negativeFreshness
+    guard rule > .zero, !download.isPurged, download.mergeKey.headers.isEmpty,
+      download.isForKeeping
+    else { return }
+    pictures.answers.noteUnknownName(
+      failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName))
+  }
+}
+
+extension TransferFailure {
+  /// Whether it is a whole answer, by whose status there is no picture.
+  fileprivate var isAnswer: Bool {
+    kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205)
+  }
+}
+
+extension Freshness {
+  /// Whether it may be shown for a while without being confirmed.
+  fileprivate var isOfUse: Bool { remaining > .zero && !needsConfirmation }
 }
 
 extension Redirect {

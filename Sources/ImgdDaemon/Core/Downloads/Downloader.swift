@@ -262,7 +262,6 @@ final class Downloader {
       counts.failed += 1
       count(result)
     case (.redirected(let redirect), _):
-      counts.completed += 1
       counts.redirected += 1
       counts.retries += redirect.retries
     case (.failed(let failure), _):

@@ -45,6 +45,9 @@ extension CacheMode {
   /// Whether the caches are looked into at all.
   var reads: Bool { self != .reload && self != .noStore }
 
+  /// Whether stored answers may be shown without asking.
+  var usesUnconfirmed: Bool { reads && self != .noCache }
+
   /// Decides about a stored picture, or about none.
   func decision(
     on stored: StoredState?, rules: FreshnessRules = FreshnessRules()

@@ -15,6 +15,27 @@ extension FetchFailure {
   }
 }
 
+extension FetchFailure {
+  /// A failure that an origin has answered before.
+  init(remembered answer: CachedImage, at now: Instant) {
+    let response = answer.response
+    let head = ResponseHead(
+      status: response.status,
+      headers: response.headers.list.map { HeaderField($0.name, $0.value) })
+    self.init(TransferFailure.answer(head, of: answer.url.host))
+    error = error.asCached(age: answer.age(at: now), isStale: !answer.isFresh(at: now))
+  }
+}
+
+extension CachedImage {
+  /// The redirect that the answer is.
+  var redirect: Redirect? {
+    response.finalURL.map {
+      Redirect(target: $0, isFromPublicAddress: isFromPublicAddress)
+    }
+  }
+}
+
 extension TransferFailure.Kind {
   fileprivate var code: ReplyCode {
     switch self {

@@ -62,6 +62,8 @@ final class FetchJob {
   var deadline: Timer?
   /// The stale picture that stands in if the origin fails.
   var fallback: DeliveredImage?
+  /// The stale answer without a picture that does.
+  var fallbackAnswer: CachedImage?
 
   /// In whose name it waits, and in whose turn its transfer starts.
   var claimant: Claimant
@@ -112,6 +114,7 @@ final class FetchJob {
     try route.follow(redirect, uid: uid, atMost: limit)
     // A stored picture of the former hop does not stand in for another URL's.
     fallback = nil
+    fallbackAnswer = nil
     // Only what was shown stale is to be confirmed, whatever it leads to.
     if isRefresh { mode = .default_ }
   }

@@ -26,6 +26,8 @@ final class FetchJobs {
   private var whenDrained: (() -> Void)?
   /// Told of a job whose transfer has been redirected; set once by the composition.
   var onRedirect: (FetchJob, Redirect) -> Void = { _, _ in }
+  /// Told of a job that gets a stale answer in place of an origin's that has failed; set likewise.
+  var onFallback: (FetchJob, CachedImage) -> Void = { _, _ in }
   private(set) var latency = LatencyHistogram()
 
   init(
@@ -176,6 +178,8 @@ final class FetchJobs {
     guard let settlement = download.settlement else { return }
     download.remove(job)
     switch settlement {
+    case .ended(.failure(let failure)) where failure.isOfOrigin && job.fallbackAnswer != nil:
+      if let answer = job.fallbackAnswer { onFallback(job, answer) }
     case .ended(let outcome): complete(job, outcome.own(of: job))
     case .redirected(let redirect): onRedirect(job, redirect)
     }

@@ -247,9 +247,12 @@ final class FetchPipeline {
     case .useStaleAndRefresh:
       if let found {
         hit(found, for: job)
-        refresh(found, after: job)
+        refresh(found.image, after: job)
       }
-    case .refuse: endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
+    case .refuse:
+      if !recall(for: job) {
+        endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
+      }
     case .confirm(let mayFallBack): load(job, confirming: found, mayFallBack: mayFallBack)
     case .load: load(job, confirming: nil, mayFallBack: false)
     }
@@ -267,24 +270,58 @@ final class FetchPipeline {
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { pictures.memory.noteMiss() }
     if mayFallBack { job.fallback = found?.asShown(at: loop.now) }
-    if let failure = pictures.knownFailure(for: job.mergeKey, under: job.mode) {
-      return endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
-    }
+    if recall(for: job) { return }
     if let limit = job.owner?.limits.queued,
       let refusal = jobs.shares.refusal(ofWaiting: job, limit: limit)
     {
       return endAtOnce(job, .failure(FetchFailure(error: refusal)))
     }
-    let mayConfirm = found?.image.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    download(job, confirming: mayConfirm ? found?.image : nil)
+    let stored = found?.image ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
+    let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
+    download(job, confirming: mayConfirm ? stored : nil)
   }
 
-  /// Has a stale picture confirmed after it was shown.
-  private func refresh(_ found: DeliveredImage, after job: FetchJob) {
+  /// Has a stale answer confirmed after it was shown.
+  private func refresh(_ stored: CachedImage, after job: FetchJob) {
     guard !downloader.isUnderWay(job.mergeKey) else { return }
     let refresh = FetchJob(refreshing: job, receipt: hits.nextReceipt(), at: loop.now)
     jobs.begin(refresh)
+    let found = stored.isPicture ? DeliveredImage(image: stored, source: .disk) : nil
     load(refresh, confirming: found, mayFallBack: false)
+  }
+
+  // MARK: Answers that are no pictures
+
+  /// Gives the answer that the origin gave before, if that may be shown; otherwise it has to be asked.
+  private func recall(for job: FetchJob) -> Bool {
+    if job.mode.usesUnconfirmed, let known = pictures.answers.unknownName(job.mergeKey.key) {
+      var failure = known.failure
+      failure.error = failure.error.asCached(age: Int(known.age.components.seconds))
+      endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
+      return true
+    }
+    guard job.mode.reads, let answer = pictures.answers.find(job.mergeKey) else { return false }
+    let state = answer.state(at: loop.now)
+    switch job.mode.decision(on: state, rules: FreshnessRules(settings.http)) {
+    case .use: break
+    // A failure of any age is not what those want who take pictures of any age.
+    case .useStale: guard answer.redirect != nil else { return false }
+    case .useStaleAndRefresh: refresh(answer, after: job)
+    case .confirm(let mayFallBack):
+      if mayFallBack { job.fallbackAnswer = answer }
+      return false
+    case .load, .refuse: return false
+    }
+    give(answer, to: job)
+    return true
+  }
+
+  /// Goes on where a remembered answer leads, or ends with it.
+  func give(_ answer: CachedImage, to job: FetchJob) {
+    pictures.answers.noteUse(of: answer)
+    if let redirect = answer.redirect { return follow(redirect, for: job) }
+    let failure = FetchFailure(remembered: answer, at: loop.now)
+    endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
   }
 
   /// Ends a job that never had to wait for a transfer.

@@ -1,4 +1,4 @@
-// The pictures that the daemon has, in two tiers, and the failures that it remembers.
+// The pictures that the daemon has, in two tiers, and the answers beside them that are none.
 //
 // A look-up goes memory, then disk; a picture that is read from disk rises into memory. What is
 // stored, confirmed, purged or gone at its origin changes both tiers here and nowhere else.
@@ -7,15 +7,15 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// The memory tier, the disk tier, and the failures of origins.
+/// The memory tier, the disk tier, and the answers that are no pictures.
 final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
+  let answers: RememberedAnswers
   private let hub: EventHub
   private let turns: Turns
   private let loop: EventLoop
   private var settings: Configuration
-  private var failures = NegativeCache<FetchFailure>()
   /// How often pictures were purged from memory: one that was being read from disk meanwhile does
   /// not rise into it.
   private var memoryPurges = 0
@@ -33,6 +33,7 @@ final class PictureTiers {
   ) {
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
     self.disk = disk
+    answers = RememberedAnswers(turns: turns, loop: loop, settings: settings.memory)
     self.hub = hub
     self.turns = turns
     self.loop = loop
@@ -43,8 +44,9 @@ final class PictureTiers {
   func apply(_ settings: Configuration) {
     // Each failure was given its time when it was noted; a new rule is wanted at once.
     if settings.http.negativeFreshness != self.settings.http.negativeFreshness {
-      failures = NegativeCache()
+      answers.removeAll()
     }
+    answers.apply(settings)
     self.settings = settings
     limitMemory()
     disk.apply(DiskTier.Limits(settings.disk))
@@ -167,12 +169,6 @@ final class PictureTiers {
     return image
   }
 
-  /// The failure that is remembered for a key, if it holds for a request under this mode.
-  func knownFailure(for key: MergeKey, under mode: CacheMode) -> FetchFailure? {
-    guard mode == .default_ || mode == .forceCache, key.headers.isEmpty else { return nil }
-    return failures.find(key.key, at: loop.now)?.value
-  }
-
   /// Keeps a few bytes that stand for a picture with it, in both tiers.
   func describe(_ image: CachedImage, as description: [UInt8]) {
     noteEviction(memory.describe(image, as: description))
@@ -249,18 +245,15 @@ final class PictureTiers {
     if disk.add(image) != nil, !image.isPurged { disk.remove(image.key) }
   }
 
-  /// Remembers a failure in place of asking the origin again.
-  func remember(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
-    failures.note(failure, size: failure.cost, for: key, lasting: time, at: loop.now)
-  }
-
-  /// How many failures are remembered, and what they hold.
-  var failureCount: Int { failures.count }
-  var failureBytes: Int { failures.bytes }
-
-  /// Forgets a failure: there is a picture after all.
-  func forgetFailure(for key: CacheKey) {
-    failures.forget(key)
+  /// Keeps an answer that is no picture in the place of the picture that was there before, and of an
+  /// earlier answer.
+  ///
+  /// An origin in trouble says nothing of its picture, which may stand in for it.
+  func keep(answer: CachedImage) {
+    let speaksOfPicture = answer.response.status < 500
+    if speaksOfPicture { _ = remove(answer.key, olderThan: answer.serial) }
+    guard speaksOfPicture || memory.peek(answer.key)?.isFresh(at: loop.now) != true else { return }
+    answers.keep(answer)
   }
 
   // MARK: Removing
@@ -281,7 +274,6 @@ final class PictureTiers {
   ) -> MemoryTier.Purge {
     purgesUnderWay += 1
     memoryPurges += 1
-    failures.remove(where: filter, at: loop.now)
     return memory.beginPurge(filter, soft: marksOnly, fromAllTiers: fromAllTiers)
   }
 
@@ -307,15 +299,17 @@ final class PictureTiers {
     }
   }
 
-  /// Empties the memory tier in parts, decoded pictures first, and forgets the failures; pictures on their way are stored as if
+  /// Empties the memory tier in parts, decoded pictures first, and the remembered answers last; pictures on their way are stored as if
   /// nothing had happened.
   func emptyMemory(then: @escaping (Removal) -> Void) {
     var pixels = memory.beginRemovalOfPixels()
     var purge = memory.beginPurge(PurgeFilter(), fromAllTiers: false)
+    var forgetting = answers.beginPurge(PurgeFilter(), marksOnly: false)
     memoryPurges += 1
-    failures.removeAll()
     turns.carryOut { [unowned self] in
-      if memory.goOn(with: &pixels, at: loop.now) || memory.goOn(with: &purge, at: loop.now) {
+      if memory.goOn(with: &pixels, at: loop.now) || memory.goOn(with: &purge, at: loop.now)
+        || answers.goOn(with: &forgetting)
+      {
         return true
       }
       let removal = pixels.removal + purge.removal

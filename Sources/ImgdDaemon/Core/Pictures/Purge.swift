@@ -1,6 +1,6 @@
 // One purge, from its order to its end, in parts.
 //
-//   downloads under way ─► outcomes that are kept ─► memory ─► disk
+//   downloads under way ─► outcomes that are kept ─► memory ─► answers without a picture ─► disk
 //
 // A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
 // one place is met at a later one. A download that has begun since is not meant.
@@ -28,6 +28,7 @@ final class Purge {
   private enum Stage {
     case running, waiting, kept
     case memory(MemoryTier.Purge)
+    case answers(MemoryTier.Purge, fromMemory: Removal)
     case disk(fromMemory: Removal)
   }
 
@@ -58,6 +59,7 @@ final class Purge {
       dropKept()
       stage = scope == .disk ? .disk(fromMemory: .none) : .memory(begun())
     case .memory(let purge): goOn(with: purge)
+    case .answers(let purge, let removal): forget(purge, after: removal)
     case .disk(let removal):
       end(removal)
       return false
@@ -102,7 +104,15 @@ final class Purge {
   private func goOn(with purge: MemoryTier.Purge) {
     var purge = purge
     let hasMore = pictures.memory.goOn(with: &purge, at: loop.now)
-    stage = hasMore ? .memory(purge) : .disk(fromMemory: purge.removal)
+    guard !hasMore else { return stage = .memory(purge) }
+    let answers = pictures.answers.beginPurge(filter, marksOnly: marksOnly)
+    stage = .answers(answers, fromMemory: purge.removal)
+  }
+
+  private func forget(_ purge: MemoryTier.Purge, after removal: Removal) {
+    var purge = purge
+    let hasMore = pictures.answers.goOn(with: &purge)
+    stage = hasMore ? .answers(purge, fromMemory: removal) : .disk(fromMemory: removal)
   }
 
   /// Memory and disk are over with it in the same step: nothing rises from there in between.

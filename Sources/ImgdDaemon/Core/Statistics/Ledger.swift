@@ -17,7 +17,7 @@ struct Ledger {
     accounts = [
       ("base", base),
       ("pictures", parts.pictures.memory.usage),
-      ("failures", parts.pictures.failureBytes),
+      ("failures", parts.pictures.answers.bytes),
       ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes),
       ("outcomes", parts.jobs.keptBytes),
       ("clients", clientBytes + parts.clients.connected * Self.connection),

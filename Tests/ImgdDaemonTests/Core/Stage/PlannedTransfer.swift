@@ -136,7 +136,7 @@ final class PlannedTransfer {
   private func conclude() {
     if isConfirmation { return receive([]) }
     guard isWanted else { return failForStatus() }
-    guard !body.isEmpty else { return fail(.emptyBody, "no content", head: answer) }
+    guard !body.isEmpty else { return finish(.failed(TransferFailure.answer(answer, of: host))) }
     receive(body)
   }
 
@@ -147,11 +147,11 @@ final class PlannedTransfer {
   }
 
   private var answer: ResponseHead { head.head }
+  private var host: String { (try? TransferURL(order.url).host) ?? "nobody" }
 
   private func failForStatus() {
     guard (300..<400).contains(head.status), head.first("location") != nil else {
-      var failure = TransferFailure(.httpStatus, "status \(head.status)")
-      failure.head = answer
+      var failure = TransferFailure.answer(answer, of: host)
       failure.retryAfter = RetryAfter.delay(head.first("retry-after"))
       return finish(.failed(failure))
     }
@@ -183,12 +183,8 @@ final class PlannedTransfer {
     finish(.failed(failure))
   }
 
-  private func fail(
-    _ kind: TransferFailure.Kind, _ message: String, head: ResponseHead? = nil
-  ) {
-    var failure = TransferFailure(kind, message)
-    failure.head = head
-    finish(.failed(failure))
+  private func fail(_ kind: TransferFailure.Kind, _ message: String) {
+    finish(.failed(TransferFailure(kind, message)))
   }
 
   private func finish(_ outcome: TransferOutcome) {

@@ -1,0 +1,23 @@
+/// The lifetime of answers that bring no picture.
+package enum AnswerLifetime {
+  /// The lifetime where the origin names none, in place of the guess for pictures; nil: as for pictures.
+  ///
+  /// `rule` is the operator's. 404 and 410 follow it in any case, other failures where nothing tells how
+  /// long they have been so: a picture that has been put up in the meantime must not stay missing for long.
+  package static func ofSilence(status: Int, headers: HeaderList, rule: Duration) -> Duration? {
+    switch status {
+    case 404, 410: rule
+    case 400...: headers.contains { $0.name == "last-modified" } ? nil : rule
+    default: nil
+    }
+  }
+
+  /// Whether an answer that has just come names a lifetime of its own that is longer than `time`.
+  package static func isNamed(
+    _ headers: HeaderList, longerThan time: Duration, isScoped: Bool, receivedAt: Int64
+  ) -> Bool {
+    let named = AnswerDates(headers, receivedAt: receivedAt)
+      .explicitLifetime(CacheControl(headers), isScoped: isScoped)
+    return named.map { $0 > time } ?? false
+  }
+}
