@@ -6,18 +6,23 @@ struct AnswerDates {
   private let date: Int64?
   private let age: Int64
   private let lastModified: Int64?
-  /// Nil without the field; a field that is no date means that the answer has expired.
+  /// Nil without the field; a field that is not one date means that the answer has expired.
   private let expires: Int64?
 
   init(_ headers: HeaderList, receivedAt: Int64) {
     self.receivedAt = receivedAt
-    func dates(_ name: String) -> [Int64?] {
-      headers.filter { $0.name == name }.map { HTTPDate.parse($0.value, now: receivedAt) }
-    }
-    date = dates("date").compactMap(\.self).first
-    lastModified = dates("last-modified").compactMap(\.self).first
-    expires = dates("expires").map { $0 ?? .min }.min()
+    date = Self.date("date", in: headers, now: receivedAt)
+    lastModified = Self.date("last-modified", in: headers, now: receivedAt)
+    let expires = Self.date("expires", in: headers, now: receivedAt)
+    self.expires = headers.contains { $0.name == "expires" } ? expires ?? .min : nil
     age = headers.first { $0.name == "age" }.map { Self.age($0.value) } ?? 0
+  }
+
+  /// The one date of a field. One that comes twice, even with the same date, is no date, as it is none
+  /// once its lines are joined.
+  private static func date(_ name: String, in headers: HeaderList, now: Int64) -> Int64? {
+    let values = headers.filter { $0.name == name }
+    return values.count == 1 ? HTTPDate.parse(values[0].value, now: now) : nil
   }
 
   /// The first number of a list, as RFC 9111 wants it (5.1); a field that begins otherwise is none.

@@ -2,8 +2,9 @@
 ///
 /// Unknown directives count as not written. A number that is none counts as 0, so that what cannot
 /// be understood is stale (RFC 9111, 4.2.1); a directive that comes twice counts with its smaller
-/// number. The forms of `private` and `no-cache` that name single fields are taken for the whole
-/// answer, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
+/// number. One that forbids counts in any form, one that permits only as it should be written
+/// (`CacheDirective`). The forms of `private` and `no-cache` that name single fields are taken for the
+/// whole answer, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
 struct CacheControl: Equatable {
   /// The largest number of seconds that means anything (RFC 9111, 1.2.2).
   static let longest: Int64 = 1 << 31
@@ -34,44 +35,34 @@ struct CacheControl: Equatable {
 
   private static func asksToConfirm(pragma: String) -> Bool {
     var asks = false
-    eachDirective(of: pragma) { directive, _ in asks = asks || directive == "no-cache" }
+    CacheDirective.each(of: pragma) { asks = asks || $0.name == "no-cache" }
     return asks
   }
 
   private mutating func read(_ value: String) {
-    Self.eachDirective(of: value) { set($0, $1) }
+    CacheDirective.each(of: value) { set($0) }
   }
 
-  private static func eachDirective(of value: String, _ visit: (String, String?) -> Void) {
-    var scanner = FieldScanner(value)
-    repeat {
-      scanner.skipBlanks()
-      guard let directive = scanner.takeToken() else { continue }
-      let hasArgument = scanner.take(UInt8(ascii: "="))
-      visit(directive, hasArgument ? scanner.takeQuoted() ?? scanner.takeArgument() : nil)
-    } while scanner.nextMember()
-  }
-
-  private mutating func set(_ directive: String, _ argument: String?) {
-    switch directive {
-    case "max-age": Self.lower(&maxAge, to: argument)
-    case "s-maxage": Self.lower(&sharedMaxAge, to: argument)
-    case "stale-while-revalidate": Self.lower(&staleWhileRevalidate, to: argument)
-    case "stale-if-error": Self.lower(&staleIfError, to: argument)
+  private mutating func set(_ directive: CacheDirective) {
+    switch directive.name {
+    case "max-age": Self.lower(&maxAge, to: directive)
+    case "s-maxage": Self.lower(&sharedMaxAge, to: directive)
+    case "stale-while-revalidate": Self.lower(&staleWhileRevalidate, to: directive)
+    case "stale-if-error": Self.lower(&staleIfError, to: directive)
     case "no-store": noStore = true
     case "no-cache": noCache = true
     case "private": isPrivate = true
-    case "public": isPublic = true
     case "must-revalidate": mustRevalidate = true
     case "proxy-revalidate": proxyRevalidate = true
-    case "must-understand": mustUnderstand = true
-    case "immutable": isImmutable = true
+    case "public": isPublic = isPublic || directive.isPlain
+    case "must-understand": mustUnderstand = mustUnderstand || directive.isPlain
+    case "immutable": isImmutable = isImmutable || directive.isPlain
     default: break
     }
   }
 
-  private static func lower(_ seconds: inout Int64?, to argument: String?) {
-    seconds = min(seconds ?? longest, Self.seconds(argument) ?? 0)
+  private static func lower(_ seconds: inout Int64?, to directive: CacheDirective) {
+    seconds = min(seconds ?? longest, directive.seconds)
   }
 
   /// A number of seconds: below zero is 0, too large for any clock is the largest.

@@ -2,6 +2,8 @@
 struct FieldScanner {
   private let bytes: [UInt8]
   private var index = 0
+  /// Whether a quoted string has begun that never ends: where its member ends is a guess.
+  private(set) var isTorn = false
 
   init(_ text: String) {
     bytes = Array(text.utf8)
@@ -10,6 +12,11 @@ struct FieldScanner {
 
   /// Whether nothing is left but blanks.
   var isAtEnd: Bool { bytes[index...].allSatisfy(isBlank) }
+
+  /// Whether nothing is left of a member but blanks.
+  var isAtEndOfMember: Bool {
+    bytes[index...].first { !isBlank($0) }.map { $0 == UInt8(ascii: ",") } ?? true
+  }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -52,9 +59,13 @@ struct FieldScanner {
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self).lowercased() : nil
   }
 
-  /// The inside of a quoted string, with its escapes resolved; nil when it never ends.
+  /// The inside of a quoted string, with its escapes resolved.
+  ///
+  /// Nil for one that never ends: of it only the quote is passed over, and from there on quotes mean
+  /// nothing, so that no sender hides a directive behind one.
   mutating func takeQuoted() -> String? {
-    guard take(UInt8(ascii: "\"")) else { return nil }
+    guard take(UInt8(ascii: "\"")), !isTorn else { return nil }
+    let start = index
     var text: [UInt8] = []
     while let byte = next {
       index += 1
@@ -68,6 +79,8 @@ struct FieldScanner {
         index += 1
       }
     }
+    isTorn = true
+    index = start
     return nil
   }
 
@@ -79,12 +92,16 @@ struct FieldScanner {
   }
 
   /// The text up to the next comma that is not in quotes, quotes and all, without the blanks
-  /// around it.
+  /// around it. A quoted string that never ends takes in all the rest.
   mutating func takeMember() -> String {
     skipBlanks()
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") {
-      if byte != UInt8(ascii: "\"") { index += 1 } else { _ = takeQuoted() }
+      if byte != UInt8(ascii: "\"") {
+        index += 1
+      } else if takeQuoted() == nil {
+        index = bytes.count
+      }
     }
     return text(from: start)
   }

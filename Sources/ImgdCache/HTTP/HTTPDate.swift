@@ -1,8 +1,15 @@
-/// Reads the dates of HTTP, all three forms, without a locale and without a time zone.
+/// Reads the dates of HTTP, all three forms (RFC 9110, 5.6.7), without a locale and without a time zone.
+///
+/// Letters count in either case (RFC 9111, 4.2). All else is as the grammar has it: who reads a date that
+/// is nearly one makes a guess, and what was to end by that date is shown for too long.
 package enum HTTPDate {
-  private static let months: [[UInt8]] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-  ].map { Array($0.utf8) }
+  private static let months = words("jan feb mar apr may jun jul aug sep oct nov dec")
+  private static let shortDays = words("mon tue wed thu fri sat sun")
+  private static let longDays = words("monday tuesday wednesday thursday friday saturday sunday")
+
+  private static func words(_ text: String) -> [[UInt8]] {
+    text.utf8.split(separator: UInt8(ascii: " ")).map { Array($0) }
+  }
 
   /// Seconds since 1970, or nil for anything that is not a date.
   ///
@@ -11,37 +18,47 @@ package enum HTTPDate {
   package static func parse(_ text: String, now: Int64) -> Int64? {
     if let seconds = secondsOfUsualForm(text) { return seconds }
     var scanner = FieldScanner(text)
-    guard scanner.takeLetters() != nil else { return nil }
-    if scanner.take(UInt8(ascii: ",")) { return afterComma(&scanner, now: now) }
-    return asctime(&scanner)
+    guard let day = scanner.takeLetters() else { return nil }
+    let seconds =
+      if scanner.take(UInt8(ascii: ",")) {
+        longDays.contains(day) ? withDashes(&scanner, now: now) : usual(&scanner, after: day)
+      } else {
+        asctime(&scanner, after: day)
+      }
+    return scanner.isAtEnd ? seconds : nil
   }
 
-  /// `06 Nov 1994 08:49:37 GMT` or `06-Nov-94 08:49:37 GMT`.
-  private static func afterComma(_ scanner: inout FieldScanner, now: Int64) -> Int64? {
-    scanner.skipBlanks()
-    guard let day = scanner.takeNumber(digits: 1...2) else { return nil }
-    let hasDashes = scanner.take(UInt8(ascii: "-"))
-    guard hasDashes || scanner.takeBlank(), let month = month(&scanner),
-      hasDashes ? scanner.take(UInt8(ascii: "-")) : scanner.takeBlank(),
-      let year = scanner.takeNumber(digits: hasDashes ? 2...4 : 4...4),
-      year < 100 || year >= 1000,
-      scanner.takeBlank(), let time = time(&scanner), scanner.takeBlank(),
-      let zone = scanner.takeLetters(), zone == Array("gmt".utf8) || zone == Array("utc".utf8),
-      scanner.isAtEnd
+  /// ` 06 Nov 1994 08:49:37 GMT`, after the comma.
+  private static func usual(_ scanner: inout FieldScanner, after weekday: [UInt8]) -> Int64? {
+    guard shortDays.contains(weekday), scanner.takeBlank(),
+      let day = scanner.takeNumber(digits: 2...2), scanner.takeBlank(),
+      let month = month(&scanner), scanner.takeBlank(), let year = year(&scanner),
+      scanner.takeBlank(), let time = time(&scanner), takeZone(&scanner)
     else { return nil }
-    guard year < 100 else { return seconds(year: year, month: month, day: day, time: time) }
+    return seconds(year: year, month: month, day: day, time: time)
+  }
+
+  /// ` 06-Nov-94 08:49:37 GMT`, after the comma.
+  private static func withDashes(_ scanner: inout FieldScanner, now: Int64) -> Int64? {
+    let dash = UInt8(ascii: "-")
+    guard scanner.takeBlank(), let day = scanner.takeNumber(digits: 2...2), scanner.take(dash),
+      let month = month(&scanner), scanner.take(dash),
+      let year = scanner.takeNumber(digits: 2...2),
+      scanner.takeBlank(), let time = time(&scanner), takeZone(&scanner)
+    else { return nil }
     return seconds(year: 2000 + year, month: month, day: day, time: time)
       .flatMap { $0 <= now + 50 * 31_556_952 ? $0 : nil }
       ?? seconds(year: 1900 + year, month: month, day: day, time: time)
   }
 
-  /// `Nov  6 08:49:37 1994`, after the name of the day.
-  private static func asctime(_ scanner: inout FieldScanner) -> Int64? {
-    guard scanner.takeBlank(), let month = month(&scanner), scanner.takeBlank() else { return nil }
-    scanner.skipBlanks()
-    guard let day = scanner.takeNumber(digits: 1...2), scanner.takeBlank(),
-      let time = time(&scanner), scanner.takeBlank(),
-      let year = scanner.takeNumber(digits: 4...4), scanner.isAtEnd
+  /// ` Nov  6 08:49:37 1994`, after the name of the day.
+  private static func asctime(_ scanner: inout FieldScanner, after weekday: [UInt8]) -> Int64? {
+    guard shortDays.contains(weekday), scanner.takeBlank(), let month = month(&scanner),
+      scanner.takeBlank()
+    else { return nil }
+    let digits = scanner.takeBlank() ? 1...1 : 2...2
+    guard let day = scanner.takeNumber(digits: digits), scanner.takeBlank(),
+      let time = time(&scanner), scanner.takeBlank(), let year = year(&scanner)
     else { return nil }
     return seconds(year: year, month: month, day: day, time: time)
   }
@@ -53,13 +70,24 @@ package enum HTTPDate {
     return place + 1
   }
 
-  /// `08:49:37` as seconds of the day; a leap second counts as the next minute's first.
+  /// Four digits; one that begins with a zero was meant for another year.
+  private static func year(_ scanner: inout FieldScanner) -> Int? {
+    scanner.takeNumber(digits: 4...4).flatMap { $0 >= 1000 ? $0 : nil }
+  }
+
+  /// No abbreviation but this one says which zone it means (RFC 9111, 4.2).
+  private static func takeZone(_ scanner: inout FieldScanner) -> Bool {
+    scanner.takeBlank() && scanner.takeLetters() == Array("gmt".utf8)
+  }
+
+  /// `08:49:37` as seconds of the day. A leap second counts as the one before it, since what a date ends
+  /// must not last longer (RFC 9111, 4.2).
   private static func time(_ scanner: inout FieldScanner) -> Int? {
     guard let hour = scanner.takeNumber(digits: 2...2), hour < 24,
       scanner.take(UInt8(ascii: ":")), let minute = scanner.takeNumber(digits: 2...2), minute < 60,
       scanner.take(UInt8(ascii: ":")), let second = scanner.takeNumber(digits: 2...2), second < 61
     else { return nil }
-    return hour * 3600 + minute * 60 + second
+    return hour * 3600 + minute * 60 + min(second, 59)
   }
 
   static func seconds(year: Int, month: Int, day: Int, time: Int) -> Int64? {

@@ -131,10 +131,14 @@ extension StoredHeaders {
     list.first { $0.name == "etag" }?.value
   }
 
+  /// The tokens of a list that has nothing else: quotes hide none of them.
   private static func names(in value: String) -> [String] {
     var scanner = FieldScanner(value)
     var names: [String] = []
-    repeat { names.append(scanner.takeMember().lowercased()) } while scanner.take(UInt8(ascii: ","))
+    repeat {
+      scanner.skipBlanks()
+      names.append(scanner.takeArgument().lowercased())
+    } while scanner.take(UInt8(ascii: ","))
     return names
   }
 }

@@ -99,6 +99,19 @@ import Testing
     Row("4.2.1", "two max-age, the second smaller", control("max-age=10, max-age=5"), 5),
     Row("4.2.1", "two max-age in two fields", control("max-age=10") + control("max-age=5"), 5),
     Row("4.2.1", "two Expires", [("expires", inAnHour), ("expires", rightNow)], 0),
+    Row("4.2.1", "the same Expires twice", [("expires", inAnHour), ("expires", inAnHour)], 0),
+    Row("4.2.1", "the same in one line", [("expires", "\(inAnHour), \(inAnHour)")], 0),
+    Row("4.2.1", "max-age and max-age=0", control("max-age=3600, max-age=0"), 0),
+    Row(
+      "4.2.1", "max-age beside an Expires that is none", [("expires", "0")] + control("max-age=5"),
+      5),
+    Row(
+      "4.2.1", "max-age=0 beside an Expires to come",
+      [("expires", inAnHour)] + control("max-age=0"), 0),
+    Row("4.2.1", "s-maxage beside max-age=0", control("max-age=0, s-maxage=60"), 60),
+    Row(
+      "4.2.1", "s-maxage beside an Expires in the past",
+      [("expires", anHourAgo)] + control("s-maxage=60"), 60),
     Row("4.2.1", "a max-age that is no number is stale", control("max-age=soon"), 0),
     Row("4.2.1", "a max-age without a number is stale", control("max-age"), 0),
     Row("4.2.1", "a fraction is no number", control("max-age=1.5"), 0),
@@ -117,6 +130,14 @@ import Testing
     Row(
       "4.2.2", "a guess where public allows it", [("last-modified", anHourAgo)] + control("public"),
       status: 403, 360),
+    Row(
+      "4.2.2", "a change at a time that is none",
+      [("last-modified", "Sun, 06 Nov 1994 07:49:37 UTC")], 3600),
+    Row(
+      "4.2.2", "two times of change", [("last-modified", anHourAgo), ("last-modified", anHourAgo)],
+      3600),
+    Row(
+      "4.2.2", "no guess where no-cache is all that is said", control("no-cache"), status: 403, nil),
     Row("4.2.2", "changed after it was sent", [("last-modified", inAnHour)], 0),
   ]
 
@@ -134,6 +155,20 @@ import Testing
     ),
     Row(
       "4.2.3", "a Date that is none counts as now", control("max-age=60") + [("date", "today")], 60),
+    Row(
+      "4.2.3", "nor does a Date in another zone",
+      control("max-age=60") + [("date", "Sun, 06 Nov 1994 07:49:37 UTC")], 60),
+    Row(
+      "4.2.3", "two Dates are none",
+      control("max-age=60") + [("date", anHourAgo), ("date", anHourAgo)], 60),
+    Row(
+      "4.2.3", "Expires where Date is none", [("expires", inAnHour), ("date", "foo")], 3600),
+    Row(
+      "4.2.3", "Age beyond Expires less Date, by a clock behind",
+      [("date", anHourAgo), ("expires", rightNow), ("age", "3601")], -1),
+    Row(
+      "4.2.3", "Age beyond Expires less Date, by a clock ahead",
+      [("date", rightNow), ("expires", inAnHour), ("age", "5400")], -1800),
     Row("4.2.3", "no Date counts as now", [("expires", inAnHour)], 3600),
     Row(
       "5.1", "of several ages the first", control("max-age=60") + [("age", "5"), ("age", "50")], 55),
@@ -143,10 +178,35 @@ import Testing
       "5.1", "a list that begins with none is none", control("max-age=60") + [("age", "old, 50")],
       60),
     Row("5.1", "a negative age is none", control("max-age=60") + [("age", "-7")], 60),
+    Row(
+      "5.1", "an age below all numbers", control("max-age=60") + [("age", "-99999999999999999999")],
+      60),
+    Row("5.1", "an age with a parameter is none", control("max-age=60") + [("age", "7;x=1")], 60),
+    Row("5.1", "an age in quotes is none", control("max-age=60") + [("age", "\"7\"")], 60),
+    Row("5.1", "an empty age is none", control("max-age=60") + [("age", "")], 60),
+    Row(
+      "5.1", "a list that begins with nothing is none", control("max-age=60") + [("age", ", 7")], 60
+    ),
+    Row("5.1", "an age with zeros before it", control("max-age=60") + [("age", "007")], 53),
+    Row(
+      "5.1", "a second age does not lower the first", control("max-age=60") + [("age", "7, 0")], 53),
+    Row("5.1", "a list in two lines", control("max-age=60") + [("age", "x"), ("age", "7")], 60),
     Row("5.1", "a fraction is none", control("max-age=60") + [("age", "7.0")], 60),
     Row(
       "1.2.2", "an age beyond all numbers",
       control("max-age=60") + [("age", "99999999999999999999")], 60 - (1 << 31)),
+    Row(
+      "1.2.2", "an age of 2^31 - 1", control("max-age=3600") + [("age", "2147483647")],
+      3600 + 1 - (1 << 31)),
+    Row(
+      "1.2.2", "an age of 2^31", control("max-age=3600") + [("age", "2147483648")], 3600 - (1 << 31)
+    ),
+    Row(
+      "1.2.2", "an age of 2^31 + 1", control("max-age=3600") + [("age", "2147483649")],
+      3600 - (1 << 31)),
+    Row(
+      "1.2.2", "an age beyond a lifetime beyond all numbers",
+      control("max-age=9999999999") + [("age", "9999999999")], 0),
     Row("1.2.2", "a lifetime beyond all numbers", control("max-age=99999999999999999999"), 1 << 31),
     Row("1.2.2", "the largest number", control("max-age=2147483648"), 1 << 31),
   ]
@@ -186,6 +246,24 @@ import Testing
     Row("5.3", "Expires: -1", [("expires", "-1")], 0),
     Row("5.3", "an empty Expires", [("expires", "")], 0),
     Row("5.3", "Expires in another time zone", [("expires", "Sun, 06 Nov 1994 09:49:37 CET")], 0),
+    Row("4.2", "Expires in UTC", [("expires", "Sun, 06 Nov 1994 09:49:37 UTC")], 0),
+    Row("4.2", "Expires without a zone", [("expires", "Sun, 06 Nov 1994 09:49:37")], 0),
+    Row(
+      "4.2", "Expires in letters of another case", [("expires", "SUN, 06 nOV 1994 09:49:37 gmt")],
+      3600),
+    Row("5.3", "Expires with dashes", [("expires", "Sun, 06-Nov-1994 09:49:37 GMT")], 0),
+    Row(
+      "5.3", "Expires with a year of two digits", [("expires", "Sun, 06 Nov 94 09:49:37 GMT")], 0),
+    Row(
+      "5.3", "Expires with an hour of one digit", [("expires", "Sun, 06 Nov 1994 9:49:37 GMT")], 0),
+    Row("5.3", "Expires with a day of one digit", [("expires", "Sun, 6 Nov 1994 09:49:37 GMT")], 0),
+    Row("5.3", "Expires without its comma", [("expires", "Sun 06 Nov 1994 09:49:37 GMT")], 0),
+    Row("5.3", "Expires with dots", [("expires", "Sun, 06 Nov 1994 09.49.37 GMT")], 0),
+    Row("5.3", "Expires with two blanks", [("expires", "Sun, 06  Nov  1994 09:49:37 GMT")], 0),
+    Row(
+      "5.3", "Expires in the form of RFC 850", [("expires", "Sunday, 06-Nov-94 09:49:37 GMT")], 3600
+    ),
+    Row("5.3", "Expires in the form of asctime", [("expires", "Sun Nov  6 09:49:37 1994")], 3600),
     Row("5.3", "Expires before Date", [("expires", anHourAgo), ("date", rightNow)], 0),
     Row(
       "5.3", "Expires beyond all numbers", [("expires", "Fri, 31 Dec 9999 23:59:59 GMT")], 1 << 31),

@@ -126,6 +126,14 @@ import Testing
         [("c", "1")]
       ),
       ([("connection", "\"a"), ("a", "1")], [("a", "1")]),
+      ([("connection", "\"x, A"), ("a", "1"), ("x", "1")], [("x", "1")]),
+      ([("connection", "x=\"a, b\""), ("a", "1"), ("b", "1")], [("a", "1"), ("b", "1")]),
+      ([("connection", ""), ("", "1"), ("a", "1")], [("a", "1")]),
+      ([("connection", "x y"), ("x", "1")], [("x", "1")]),
+      (
+        [("keep-alive", "timeout=5"), ("proxy-connection", "x"), ("transfer-encoding", "x")], []
+      ),
+      ([("proxy-authenticate", "x"), ("proxy-authorization", "x"), ("via", "x")], [("via", "x")]),
       (
         [("set-cookie", "a=1"), ("etag", "1"), ("set-cookie2", "b"), ("authentication-info", "x")],
         [("etag", "1")]
