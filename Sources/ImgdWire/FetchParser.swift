@@ -64,6 +64,9 @@ enum FetchParser {
         let wanted = WantedValue.string(1...WireLimits.tag)
         throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
       }
+      guard !tag.utf8.contains(0) else {
+        throw .holdsNUL(.tags, at: "tags[\(tags.count)]")
+      }
       tags.append(tag)
     }
     return tags

@@ -108,6 +108,7 @@ struct RequestFields {
     let token = token(field)
     guard token.kind == .string else { throw wrong(field, .string(lengths), in: line) }
     let string = token.string(in: line)
+    guard !token.isEscaped || !string.utf8.contains(0) else { throw .holdsNUL(field) }
     guard lengths.contains(string.utf8.count) else {
       throw wrong(field, .string(lengths), in: line)
     }
@@ -206,6 +207,7 @@ struct RequestFields {
     let token = token(.url)
     guard token.kind == .string else { throw wrong(.url, .url, in: line) }
     let url = token.string(in: line)
+    guard !token.isEscaped || !url.utf8.contains(0) else { throw .holdsNUL(.url) }
     let length = url.utf8.count
     guard length > 0, length <= WireLimits.url else { throw badURL(length) }
     return url

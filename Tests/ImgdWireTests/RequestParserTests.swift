@@ -91,6 +91,7 @@ struct RequestParserTests {
     ("0", .integer(0)), ("-7", .integer(-7)), ("9223372036854775807", .integer(.max)),
     ("-9223372036854775808", .integer(.min)), ("1.0", .integer(1)), ("1e3", .integer(1000)),
     (#""""#, .string("")), (#""é\n""#, .string("é\n")),
+    (#""\u0000""#, .string("\0")), (#""a\u0000b""#, .string("a\0b")),
     (letters(64), .string(String(repeating: "x", count: 64))),
   ]
 
@@ -119,6 +120,47 @@ struct RequestParserTests {
     #expect(parsed.id == .none)
   }
 
+  static let withNUL: [(field: String, line: String)] = [
+    ("url", #"{"cmd":"fetch","url":"http://h/a\u0000.png"}"#),
+    ("url", #"{"cmd":"fetch","url":"http://h/a\u0000.png","identifier":"i"}"#),
+    ("url", #"{"cmd":"query","url":"\u0000"}"#), ("url", #"{"cmd":"purge","url":"u\u0000"}"#),
+    ("identifier", #"{"cmd":"fetch","url":"u","identifier":"\u0000"}"#),
+    ("identifier", #"{"cmd":"query","url":"u","identifier":"a\u0000"}"#),
+    ("tags", #"{"cmd":"fetch","url":"u","tags":["a","b\u0000"]}"#),
+    ("headers", #"{"cmd":"fetch","url":"u","headers":{"X-A":"\u0000"}}"#),
+    ("headers", #"{"cmd":"fetch","url":"u","headers":{"X\u0000":"a"}}"#),
+    ("slot", #"{"cmd":"fetch","url":"u","slot":"s\u0000"}"#),
+    ("slot", #"{"cmd":"cancel","slot":"\u0000"}"#), ("tag", #"{"cmd":"cancel","tag":"\u0000"}"#),
+    ("receipt", #"{"cmd":"fetch","url":"u","receipt":"\u0000"}"#),
+    ("receipt", #"{"cmd":"wait","receipt":"\#(uuid)\u0000"}"#),
+    ("prefix", #"{"cmd":"purge","prefix":"http://h/\u0000"}"#),
+    ("host", #"{"cmd":"purge","host":"h\u0000"}"#), ("tag", #"{"cmd":"purge","tag":"t\u0000"}"#),
+    ("prefix", #"{"cmd":"entries","prefix":"\u0000"}"#),
+    ("cursor", #"{"cmd":"entries","cursor":"\u0000"}"#),
+    ("tier", #"{"cmd":"purge","tier":"disk\u0000"}"#),
+    ("deliver", #"{"cmd":"fetch","url":"u","deliver":"fd\u0000"}"#),
+    ("cache", #"{"cmd":"fetch","url":"u","cache":"\u0000"}"#),
+    ("resize", #"{"cmd":"fetch","url":"u","resize":{"width":1,"fit":"\u0000"}}"#),
+    ("wait", #"{"cmd":"fetch","url":"u","wait":"\u0000"}"#),
+    ("events", #"{"cmd":"subscribe","events":["jobs\u0000"]}"#),
+  ]
+
+  @Test(arguments: withNUL)
+  func `a field that cannot hold a NUL refuses it by its name`(field: String, line: String) {
+    let framed = #"{"id":"\u0000","# + line.dropFirst()
+    let parsed = RequestParser.parse(Array(framed.utf8).span)
+    guard case .refused(let error) = parsed.outcome else {
+      Issue.record("accepted: \(line)")
+      return
+    }
+    #expect(error.code == .badRequest && error.details == [.init("field", .string(field))])
+    #expect(parsed.id == .string("\0"))
+  }
+
+  @Test func `a field that is ignored may hold a NUL`() {
+    #expect(request(#"{"cmd":"ping","x_\u0000":"\u0000"}"#) == .ping)
+  }
+
   static let refused: [(String, ReplyCode, String)] = [
     ("", .badJSON, "byte 0"), ("{", .badJSON, "a key"), ("fetch", .badJSON, "{\"cmd\":\"fetch\""),
     (#"{"cmd":"ping"} {}"#, .badJSON, "byte 15"), (#"{"cmd":"ping",}"#, .badJSON, "a key"),
@@ -126,7 +168,10 @@ struct RequestParserTests {
     (#"{"cmd":"ping","c\u006dd":"ping"}"#, .badJSON, "byte 14"),
     (#"{"cmd":"ping","x_a":1,"x_a":2}"#, .badJSON, "does not have yet"),
     (#"{"cmd":"ping","x_a":{"b":1,"b":2}}"#, .badJSON, "does not have yet"),
-    ("{\"cmd\":\"ping\",\"x_a\":\"\u{0}\"}", .badJSON, "NUL"),
+    ("{\"cmd\":\"ping\",\"x_a\":\"\u{0}\"}", .badJSON, "control characters written as escapes"),
+    (#"{"cmd":"ping","\u0000":1}"#, .unknownField, "has no field \"\0\""),
+    (#"{"cmd":"ping","\u0000":1,"\u0000":1}"#, .badJSON, "does not have yet"),
+    (#"{"cmd":"ping\u0000"}"#, .unknownCommand, #""ping\u0000""#),
     ("[]", .badRequest, "JSON object"), ("7", .badRequest, "7"), ("null", .badRequest, "null"),
     ("\"fetch\"", .badRequest, "\"fetch\""),
     ("{}", .badRequest, "\"cmd\""), (#"{"url":"u"}"#, .badRequest, "\"cmd\""),

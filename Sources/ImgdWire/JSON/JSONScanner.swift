@@ -2,9 +2,9 @@
 // span: a scanner is only a position in it, so it costs no reference and owns nothing.
 //
 // It is strict RFC 8259 and uses the freedoms that the standard leaves to a reader: text is
-// well-formed UTF-8, there is no NUL (not even escaped, because strings go to C interfaces later),
-// the keys of one object differ, nesting ends at 16 levels, and numbers fit a double. Later code
-// relies on these checks and does not repeat them.
+// well-formed UTF-8, the keys of one object differ, nesting ends at 16 levels, and numbers fit a double.
+// Later code relies on these checks and does not repeat them. A string may hold an escaped NUL: whether
+// it may go further is for the reader of its field to say, since C interfaces end a text there.
 //
 // Scalars come out as tokens, which are ranges of the text: a String or a number is made only for a
 // caller that asks for it. Containers are announced by a token and not consumed, so the caller

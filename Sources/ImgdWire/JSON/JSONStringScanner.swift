@@ -19,8 +19,7 @@ struct JSONStringScanner {
       case UInt8(ascii: "\\"):
         isEscaped = true
         try escape(in: text)
-      case 0: throw failure(.noNull)
-      case 1..<0x20: throw failure(.noControl)
+      case 0..<0x20: throw failure(.noControl)
       case 0x20..<0x80: position += 1
       default: try multibyte(in: text)
       }
@@ -68,7 +67,6 @@ struct JSONStringScanner {
       throw failure(.hexadecimal)
     }
     switch unit {
-    case 0: throw failure(.noNull)
     case 0xD800...0xDBFF:
       guard let low = JSONEscapes.codeUnit(at: position + 6, in: text), low & 0xFC00 == 0xDC00
       else { throw failure(.surrogatePair) }

@@ -22,7 +22,6 @@ package struct JSONSyntaxError: Error, Equatable, Sendable {
     case escape = "one of \"\\/bfnrtu after a backslash"
     case hexadecimal = "four hexadecimal digits after \\u"
     case surrogatePair = "a whole surrogate pair"
-    case noNull = "no NUL character"
     case utf8 = "well-formed UTF-8"
     case shorter = "a text of less than 4 GiB"
   }
