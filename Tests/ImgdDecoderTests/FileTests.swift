@@ -22,6 +22,20 @@ import Testing
     #expect(try made.pixels().difference(from: pixels) <= 30)
   }
 
+  /// As browsers show it.
+  @Test(arguments: [
+    Rendition(.file(nil, quality: nil)), Rendition(.pixels), Rendition(.description),
+  ])
+  func `a PNG that announces an animation of no frames is a still picture`(
+    rendition: Rendition
+  ) throws {
+    let png = TestPicture.png(width: 16, height: 16)
+    let control = TestPicture.pngChunk("acTL", [UInt8](repeating: 0, count: 8))
+    // Behind the signature and the header.
+    let announced = Array(png[..<33]) + control + png[33...]
+    #expect(try answer(announced, .png, rendition).cause == nil)
+  }
+
   @Test func `other formats are unsupported`() throws {
     let file = try Pixels.gradient().file(as: ".png")
     for format in PictureFormat.allCases where !Self.written.contains(format) {

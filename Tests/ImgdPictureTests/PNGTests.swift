@@ -16,7 +16,24 @@ import Testing
       verdict(Self.header + control([0, 1, 0, 0]) + Self.pixels) == line(.png, 3, 4, frames: 65_536)
     )
     #expect(verdict(Self.header + Self.pixels + control([0, 0, 0, 9])) == line(.png, 3, 4))
-    #expect(verdict(Self.header + control([0, 0, 0, 0]) + Self.pixels) == line(.png, 3, 4))
+  }
+
+  @Test(arguments: [[0, 0, 0, 0], [0x80, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]])
+  func `an animation of no frames, or of more than the format has, is a still picture`(
+    frames: [UInt8]
+  ) {
+    #expect(verdict(Self.header + control(frames) + Self.pixels) == line(.png, 3, 4))
+  }
+
+  @Test(arguments: [0, 4, 7, 9, 12])
+  func `an announcement of another length is none`(length: Int) {
+    let chunk = TestPicture.pngChunk("acTL", [UInt8](repeating: 1, count: length))
+    #expect(verdict(Self.header + chunk + Self.pixels) == line(.png, 3, 4))
+  }
+
+  @Test func `the first announcement that can be one counts`() {
+    let chunks = control([0, 0, 0, 0]) + control([0, 0, 0, 2]) + control([0, 0, 0, 9])
+    #expect(verdict(Self.header + chunks + Self.pixels) == line(.png, 3, 4, frames: 2))
   }
 
   @Test(arguments: 1...8)

@@ -37,14 +37,21 @@ enum PNG {
   }
 
   /// The data of the chunks between header and pixels.
+  ///
+  /// Only a PNG that announces an animation as the format has it is one: else it is what a viewer shows,
+  /// the still picture of its pixels.
   private struct Extras {
-    var frames = 1
+    var frames: Int { announcedFrames ?? 1 }
     var orientation = 1
+    private var announcedFrames: Int?
+    private static let controlLength = 8
 
     mutating func note(_ name: FourCC, at offset: Int, length: Int, in bytes: Span<UInt8>) {
       switch name {
-      case .animationControl:
-        frames = max(bytes.big32(at: offset) ?? 1, 1)
+      case .animationControl where length == Self.controlLength && announcedFrames == nil:
+        announcedFrames = bytes.big32(at: offset).flatMap {
+          (1...Int(Int32.max)).contains($0) ? $0 : nil
+        }
       case .exif where length <= bytes.count - offset:
         let payload = bytes.extracting(offset..<(offset + length))
         orientation = Exif.orientation(in: payload, isNamed: false) ?? orientation
