@@ -107,13 +107,26 @@ extension StoredHeaders {
     8 + field.name.utf8.count + field.value.utf8.count
   }
 
-  /// Whether a confirmation speaks of this answer: one with another strong entity tag speaks of
-  /// another (RFC 9111, 4.3.4), and what is stored is to be fetched anew.
+  /// Whether a confirmation speaks of this answer (RFC 9111, 4.3.4): one with another validator speaks of
+  /// another answer, and what is stored is to be fetched anew.
+  ///
+  /// A strong tag has to be the same, a weak one to name the same; the date of the last change decides
+  /// where the tags do not.
   package func areConfirmed(by fresh: HeaderList) -> Bool {
-    guard let tag = Self.entityTag(of: fresh), !tag.hasPrefix("W/"),
-      let own = Self.entityTag(of: list)
-    else { return true }
-    return tag == own
+    let own = list
+    switch (Self.value(of: "etag", in: own), Self.value(of: "etag", in: fresh)) {
+    case (let own?, let tag?):
+      return tag.hasPrefix("W/") ? Self.opaque(own) == Self.opaque(tag) : own == tag
+    case (_?, nil): return true
+    case (nil, let tag):
+      guard let date = Self.value(of: "last-modified", in: fresh) else { return tag == nil }
+      return date == Self.value(of: "last-modified", in: own)
+    }
+  }
+
+  /// A tag without the mark of a weak one.
+  private static func opaque(_ tag: String) -> Substring {
+    tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
   }
 
   /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): what came with the
@@ -127,8 +140,8 @@ extension StoredHeaders {
     return list.filter { !replaced.contains($0.name) } + replacing
   }
 
-  private static func entityTag(of list: HeaderList) -> String? {
-    list.first { $0.name == "etag" }?.value
+  private static func value(of name: String, in list: HeaderList) -> String? {
+    list.first { $0.name == name }?.value
   }
 
   /// The tokens of a list that has nothing else: quotes hide none of them.

@@ -67,7 +67,7 @@ import Testing
       ([("age", "90"), ("etag", "1")], [], [("etag", "1")]),
       ([("age", "90")], [("age", "3")], [("age", "3")]),
       ([("date", "then")], [("date", "now")], [("date", "now")]),
-      ([("date", "then")], [("etag", "1")], [("etag", "1")]),
+      ([("date", "then")], [("a", "1")], [("a", "1")]),
       // Headers about the connection are not taken over.
       ([("a", "1")], [("connection", "a"), ("a", "2"), ("keep-alive", "5")], [("a", "1")]),
       (
@@ -84,9 +84,14 @@ import Testing
       ),
       (
         [("etag", "W/\"1\""), ("a", "1")], [("etag", "W/\"2\""), ("a", "2")],
-        [("etag", "W/\"2\""), ("a", "2")]
+        [("etag", "W/\"1\""), ("a", "1")]
       ),
-      ([("a", "1")], [("etag", "\"2\""), ("a", "2")], [("etag", "\"2\""), ("a", "2")]),
+      ([("a", "1")], [("etag", "\"2\""), ("a", "2")], [("a", "1")]),
+      (
+        [("last-modified", "x"), ("a", "1")],
+        [("etag", "\"2\""), ("last-modified", "x"), ("a", "2")],
+        [("etag", "\"2\""), ("last-modified", "x"), ("a", "2")]
+      ),
     ] as [(Fields, Fields, Fields)])
   func `a confirmation changes the headers that it may change (3.2, 4.3.4)`(
     old: Fields, fresh: Fields, expected: Fields
@@ -96,15 +101,36 @@ import Testing
 
   @Test(
     arguments: [
-      (nil, nil, true), (nil, "\"1\"", true), ("\"1\"", nil, true), ("\"1\"", "\"1\"", true),
-      ("\"1\"", "\"2\"", false), ("\"1\"", "W/\"2\"", true), ("W/\"1\"", "W/\"2\"", true),
-      ("W/\"1\"", "\"1\"", false),
+      (nil, nil, true), (nil, "\"1\"", false), ("\"1\"", nil, true), ("\"1\"", "\"1\"", true),
+      ("\"1\"", "\"2\"", false), ("\"1\"", "W/\"2\"", false), ("W/\"1\"", "W/\"2\"", false),
+      ("W/\"1\"", "\"1\"", false), ("\"1\"", "W/\"1\"", true), ("W/\"1\"", "W/\"1\"", true),
+      (nil, "W/\"1\"", false),
     ] as [(String?, String?, Bool)])
   func `a confirmation is matched by its validator (4.3.4)`(
     own: String?, tag: String?, isConfirmed: Bool
   ) {
     func fields(_ tag: String?) -> HeaderList { tag.map { [("etag", $0)] } ?? [] }
     #expect(StoredHeaders(fields(own)).areConfirmed(by: fields(tag)) == isConfirmed)
+  }
+
+  /// The tag and the date of what is stored, those of the confirmation, and whether it is one.
+  @Test(
+    arguments: [
+      (nil, "x", nil, nil, true), (nil, "x", nil, "x", true), (nil, "x", nil, "y", false),
+      (nil, nil, nil, "x", false), (nil, "x", "\"1\"", "x", true), (nil, "x", "\"1\"", "y", false),
+      (nil, "x", "\"1\"", nil, false), (nil, "x", "W/\"1\"", "x", true),
+      (nil, "x", "W/\"1\"", nil, false),
+      ("\"1\"", "x", "\"1\"", "y", true), ("\"1\"", "x", "\"2\"", "x", false),
+      ("\"1\"", "x", nil, "y", true), ("\"1\"", "x", nil, "x", true),
+    ] as [(String?, String?, String?, String?, Bool)])
+  func `the date of the last change decides where the tags do not (4.3.4)`(
+    ownTag: String?, ownDate: String?, tag: String?, date: String?, isConfirmed: Bool
+  ) {
+    func fields(_ tag: String?, _ date: String?) -> HeaderList {
+      (tag.map { [("etag", $0)] } ?? []) + (date.map { [("last-modified", $0)] } ?? [])
+    }
+    let stored = StoredHeaders(fields(ownTag, ownDate))
+    #expect(stored.areConfirmed(by: fields(tag, date)) == isConfirmed)
   }
 
   @Test func `a confirmation starts a new lifetime`() {
