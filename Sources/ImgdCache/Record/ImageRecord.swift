@@ -46,6 +46,7 @@ extension RecordFlags {
       image.finalURL == nil && image.vary == .none
       && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
+    if image.isFromPublicAddress { insert(.publicAddress) }
   }
 }
 
@@ -73,7 +74,8 @@ extension CachedImage {
       freshness: Freshness(record),
       vary: VaryOutcome(varying: names, sent: varying.list), tags: record.tags, serial: 0,
       checksum: record.checksum, description: record.description, at: moment.instant,
-      wall: record.storedAt, isTimeDoubtful: moment.isDoubtful)
+      wall: record.storedAt, isTimeDoubtful: moment.isDoubtful,
+      isFromPublicAddress: record.flags.contains(.publicAddress))
     // An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
     if record.freshUntil == 0, record.lifetimeMs > 0, !record.flags.contains(.needsConfirmation) {
       image.markStale()

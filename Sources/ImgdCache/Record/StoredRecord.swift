@@ -89,6 +89,8 @@ package struct RecordFlags: OptionSet, Sendable {
   /// It was not redirected, depends on no header of the request, and was new when it came: a plain
   /// answer says nothing that the index in memory does not know.
   package static let plain = RecordFlags(rawValue: 8)
+  /// A public address sent it: where it redirects to, private addresses are not reached for its sake.
+  package static let publicAddress = RecordFlags(rawValue: 16)
 
   package init(rawValue: UInt8) {
     self.rawValue = rawValue

@@ -87,6 +87,34 @@ import Testing
     #expect(!again.isStale)
   }
 
+  @Test(arguments: [false, true])
+  func `an answer without a picture keeps its properties, too`(isPublic: Bool) throws {
+    let image = CachedImage.make(
+      key: key("https://example.org/a", "id"), payload: Payload([]),
+      facts: ImageFacts(format: 255, width: 0, height: 0, frames: 0, orientation: 0),
+      response: StoredResponse(status: 301, headers: headers + [("location", "/b")]),
+      freshness: Freshness(status: 301, headers: headers, receivedAt: Self.wall),
+      vary: VaryOutcome(varying: varyingNames(headers), sent: []), tags: ["a"], serial: 7,
+      at: .init(seconds: 0), wall: Self.wall, isFromPublicAddress: isPublic)
+    let again = try #require(
+      CachedImage.make(
+        record(of: image), key: image.key, payload: Payload([]), wall: Self.wall + 5,
+        at: .init(seconds: 0)))
+    #expect(again.response.status == 301)
+    #expect(again.response.headers.packed == image.response.headers.packed)
+    #expect(again.facts == image.facts)
+    #expect(again.byteCount == 0)
+    #expect(again.freshness == image.freshness)
+    #expect(again.vary == image.vary)
+    #expect(again.tags == ["a"])
+    #expect(again.age(at: .init(seconds: 0)) == 105)
+    #expect(again.isFromPublicAddress == isPublic)
+    let renewed = again.renewed(
+      response: again.response, freshness: again.freshness, serial: 8, at: .init(seconds: 1),
+      wall: Self.wall + 6)
+    #expect(renewed.isFromPublicAddress == isPublic)
+  }
+
   // MARK: Time
 
   @Test(arguments: [0, 1, 7_200, 30 * 86_400] as [Int64])
