@@ -21,6 +21,7 @@ package final class IndexFile {
   package let entries: IndexEntries
   package let unlinks: PendingUnlinks
   package let removals: RemovalRows
+  package let answers: AnswerRows
 
   let connection: Connection
   private let access: Access
@@ -40,6 +41,7 @@ package final class IndexFile {
     unlinks = PendingUnlinks(connection, transactions)
     entries = IndexEntries(connection, transactions, unlinks)
     removals = RemovalRows(connection, transactions)
+    answers = AnswerRows(connection, transactions)
   }
 
   /// Closes it; `clean` says that all files are as the index says, and are on the disk.
@@ -61,7 +63,13 @@ package final class IndexFile {
 
   /// Carries out changes together: after an error, which has to leave `body`, none has been made.
   package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
-    try transactions.write(body)
+    let tally = answers.tally
+    do throws(IndexProblem) {
+      return try transactions.write(body)
+    } catch {
+      answers.tally = tally
+      throw error
+    }
   }
 
   /// Begins to look for the entries that a removal means, in no order.

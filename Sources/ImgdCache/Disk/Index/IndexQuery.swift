@@ -11,6 +11,7 @@ enum IndexQuery: Int, CaseIterable {
 
   case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
   case addRemoval, removals, removeRemoval
+  case answers, insertAnswer, removeAnswer, removeAnswers
 
   var text: String {
     switch self {
@@ -96,6 +97,11 @@ enum IndexQuery: Int, CaseIterable {
       FROM removal ORDER BY id
       """
     case .removeRemoval: "DELETE FROM removal WHERE id = ?"
+
+    case .answers: "SELECT digest, record FROM answer WHERE digest > ? ORDER BY digest LIMIT ?"
+    case .insertAnswer: "INSERT INTO answer (digest, record) VALUES (?, ?)"
+    case .removeAnswer: "DELETE FROM answer WHERE digest = ? RETURNING length(record)"
+    case .removeAnswers: "DELETE FROM answer"
     }
   }
 

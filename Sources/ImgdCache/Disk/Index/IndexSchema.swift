@@ -5,9 +5,10 @@ internal import CSQLite
 /// `entry` is all that a scan needs, in rows of fixed size; `picture` has the names that are searched
 /// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
-/// carried out, `pending_unlink` the files that no entry needs any more.
+/// carried out, `pending_unlink` the files that no entry needs any more. `answer` is apart from all of
+/// them: answers without a picture, in sealed records.
 enum IndexSchema {
-  static let version = 5
+  static let version = 6
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -79,6 +80,12 @@ enum IndexSchema {
       suffix TEXT NOT NULL,
       keep_until INTEGER NOT NULL
     ) STRICT
+    """,
+    """
+    CREATE TABLE answer (
+      digest BLOB PRIMARY KEY,
+      record BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID
     """,
     """
     CREATE TABLE state (

@@ -19,6 +19,7 @@ final class DiskOpener {
     let loads: DiskLoads
     let loading: IndexLoading
     let stores: DiskStores
+    let answers: StoredAnswers
     let removals: DiskRemovals
     let size: FileSystemSize
     let check: DirectoryCheck
@@ -89,6 +90,7 @@ final class DiskOpener {
 
   /// Purges come first: nothing that they mean is told of meanwhile.
   private func work(on opened: OpenedDisk) {
+    parts.answers.begin(after: opened.removals + parts.removals.ordersInForce)
     parts.removals.adopt(opened.removals)
     parts.removals.resume()
     openReader(opened.directory)
@@ -115,6 +117,7 @@ final class DiskOpener {
     parts.verified.end()
     parts.leases.forget()
     parts.renewals.forget()
+    parts.answers.supersede()
     parts.uses.forget()
     parts.removals.supersede()
     parts.loads.cancel()

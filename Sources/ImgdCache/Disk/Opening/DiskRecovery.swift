@@ -11,6 +11,7 @@ final class DiskRecovery {
   private let opener: DiskOpener
   private let files: DiskFiles
   private let stores: DiskStores
+  private let answers: StoredAnswers
   private let removals: DiskRemovals
   private let eviction: DiskEviction
   private let threads: DiskThreads
@@ -23,13 +24,15 @@ final class DiskRecovery {
   private var next: Timer?
 
   init(
-    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ removals: DiskRemovals,
-    _ eviction: DiskEviction, _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules,
+    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ answers: StoredAnswers,
+    _ removals: DiskRemovals, _ eviction: DiskEviction, _ threads: DiskThreads,
+    _ health: DiskHealth, _ rules: DiskRules,
     loop: EventLoop
   ) {
     self.opener = opener
     self.files = files
     self.stores = stores
+    self.answers = answers
     self.removals = removals
     self.eviction = eviction
     self.threads = threads
@@ -99,6 +102,7 @@ final class DiskRecovery {
         health.recover()
         removals.resume()
         stores.send()
+        answers.resume()
       })
   }
 }

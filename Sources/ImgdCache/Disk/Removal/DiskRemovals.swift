@@ -85,6 +85,11 @@ final class DiskRemovals {
   /// The numbers of entries that are held until they have gone.
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
 
+  /// Purges that have been asked for and are not over.
+  var ordersInForce: [RemovalOrder] {
+    (owed.all + searches.all + purgesBeingCarriedOut).map(\.order)
+  }
+
   // MARK: Orders
 
   /// Removes the entries at some places. Where room is wanted at once, all of them go before anything
@@ -182,9 +187,8 @@ final class DiskRemovals {
 
   /// Has the writer write down what is not, and carry out what there is time for.
   func stop() {
-    let purges = owed.all + searches.all + purgesBeingCarriedOut
-    guard !purges.isEmpty else { return }
-    let orders = purges.map(\.order).filter { $0.id == nil }
+    guard !ordersInForce.isEmpty else { return }
+    let orders = ordersInForce.filter { $0.id == nil }
     threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
   }
 

@@ -33,6 +33,8 @@ final class DiskWriter {
 
   /// Purges that the index could not be told of.
   let owed: OwedFile
+  /// They outlive an index that is given up: the next one may be the same file.
+  private let answerDebts = AnswerDebts()
   private var opened: OpenDisk?
 
   init(owed: OwedFile) {
@@ -53,7 +55,7 @@ final class DiskWriter {
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      let disk = OpenDisk(directory, index)
+      let disk = OpenDisk(directory, index, answerDebts)
       opened = disk
       let owed = takeOwed(disk)
       var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
@@ -66,6 +68,12 @@ final class DiskWriter {
       new.loss = trouble.reason
       return new
     }
+  }
+
+  /// Changes rows of remembered answers. Where that need not be tried, removals are owed.
+  func change(_ changes: AnswerChanges, trying: Bool) throws(DiskTrouble) {
+    guard trying, let opened else { return answerDebts.add(changes) }
+    try AnswerWork(opened).carryOut(changes)
   }
 
   /// Writes down the purges that an earlier process could not tell the index of; answers those of which
@@ -123,7 +131,7 @@ final class DiskWriter {
     do throws(IndexProblem) {
       try IndexPlace.setAside(path: directory.indexPath)
       opened = OpenDisk(
-        directory, try IndexFile(path: directory.indexPath, access: .readWrite))
+        directory, try IndexFile(path: directory.indexPath, access: .readWrite), answerDebts)
       return OpenedDisk(directory: directory, wasClean: false, entries: [])
     } catch {
       throw DiskTrouble(error)
@@ -138,6 +146,7 @@ final class DiskWriter {
   /// directory are known to be what it says.
   func close(_ uses: [Use], isChecked: Bool) {
     let saved = (try? opened?.note(uses)) != nil
+    if !answerDebts.isEmpty { try? opened?.commit { _ throws(IndexProblem) in } }
     opened?.close(clean: saved && isChecked)
     opened = nil
   }

@@ -6,7 +6,7 @@ extension DiskTier {
   package struct Held: Sendable, Equatable {
     /// The entries, as far as the control loop knows them.
     package internal(set) var index = 0
-    /// Pictures on their way to the disk.
+    /// Pictures and remembered answers on their way to the disk.
     package internal(set) var stores = 0
     /// Paths that were handed out, and files that are being looked at.
     package internal(set) var leases = 0
@@ -23,6 +23,7 @@ extension DiskTier {
 struct DiskHolding {
   let index: DiskIndex
   let stores: DiskStores
+  let answers: StoredAnswers
   let leases: FileLeases
   let removals: DiskRemovals
   let pending: PendingPurges
@@ -35,7 +36,8 @@ struct DiskHolding {
 
   var held: DiskTier.Held {
     DiskTier.Held(
-      index: index.heldBytes, stores: stores.bytes + stores.count * Self.record,
+      index: index.heldBytes,
+      stores: stores.bytes + stores.count * Self.record + answers.heldBytes,
       leases: leases.count * Self.lease,
       removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
       database: Int(sqlite3_memory_used()))

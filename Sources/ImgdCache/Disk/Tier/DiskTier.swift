@@ -9,6 +9,7 @@
 //   store   an image → a batch for the writer → an entry
 //   lend    an image → its file is looked at, and stays for the time of the lease
 //   purge   a filter, in force at once → the writer writes it down and looks for entries, which go
+//   answer  a record without a picture ↔ a row that the memory tier of answers is filled from at a start
 //   trim    above the capacity, what was not used for longest goes
 //
 // Nothing that goes wrong here fails a fetch: the tier becomes read-only, or is opened anew, and
@@ -189,6 +190,28 @@ package final class DiskTier {
     parts.lending.whenSettled(image, action)
   }
 
+  // MARK: Remembered answers
+
+  /// Called with answers that an earlier process has left, in parts of at most 64 while the index is
+  /// opened; set once by the composition. Where memory has an answer under the same key, that one is newer.
+  /// While a purge is taking answers from memory, a part may have some that it means: whoever does not take
+  /// them in drops them.
+  package var onAnswers: ([CachedImage]) -> Void {
+    get { parts?.answers.onAnswers ?? { _ in } }
+    set { parts?.answers.onAnswers = newValue }
+  }
+
+  /// Writes down an answer without a picture, in place of an earlier one under its key, when the writer
+  /// comes to it; nothing where the disk cannot be written now.
+  package func keepAnswer(_ image: CachedImage) { parts?.answers.keep(image) }
+
+  /// Removes the rows of answers that are remembered no longer. A purge that is asked for later is not
+  /// told of before that is durable.
+  package func dropAnswers(_ digests: [KeyDigest]) { parts?.answers.drop(digests) }
+
+  /// The same for all rows.
+  package func dropAllAnswers() { parts?.answers.dropAll() }
+
   // MARK: Removing
 
   /// Removes the image under a key, if there is one.
@@ -230,6 +253,7 @@ package final class DiskTier {
   package func stop() {
     guard let parts else { return }
     parts.stores.sendAll()
+    parts.answers.sendAll()
     parts.removals.stop()
     parts.threads.stop(noting: parts.uses.take(), isChecked: parts.check.isDone)
   }

@@ -25,6 +25,8 @@ final class TierStage {
     var damaged: [String] = []
     var troubles: [String] = []
     var recoveries = 0
+    /// Answers that were handed on, part by part.
+    var answers: [[CachedImage]] = []
   }
 
   /// `prepare` gets the place before the tier does.
@@ -83,6 +85,7 @@ final class TierStage {
     news = News()
     life = try makeTier(at: wall)
     tier.onNews = { [news] in news.note($0) }
+    tier.onAnswers = { [news] in news.answers.append($0) }
     if turning { turn() }
   }
 
