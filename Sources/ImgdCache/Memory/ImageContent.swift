@@ -59,7 +59,7 @@ extension CachedImage {
   /// The user and the credentials that it was fetched with; nil for a public image.
   var scope: CredentialScope? { header.extras?.distinction?.scope }
   /// The name of its files; nil with credentials.
-  var digest: KeyDigest? { scope == nil ? header.digest : nil }
+  package var digest: KeyDigest? { scope == nil ? header.digest : nil }
 
   /// Whether its key is that of a URL and nothing else.
   @inline(__always)

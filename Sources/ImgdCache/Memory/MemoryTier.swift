@@ -124,6 +124,11 @@ package final class MemoryTier {
     images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
   }
 
+  /// Whether just this image is in the tier.
+  package func holds(_ image: CachedImage) -> Bool {
+    image.place.map { images.image(at: $0) === image } ?? false
+  }
+
   /// Counts the use of an image that was found by looking.
   package func noteUse(of image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }

@@ -9,6 +9,8 @@ import ImgdWire
 final class DownloadSettlement {
   /// An unknown name is not remembered for longer than that, whatever the rule.
   private static let longestUnknownName = Duration.seconds(5)
+  /// An answer that holds for no longer is not written down.
+  private static let shortestWritten = Duration.seconds(60)
 
   private let pictures: PictureTiers
   private let downloader: Downloader
@@ -96,7 +98,10 @@ final class DownloadSettlement {
   private func confirmed(
     answer: CachedImage, _ download: MergedDownload
   ) -> MergedDownload.Settlement {
-    if mayRemember(download) { pictures.keep(answer: answer) }
+    if mayRemember(download) {
+      pictures.keep(
+        answer: answer, outlives: outlives(headers: answer.response.headers.list, download))
+    }
     if let redirect = answer.redirect { return .redirected(redirect) }
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
   }
@@ -196,7 +201,15 @@ final class DownloadSettlement {
         key: key, payload: Payload([]), facts: .none, response: response, freshness: freshness,
         vary: download.mergeKey.outcome(of: headers), tags: download.tags, serial: download.serial,
         checksum: .unknown, at: loop.now, wall: WallClock.seconds,
-        isFromPublicAddress: redirect?.isFromPublicAddress ?? false))
+        isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
+      outlives: outlives(headers: headers, download))
+  }
+
+  /// Whether an answer is to be known after a restart: its origin wants it kept for a while.
+  private func outlives(headers: HeaderList, _ download: MergedDownload) -> Bool {
+    download.beneficiaries.contains { $0.request.keepsOnDisk }
+      && AnswerLifetime.isNamed(
+        headers, longerThan: Self.shortestWritten, isScoped: false, receivedAt: WallClock.seconds)
   }
 
   /// The answer to a condition of the client's own may be right for nobody else.

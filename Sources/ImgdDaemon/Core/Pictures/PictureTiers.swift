@@ -33,7 +33,7 @@ final class PictureTiers {
   ) {
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
     self.disk = disk
-    answers = RememberedAnswers(turns: turns, loop: loop, settings: settings.memory)
+    answers = RememberedAnswers(disk: disk, turns: turns, loop: loop, settings: settings.memory)
     self.hub = hub
     self.turns = turns
     self.loop = loop
@@ -249,11 +249,11 @@ final class PictureTiers {
   /// earlier answer.
   ///
   /// An origin in trouble says nothing of its picture, which may stand in for it.
-  func keep(answer: CachedImage) {
+  func keep(answer: CachedImage, outlives: Bool) {
     let speaksOfPicture = answer.response.status < 500
     if speaksOfPicture { _ = remove(answer.key, olderThan: answer.serial) }
     guard speaksOfPicture || memory.peek(answer.key)?.isFresh(at: loop.now) != true else { return }
-    answers.keep(answer)
+    answers.keep(answer, outlives: outlives)
   }
 
   // MARK: Removing

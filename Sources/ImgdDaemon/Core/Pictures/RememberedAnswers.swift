@@ -4,7 +4,8 @@
 // An answer is an entry like a picture, with a key, header fields, tags and a freshness of its own, but
 // without bytes, in a tier of its own beside the pictures: neither makes the other go. It is stored,
 // confirmed, shown stale and purged as pictures are. What its origin wants remembered for long has a row
-// in the index file as well; the rows are some of the tier's entries, never others.
+// in the index file as well; the rows are some of the tier's entries, never others, and what goes from
+// the tier goes from there.
 //
 // A name that cannot be looked up is nobody's answer, and is remembered for seconds.
 
@@ -23,15 +24,24 @@ final class RememberedAnswers {
   private let tier = MemoryTier(
     limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max))
   private(set) var capacity: Int
+  private let disk: DiskTier
+  /// The answers that have a row.
+  private var rows: Set<KeyDigest> = []
+  private var purgesUnderWay = 0
   private let turns: Turns
   private let loop: EventLoop
   private var unknownNames = NegativeCache<FetchFailure>()
   private var isTrimming = false
 
-  init(turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
+  /// A row's digest with its place in a table that is partly empty.
+  private static let bytesOfRow = 32
+
+  init(disk: DiskTier, turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
+    self.disk = disk
     capacity = min(Self.mostBytes, settings.capacity)
     self.turns = turns
     self.loop = loop
+    disk.onAnswers = { [unowned self] in takeIn($0) }
   }
 
   func apply(_ settings: Configuration) {
@@ -40,7 +50,7 @@ final class RememberedAnswers {
   }
 
   var count: Int { tier.count + unknownNames.count }
-  var bytes: Int { tier.usage + unknownNames.bytes }
+  var bytes: Int { tier.usage + unknownNames.bytes + rows.count * Self.bytesOfRow }
   /// How often an answer was given in place of its origin's.
   var hits: Int { tier.counts.hits }
 
@@ -61,21 +71,52 @@ final class RememberedAnswers {
 
   // MARK: Keeping
 
-  /// Keeps an answer in place of an earlier one under its key.
-  func keep(_ answer: CachedImage) {
+  /// Keeps an answer in place of an earlier one under its key. One that `outlives` the process is one that
+  /// everybody may see.
+  func keep(_ answer: CachedImage, outlives: Bool) {
     guard answer.cost <= capacity else { return }
     while tier.usage + answer.cost > capacity { dropNext() }
-    _ = tier.add(answer, at: loop.now)
+    guard tier.add(answer, at: loop.now).isStored else { return }
+    if outlives, let digest = answer.digest {
+      rows.insert(digest)
+      disk.keepAnswer(answer)
+    } else {
+      dropRow(of: answer)
+    }
+  }
+
+  /// Takes in what an earlier process has left, as far as there is room, and nothing newer.
+  ///
+  /// A purge may be about answers that were on their way to here: none is taken in beside one.
+  private func takeIn(_ answers: [CachedImage]) {
+    var dropped: [KeyDigest] = []
+    for answer in answers {
+      guard let digest = answer.digest, tier.peek(answer.key) == nil else { continue }
+      guard purgesUnderWay == 0, tier.usage + answer.cost <= capacity,
+        tier.add(answer, at: loop.now).isStored
+      else {
+        dropped.append(digest)
+        continue
+      }
+      rows.insert(digest)
+    }
+    if !dropped.isEmpty { disk.dropAnswers(dropped) }
+  }
+
+  private func dropRow(of answer: CachedImage) {
+    guard let digest = answer.digest, rows.remove(digest) != nil else { return }
+    disk.dropAnswers([digest])
   }
 
   /// Forgets the answer under a key that a later transfer has not brought: there is another one now.
   func remove(_ key: CacheKey, olderThan serial: UInt64) {
     guard tier.count > 0, let answer = tier.peek(key), answer.serial < serial else { return }
     _ = tier.remove(key)
+    dropRow(of: answer)
   }
 
   private func dropNext() {
-    _ = tier.takeNext()
+    if let answer = tier.takeNext() { dropRow(of: answer) }
   }
 
   /// Makes room after the capacity has become less, in parts.
@@ -116,11 +157,24 @@ final class RememberedAnswers {
   /// Begins to remove the answers that a purge is about, or to mark them stale.
   func beginPurge(_ filter: PurgeFilter, marksOnly: Bool) -> MemoryTier.Purge {
     unknownNames.remove(where: filter, at: loop.now)
+    purgesUnderWay += 1
+    if filter.matchesAll, !marksOnly {
+      rows = []
+      disk.dropAllAnswers()
+    }
     return tier.beginPurge(filter, soft: marksOnly)
   }
 
-  /// Goes on for some answers; tells whether there are more.
+  /// Goes on for some answers; tells whether there are more. It is called until there are none.
   func goOn(with purge: inout MemoryTier.Purge) -> Bool {
-    tier.goOn(with: &purge, at: loop.now)
+    let hasMore = tier.goOn(with: &purge, at: loop.now) { answer in
+      if tier.holds(answer) { markRow(of: answer) } else { dropRow(of: answer) }
+    }
+    if !hasMore { purgesUnderWay -= 1 }
+    return hasMore
+  }
+
+  private func markRow(of answer: CachedImage) {
+    if let digest = answer.digest, rows.contains(digest) { disk.keepAnswer(answer) }
   }
 }
