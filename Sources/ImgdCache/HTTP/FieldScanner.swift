@@ -20,6 +20,12 @@ struct FieldScanner {
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
+  /// Whether a byte comes next.
+  func isAt(_ byte: UInt8) -> Bool { next == byte }
+
+  /// Whether a member of a list ends here.
+  var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
+
   mutating func skipBlanks() {
     while let byte = next, isBlank(byte) { index += 1 }
   }
@@ -53,10 +59,13 @@ struct FieldScanner {
   }
 
   /// A token of HTTP in lower case.
-  mutating func takeToken() -> String? {
+  mutating func takeToken() -> String? { takeWrittenToken()?.lowercased() }
+
+  /// A token of HTTP as it was written.
+  mutating func takeWrittenToken() -> String? {
     let start = index
     while let byte = next, isTokenByte(byte) { index += 1 }
-    return index > start ? String(decoding: bytes[start..<index], as: UTF8.self).lowercased() : nil
+    return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
   }
 
   /// The inside of a quoted string, with its escapes resolved.

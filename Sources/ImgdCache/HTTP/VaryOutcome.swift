@@ -50,13 +50,26 @@ package struct VaryOutcome: Sendable, Equatable {
 
   /// Several fields of one name are one list; nil without any.
   private static func value(of name: String, in sent: HeaderList) -> String? {
-    let values = sent.filter { $0.name == name }.map { normalisedFieldValue($0.value) }
-    return values.isEmpty ? nil : values.joined(separator: ",")
+    let lines = sent.filter { $0.name == name }.map(\.value)
+    return lines.isEmpty ? nil : normalisedFieldValue(lines, of: name)
   }
 
   var cost: Int {
     names.reduce(0) { $0 + $1.utf8.count } + pairs.reduce(0) { $0 + $1.value.utf8.count }
   }
+}
+
+/// The values of a field in the one form for all its spellings; several lines of one name are one list.
+///
+/// Blanks around a value and around its commas mean nothing; in quotes they stay. Lists of preferences
+/// have more spellings (`PreferenceList`).
+func normalisedFieldValue(_ lines: [String], of name: String) -> String {
+  if PreferenceList.isValue(of: name),
+    let list = PreferenceList.normalised(lines.joined(separator: ","), of: name)
+  {
+    return list
+  }
+  return lines.map(normalisedFieldValue).joined(separator: ",")
 }
 
 /// A field's value in the one form for all its spellings: blanks around it and around its commas mean

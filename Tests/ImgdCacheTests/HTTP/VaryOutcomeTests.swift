@@ -37,7 +37,14 @@ import Testing
     Row("blanks inside", ["accept"], [("accept", "a b")], [("accept", "a  b")], false),
     Row("blanks in quotes", ["x"], [("x", "\"a , b\"")], [("x", "\"a,b\"")], false),
     Row("quotes that never end", ["x"], [("x", "\"a , b")], [("x", "\"a,b")], false),
-    Row("another order", ["accept"], [("accept", "a,b")], [("accept", "b,a")], false),
+    Row(
+      "another order of preferences", ["accept"], [("accept", "a/a, b/b;q=0.50")],
+      [("accept", "B/b;q=0.5,A/A")], true),
+    Row(
+      "preferences in two fields", ["accept"], [("accept", "b/b"), ("accept", "a/a")],
+      [("accept", "a/a,b/b")], true),
+    Row("another order", ["x"], [("x", "a,b")], [("x", "b,a")], false),
+    Row("an order without a grammar", ["accept"], [("accept", "a,b")], [("accept", "b,a")], false),
     Row("two fields are a list", ["x"], [("x", "a"), ("x", "b")], [("x", "a, b")], true),
     Row("an empty member is a member", ["x"], [("x", "a,,b")], [("x", "a,b")], false),
     Row(
