@@ -50,6 +50,7 @@ import Testing
         TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg"))
     stage.origin.plan("/logo.png", .picture(TestPicture.png(width: 64, height: 64)))
     stage.origin.plan("/moved.png", .redirect(to: "/logo.png", status: 301))
+    stage.origin.plan("/photo", .picture(png(), headers: [("Vary", "Accept")]))
     stage.origin.plan("/page.html", .picture(Array("<html></html>".utf8), type: "text/html"))
     try stage.play(example.text)
   }

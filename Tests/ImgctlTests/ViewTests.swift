@@ -56,6 +56,25 @@ import Testing
         """)
   }
 
+  @Test func `a query shows the answers that depend on headers`() throws {
+    let daemon = try ScriptedDaemon { _ in
+      [
+        .line(
+          #"{"ok":true,"tier":"none","url":"u","variants":[{"vary":{"accept":"a/\u001b","dnt":null},"#
+            + #""stored":"2026-11-23T00:16:19Z","tiers":["memory","disk"]}]}"#)
+      ]
+    }
+    let run = imgctl(["query", "u"], daemon)
+    #expect(
+      run.output == """
+        u
+          tier     none
+          variant  accept=a/\\x1b dnt=- (memory, disk, 2026-11-23T00:16:19Z)
+
+        """)
+    #expect(run.exitCode == .notCached)
+  }
+
   @Test func `a picture that is not cached sets the exit code`() throws {
     let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true,"tier":"none"}"#)] }
     let run = imgctl(["query", "http://h/a"], daemon)

@@ -45,6 +45,22 @@ import Testing
     #expect(entry.placeholder?.average == Colour("#0a141e"))
   }
 
+  @Test func `an entry has the answers that depend on headers`() async throws {
+    let url = stage.url("/a", .picture(png(), headers: [("Vary", "Accept, DNT")]))
+    var options = FetchOptions()
+    options.headers = ["DNT": "1", "Accept": "image/webp"]
+    _ = try await stage.client.fetch(url, options)
+    #expect(try await stage.client.query(url) == nil, "a plain request finds none")
+    options.headers = [:]
+    _ = try await stage.client.fetch(url, options)
+    let entry = try #require(try await stage.client.query(url))
+    #expect(
+      entry.variants.map(\.vary) == [
+        ["accept": nil, "dnt": nil], ["accept": "image/webp", "dnt": "1"],
+      ])
+    #expect(entry.variants.allSatisfy { $0.tiers == ["memory", "disk"] && !$0.stored.isEmpty })
+  }
+
   @Test func `counters`() async throws {
     let url = stage.url("/a", .picture(png()))
     _ = try await stage.client.fetch(url)

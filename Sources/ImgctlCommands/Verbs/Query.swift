@@ -56,17 +56,30 @@ struct Query: Verb {
     }
     let isThere = reply.text("tier") != "none"
     if !asJSON {
+      let isKnown = isThere || reply.objects("variants")?.isEmpty == false
       try context.print(
-        isThere ? facts(reply, context.palette) : printable(url) + ": not in the cache")
+        isKnown ? facts(reply, context.palette) : printable(url) + ": not in the cache")
     }
     return isThere ? .done : .notCached
   }
 
+  /// The headers by which one of several answers is found, its tiers, and when it was stored.
+  private func variant(_ variant: Reply) -> String {
+    let headers = variant.object("vary")
+    let vary = (headers?.fields ?? []).map { name in
+      printable(name) + "=" + printable(headers?.text(name) ?? "-")
+    }
+    let tiers = (variant.texts("tiers") ?? []).joined(separator: ", ")
+    return vary.joined(separator: " ") + " (" + printable(tiers) + ", "
+      + printable(variant.display("stored")) + ")"
+  }
+
   private func facts(_ reply: Reply, _ palette: Palette) -> String {
-    let rows = reply.fields.filter { !["ok", "url"].contains($0) }.map { field in
+    let rows = reply.fields.filter { !["ok", "url", "variants"].contains($0) }.map { field in
       [printable(field), EntryText.value(field, of: reply)]
     }
-    let lines = Columns.lines(rows, [.left, .left]).map { "  " + $0 }
+    let variants = (reply.objects("variants") ?? []).map { ["variant", variant($0)] }
+    let lines = Columns.lines(rows + variants, [.left, .left]).map { "  " + $0 }
     return ([palette(printable(reply.text("url") ?? ""), .heading)] + lines).joined(separator: "\n")
   }
 }

@@ -7,30 +7,68 @@ package struct VaryOutcome: Sendable, Equatable {
   /// Of an answer that depends on nothing.
   package static let none = VaryOutcome(varying: [], sent: [])
 
+  static let credentials: Set<String> = ["authorization", "cookie"]
+
   /// What few answers have, apart: every picture in memory has an outcome.
   private final class Dependence: Sendable {
     let names: [String]
     let pairs: HeaderList
+    let place: VariantPlace?
 
-    init(_ names: [String], _ pairs: HeaderList) {
+    init(_ names: [String], _ pairs: HeaderList, _ place: VariantPlace?) {
       self.names = names
       self.pairs = pairs
+      self.place = place
     }
   }
 
   private let dependence: Dependence?
 
-  private var names: [String] { dependence?.names ?? [] }
+  /// The names in Vary, each once, in lower case and in order.
+  package var names: [String] { dependence?.names ?? [] }
 
   /// The headers that were sent, each once, with the values normalised.
   package var pairs: HeaderList { dependence?.pairs ?? [] }
 
+  /// Where the answer stands among the others to its name; nil for one that depends on nothing, and for
+  /// what was made of a picture.
+  package var place: VariantPlace? { dependence?.place }
+
   /// `varying` are the names in Vary, `sent` the request's headers under lower-case names.
-  package init(varying: [String], sent: HeaderList) {
-    let names = Set(varying.map { $0.lowercased() }).subtracting(["authorization", "cookie"])
-      .sorted()
+  package init(varying: [String], sent: HeaderList, place: VariantPlace? = nil) {
+    let names = Self.listed(varying)
+    guard !names.isEmpty else {
+      dependence = nil
+      return
+    }
     let pairs = names.compactMap { name in Self.value(of: name, in: sent).map { (name, $0) } }
-    dependence = names.isEmpty ? nil : Dependence(names, pairs)
+    dependence = Dependence(names, pairs, place)
+  }
+
+  /// The same for an answer that is found by other requests, too. `owner` is the variant of their name: for
+  /// an identifier, its user.
+  package init(varying: [String], fields: SentFields, owner: KeyVariant?) {
+    let names = Self.listed(varying)
+    guard !names.isEmpty else {
+      dependence = nil
+      return
+    }
+    let pairs = names.compactMap { name in fields.value(of: name).map { (name, $0) } }
+    dependence = Dependence(
+      names, pairs, VariantPlace(owner: owner, rest: fields.rest(beside: names)))
+  }
+
+  private init(_ dependence: Dependence?) {
+    self.dependence = dependence
+  }
+
+  private static func listed(_ varying: [String]) -> [String] {
+    Set(varying.map { $0.lowercased() }).subtracting(credentials).sorted()
+  }
+
+  /// That of something made of the picture: it is found by way of the picture alone.
+  var withoutPlace: VaryOutcome {
+    VaryOutcome(dependence.map { Dependence($0.names, $0.pairs, nil) })
   }
 
   /// Whether the origin would have answered a request with these headers the same.
@@ -39,6 +77,20 @@ package struct VaryOutcome: Sendable, Equatable {
     if sent.isEmpty { return dependence.pairs.isEmpty }
     return self == VaryOutcome(varying: dependence.names, sent: sent)
   }
+
+  /// Whether a request with these fields may be shown the answer, although it may have another key.
+  func fits(_ fields: SentFields) -> Bool {
+    guard let dependence, let place = dependence.place else { return false }
+    var pairs = dependence.pairs[...]
+    for name in dependence.names {
+      let own = pairs.first.flatMap { $0.name == name ? pairs.popFirst()?.value : nil }
+      guard sameText(own, fields.value(of: name)) else { return false }
+    }
+    return fields.rest(beside: dependence.names) == place.rest
+  }
+
+  /// Whether both are found by the very same requests.
+  package func isFound(like other: VaryOutcome) -> Bool { place == other.place && self == other }
 
   /// By bytes: a value in another Unicode spelling is another value.
   package static func == (left: VaryOutcome, right: VaryOutcome) -> Bool {
@@ -56,7 +108,21 @@ package struct VaryOutcome: Sendable, Equatable {
 
   var cost: Int {
     names.reduce(0) { $0 + $1.utf8.count } + pairs.reduce(0) { $0 + $1.value.utf8.count }
+      + (place == nil ? 0 : MemoryLayout<VariantPlace>.stride)
   }
+}
+
+/// Where an answer with `Vary` stands among the others to its name.
+package struct VariantPlace: Sendable, Equatable {
+  /// The variant of the name itself: nil for a URL, its user for an identifier.
+  let owner: KeyVariant?
+  /// The digest of the fields that tell its request from others although `Vary` does not list them.
+  let rest: Digest128
+}
+
+private func sameText(_ left: String?, _ right: String?) -> Bool {
+  guard let left, let right else { return left == nil && right == nil }
+  return sameBytes(left, right)
 }
 
 /// The values of a field in the one form for all its spellings; several lines of one name are one list.

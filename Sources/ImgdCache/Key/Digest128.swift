@@ -1,9 +1,14 @@
 internal import CCrypto
 
 /// The first 128 bits of a SHA-256: two texts with the same ones cannot be found.
-struct Digest128 {
+package struct Digest128: Hashable, Sendable {
   let high: UInt64
   let low: UInt64
+
+  init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
 
   init(of bytes: Span<UInt8>) {
     var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))

@@ -26,6 +26,9 @@ package struct KeyDigest: Hashable, Sendable {
     self.init(high: digest.high, low: digest.low)
   }
 
+  /// The end of it, which is never zero.
+  var tag: UInt32 { max(UInt32(truncatingIfNeeded: low), 1) }
+
   /// Reads what `hex` wrote: 32 digits in lower case, nothing else.
   package init?(hex: some StringProtocol) {
     let digits = hex.utf8

@@ -67,7 +67,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ) -> CachedImage {
     Self.make(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary, tags: tags, serial: serial, checksum: .unknown, isPurged: isPurged,
+      vary: vary.withoutPlace, tags: tags, serial: serial, checksum: .unknown, isPurged: isPurged,
       at: storedAt, wall: storedAtWall, isTimeDoubtful: header.isTimeDoubtful, isPixels: isPixels)
   }
 

@@ -370,10 +370,10 @@ package final class MemoryTier {
   ///
   /// A picture whose bytes are not there is passed over, and so is one that the caller does not know.
   /// Nothing has to be compared to know that the bytes are the described ones: they are in the memfd
-  /// that is named, which was sealed before it was.
+  /// that is named, which was sealed before it was. `taken` is told of each image that is in the tier now.
   package func takeOver(
     index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
-    isKnown: (ImageFacts) -> Bool = { _ in true }
+    isKnown: (ImageFacts) -> Bool = { _ in true }, taken: (CachedImage) -> Void = { _ in }
   ) throws(HandoverProblem) -> Removal {
     var inheritance = try HandoverInheritance(index, bodies, release: release)
     var found: [HandoverInheritance.Heir] = []
@@ -385,17 +385,20 @@ package final class MemoryTier {
       room -= image.cost
       found.append(heir)
     }
-    return takeOver(found, at: now)
+    return takeOver(found, at: now, taken)
   }
 
   /// The one that was used last comes last, and so is the most recent one again.
-  private func takeOver(_ heirs: [HandoverInheritance.Heir], at now: Instant) -> Removal {
+  private func takeOver(
+    _ heirs: [HandoverInheritance.Heir], at now: Instant, _ tell: (CachedImage) -> Void
+  ) -> Removal {
     var taken = Removal()
     for heir in heirs.reversed() {
       let (image, used) = (heir.image, heir.image.lastAccess)
       guard add(image, isUsedAgain: heir.isUsedAgain, at: now).isStored else { continue }
       image.lastAccess = used
       taken.count(image.byteCount)
+      tell(image)
     }
     return taken
   }

@@ -28,6 +28,7 @@ extension StoredRecord {
     ifErrorMs = freshness.staleIfError?.milliseconds
     flags = RecordFlags(image)
     varying = StoredHeaders(image.vary.pairs).packed
+    place = image.vary.place
     tags = image.tags
     description = image.description
     guard varying.count <= StoredHeaders.mostKept, RecordCodec.hasRoom(for: self) else {
@@ -62,17 +63,15 @@ extension CachedImage {
   static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant
   ) -> CachedImage? {
-    guard let headers = StoredHeaders(packed: record.headers),
-      let varying = StoredHeaders(packed: record.varying)
+    guard let headers = StoredHeaders(packed: record.headers), let vary = VaryOutcome(record)
     else { return nil }
     let list = headers.list
-    let names = varyingNames(list)
     let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
     let image = make(
       key: key, payload: payload, facts: record.facts,
       response: StoredResponse(status: record.status, headers: list, finalURL: record.finalURL),
       freshness: Freshness(record),
-      vary: VaryOutcome(varying: names, sent: varying.list), tags: record.tags, serial: 0,
+      vary: vary, tags: record.tags, serial: 0,
       checksum: record.checksum, description: record.description, at: moment.instant,
       wall: record.storedAt, isTimeDoubtful: moment.isDoubtful,
       isFromPublicAddress: record.flags.contains(.publicAddress))
@@ -81,6 +80,16 @@ extension CachedImage {
       image.markStale()
     }
     return image
+  }
+}
+
+extension VaryOutcome {
+  /// Nil for a record that makes no sense.
+  init?(_ record: StoredRecord) {
+    guard let headers = StoredHeaders(packed: record.headers),
+      let varying = StoredHeaders(packed: record.varying)
+    else { return nil }
+    self.init(varying: varyingNames(headers.list), sent: varying.list, place: record.place)
   }
 }
 

@@ -7,7 +7,7 @@
 enum RecordCodec {
   /// More than the largest headers that are fetched take.
   static let mostBytes = 1 << 20
-  private static let version: UInt8 = 4
+  private static let version: UInt8 = 5
 
   /// The bytes of a record whose numbers are sane; nil when they would be too many.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
@@ -43,11 +43,7 @@ enum RecordCodec {
   private static func put(_ record: StoredRecord, in writer: inout ByteWriter) {
     writer.put(record.url)
     writer.put(record.identifier)
-    writer.put(UInt8(record.variant == nil ? 0 : 1))
-    if let variant = record.variant {
-      writer.put(variant.high)
-      writer.put(variant.low)
-    }
+    put(record.variant, in: &writer)
     writer.put(record.digest.high)
     writer.put(record.digest.low)
     writer.put(Int64(record.bytes))
@@ -65,9 +61,25 @@ enum RecordCodec {
     writer.put(record.ifErrorMs ?? silence)
     writer.put(record.flags.rawValue)
     writer.put(record.varying)
+    put(record.place, in: &writer)
     writer.put(UInt32(clamping: record.tags.count))
     for tag in record.tags { writer.put(tag) }
     writer.put(record.description)
+  }
+
+  private static func put(_ variant: KeyVariant?, in writer: inout ByteWriter) {
+    writer.put(UInt8(variant == nil ? 0 : 1))
+    guard let variant else { return }
+    writer.put(variant.high)
+    writer.put(variant.low)
+  }
+
+  private static func put(_ place: VariantPlace?, in writer: inout ByteWriter) {
+    writer.put(UInt8(place == nil ? 0 : 1))
+    guard let place else { return }
+    put(place.owner, in: &writer)
+    writer.put(place.rest.high)
+    writer.put(place.rest.low)
   }
 
   /// In place of a time that the origin does not name.
@@ -95,6 +107,7 @@ enum RecordCodec {
     if ifError != silence { record.ifErrorMs = sane(ifError, &reader) }
     record.flags = RecordFlags(rawValue: reader.number())
     record.varying = reader.bytes()
+    record.place = readPlace(&reader)
     record.tags = readTags(&reader)
     record.description = reader.bytes()
     return record
@@ -103,6 +116,13 @@ enum RecordCodec {
   private static func readVariant(_ reader: inout ByteReader) -> KeyVariant? {
     guard reader.number(UInt8.self) != 0 else { return nil }
     return KeyVariant(high: reader.number(), low: reader.number())
+  }
+
+  private static func readPlace(_ reader: inout ByteReader) -> VariantPlace? {
+    guard reader.number(UInt8.self) != 0 else { return nil }
+    let owner = readVariant(&reader)
+    return VariantPlace(
+      owner: owner, rest: Digest128(high: reader.number(), low: reader.number()))
   }
 
   private static func readFacts(_ reader: inout ByteReader) -> ImageFacts {

@@ -29,6 +29,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var flags: RecordFlags = []
   /// The request headers that the answer depends on, packed like `headers`.
   package var varying: [UInt8] = []
+  /// Where the answer stands among the others to its name; nil for one that is found under its key alone.
+  package var place: VariantPlace?
   package var tags: [String] = []
   /// A few bytes that stand for the picture; empty without.
   package var description: [UInt8] = []
@@ -52,6 +54,19 @@ package struct StoredRecord: Sendable, Equatable {
   func isOf(_ key: CacheKey) -> Bool {
     sameBytes(url, key.url.text) && sameBytes(identifier ?? "", key.identifier ?? "")
       && (identifier == nil) == (key.identifier == nil) && variant == key.variant
+  }
+
+  /// Whether its answer is one of those to this name; the end of a digest alone is no proof.
+  func isNamed(_ base: CacheKey) -> Bool {
+    sameBytes(url, base.url.text) && sameBytes(identifier ?? "", base.identifier ?? "")
+      && place?.owner == base.variant && place != nil
+  }
+
+  /// Finds the record among others of its name: a digest of the name, and zero for one that is found under
+  /// its key alone.
+  var baseTag: UInt32 {
+    guard let place else { return 0 }
+    return KeyDigest(url: url, identifier: identifier, variant: place.owner).tag
   }
 
   /// With numbers in the range that is read back, and each tag once, in the order of their bytes.

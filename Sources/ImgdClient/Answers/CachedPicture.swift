@@ -17,6 +17,8 @@ public struct CachedPicture: Sendable {
   public let freshFor: Duration?
   /// The labels with which it was fetched.
   public let tags: [String]
+  /// The answers to the URL that depend on headers of the request, the newest first; empty without any.
+  public let variants: [CachedVariant]
   /// What can stand for the picture, if that was asked for.
   public let placeholder: Placeholder?
   /// The whole answer as JSON text.
@@ -33,6 +35,7 @@ public struct CachedPicture: Sendable {
     age = reply.number("age").map { .seconds($0) }
     freshFor = reply.number("fresh_for").map { .seconds($0) }
     tags = reply.texts("tags") ?? []
+    variants = (reply.objects("variants") ?? []).map { CachedVariant($0) }
     placeholder = Placeholder(reply)
     json = reply.json
   }

@@ -109,6 +109,9 @@ final class Core {
   /// Empties the memory tier; `then` is told what was in it.
   func emptyMemory(then: @escaping (Removal) -> Void) { parts.pictures.emptyMemory(then: then) }
 
+  /// Makes a picture that an earlier process has left in memory known to the requests that it fits.
+  func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
+
   func holdMemory(to share: MemoryShare) { parts.pictures.holdMemory(to: share) }
 
   // MARK: The end of service

@@ -83,7 +83,7 @@ final class Daemon {
         in: links.surroundings(reloader, status))
       service = Service(manager, status: status)
       handover = MemoryHandover(
-        manager, of: core.memory, mostDescriptors: environment.storeLimit,
+        manager, of: core, mostDescriptors: environment.storeLimit,
         inheriting: inheritance.left, loop: loop)
       pressure = MemoryPressure(
         PressureRequest(configuration.memory, environment), loop: loop,

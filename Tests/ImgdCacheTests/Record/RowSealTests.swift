@@ -6,9 +6,9 @@ import Testing
   @Test func `a row seal is the same on every machine, as it is part of the layout`() throws {
     var row = sampleRow(1, identifier: "x", tags: ["a"])
     row.number = 7
-    #expect(DiskEntry(row).seal == 10_476_499_484_335_346_860)
+    #expect(DiskEntry(row).seal == 17_515_756_207_933_681_015)
     let encoded = try #require(RecordCodec.encode(row.record))
-    #expect(row.seal(encoded) == 14_801_496_802_767_969_780)
+    #expect(row.seal(encoded) == 14_987_039_512_776_138_300)
   }
 
   @Test(arguments: entryChanges.indices)
@@ -47,8 +47,12 @@ private let entryChanges: [@Sendable (inout IndexRow) -> Void] = [
   { $0.record.facts = facts(format: 4) }, { $0.record.facts = facts(orientation: 7) },
   { $0.record.facts = facts(width: 641) }, { $0.record.facts = facts(height: 481) },
   { $0.record.facts = facts(frames: 2) }, { $0.record.flags.insert(.plain) },
-  { $0.record.checksum = BodyChecksum(8) },
+  { $0.record.checksum = BodyChecksum(8) }, { $0.record.place = samplePlace() },
 ]
+
+private func samplePlace() -> VariantPlace {
+  VariantPlace(owner: nil, rest: Digest128(high: 1, low: 2))
+}
 
 /// The facts of a sample, except for one.
 private func facts(
@@ -66,6 +70,6 @@ private let rowChanges: [@Sendable (inout IndexRow) -> Void] = [
   { $0.record.finalURL = "" }, { $0.record.initialAgeMs += 1 }, { $0.record.lifetimeMs += 1 },
   { $0.record.whileRevalidateMs += 1 }, { $0.record.ifErrorMs = 0 },
   { $0.record.flags.insert(.immutable) }, { $0.record.description = [1] },
-  { $0.record.varying = [0] },
+  { $0.record.varying = [0] }, { $0.record.place = samplePlace() },
   { ($0.record.headers, $0.record.varying) = ([], $0.record.headers) },
 ]

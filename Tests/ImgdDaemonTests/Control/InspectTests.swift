@@ -89,7 +89,8 @@ import Testing
     #expect(answer["ok"]?.bool == true)
     let held = try #require(try stage.client.receive()["held"])
     let names = [
-      "base", "pictures", "failures", "requests", "outcomes", "clients", "transfers", "disk",
+      "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers",
+      "disk",
     ]
     let sum = names.reduce(0) { $0 + (held[$1]?.integer ?? -1) }
     #expect(held["total"]?.integer == sum)

@@ -26,7 +26,8 @@ import Testing
     let key = CacheKey(url: url, identifier: nil, scope: nil)
     let job = FetchJob(
       receipt: .random(using: (receipt, receipt << 32)), id: .none, request: request, url: url,
-      mergeKey: MergeKey(key: key, headers: []), uid: uid, startedAt: Instant(nanoseconds: 0),
+      mergeKey: MergeKey(key: key, owner: nil, headers: []), uid: uid,
+      startedAt: Instant(nanoseconds: 0),
       allowance: MergedDownload.Allowance(bytes: 1, time: .seconds(1)))
     job.claimant = Claimant(uid: uid, connection: connection)
     return job

@@ -250,7 +250,7 @@ class Client:
     def query(
         self, url: str, *, identifier: Optional[str] = None, describe: bool = False
     ) -> Dict[str, Any]:
-        """Tells whether the cache has a picture, without fetching it: see `tier` in the answer."""
+        """Tells whether the cache has a picture, without fetching it: see `tier`, and `variants`."""
         return self._ask(_requests.query(url, identifier, describe))
 
     def entries(

@@ -88,6 +88,33 @@ final class DiskListings {
       })
   }
 
+  /// The answers to a name that depend on the request.
+  ///
+  /// Only few rows are read: no more are kept of one name, and hardly any two names have digests that end
+  /// alike.
+  func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
+    if mustWait {
+      return gate.wait { [unowned self] in variants(of: base, then: then) }
+    }
+    guard health.state != .off, let digest = base.digest else { return then([]) }
+    threads.ask(
+      { (reader) throws(DiskTrouble) in
+        try reader.rows(ofBase: digest.tag, limit: 2 * VariantTable.mostOfOne)
+      }, orElse: { then([]) },
+      then: { [unowned self] rows in
+        guard !mustWait else { return variants(of: base, then: then) }
+        then(
+          rows.filter { $0.record.isNamed(base) && isCurrent($0) }.compactMap { Variant($0.record) }
+        )
+      })
+  }
+
+  /// Whether there may be any; nobody has to wait for that.
+  func mayHaveVariants(of base: CacheKey) -> Bool {
+    guard let digest = base.digest else { return false }
+    return mustWait || health.state != .off && index.mayHaveEntry(ofBase: digest.tag)
+  }
+
   /// The index is being opened.
   private var mustWait: Bool { gate.isClosed || health.isOpening }
 

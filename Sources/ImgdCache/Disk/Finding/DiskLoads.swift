@@ -62,6 +62,14 @@ final class DiskLoads {
     return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
   }
 
+  /// Whether there may be an image, as far as that is known at once.
+  func mayHold(_ key: CacheKey) -> Bool {
+    guard let digest = key.digest else { return false }
+    if gate.isClosed { return true }
+    return health.state != .off
+      && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
+  }
+
   /// Ends every reading without an image: the index is given up.
   func cancel() {
     let cancelled = waiting.values.flatMap(\.self)

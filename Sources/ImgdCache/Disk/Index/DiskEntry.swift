@@ -18,6 +18,9 @@ package struct DiskEntry: Sendable, Equatable {
   package var freshUntil: UInt32
   /// All that a plain answer says of the picture is known here (`RecordFlags.plain`).
   var isPlain: Bool
+  /// What the entries have in common that are to one name and depend on the request; zero for one that is
+  /// found under its key alone.
+  var base: UInt32
 
   // Known to this process alone.
 
@@ -34,7 +37,8 @@ package struct DiskEntry: Sendable, Equatable {
 
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts,
-    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool
+    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool,
+    base: UInt32
   ) {
     self.number = number
     self.digest = digest
@@ -46,6 +50,7 @@ package struct DiskEntry: Sendable, Equatable {
     self.lastAccess = lastAccess
     self.freshUntil = freshUntil
     self.isPlain = isPlain
+    self.base = base
   }
 
   init(_ row: IndexRow) {
@@ -55,7 +60,8 @@ package struct DiskEntry: Sendable, Equatable {
       allocated: row.allocated, facts: record.facts, checksum: record.checksum,
       storedAt: UInt32(clamping: record.storedAt),
       lastAccess: UInt32(clamping: row.lastAccess),
-      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain))
+      freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain),
+      base: record.baseTag)
   }
 
   /// Notes that there is a use for the index file to know of; false when that was noted in the same
@@ -82,6 +88,7 @@ package struct DiskEntry: Sendable, Equatable {
     for size in [facts.width, facts.height, facts.frames] { seal.take(size) }
     seal.take(checksum.value)
     seal.take(UInt8(isPlain ? 1 : 0))
+    seal.take(base)
     return seal.finish()
   }
 }

@@ -83,6 +83,7 @@ package final class IndexEntries {
     }
     statement.bind(entry.checksum.value)
     statement.bind(entry.isPlain ? 1 : 0)
+    statement.bind(entry.base)
     statement.bind(entry.seal)
     try statement.run()
     guard let number = UInt32(exactly: connection.lastNumber) else {
@@ -108,6 +109,7 @@ package final class IndexEntries {
     let statement = try connection.statement(.renewEntry)
     for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
     statement.bind(entry.isPlain ? 1 : 0)
+    statement.bind(entry.base)
     statement.bind(entry.seal)
     statement.bind(entry.number)
     try statement.run()
@@ -143,6 +145,15 @@ package final class IndexEntries {
     let statement = try connection.statement(.entryByDigest)
     statement.bind(digest)
     return try statement.first { (row) throws(IndexProblem) in try row.entry() }
+  }
+
+  /// Up to `limit` entries whose answers are to one name, the newest first; digests of two names may have
+  /// the same end.
+  func entries(ofBase base: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
+    let statement = try connection.statement(.entriesOfBase)
+    statement.bind(base)
+    statement.bind(limit)
+    return try statement.all { (row) throws(IndexProblem) in try row.entry() }
   }
 
   /// Up to `limit` entries behind `number`, in the order of their numbers.

@@ -3,7 +3,7 @@ enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
   case readClean, writeClean
 
-  case entryByDigest, entryByNumber, entries, numbers, lastNumber, subdirectory
+  case entryByDigest, entryByNumber, entriesOfBase, entries, numbers, lastNumber, subdirectory
   case row, untaggedRow, pageURLs, tags
   case insertEntry, insertPicture, insertTag
   case renewEntry, renewPicture, touch, refresh
@@ -24,6 +24,8 @@ enum IndexQuery: Int, CaseIterable {
 
     case .entryByDigest: Self.selectEntry + " WHERE digest = ?"
     case .entryByNumber: Self.selectEntry + " WHERE number = ?"
+    case .entriesOfBase:
+      Self.selectEntry + " WHERE base = ? AND base > 0 ORDER BY number DESC LIMIT ?"
     case .entries: Self.selectEntry + " WHERE number > ? ORDER BY number LIMIT ?"
     case .numbers: "SELECT number FROM entry WHERE number <= ? ORDER BY number LIMIT ?"
     case .lastNumber: "SELECT number FROM entry ORDER BY number DESC LIMIT 1"
@@ -46,8 +48,8 @@ enum IndexQuery: Int, CaseIterable {
     case .insertEntry:
       """
       INSERT INTO entry (digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-        orientation, width, height, frames, checksum, plain, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        orientation, width, height, frames, checksum, plain, base, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .insertPicture:
       """
@@ -58,7 +60,8 @@ enum IndexQuery: Int, CaseIterable {
 
     case .renewEntry:
       """
-      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, plain = ?, seal = ?
+      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, plain = ?, base = ?,
+        seal = ?
       WHERE number = ?
       """
     case .renewPicture: "UPDATE picture SET record = ?, seal = ? WHERE number = ?"
@@ -109,6 +112,6 @@ enum IndexQuery: Int, CaseIterable {
   private static let entryColumns =
     """
     number, digest, bytes, allocated, stored_at, last_access, fresh_until, format, orientation, width,
-    height, frames, checksum, plain, entry.seal
+    height, frames, checksum, plain, base, entry.seal
     """
 }

@@ -2,7 +2,8 @@ internal import CSQLite
 
 /// The tables of the index file, and whether a file has just these.
 ///
-/// `entry` is all that a scan needs, in rows of fixed size; `picture` has the names that are searched
+/// `entry` is all that a scan needs, in rows of fixed size, `base` what those have in common whose answers are
+/// to one name and depend on the request, or zero; `picture` has the names that are searched
 /// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
 /// carried out, `pending_unlink` the files that no entry needs any more. `answer` is apart from all of
@@ -30,9 +31,11 @@ enum IndexSchema {
       frames INTEGER NOT NULL,
       checksum INTEGER NOT NULL,
       plain INTEGER NOT NULL,
+      base INTEGER NOT NULL,
       seal INTEGER NOT NULL
     ) STRICT
     """,
+    "CREATE INDEX entry_base ON entry (base) WHERE base > 0",
     """
     CREATE TABLE picture (
       number INTEGER PRIMARY KEY,

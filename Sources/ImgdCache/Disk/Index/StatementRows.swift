@@ -58,7 +58,8 @@ extension Statement {
       facts: ImageFacts(
         format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2),
         orientation: Int(orientation)), checksum: checksum,
-      storedAt: times.0, lastAccess: times.1, freshUntil: times.2, isPlain: try boolean())
+      storedAt: times.0, lastAccess: times.1, freshUntil: times.2, isPlain: try boolean(),
+      base: try integer())
     guard try bits() == entry.seal else { throw .damaged("entry \(number) has been changed") }
     return entry
   }

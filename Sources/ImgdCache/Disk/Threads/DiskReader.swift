@@ -102,6 +102,19 @@ final class DiskReader {
     return try row(entry.number)
   }
 
+  /// The newest rows whose answers are to one name.
+  func rows(ofBase base: UInt32, limit: Int) throws(DiskTrouble) -> [IndexRow] {
+    let entries =
+      try ask { index throws(IndexProblem) in
+        try index.entries.entries(ofBase: base, limit: limit)
+      } ?? []
+    var rows: [IndexRow] = []
+    for entry in entries {
+      if let row = try row(entry.number) { rows.append(row) }
+    }
+    return rows
+  }
+
   func entry(of digest: KeyDigest) throws(DiskTrouble) -> DiskEntry? {
     try ask { index throws(IndexProblem) in try index.entries.entry(of: digest) } ?? nil
   }

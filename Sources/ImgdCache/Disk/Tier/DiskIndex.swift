@@ -56,6 +56,9 @@ final class DiskIndex {
     table.entry(at: place, number: number)
   }
 
+  /// Whether the disk may have answers to a name that depend on the request.
+  func mayHaveEntry(ofBase base: UInt32) -> Bool { !isLoaded || table.hasEntry(ofBase: base) }
+
   /// Whether the entry with that number is at a place.
   func holds(_ number: UInt32, at place: Int) -> Bool { table.holds(number, at: place) }
 
@@ -177,5 +180,6 @@ final class DiskIndex {
     table[place].storedAt = UInt32(clamping: record.storedAt)
     table[place].freshUntil = UInt32(clamping: record.freshUntil)
     table[place].isPlain = record.flags.contains(.plain)
+    table.setBase(record.baseTag, at: place)
   }
 }

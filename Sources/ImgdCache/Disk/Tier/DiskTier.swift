@@ -150,6 +150,30 @@ package final class DiskTier {
     parts.listings.look(for: key, then: then)
   }
 
+  /// Whether there may be answers to a name that depend on the request.
+  package func mayHaveVariants(of base: CacheKey) -> Bool {
+    parts?.listings.mayHaveVariants(of: base) ?? false
+  }
+
+  /// Brings the answers to a name that depend on the request; does not count as a use.
+  package func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
+    guard let parts else { return then([]) }
+    parts.listings.variants(of: base, then: then)
+  }
+
+  /// Whether there may be an image under a key, as far as that is known at once; counts as nothing.
+  package func mayHold(_ key: CacheKey) -> Bool { parts?.loads.mayHold(key) ?? false }
+
+  /// When the image under a key was stored that is found under it alone, in seconds since 1970; nil where that
+  /// is not known at once.
+  package func storedAt(_ key: CacheKey) -> Int64? {
+    guard let parts, let place = key.digest.flatMap({ parts.index.place(of: $0) }) else {
+      return nil
+    }
+    let entry = parts.index[place]
+    return entry.base == 0 ? Int64(entry.storedAt) : nil
+  }
+
   // MARK: Storing and lending
 
   /// Why an image would not be kept; nil when it would.

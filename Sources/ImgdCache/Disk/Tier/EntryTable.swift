@@ -11,6 +11,9 @@ struct EntryTable {
   private var parts: [[DiskEntry?]] = []
   private var order: EvictionOrder
   private var table = PlaceTable()
+  /// The places of entries with a base, by that.
+  private var bases = PlaceTable()
+  private var baseCount = 0
   private let seed = KeyHasher.randomSeed()
 
   init(_ rule: EvictionRule = .leastRecent) {
@@ -38,9 +41,15 @@ struct EntryTable {
     place >= 0 && place < parts.count << Self.partBits && entry(at: place)?.number == number
   }
 
+  /// Whether there is an entry with this base.
+  func hasEntry(ofBase base: UInt32) -> Bool {
+    bases.place(tag(ofBase: base)) { self.entry(at: $0)?.base == base } != nil
+  }
+
   /// The memory that it takes, roughly: an entry has its place in the order, and in the table.
   var heldBytes: Int {
     (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes
+      + baseCount * 16
   }
 
   private static let partBits = 12
@@ -89,6 +98,7 @@ struct EntryTable {
       size: entry.allocated, asNewest: asNewest, isUsedAgain: isUsedAgain)
     put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
+    noteBase(entry.base, at: place)
     count += 1
     allocated += entry.allocated
     return place
@@ -99,6 +109,7 @@ struct EntryTable {
     let entry = self[place]
     order.remove(place, size: entry.allocated)
     table.remove(tag(of: entry.digest), place)
+    forgetBase(entry.base, at: place)
     put(nil, at: place)
     count -= 1
     if entry.leaseEnd > 0 { leasedBytes -= Int(entry.bytes) }
@@ -133,9 +144,34 @@ struct EntryTable {
     self[place].leaseEnd = end
   }
 
-  private func tag(of digest: KeyDigest) -> UInt32 {
+  /// Notes what the answer of an entry has in common with others since it was confirmed.
+  mutating func setBase(_ base: UInt32, at place: Int) {
+    let before = self[place].base
+    guard base != before else { return }
+    forgetBase(before, at: place)
+    noteBase(base, at: place)
+    self[place].base = base
+  }
+
+  private mutating func noteBase(_ base: UInt32, at place: Int) {
+    guard base > 0 else { return }
+    bases.insert(tag(ofBase: base), place)
+    baseCount += 1
+  }
+
+  private mutating func forgetBase(_ base: UInt32, at place: Int) {
+    guard base > 0 else { return }
+    bases.remove(tag(ofBase: base), place)
+    baseCount -= 1
+  }
+
+  private func tag(of digest: KeyDigest) -> UInt32 { tag(of: digest.low) }
+
+  private func tag(ofBase base: UInt32) -> UInt32 { tag(of: UInt64(base)) }
+
+  private func tag(of number: UInt64) -> UInt32 {
     var hasher = KeyHasher(seed)
-    hasher.take(digest.low)
+    hasher.take(number)
     return PlaceTable.tag(hasher.finish())
   }
 }

@@ -89,39 +89,49 @@ final class InspectCommands {
   /// The tier that has an image; does not count as a use.
   func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
     do throws(URLProblem) {
-      let url = try CanonicalURL.parse(query.url)
-      let key = CacheKey(
-        url: url, identifier: query.identifier,
+      let base = CacheKey(
+        url: try CanonicalURL.parse(query.url), identifier: query.identifier,
         variant: KeyVariant(identifier: query.identifier, uid: session.peer.uid))
       let ticket = session.standBy(id: id)
-      let answer = { (tier: String, write: (inout JSONWriter) -> Void) in
-        session.resume(ticket) {
-          session.reply(id: id) { line in
-            line.field("tier", tier)
-            line.field("url", url.text)
-            write(&line)
+      pictures.variants.list(base) { [self] variants in
+        let answer = { (tier: String, write: (inout JSONWriter) -> Void) in
+          session.resume(ticket) {
+            session.reply(id: id) { line in
+              line.field("tier", tier)
+              line.field("url", base.url.text)
+              write(&line)
+              VariantFields.write(variants, to: &line)
+            }
           }
         }
-      }
-      if let image = pictures.memory.peek(key) {
-        return find(placeholderOf: image, query, for: session) { [self] placeholder in
-          answer(Tier.memory.rawValue) { line in
-            describe(image, in: &line)
-            if let placeholder { line.placeholder(placeholder) }
-          }
-        }
-      }
-      pictures.disk.look(for: key) { [self] entry in
-        guard let entry else { return answer("none") { _ in } }
-        find(placeholderOf: key, query, for: session) { [self] placeholder in
-          answer(Tier.disk.rawValue) { line in
-            describe(entry, in: &line)
-            if let placeholder { line.placeholder(placeholder) }
-          }
-        }
+        look(for: variants.first { $0.fitsPlain }?.key ?? base, query, for: session, answer)
       }
     } catch {
       session.refuse(id: id, receipt: nil, .of(error))
+    }
+  }
+
+  /// Describes the image under a key with the tier that has it.
+  private func look(
+    for key: CacheKey, _ query: QueryRequest, for session: ClientSession,
+    _ answer: @escaping (_ tier: String, _ write: (inout JSONWriter) -> Void) -> Void
+  ) {
+    if let image = pictures.memory.peek(key) {
+      return find(placeholderOf: image, query, for: session) { [self] placeholder in
+        answer(Tier.memory.rawValue) { line in
+          describe(image, in: &line)
+          if let placeholder { line.placeholder(placeholder) }
+        }
+      }
+    }
+    pictures.disk.look(for: key) { [self] entry in
+      guard let entry else { return answer("none") { _ in } }
+      find(placeholderOf: key, query, for: session) { [self] placeholder in
+        answer(Tier.disk.rawValue) { line in
+          describe(entry, in: &line)
+          if let placeholder { line.placeholder(placeholder) }
+        }
+      }
     }
   }
 

@@ -175,7 +175,7 @@ final class DownloadSettlement {
     guard download.isForKeeping, !download.isPurged,
       download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
         || download.confirming != nil,
-      pictures.remove(download.mergeKey.key, olderThan: download.serial)
+      pictures.remove(download.mergeKey, olderThan: download.serial)
     else { return }
     downloader.overtake(by: download)
   }
@@ -273,7 +273,8 @@ extension ImageFacts {
 
 extension MergeKey {
   fileprivate func outcome(of headers: HeaderList) -> VaryOutcome {
-    VaryOutcome(varying: varyingNames(headers), sent: sent)
+    let names = varyingNames(headers)
+    return names.isEmpty ? .none : VaryOutcome(varying: names, fields: fields, owner: owner)
   }
 }
 

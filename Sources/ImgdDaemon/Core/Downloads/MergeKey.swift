@@ -8,6 +8,8 @@ import ImgdWire
 /// hashed once.
 struct MergeKey: Hashable {
   let key: CacheKey
+  /// The variant of the key without the headers: for an identifier, its user.
+  let owner: KeyVariant?
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
   /// Those of them that are credentials, which no other origin may see.
@@ -18,10 +20,11 @@ struct MergeKey: Hashable {
   private let headersHash: Int
 
   init(
-    key: CacheKey, headers: [HeaderField], credentialNames: Set<String> = [],
-    isAfterPublic: Bool = false
+    key: CacheKey, owner: KeyVariant?, headers: [HeaderField],
+    credentialNames: Set<String> = [], isAfterPublic: Bool = false
   ) {
     self.key = key
+    self.owner = owner
     self.headers = headers
     self.credentialNames = credentialNames
     self.isAfterPublic = isAfterPublic
@@ -52,6 +55,12 @@ struct MergeKey: Hashable {
 
   /// The headers that the clients sent along.
   var sent: HeaderList { headers.map { ($0.name, $0.value) } }
+
+  /// The same as `Vary` compares them.
+  var fields: SentFields { SentFields(sent, credentials: credentialNames) }
+
+  /// The key of the name alone, to which there may be several answers.
+  var base: CacheKey { key.base(owner: owner) }
 }
 
 extension MergeKey {
@@ -74,7 +83,8 @@ extension MergeKey {
         CacheKey(
           url: url, identifier: request.identifier, variant: parts.variant, scope: parts.scope)
       }
-    self.init(key: key, headers: headers, credentialNames: names)
+    let owner = KeyVariant(identifier: request.identifier, uid: uid)
+    self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
 
   /// The same request for the URL that a redirect leads to, as that origin may see it: another origin gets
@@ -91,7 +101,7 @@ extension MergeKey {
     return MergeKey(
       key: CacheKey(
         url: target, identifier: key.identifier, variant: parts.variant, scope: parts.scope),
-      headers: headers, credentialNames: names,
+      owner: owner, headers: headers, credentialNames: names,
       isAfterPublic: isAfterPublic || redirect.isFromPublicAddress)
   }
 }

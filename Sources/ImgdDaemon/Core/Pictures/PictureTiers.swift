@@ -12,6 +12,7 @@ final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
   let answers: RememberedAnswers
+  let variants: Variants
   private let hub: EventHub
   private let turns: Turns
   private let loop: EventLoop
@@ -34,6 +35,7 @@ final class PictureTiers {
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
     self.disk = disk
     answers = RememberedAnswers(disk: disk, turns: turns, loop: loop, settings: settings.memory)
+    variants = Variants(memory: memory, disk: disk, turns: turns)
     self.hub = hub
     self.turns = turns
     self.loop = loop
@@ -131,13 +133,34 @@ final class PictureTiers {
     case later
   }
 
-  /// Looks for the picture under a key, fresh or not.
+  /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
+  /// depend on the request, or the one under its own key.
   func find(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
-    if let image = inMemory(key) {
+    let purges = memoryPurges
+    let finding = variants.find(key) { [unowned self] image in
+      if let image { return then(DiskLook(image: image, purges: purges)) }
+      switch findOwn(key, since: purges, then: then) {
+      case .inMemory(let own): then(DiskLook(image: own.image, purges: purges))
+      case .looked(let look): then(look)
+      case .later: break
+      }
+    }
+    switch finding {
+    case .nothing: return findOwn(key, since: purges, then: then)
+    case .inMemory(let image): return .inMemory(DeliveredImage(image: image, source: .memory))
+    case .onDisk(let image): return .looked(DiskLook(image: image, purges: purges))
+    case .later: return .later
+    }
+  }
+
+  /// Looks for the picture under a request's own key.
+  private func findOwn(
+    _ key: MergeKey, since purges: Int, then: @escaping (DiskLook) -> Void
+  ) -> Finding {
+    if let image = underOwnKey(key) {
       return .inMemory(DeliveredImage(image: image, source: .memory))
     }
     memory.noteMiss()
-    let purges = memoryPurges
     switch disk.fetch(key.key, then: { then(DiskLook(image: $0, purges: purges)) }) {
     case .nothing: return .looked(DiskLook(image: nil, purges: purges))
     case .image(let image): return .looked(DiskLook(image: image, purges: purges))
@@ -147,10 +170,17 @@ final class PictureTiers {
 
   /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
   func rise(_ look: DiskLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
-    if let image = inMemory(key) { return DeliveredImage(image: image, source: .memory) }
+    if let image = risen(look, for: key) { return DeliveredImage(image: image, source: .memory) }
     guard let image = look.image, image.isFor(sent: key.sent) else { return nil }
     if keeping, mayRise(since: look.purges) { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
+  }
+
+  /// The picture, or a newer one in its place, that has got into memory since it was looked for.
+  private func risen(_ look: DiskLook, for key: MergeKey) -> CachedImage? {
+    guard let image = look.image else { return inMemory(key) }
+    guard let risen = memory.peek(image.key), risen.isFor(sent: key.sent) else { return nil }
+    return risen
   }
 
   /// Tells apart what was begun before a purge of either tier.
@@ -163,8 +193,12 @@ final class PictureTiers {
     purges == memoryPurges && purgesUnderWay == 0
   }
 
-  /// Counts as nothing.
+  /// The picture that a request may be shown, as far as it is in memory; counts as nothing.
   func inMemory(_ key: MergeKey) -> CachedImage? {
+    variants.inMemory(key) { underOwnKey(key) }
+  }
+
+  private func underOwnKey(_ key: MergeKey) -> CachedImage? {
     guard let image = memory.peek(key.key), image.isFor(sent: key.sent) else { return nil }
     return image
   }
@@ -204,6 +238,8 @@ final class PictureTiers {
   /// of `tiers`: nobody may find that afterwards.
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
     let mayBeKept = image.freshness.refusal == nil
+    guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers)
+    else { return }
     if tiers.contains(.memory) {
       if mayBeKept, wanted.contains(.memory) {
         keepInMemory(image)
@@ -258,8 +294,11 @@ final class PictureTiers {
 
   // MARK: Removing
 
-  /// Removes a picture that its origin no longer has; one that a later transfer has brought stays.
-  func remove(_ key: CacheKey, olderThan serial: UInt64) -> Bool {
+  /// Removes the pictures that a request would be shown, which their origin no longer has; those that a
+  /// later transfer has brought stay.
+  func remove(_ key: MergeKey, olderThan serial: UInt64) -> Bool {
+    variants.remove(fitting: key, olderThan: serial)
+    let key = key.key
     guard memory.peek(key)?.serial ?? 0 < serial else { return false }
     _ = memory.remove(key)
     disk.remove(key)
@@ -281,6 +320,7 @@ final class PictureTiers {
     purgesUnderWay -= 1
     memoryPurges += 1
     guard !marksOnly else { return }
+    variants.forget(filter)
     onMemoryPurge()
     hub.cache(filter.matchesAll ? .removedAll : .purged, removal)
   }
@@ -312,6 +352,7 @@ final class PictureTiers {
       {
         return true
       }
+      variants.forget(PurgeFilter())
       let removal = pixels.removal + purge.removal
       hub.cache(.removedAll, removal)
       then(removal)

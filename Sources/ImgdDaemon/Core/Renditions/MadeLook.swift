@@ -13,6 +13,7 @@ struct MadeLook {
 
   /// A picture that may be shown now, as far as it is known without reading it.
   struct Original {
+    let key: CacheKey
     let facts: ImageFacts
     let checksum: BodyChecksum
     let age: ShownAge

@@ -20,7 +20,7 @@ final class MadePictures {
     guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
       return .nothing
     }
-    let key = look.key.key.made(of: original.checksum, form: look.rendition.form)
+    let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key) { return .found(original.delivered(image, from: .memory)) }
     guard !look.rendition.isPixels else { return .nothing }
     let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
@@ -42,7 +42,7 @@ final class MadePictures {
       let entry = pictures.disk.glance(at: look.key.key)
     else { return nil }
     return MadeLook.Original(
-      facts: entry.facts, checksum: entry.checksum,
+      key: look.key.key, facts: entry.facts, checksum: entry.checksum,
       age: ShownAge(age: entry.age, freshFor: entry.freshFor))
   }
 
@@ -52,7 +52,8 @@ final class MadePictures {
       description != nil || !look.describes
     else { return nil }
     return MadeLook.Original(
-      facts: image.facts, checksum: image.checksum, age: ShownAge(image, at: loop.now),
+      key: image.key, facts: image.facts, checksum: image.checksum,
+      age: ShownAge(image, at: loop.now),
       placeholder: look.describes ? description.map { .description($0) } : nil)
   }
 

@@ -18,6 +18,7 @@ struct Ledger {
       ("base", base),
       ("pictures", parts.pictures.memory.usage),
       ("failures", parts.pictures.answers.bytes),
+      ("variants", parts.pictures.variants.heldBytes),
       ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes),
       ("outcomes", parts.jobs.keptBytes),
       ("clients", clientBytes + parts.clients.connected * Self.connection),

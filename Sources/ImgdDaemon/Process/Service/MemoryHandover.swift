@@ -18,7 +18,8 @@ final class MemoryHandover {
   private static let retryPause = Duration.seconds(1)
 
   private let manager: SystemdMessenger
-  private let memory: MemoryTier
+  private let core: Core
+  private var memory: MemoryTier { core.memory }
   private let loop: EventLoop
   private let mostDescriptors: Int
   /// Whether the manager may hold descriptors of ours.
@@ -34,14 +35,14 @@ final class MemoryHandover {
   /// `mostDescriptors` is how many the manager is ready to keep. The previous daemon's descriptors are
   /// removed from the manager's store at once: a start that fails shall not find them a second time.
   init(
-    _ manager: SystemdMessenger, of memory: MemoryTier, mostDescriptors: Int,
+    _ manager: SystemdMessenger, of core: Core, mostDescriptors: Int,
     inheriting inherited: [InheritedDescriptor], loop: EventLoop
   ) {
     indices = Self.payloads(inherited, named: Self.indexName)
     bodies = Self.payloads(inherited, named: Self.bodiesName)
     mayBeStored = !inherited.isEmpty
     self.manager = manager
-    self.memory = memory
+    self.core = core
     self.mostDescriptors = manager.hasManager ? mostDescriptors : 0
     self.loop = loop
     forget()
@@ -113,7 +114,8 @@ final class MemoryHandover {
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
         index: index, bodies: bodies, release: Release.version, at: loop.now,
-        wall: WallClock.seconds, isKnown: { PictureFormat(rawValue: $0.format) != nil })
+        wall: WallClock.seconds, isKnown: { PictureFormat(rawValue: $0.format) != nil },
+        taken: { core.inherit($0) })
     } catch {
       Log.notice(.handover, "the memory tier begins empty: \(error.description)")
     }

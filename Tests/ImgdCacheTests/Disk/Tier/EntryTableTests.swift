@@ -17,7 +17,7 @@ import Testing
       number: number, digest: digest, bytes: UInt32(allocated), allocated: allocated,
       facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
       checksum: BodyChecksum(0), storedAt: 1,
-      lastAccess: 1, freshUntil: 1, isPlain: false)
+      lastAccess: 1, freshUntil: 1, isPlain: false, base: UInt32(digest.high % 8))
   }
 
   /// Sixteen low halves among a hundred digests: the table tells entries apart by tags that are
@@ -76,10 +76,28 @@ import Testing
       let digest = digest(number)
       #expect(index.place(of: digest) == model.entries[digest]?.place)
     }
+    let bases = Set(model.entries.keys.map { $0.high % 8 })
+    for base in 1..<8 as Range<UInt64> {
+      #expect(index.hasEntry(ofBase: UInt32(base)) == bases.contains(base))
+    }
     for (digest, known) in model.entries {
       #expect(index.entry(at: known.place, number: known.number)?.digest == digest)
       #expect(index.entry(at: known.place, number: known.number + 1) == nil)
     }
+  }
+
+  @Test func `an entry is found by the base that its last answer has given it`() {
+    var index = EntryTable()
+    let place = index.insert(entry(digest(1), number: 1, allocated: 512))
+    let held = index.heldBytes
+    for (before, base) in [(1, 0), (0, 7), (7, 2)] as [(UInt32, UInt32)] {
+      index.setBase(base, at: place)
+      #expect(index[place].base == base && !index.hasEntry(ofBase: before))
+      #expect(index.hasEntry(ofBase: base) == (base > 0))
+      #expect((index.heldBytes == held) == (base > 0))
+    }
+    index.remove(place)
+    #expect(!index.hasEntry(ofBase: 2))
   }
 
   @Test func `a position outside the table has no entry`() {

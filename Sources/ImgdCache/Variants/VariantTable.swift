@@ -1,0 +1,252 @@
+// Which stored answers there are to one name, and which requests they fit.
+//
+// A name is a URL, with an identifier and its user, or with credentials: a key without the headers of a
+// request. An answer with `Vary` is stored under the key of the request that fetched it, and fits others,
+// too. The table has for each name the answers that are known, the newest first, and at most eight.
+//
+// It holds no pictures, and is not told when one leaves its tier: whoever looks for an answer that it
+// names, and does not find it, has it forgotten. It is bounded in bytes; then the name goes whole that was
+// asked for longest ago. What the disk has of it is learnt again when it is asked for.
+
+/// The answers to names that have more than one.
+package struct VariantTable {
+  /// So many answers are kept to one name.
+  package static let mostOfOne = 8
+
+  /// The changes of the tiers that a change of the table asks for.
+  package struct Changes {
+    /// The keys of images that have to leave both tiers.
+    package fileprivate(set) var displaced: [CacheKey] = []
+    /// The keys of images that are not known any more: one that is in memory alone would be beyond count.
+    package fileprivate(set) var forgotten: [CacheKey] = []
+  }
+
+  private struct Name {
+    let key: CacheKey
+    var variants: [Variant] = []
+    /// All that the disk has is among them.
+    var isComplete: Bool
+
+    /// Takes in an answer that has just come, in front of all that are not newer.
+    mutating func put(_ variant: Variant) {
+      let place = variants.firstIndex { !$0.isNewer(than: variant) } ?? variants.count
+      variants.insert(variant, at: place)
+    }
+
+    /// Takes in one that was stored before, behind all that are not older.
+    mutating func add(_ variant: Variant) {
+      let place = variants.firstIndex { variant.isNewer(than: $0) } ?? variants.count
+      variants.insert(variant, at: place)
+    }
+
+    var cost: Int {
+      VariantTable.bookkeeping + key.cost + variants.reduce(0) { $0 + $1.cost }
+    }
+  }
+
+  /// The bytes of a name that are not counted one by one: its places in the tables, its arrays.
+  private static let bookkeeping = 192
+
+  private let mostBytes: Int
+  /// The bytes that it holds.
+  package private(set) var bytes = 0
+  private var names: [Name?] = []
+  private var free: [Int] = []
+  private var order = PlaceChain()
+  private var table = PlaceTable()
+  private let seed = KeyHasher.randomSeed()
+
+  package init(mostBytes: Int = 8 << 20) {
+    self.mostBytes = mostBytes
+  }
+
+  // MARK: Looking
+
+  /// How many names it has.
+  package var count: Int { names.count - free.count }
+
+  /// Whether all answers to a name are known, those on disk among them.
+  package func isComplete(_ base: CacheKey) -> Bool {
+    place(of: base).flatMap { names[$0]?.isComplete } ?? false
+  }
+
+  /// The known answers to a name, the newest first.
+  package func variants(of base: CacheKey) -> [Variant] {
+    place(of: base).flatMap { names[$0]?.variants } ?? []
+  }
+
+  /// Those of them that a request may be shown; its fields are asked for only where there are any.
+  package mutating func fitting(_ base: CacheKey, _ fields: () -> SentFields) -> [Variant] {
+    guard count > 0, let place = place(of: base), let variants = names[place]?.variants else {
+      return []
+    }
+    order.moveToFront(place)
+    let fields = fields()
+    return variants.filter { $0.vary.fits(fields) }
+  }
+
+  private func place(of base: CacheKey) -> Int? {
+    table.place(tag(of: base)) { names[$0]?.key == base }
+  }
+
+  private func tag(of base: CacheKey) -> UInt32 {
+    var hasher = KeyHasher(seed)
+    hasher.take(base.url.text)
+    if let identifier = base.identifier { hasher.take(identifier) }
+    base.variant?.hash(into: &hasher)
+    base.scope?.hash(into: &hasher)
+    return PlaceTable.tag(hasher.finish())
+  }
+
+  // MARK: Answers come
+
+  /// Takes in an answer that is about to be stored, in place of an earlier one that the very same requests
+  /// were shown; nil for one that a later transfer has overtaken.
+  ///
+  /// `isComplete` says that the disk has nothing of a name that is not known here.
+  package mutating func add(_ image: CachedImage, isComplete: Bool) -> Changes? {
+    var changes = Changes()
+    guard let base = image.base, let new = Variant(image) else { return changes }
+    let rivals = variants(of: base).filter {
+      $0.variant == new.variant || $0.vary.isFound(like: new.vary)
+    }
+    guard !rivals.contains(where: { $0.isNewer(than: new) }) else { return nil }
+    let place = place(of: base) ?? insert(Name(key: base, isComplete: isComplete))
+    order.moveToFront(place)
+    change(place) { name in
+      name.variants.removeAll {
+        $0.variant == new.variant || $0.vary.isFound(like: new.vary)
+      }
+      name.put(new)
+    }
+    changes.displaced = rivals.filter { $0.variant != new.variant }.map { $0.key(below: base) }
+    displaceOldPlain(by: new, at: place, &changes)
+    cut(place, &changes)
+    makeRoom(&changes)
+    return changes
+  }
+
+  /// A request with a name and nothing else is answered from the key of the name without a look here: an
+  /// answer there that is older than one that fits such a request gives way.
+  private mutating func displaceOldPlain(
+    by new: Variant, at place: Int, _ changes: inout Changes
+  ) {
+    guard let base = names[place]?.key, new.variant != base.variant,
+      new.fitsPlain, variants(at: place).first?.variant == new.variant,
+      variants(at: place).contains(where: { $0.variant == base.variant })
+    else { return }
+    change(place) { name in name.variants.removeAll { $0.variant == base.variant } }
+    changes.displaced.append(base)
+  }
+
+  /// Takes in the answers to a name that the disk has, in the order of storing where they are of one second,
+  /// the newest first.
+  package mutating func learn(_ found: [Variant], of base: CacheKey) -> Changes {
+    var changes = Changes()
+    guard
+      let place = place(of: base)
+        ?? (found.isEmpty ? nil : insert(Name(key: base, isComplete: true)))
+    else { return changes }
+    for variant in found.sorted(by: { $0.isNewer(than: $1) }) {
+      let known = variants(at: place)
+      guard !known.contains(where: { $0.variant == variant.variant }) else { continue }
+      guard !known.contains(where: { $0.vary.isFound(like: variant.vary) }) else {
+        changes.displaced.append(variant.key(below: base))
+        continue
+      }
+      change(place) { $0.add(variant) }
+    }
+    order.moveToFront(place)
+    change(place) { $0.isComplete = true }
+    cut(place, &changes)
+    makeRoom(&changes)
+    return changes
+  }
+
+  // MARK: Answers go
+
+  /// Forgets an answer that is in no tier any more.
+  package mutating func remove(_ variant: Variant, of base: CacheKey) {
+    guard let place = place(of: base) else { return }
+    change(place) { name in
+      name.variants.removeAll { $0.variant == variant.variant && $0.serial <= variant.serial }
+    }
+    removeIfEmpty(place)
+  }
+
+  /// Forgets the answer in whose place another one has come that is kept nowhere; answers its key.
+  package mutating func removeRivals(of image: CachedImage) -> [CacheKey] {
+    guard let base = image.base, let place = place(of: base) else { return [] }
+    let rivals = variants(at: place).filter {
+      $0.vary.isFound(like: image.vary) && $0.serial <= image.serial
+    }
+    for rival in rivals { remove(rival, of: base) }
+    return rivals.map { $0.key(below: base) }
+  }
+
+  /// Goes on behind a place with forgetting the answers to names that a purge was about, but for those that
+  /// are held still; answers the place to go on from, nil at the end.
+  package mutating func prune(
+    _ filter: PurgeFilter, from start: Int, most: Int, isHeld: (CacheKey, Variant) -> Bool
+  ) -> Int? {
+    let end = min(start + most, names.count)
+    for place in min(start, end)..<end {
+      guard let base = names[place]?.key, filter.matchesName(base, tags: []) else { continue }
+      change(place) { name in
+        name.variants.removeAll { !isHeld(base, $0) }
+        name.isComplete = false
+      }
+      removeIfEmpty(place)
+    }
+    return end < names.count ? end : nil
+  }
+
+  // MARK: Room
+
+  private func variants(at place: Int) -> [Variant] { names[place]?.variants ?? [] }
+
+  /// Above the most that is kept to one name, the oldest go.
+  private mutating func cut(_ place: Int, _ changes: inout Changes) {
+    guard let base = names[place]?.key, variants(at: place).count > Self.mostOfOne else { return }
+    let old = variants(at: place)[Self.mostOfOne...]
+    changes.displaced += old.map { $0.key(below: base) }
+    change(place) { name in name.variants.removeLast(old.count) }
+  }
+
+  private mutating func makeRoom(_ changes: inout Changes) {
+    while bytes > mostBytes, let place = order.oldest, let base = names[place]?.key {
+      changes.forgotten += variants(at: place).map { $0.key(below: base) }
+      remove(place)
+    }
+  }
+
+  private mutating func insert(_ name: Name) -> Int {
+    let place = free.popLast() ?? names.count
+    if place == names.count { names.append(name) } else { names[place] = name }
+    order.putInFront(place)
+    table.insert(tag(of: name.key), place)
+    bytes += name.cost
+    return place
+  }
+
+  private mutating func change(_ place: Int, _ body: (inout Name) -> Void) {
+    guard var name = names[place] else { return }
+    bytes -= name.cost
+    body(&name)
+    bytes += name.cost
+    names[place] = name
+  }
+
+  private mutating func removeIfEmpty(_ place: Int) {
+    if variants(at: place).isEmpty { remove(place) }
+  }
+
+  private mutating func remove(_ place: Int) {
+    guard let name = names[place] else { return }
+    bytes -= name.cost
+    names[place] = nil
+    order.remove(place)
+    table.remove(tag(of: name.key), place)
+    free.append(place)
+  }
+}

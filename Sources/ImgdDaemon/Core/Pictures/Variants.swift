@@ -1,0 +1,233 @@
+// The answers that depend on headers of the request: which of them a request is shown.
+//
+//   request ─► its name ─► the answers to the name, the newest first ─► the first that fits and is there
+//                 │ not all known                                          │ none
+//                 ▼                                                        ▼
+//              the rows of the name, once                         the request's own key
+//
+// An answer without `Vary` is under the key of its request, and found by its like alone: clients may send
+// any header, and none chooses what others are shown.
+
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// The answers to each name that depend on the request, in both tiers.
+final class Variants {
+  /// The outcome of a look for an answer that fits.
+  enum Finding {
+    case nothing
+    case inMemory(CachedImage)
+    /// It is on its way to the disk.
+    case onDisk(CachedImage)
+    /// It will be told.
+    case later
+  }
+
+  private static let mostAtOnce = 64
+  /// More purges are one of everything: what is in memory stays known, and the disk is asked for the rest.
+  private static let mostPurges = 8
+
+  private let memory: MemoryTier
+  private let disk: DiskTier
+  private let turns: Turns
+  private var table = VariantTable()
+  /// Purges whose names are still to be forgotten, the first of them from a place on.
+  private var purges: [PurgeFilter] = []
+  private var place = 0
+  /// Look-ups that wait for the rows of a name.
+  private var learning: [CacheKey: [() -> Void]] = [:]
+
+  init(memory: MemoryTier, disk: DiskTier, turns: Turns) {
+    self.memory = memory
+    self.disk = disk
+    self.turns = turns
+  }
+
+  /// The bytes that it holds.
+  var heldBytes: Int { table.bytes }
+
+  // MARK: Looking
+
+  /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if it cannot be
+  /// said at once.
+  func find(_ key: MergeKey, then: @escaping (CachedImage?) -> Void) -> Finding {
+    // What an earlier process has left on disk is older than the request's own answer in memory.
+    if isKnown(key.base) || memory.peek(key.key)?.isFor(sent: key.sent) == true {
+      return look(fitting(key)[...], for: key, then: then)
+    }
+    learn(key.base) { [unowned self] in
+      switch look(fitting(key)[...], for: key, then: then) {
+      case .nothing: then(nil)
+      case .inMemory(let image), .onDisk(let image): then(image)
+      case .later: break
+      }
+    }
+    return .later
+  }
+
+  /// The newest answer that fits a request, if it is in memory; `own` answers where none fits.
+  func inMemory(_ key: MergeKey, orElse own: () -> CachedImage?) -> CachedImage? {
+    guard let first = fitting(key).first else { return own() }
+    guard let image = memory.peek(first.key(below: key.base)), first.isStill(image) else {
+      return nil
+    }
+    return image
+  }
+
+  /// An answer with the tiers that have it, as far as that is known at once.
+  struct Held {
+    let key: CacheKey
+    let variant: Variant
+    let tiers: [Tier]
+
+    /// Whether a request with a name and nothing else may be shown it.
+    var fitsPlain: Bool { variant.fitsPlain }
+  }
+
+  /// Calls back with the answers to a name that are in a tier, the newest first.
+  func list(_ base: CacheKey, then: @escaping ([Held]) -> Void) {
+    let list = { [unowned self] in
+      then(table.variants(of: base).map { held($0, of: base) }.filter { !$0.tiers.isEmpty })
+    }
+    if isKnown(base) { list() } else { learn(base, then: list) }
+  }
+
+  private func held(_ variant: Variant, of base: CacheKey) -> Held {
+    let key = variant.key(below: base)
+    let image = memory.peek(key)
+    let isOther = image.map { !variant.isStill($0) } ?? false
+    let tiers: [Tier] =
+      isOther ? [] : (image == nil ? [] : [.memory]) + (disk.mayHold(key) ? [.disk] : [])
+    return Held(key: key, variant: variant, tiers: tiers)
+  }
+
+  /// The answers that fit a request and are newer than the one under its own key that depends on nothing.
+  private func fitting(_ key: MergeKey) -> [Variant] {
+    let fitting = table.fitting(key.base) { key.fields }
+    guard !fitting.isEmpty else { return [] }
+    if let own = memory.peek(key.key), own.vary == .none {
+      return Array(fitting.prefix { ($0.serial, $0.storedAt) > (own.serial, own.storedAtWall) })
+    }
+    guard let storedAt = disk.storedAt(key.key) else { return fitting }
+    return Array(fitting.prefix { $0.storedAt >= storedAt })
+  }
+
+  private func look(
+    _ choices: ArraySlice<Variant>, for key: MergeKey, then: @escaping (CachedImage?) -> Void
+  ) -> Finding {
+    var choices = choices
+    while let choice = choices.popFirst() {
+      let name = choice.key(below: key.base)
+      if let image = memory.peek(name) {
+        if choice.isStill(image) { return .inMemory(image) }
+      } else if disk.mayHold(name) {
+        memory.noteMiss()
+        switch fetch(choice, under: name, orElse: choices, for: key, then: then) {
+        case .later: return .later
+        case .image(let image) where choice.isStill(image): return .onDisk(image)
+        case .image, .nothing: break
+        }
+      }
+      table.remove(choice, of: key.base)
+    }
+    return .nothing
+  }
+
+  /// Has an answer read from disk; the next one is looked for where it has gone.
+  private func fetch(
+    _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>,
+    for key: MergeKey, then: @escaping (CachedImage?) -> Void
+  ) -> DiskTier.Fetching {
+    disk.fetch(name) { [unowned self] image in
+      if let image, choice.isStill(image) { return then(image) }
+      table.remove(choice, of: key.base)
+      switch look(others, for: key, then: then) {
+      case .nothing: then(nil)
+      case .inMemory(let image), .onDisk(let image): then(image)
+      case .later: break
+      }
+    }
+  }
+
+  // MARK: Rows
+
+  private func isKnown(_ base: CacheKey) -> Bool {
+    table.isComplete(base) || !disk.mayHaveVariants(of: base)
+  }
+
+  /// Learns of the answers that the disk has; look-ups for one name share the reading.
+  private func learn(_ base: CacheKey, then: @escaping () -> Void) {
+    learning[base, default: []].append(then)
+    guard learning[base]?.count == 1 else { return }
+    disk.variants(of: base) { [unowned self] found in
+      carryOut(table.learn(found, of: base))
+      for waiting in learning.removeValue(forKey: base) ?? [] { waiting() }
+    }
+  }
+
+  // MARK: Answers come and go
+
+  /// Takes in an answer that is kept, or that is not and has come in place of another one; false for one
+  /// that a later transfer has overtaken.
+  func admit(_ image: CachedImage, isKept: Bool, in tiers: Set<Tier>) -> Bool {
+    guard let base = image.base, !tiers.isEmpty else { return true }
+    guard isKept else {
+      leave(table.removeRivals(of: image).filter { $0 != image.key })
+      return true
+    }
+    let isComplete = !disk.mayHaveVariants(of: base)
+    guard let changes = table.add(image, isComplete: isComplete) else { return false }
+    carryOut(changes)
+    return true
+  }
+
+  /// Takes in an answer that an earlier process has left in memory.
+  func inherit(_ image: CachedImage) {
+    guard let changes = table.add(image, isComplete: false) else { return }
+    carryOut(changes)
+  }
+
+  /// Removes the answers that fit a request, but for those of later transfers.
+  func remove(fitting key: MergeKey, olderThan serial: UInt64) {
+    for variant in table.fitting(key.base, { key.fields }) where variant.serial < serial {
+      table.remove(variant, of: key.base)
+      leave([variant.key(below: key.base)])
+    }
+  }
+
+  private func carryOut(_ changes: VariantTable.Changes) {
+    leave(changes.displaced)
+    for key in changes.forgotten where !disk.mayHold(key) { _ = memory.remove(key) }
+  }
+
+  private func leave(_ keys: [CacheKey]) {
+    for key in keys {
+      _ = memory.remove(key)
+      disk.remove(key)
+    }
+  }
+
+  // MARK: Purges
+
+  /// Forgets, in parts, the answers that a purge was about and that memory has no longer; the disk is asked
+  /// for those that it has.
+  func forget(_ filter: PurgeFilter) {
+    guard table.count > 0 else { return }
+    purges.append(filter)
+    if purges.count > Self.mostPurges { (purges, place) = ([purges[0], PurgeFilter()], place) }
+    guard purges.count == 1 else { return }
+    turns.carryOut { [unowned self] in
+      forgetSome()
+      return !purges.isEmpty
+    }
+  }
+
+  private func forgetSome() {
+    let next = table.prune(purges[0], from: place, most: Self.mostAtOnce) { base, variant in
+      memory.peek(variant.key(below: base)).map(variant.isStill) ?? false
+    }
+    place = next ?? 0
+    if next == nil { purges.removeFirst() }
+  }
+}
