@@ -163,7 +163,8 @@ extension PictureSlot.Content {
     switch outcome {
     case .success(let answer):
       let picture = Picture(answer)
-      self.picture = picture
+      // The program has that version, and shows it if it is the one before.
+      if !picture.isNotModified { self.picture = picture }
       placeholder = picture.placeholder ?? placeholder
       state = .shown
     case .failure(let error): state = .failed(error)

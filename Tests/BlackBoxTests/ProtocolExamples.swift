@@ -47,7 +47,8 @@ import Testing
     stage.origin.plan(
       "/cat.jpg",
       .picture(
-        TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg"))
+        TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg",
+        headers: [("ETag", "\"7c4a\"")]))
     stage.origin.plan("/logo.png", .picture(TestPicture.png(width: 64, height: 64)))
     stage.origin.plan("/moved.png", .redirect(to: "/logo.png", status: 301))
     stage.origin.plan("/photo", .picture(png(), headers: [("Vary", "Accept")]))

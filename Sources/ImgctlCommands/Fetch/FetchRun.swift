@@ -157,7 +157,9 @@ final class FetchRun {
     guard answer.reply.succeeded != nil else { return take(event: answer, of: order) }
     link?.noteAnswer()
     plan.onAnswer(answer.reply)
-    let hasPicture = answer.reply.succeeded == true && plan.delivery.form.hasDescriptor
+    let hasPicture =
+      answer.reply.succeeded == true && !answer.reply.isNotModified
+      && plan.delivery.form.hasDescriptor
     let picture = hasPicture ? link?.takePicture() : nil
     settle(order, deliver(order, answer, picture))
     goOn()

@@ -40,6 +40,9 @@ public struct Picture: Sendable {
   public let memory: PictureMemory?
   /// The last URL, if the origin redirected.
   public let finalURL: String?
+  /// Whether the program has the picture already, by the condition in its `headers`: then only its URL, its source
+  /// and its ages are here.
+  public let isNotModified: Bool
   /// Whether the picture is no longer fresh.
   public let isStale: Bool
   /// Whether the fetch joined a download that another one had begun.
@@ -75,6 +78,7 @@ public struct Picture: Sendable {
     pathNote = reply.text("deliver_note")
     memory = answer.memory
     finalURL = reply.text("final_url")
+    isNotModified = reply.flag("not_modified") ?? false
     isStale = reply.flag("stale") ?? false
     isCoalesced = reply.flag("coalesced") ?? false
     age = reply.number("age").map { .seconds($0) }

@@ -140,6 +140,11 @@ class Picture:
         return self._field("source", str) or ""
 
     @property
+    def not_modified(self) -> bool:
+        """Whether the condition in `headers` holds: the program has the picture, and none came."""
+        return self.raw.get("not_modified") is True
+
+    @property
     def stale(self) -> bool:
         """Whether it is older than its origin wants it to be shown."""
         return self.raw.get("stale") is True
@@ -196,6 +201,8 @@ class Picture:
 
     def _open(self) -> int:
         path = self.path
+        if self.not_modified:
+            raise PictureGone(f"{self.url} is not modified: no picture came for this condition")
         if path is None:
             note = self.raw.get("deliver_note") or "it was not asked for"
             raise PictureGone(f'{self.url} has no file: {note}. Fetch it with deliver="bytes"')

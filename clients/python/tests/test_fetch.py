@@ -66,6 +66,16 @@ class FetchTests(StageTest):
         picture = self.client.fetch(self.serve(), deliver="none")
         self.assertEqual((picture.path, picture.width), (None, 8))
 
+    def test_not_modified(self) -> None:
+        url = self.serve()
+        self.assertFalse(self.client.fetch(url).not_modified)
+        for deliver in ("path", "bytes", "pixels", "none"):
+            picture = self.client.fetch(url, deliver=deliver, headers={"If-None-Match": "*"})
+            self.assertTrue(picture.not_modified)
+            self.assertEqual((picture.path, picture.source), (None, "memory"))
+            with self.assertRaisesRegex(imgd.PictureGone, "not modified"):
+                picture.bytes()
+
     def test_pixels(self) -> None:
         picture = self.client.fetch(self.serve(body=png(5, 3, salt=9)), deliver="pixels")
         pixels = picture.pixels()

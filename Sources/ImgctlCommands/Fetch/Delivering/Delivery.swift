@@ -19,6 +19,11 @@ enum DeliveredForm: String, CaseIterable {
   var hasDescriptor: Bool { self == .bytes || self == .pixels }
 }
 
+extension Reply {
+  /// Whether the daemon answers a condition with a word in place of a picture.
+  var isNotModified: Bool { flag("not_modified") == true }
+}
+
 /// Puts the pictures of a run where they belong.
 struct Delivery {
   let form: DeliveredForm
@@ -44,6 +49,7 @@ struct Delivery {
         record: style.failure(order, answer), complaint: "\(order.subject): \(reply.complaint)",
         exitCode: reply.exitCode)
     }
+    if reply.isNotModified { return notModified(order, answer) }
     guard form.hasDescriptor else { return named(order, answer) }
     guard let picture else {
       return failure(
@@ -58,7 +64,9 @@ struct Delivery {
 
   /// Whether the picture goes into a pipe or a device, which may take it slowly or not at all.
   func mayBlock(_ order: FetchOrder, _ reply: Reply) -> Bool {
-    guard form.hasDescriptor, reply.succeeded == true, let path = path(order, reply) else {
+    guard form.hasDescriptor, reply.succeeded == true, !reply.isNotModified,
+      let path = path(order, reply)
+    else {
       return false
     }
     return OutputFile.isSpecial(path)
@@ -129,6 +137,13 @@ struct Delivery {
     let source = reply.text("source") ?? "?"
     return withoutPasswords(
       printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
+  }
+
+  /// A picture that whoever asks has already: there is nothing to write, and nothing to name.
+  private func notModified(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
+    var record = style.success(order, answer, text: "-")
+    if case .text(isListed: false, _) = style { record = nil }
+    return FetchOutcome(record: record, remark: "\(order.subject): not modified")
   }
 
   private func geometry(_ order: FetchOrder, _ reply: Reply) -> String? {

@@ -45,7 +45,9 @@ struct Show: Verb {
       let answer = try context.answer(
         to: request(url, for: canvas), over: connection,
         within: options.timeout.map { $0 + Self.grace })
-      if answer.reply.succeeded == true {
+      if answer.reply.isNotModified {
+        context.console.remark("\(url): not modified")
+      } else if answer.reply.succeeded == true {
         guard let memory = connection.takeDescriptor() else {
           throw Failure(.failed, "the daemon sent no pixels with its answer")
         }

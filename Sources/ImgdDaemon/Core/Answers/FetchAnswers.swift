@@ -68,6 +68,8 @@ final class FetchAnswers {
         id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, failure.error,
         http: recipient.request.http ? failure.head : nil)
     case .image(let delivered): deliver(delivered, to: recipient, path: path)
+    case .notModified(let answer):
+      recipient.session.write(FetchLine(answer, to: recipient, at: loop.moment))
     }
   }
 

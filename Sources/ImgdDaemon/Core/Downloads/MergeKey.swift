@@ -51,7 +51,17 @@ struct MergeKey: Hashable {
   }
 
   /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
-  var hasCondition: Bool { headers.contains { $0.name.hasPrefix("if-") } }
+  var hasCondition: Bool { headers.contains { Self.isCondition($0.name) } }
+
+  private static func isCondition(_ name: String) -> Bool { name.hasPrefix("if-") }
+
+  /// The same without the client's own conditions: for a request that is about what is cached.
+  var unconditional: MergeKey {
+    guard hasCondition else { return self }
+    return MergeKey(
+      key: key, headers: headers.filter { !Self.isCondition($0.name) },
+      credentialNames: credentialNames)
+  }
 
   /// The headers that the clients sent along.
   var sent: HeaderList { headers.map { ($0.name, $0.value) } }

@@ -61,7 +61,7 @@ final class FetchJob {
   private var isRefresh = false
   var deadline: Timer?
   /// The stale picture that stands in if the origin fails.
-  var fallback: DeliveredImage?
+  var fallback: FetchOutcome?
   /// The stale answer without a picture that does.
   var fallbackAnswer: CachedImage?
 
@@ -138,7 +138,8 @@ final class FetchJob {
   convenience init(refreshing job: FetchJob, receipt: ReceiptID, at now: Instant) {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.url,
-      mergeKey: job.mergeKey, uid: job.uid, startedAt: now, allowance: job.allowance)
+      mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now,
+      allowance: job.allowance)
     isRefresh = true
   }
 }

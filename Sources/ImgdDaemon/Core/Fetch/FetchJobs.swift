@@ -213,7 +213,7 @@ final class FetchJobs {
     job.fallback = nil
     registry.remove(job)
     shares.end(job)
-    if case .image(let delivered) = outcome, delivered.source != .memory {
+    if let source = outcome.source, source != .memory {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
     FetchLog.end(job, outcome, at: loop.now)

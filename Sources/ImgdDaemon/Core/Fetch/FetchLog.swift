@@ -23,6 +23,8 @@ enum FetchLog {
       note(
         job.request.url,
         "\(delivered.source.rawValue)\(stale), \(delivered.image.byteCount) bytes", after: elapsed)
+    case .notModified(let answer):
+      note(job.request.url, "\(answer.source.rawValue), not modified", after: elapsed)
     case .failure(let failure): note(job.request.url, failure.error.code.rawValue, after: elapsed)
     }
   }

@@ -6,12 +6,23 @@ import ImgdWire
 /// The end of a fetch: a picture, or an error.
 enum FetchOutcome {
   case image(DeliveredImage)
+  /// The client has the picture already.
+  case notModified(NotModified)
   case failure(FetchFailure)
 
   var state: FetchJob.State {
     switch self {
-    case .image: .done
+    case .image, .notModified: .done
     case .failure(let failure): failure.error.code == .cancelled ? .cancelled : .failed
+    }
+  }
+
+  /// Where it came from; nil for a failure.
+  var source: DeliveredImage.Source? {
+    switch self {
+    case .image(let delivered): delivered.source
+    case .notModified(let answer): answer.source
+    case .failure: nil
     }
   }
 
@@ -19,6 +30,7 @@ enum FetchOutcome {
   var cost: Int {
     switch self {
     case .image(let delivered): delivered.image.cost
+    case .notModified(let answer): answer.cost
     case .failure(let failure): failure.cost
     }
   }
@@ -26,20 +38,27 @@ enum FetchOutcome {
   /// The outcome as one waiter sees it: with the stale picture that may stand in for it, the
   /// waiter's own limit, and whether it joined another's transfer.
   func own(of job: FetchJob) -> FetchOutcome {
-    guard case .image(var delivered) = standingIn(for: job) else { return self }
-    let bytes = delivered.image.byteCount
-    guard bytes <= job.allowance.bytes else {
-      return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
+    switch standingIn(for: job) {
+    case .image(var delivered):
+      let bytes = delivered.image.byteCount
+      guard bytes <= job.allowance.bytes else {
+        return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
+      }
+      delivered.isCoalesced = job.isCoalesced
+      delivered.finalURL = job.route.finalURL
+      return .image(delivered)
+    case .notModified(var answer):
+      answer.isCoalesced = job.isCoalesced
+      answer.finalURL = job.route.finalURL
+      return .notModified(answer)
+    case .failure: return self
     }
-    delivered.isCoalesced = job.isCoalesced
-    delivered.finalURL = job.route.finalURL
-    return .image(delivered)
   }
 
   private func standingIn(for job: FetchJob) -> FetchOutcome {
     guard case .failure(let failure) = self, failure.isOfOrigin, let fallback = job.fallback
     else { return self }
-    return .image(fallback)
+    return fallback
   }
 }
 

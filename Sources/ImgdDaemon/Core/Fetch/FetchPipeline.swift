@@ -193,10 +193,13 @@ final class FetchPipeline {
 
   // MARK: Memory, then disk, then network
 
-  /// What was made of a picture is looked for first: then the picture itself need not be read.
+  /// What was made of a picture is looked for first: then the picture itself need not be read. A client's
+  /// condition is about the picture itself.
   private func look(for job: FetchJob) {
     guard job.mode.reads else { return consider(nil, for: job) }
-    guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else {
+    guard !job.mergeKey.hasCondition,
+      let wish = MadeLook(job, rules: FreshnessRules(settings.http))
+    else {
       return lookForOriginal(job)
     }
     let finding = made.find(wish) { [unowned self] found in
@@ -264,12 +267,14 @@ final class FetchPipeline {
     }
     _ = hits.recordHit()
     let shown = found.isMade ? found : found.asShown(at: loop.now)
-    endAtOnce(job, FetchOutcome.image(shown).own(of: job))
+    endAtOnce(job, FetchOutcome(stored: shown, for: job, at: loop.now).own(of: job))
   }
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { pictures.memory.noteMiss() }
-    if mayFallBack { job.fallback = found?.asShown(at: loop.now) }
+    if mayFallBack, let shown = found?.asShown(at: loop.now) {
+      job.fallback = FetchOutcome(stored: shown, for: job, at: loop.now)
+    }
     if recall(for: job) { return }
     if let limit = job.owner?.limits.queued,
       let refusal = jobs.shares.refusal(ofWaiting: job, limit: limit)
@@ -283,7 +288,7 @@ final class FetchPipeline {
 
   /// Has a stale answer confirmed after it was shown.
   private func refresh(_ stored: CachedImage, after job: FetchJob) {
-    guard !downloader.isUnderWay(job.mergeKey) else { return }
+    guard !downloader.isUnderWay(job.mergeKey.unconditional) else { return }
     let refresh = FetchJob(refreshing: job, receipt: hits.nextReceipt(), at: loop.now)
     jobs.begin(refresh)
     let found = stored.isPicture ? DeliveredImage(image: stored, source: .disk) : nil

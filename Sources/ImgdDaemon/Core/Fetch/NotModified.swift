@@ -1,0 +1,68 @@
+import ImgdCache
+import ImgdSystem
+
+/// A stored answer without its picture, for a client that has that picture already.
+///
+/// It holds what a 304 of the origin's would have told, and not the picture: kept for `wait`, it costs next to
+/// nothing.
+struct NotModified {
+  /// The header fields of a 304 (RFC 9110, 15.4.5), and the validator that a client may have to go by in place
+  /// of a tag.
+  private static let shown: Set = [
+    "cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary",
+  ]
+
+  let source: DeliveredImage.Source
+  let finalURL: String?
+  let isStale: Bool
+  let headers: StoredHeaders
+  var isCoalesced = false
+  private let age: ShownAge
+  private let judgedAt: Instant
+
+  /// Nil where the picture has to be shown.
+  init?(_ stored: DeliveredImage, under condition: ClientCondition?, at now: Instant) {
+    let image = stored.image
+    let response = image.response
+    guard let condition, condition.covers(response, receivedAt: image.storedAtWall) else {
+      return nil
+    }
+    source = stored.source
+    finalURL = response.finalURL
+    isStale = stored.isStale
+    headers = StoredHeaders(response.headers.list.filter { Self.shown.contains($0.name) })
+    age = ShownAge(image, at: now)
+    judgedAt = now
+  }
+
+  /// How old the stored picture is by now.
+  func age(at now: Instant) -> ShownAge {
+    let passed = Int((now - judgedAt).components.seconds)
+    return ShownAge(age: age.age + passed, freshFor: max(age.freshFor - passed, 0))
+  }
+
+  /// About the bytes that keeping it holds.
+  var cost: Int {
+    headers.list.reduce(256 + (finalURL?.utf8.count ?? 0)) {
+      $0 + $1.name.utf8.count + $1.value.utf8.count
+    }
+  }
+}
+
+extension FetchOutcome {
+  /// The outcome of a fetch that is shown what is stored, under the condition that its client has set.
+  init(stored: DeliveredImage, for job: FetchJob, at now: Instant) {
+    if let answer = NotModified(stored, under: job.mergeKey.condition, at: now) {
+      self = .notModified(answer)
+    } else {
+      self = .image(stored)
+    }
+  }
+}
+
+extension MergeKey {
+  /// The client's own condition, as far as it is for the cache.
+  fileprivate var condition: ClientCondition? {
+    headers.isEmpty ? nil : ClientCondition(sent, now: WallClock.seconds)
+  }
+}
