@@ -6,9 +6,10 @@
 // counts, so that a wall clock that is set makes no entry younger and no age negative.
 //
 // An answer to a request that carried credentials is stored under a key of its own, one user's
-// (`CacheKey.scope`). What is stored there is a private cache: `private` may be kept in it, the
-// rules for Authorization (3.5) are met since it is not shared, and the directives that speak to
-// shared caches alone, s-maxage and proxy-revalidate, do not bind it.
+// (`CacheKey.scope`), unless its origin lets all have it (`CredentialSharing`). Under such a key lies a
+// private cache: `private` may be kept in it, the rules for Authorization (3.5) are met since it is not
+// shared, and the directives that speak to shared caches alone, s-maxage and proxy-revalidate, do not
+// bind it.
 //
 // How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
 // shown, to whom and when, is for the core to decide.
@@ -58,8 +59,12 @@ package struct Freshness: Sendable, Equatable {
   package var remaining: Duration { .nanoseconds(remainingNanoseconds) }
   /// The origin wants to be asked before every use (`no-cache`).
   package let needsConfirmation: Bool
+  private let staleUse: StaleUse
   /// Once stale it may not be shown, whatever went wrong (`must-revalidate` and its kin).
-  package let mustRevalidate: Bool
+  package var mustRevalidate: Bool { staleUse != .unbound }
+  /// Once stale it may not be shown even to those who take pictures of any age: it was fetched with credentials,
+  /// and its origin has opened it to others only as long as it is fresh (RFC 9111, 3.5).
+  package var isOpenOnlyWhileFresh: Bool { staleUse == .closed }
   /// A reload need not ask while it is fresh (`immutable`).
   package let isImmutable: Bool
   /// How long after its end it may be shown while it is fetched anew; zero: not at all.
@@ -70,6 +75,19 @@ package struct Freshness: Sendable, Equatable {
     ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds)
   }
 
+  /// What the origin leaves of the ways in which a stale answer is shown. One byte: no picture grows by it.
+  private enum StaleUse: UInt8 {
+    case unbound
+    /// None but the wish for pictures of any age.
+    case bound
+    /// None at all.
+    case closed
+
+    init(isBound: Bool, isClosed: Bool) {
+      self = isClosed ? .closed : isBound ? .bound : .unbound
+    }
+  }
+
   /// In place of a time that the origin does not name.
   private static let silence = UInt32.max
 
@@ -78,11 +96,13 @@ package struct Freshness: Sendable, Equatable {
   /// `ttl` is the lifetime that a request has set instead of the origin's. Others are shown the
   /// answer too, so that it is cut to the rule, and never permits what the origin has forbidden: it
   /// lifts neither `no-cache` nor the end of an answer that must be revalidated. `silence` is the lifetime
-  /// of an answer that names none, in place of a guess. `isScoped` says that the key is one user's; `receivedAt` is wall time in seconds, `delay` what the exchange took.
+  /// of an answer that names none, in place of a guess. `isScoped` says that the key is one user's,
+  /// `isOpenedByCredentials` that the request had some; `receivedAt` is wall time in seconds, `delay` what
+  /// the exchange took.
   package init(
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
-    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false, receivedAt: Int64,
-    delay: Duration = .zero
+    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false,
+    isOpenedByCredentials: Bool = false, receivedAt: Int64, delay: Duration = .zero
   ) {
     let control = CacheControl(headers)
     let dates = AnswerDates(headers, receivedAt: receivedAt)
@@ -91,11 +111,15 @@ package struct Freshness: Sendable, Equatable {
     let lifetime = explicit ?? silence ?? dates.guessedLifetime(rules)
     let age = dates.initialAge(delay: delay)
     let granted = lifetime - age
+    let isClosed = isOpenedByCredentials && !isScoped && !control.isPublic
+    staleUse = StaleUse(
+      isBound: control.forbidsStale(isScoped: isScoped), isClosed: isClosed)
+    let isBound = isClosed || control.bindsLifetime(isScoped: isScoped)
     ageNanoseconds = age.nanoseconds
     remainingNanoseconds =
       (ttl.map { ttl in
         let most = min(ttl, rules.longestTTL)
-        return control.bindsLifetime(isScoped: isScoped) ? min(most, granted) : most
+        return isBound ? min(most, granted) : most
       } ?? granted).nanoseconds
     refusal =
       storeRefusal(
@@ -103,9 +127,8 @@ package struct Freshness: Sendable, Equatable {
         hasLifetime: explicit != nil || ttl != nil && isRedirect(status), varying: vary)
       ?? (StoredHeaders.haveRoom(headers) ? nil : .noStore)
     needsConfirmation = control.noCache
-    mustRevalidate = control.forbidsStale(isScoped: isScoped)
     isImmutable = control.isImmutable
-    let forbidsStale = mustRevalidate || needsConfirmation
+    let forbidsStale = staleUse != .unbound || needsConfirmation
     whileRevalidateSeconds =
       forbidsStale ? 0 : UInt32(clamping: control.staleWhileRevalidate ?? 0)
     let ifError = control.staleIfError.map { UInt32(clamping: $0) }
@@ -115,14 +138,14 @@ package struct Freshness: Sendable, Equatable {
   /// A judgement that was made earlier, on an answer that was stored.
   package init(
     initialAge: Duration, remaining: Duration, needsConfirmation: Bool, mustRevalidate: Bool,
-    isImmutable: Bool, staleWhileRevalidate: Duration,
+    isOpenOnlyWhileFresh: Bool = false, isImmutable: Bool, staleWhileRevalidate: Duration,
     staleIfError: Duration?
   ) {
     refusal = nil
     ageNanoseconds = initialAge.nanoseconds
     remainingNanoseconds = remaining.nanoseconds
     self.needsConfirmation = needsConfirmation
-    self.mustRevalidate = mustRevalidate
+    staleUse = StaleUse(isBound: mustRevalidate, isClosed: isOpenOnlyWhileFresh)
     self.isImmutable = isImmutable
     whileRevalidateSeconds = UInt32(clamping: staleWhileRevalidate.wholeSeconds)
     ifErrorSeconds = staleIfError.map { UInt32(clamping: $0.wholeSeconds) } ?? Self.silence

@@ -6,6 +6,8 @@ package struct StoredState: Sendable, Equatable {
   package var staleFor: Duration
   package var needsConfirmation: Bool
   package var mustRevalidate: Bool
+  /// Not even those who take pictures of any age may be shown it stale.
+  package var isOpenOnlyWhileFresh: Bool
   /// A soft purge has marked it.
   package var isMarkedStale: Bool
   package var isImmutable: Bool
@@ -15,13 +17,15 @@ package struct StoredState: Sendable, Equatable {
 
   package init(
     isFresh: Bool, staleFor: Duration = .zero, needsConfirmation: Bool = false,
-    mustRevalidate: Bool = false, isMarkedStale: Bool = false, isImmutable: Bool = false,
+    mustRevalidate: Bool = false, isOpenOnlyWhileFresh: Bool = false,
+    isMarkedStale: Bool = false, isImmutable: Bool = false,
     staleWhileRevalidate: Duration = .zero, staleIfError: Duration? = nil
   ) {
     self.isFresh = isFresh
     self.staleFor = staleFor
     self.needsConfirmation = needsConfirmation
     self.mustRevalidate = mustRevalidate
+    self.isOpenOnlyWhileFresh = isOpenOnlyWhileFresh
     self.isMarkedStale = isMarkedStale
     self.isImmutable = isImmutable
     self.staleWhileRevalidate = staleWhileRevalidate
@@ -30,6 +34,9 @@ package struct StoredState: Sendable, Equatable {
 
   /// Whether it may be shown as it is, without a word.
   package var isUsable: Bool { isFresh && !needsConfirmation && !isMarkedStale }
+
+  /// Whether it may be shown at any age to those who want it so.
+  package var isOpen: Bool { isUsable || !isOpenOnlyWhileFresh }
 
   private var mayBeShownStale: Bool { !needsConfirmation && !mustRevalidate }
 

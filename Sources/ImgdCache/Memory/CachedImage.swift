@@ -47,16 +47,21 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
+  ///
+  /// Under another key than its own it is a picture without a file.
   package func renewed(
-    response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none,
+    under renewedKey: CacheKey? = nil, response: StoredResponse, freshness: Freshness,
+    vary: VaryOutcome = .none,
     tags more: [String] = [], serial: UInt64, isPurged: Bool = false, at now: Instant, wall: Int64
   ) -> CachedImage {
+    let key = key
     let renewed = Self.make(
-      key: key, payload: payload, facts: facts, response: response, freshness: freshness,
+      key: renewedKey ?? key, payload: payload, facts: facts, response: response,
+      freshness: freshness,
       vary: vary, tags: EntryTags.union(tags, more), serial: serial, checksum: checksum,
       description: description, isPurged: isPurged, at: now, wall: wall,
       isFromPublicAddress: isFromPublicAddress)
-    renewed.file = file
+    if renewed.key == key { renewed.file = file }
     return renewed
   }
 

@@ -41,6 +41,7 @@ extension CachedImage {
     return StoredState(
       isFresh: now < expiresAt, staleFor: max(now - expiresAt, .zero),
       needsConfirmation: freshness.needsConfirmation, mustRevalidate: freshness.mustRevalidate,
+      isOpenOnlyWhileFresh: freshness.isOpenOnlyWhileFresh,
       isMarkedStale: isStale, isImmutable: freshness.isImmutable,
       staleWhileRevalidate: freshness.staleWhileRevalidate, staleIfError: freshness.staleIfError)
   }

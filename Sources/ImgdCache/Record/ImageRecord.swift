@@ -42,6 +42,7 @@ extension RecordFlags {
     self = []
     if image.freshness.needsConfirmation { insert(.needsConfirmation) }
     if image.freshness.mustRevalidate { insert(.mustRevalidate) }
+    if image.freshness.isOpenOnlyWhileFresh { insert(.openOnlyWhileFresh) }
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain =
       image.finalURL == nil && image.vary == .none
@@ -99,6 +100,7 @@ extension Freshness {
       initialAge: .milliseconds(record.initialAgeMs), remaining: .milliseconds(record.lifetimeMs),
       needsConfirmation: record.flags.contains(.needsConfirmation),
       mustRevalidate: record.flags.contains(.mustRevalidate),
+      isOpenOnlyWhileFresh: record.flags.contains(.openOnlyWhileFresh),
       isImmutable: record.flags.contains(.immutable),
       staleWhileRevalidate: .milliseconds(record.whileRevalidateMs),
       staleIfError: record.ifErrorMs.map { .milliseconds($0) })

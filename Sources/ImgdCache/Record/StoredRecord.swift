@@ -106,6 +106,7 @@ package struct RecordFlags: OptionSet, Sendable {
   package static let plain = RecordFlags(rawValue: 8)
   /// A public address sent it: where it redirects to, private addresses are not reached for its sake.
   package static let publicAddress = RecordFlags(rawValue: 16)
+  package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
 
   package init(rawValue: UInt8) {
     self.rawValue = rawValue

@@ -100,6 +100,44 @@ struct ForeignUserTests {
       answers, #"{"id":1,"ok":true,"source":"memory"}"#, #"{"id":2,"ok":true,"source":"network"}"#)
   }
 
+  @Test func `what credentials fetched is shared between users where its origin says so`() throws {
+    let stage = try Stage()
+    let headers = ["public", "must-revalidate", "private"].map { "max-age=1000, \($0)" }
+    for (path, control) in zip(["/a", "/b", "/c"], headers) {
+      stage.origin.plan(
+        path, .picture(png(), headers: [("Cache-Control", control), ("Set-Cookie", "s=1")]))
+      try stage.ask(path, #""headers":{"Authorization":"x"}"#)
+    }
+    stage.origin.plan("/c", .status(401))
+    let base = stage.base
+    let answers = try askAsNobody(
+      #"""
+      {"cmd":"fetch","id":1,"url":"\#(base)/a","http":true}
+      {"cmd":"fetch","id":2,"url":"\#(base)/b","headers":{"Authorization":"y"},"deliver":"none"}
+      {"cmd":"fetch","id":3,"url":"\#(base)/c","headers":{"Authorization":"x"}}
+      """#, stage)
+    try expect(
+      answers, #"{"id":1,"ok":true,"source":"memory","path":"…"}"#,
+      #"{"id":2,"ok":true,"source":"memory"}"#,
+      #"{"id":3,"ok":false,"error":{"details":{"status":401}}}"#)
+    #expect(answers.first?.header("set-cookie") == nil)
+    #expect(stage.origin.count("/a") == 1 && stage.origin.count("/b") == 1)
+  }
+
+  @Test func `what redirects led to with credentials is shared with nobody under the first URL`()
+    throws
+  {
+    let stage = try Stage()
+    stage.origin.plan("/a", .redirect(to: stage.origin.url("/b?signature=1")), .status(401))
+    let headers = [("Cache-Control", "max-age=1000, public")]
+    stage.origin.plan("/b?signature=1", .picture(png(), headers: headers))
+    #expect(try stage.outcome("/a", #""headers":{"Authorization":"x"}"#) == "network")
+    try expect(
+      try askAsNobody(#"{"cmd":"fetch","url":"\#(stage.base)/a"}"#, stage),
+      #"{"ok":false,"error":{"details":{"status":401}}}"#)
+    #expect(stage.origin.count("/a") == 2)
+  }
+
   @Test func `a user may have half of the connections`() throws {
     let stage = try Stage("Control.MaxClients=3")
     // The second connection is made when the first one has had an answer.

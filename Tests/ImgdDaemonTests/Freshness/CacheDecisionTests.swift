@@ -27,16 +27,44 @@ import Testing
       (self.revalidationFallsBack, self.isShownAsStale) = (revalidationFallsBack, isShownAsStale)
     }
 
+    private var taken: CacheDecision { isShownAsStale ? .useStale : .use }
+
+    /// Whether it is not even for those who take pictures of any age.
+    private var isClosed: Bool { state?.isOpenOnlyWhileFresh == true && isShownAsStale }
+
     func expected(_ policy: CacheMode) -> CacheDecision {
       guard state != nil else { return policy == .onlyIfCached ? .refuse : .load }
       return switch policy {
       case .default_: byProtocol
       case .reload, .noStore: .load
       case .noCache: .confirm(mayFallBack: revalidationFallsBack)
-      case .forceCache, .onlyIfCached: isShownAsStale ? .useStale : .use
+      case .forceCache: isClosed ? .confirm(mayFallBack: false) : taken
+      case .onlyIfCached: isClosed ? .refuse : taken
       }
     }
   }
+
+  /// What credentials have opened to others as long as it is fresh (RFC 9111, 3.5).
+  private static let opened: [Row] = [
+    Row("3.5", "opened, fresh", fresh { $0.open() }, .use, isShownAsStale: false),
+    Row("3.5", "opened, stale", stale(for: 0) { $0.open() }, .confirm(mayFallBack: false)),
+    Row(
+      "3.5", "opened, with grants and a rule",
+      stale(for: 1, meanwhile: 9, onError: 9) { $0.open() },
+      rule: 9, .confirm(mayFallBack: false)),
+    Row(
+      "3.5", "opened, purged softly",
+      fresh {
+        $0.open()
+        $0.isMarkedStale = true
+      }, .confirm(mayFallBack: false)),
+    Row(
+      "3.5", "opened, no-cache",
+      fresh {
+        $0.open()
+        $0.needsConfirmation = true
+      }, .confirm(mayFallBack: false)),
+  ]
 
   private static func fresh(_ change: (inout StoredState) -> Void = { _ in }) -> StoredState {
     var state = StoredState(isFresh: true)
@@ -156,7 +184,7 @@ import Testing
       .confirm(mayFallBack: true)),
   ]
 
-  static let rows = plain + granted + forbidden + marked
+  static let rows = plain + granted + forbidden + marked + opened
 
   @Test(arguments: CacheMode.allCases)
   func `a policy and a state decide what the cache does`(policy: CacheMode) {
@@ -203,4 +231,9 @@ import Testing
       CacheMode.forceCache.decision(on: state, rules: rules)
         == CacheMode.onlyIfCached.decision(on: state, rules: rules))
   }
+}
+
+extension StoredState {
+  /// As the origin does that lets all have what credentials have fetched.
+  fileprivate mutating func open() { (isOpenOnlyWhileFresh, mustRevalidate) = (true, true) }
 }

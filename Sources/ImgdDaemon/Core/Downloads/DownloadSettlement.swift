@@ -50,15 +50,15 @@ final class DownloadSettlement {
   private func received(
     _ result: TransferResult, _ received: ReceivedPicture, _ download: MergedDownload
   ) -> FetchOutcome {
-    let (key, picture) = (download.mergeKey.key, received.picture)
-    pictures.answers.remove(key, olderThan: download.serial)
+    let (head, picture) = (result.head, received.picture)
+    let headers = head.pairs
+    let key = download.mergeKey.key(keeping: headers)
+    removeAnswers(to: download)
     let accepted = settings.downloads.acceptTypes
     guard accepted.contains(where: { $0.rawValue == picture.format.name }) else {
       return .failure(FetchFailure(error: .unsupported(picture, accepted: accepted)))
     }
-    let head = result.head
-    let headers = head.pairs
-    let freshness = freshness(of: headers, status: head.status, download)
+    let freshness = freshness(of: headers, status: head.status, for: key, download)
     let image = CachedImage.make(
       key: key, payload: result.payload, facts: ImageFacts(picture),
       response: StoredResponse(status: head.status, headers: headers),
@@ -79,18 +79,21 @@ final class DownloadSettlement {
     }
     let response = stored.response
     let headers = response.headers.confirmed(with: result.head.pairs)
+    let key = download.mergeKey.key(keeping: headers)
     let freshness =
       stored.isPicture
-      ? freshness(of: headers, status: response.status, download)
-      : answerFreshness(of: headers, status: response.status, response.finalURL, download)
+      ? freshness(of: headers, status: response.status, for: key, download)
+      : answerFreshness(
+        of: headers, status: response.status, response.finalURL, for: key, download)
     let image = stored.renewed(
+      under: key,
       response: StoredResponse(
         status: response.status, headers: headers, finalURL: response.finalURL),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
     guard stored.isPicture else { return confirmed(answer: image, download) }
-    pictures.answers.remove(download.mergeKey.key, olderThan: download.serial)
+    removeAnswers(to: download)
     keep(image, of: download)
     return .ended(.image(DeliveredImage(image: image, source: .revalidated)))
   }
@@ -107,18 +110,20 @@ final class DownloadSettlement {
   }
 
   private func freshness(
-    of headers: HeaderList, status: Int, _ download: MergedDownload
+    of headers: HeaderList, status: Int, for key: CacheKey, _ download: MergedDownload
   ) -> Freshness {
-    freshness(of: headers, status: status, ttl: ttl(of: download), silence: nil, download)
+    freshness(
+      of: headers, status: status, ttl: ttl(of: download), silence: nil, for: key, download)
   }
 
   private func freshness(
-    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration?,
+    of headers: HeaderList, status: Int, ttl: Duration?, silence: Duration?, for key: CacheKey,
     _ download: MergedDownload
   ) -> Freshness {
     Freshness(
       status: status, headers: headers, rules: FreshnessRules(settings.http), ttl: ttl,
-      silence: silence, isScoped: download.mergeKey.key.scope != nil,
+      silence: silence, isScoped: key.scope != nil,
+      isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty,
       receivedAt: WallClock.seconds, delay: delay(of: download))
   }
 
@@ -143,6 +148,16 @@ final class DownloadSettlement {
     if requests.contains(where: \.keepsOnDisk) { wanted.insert(.disk) }
     let tiers = Set(Tier.allCases).subtracting(download.purgedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
+    removeReplaced(by: image, of: download)
+  }
+
+  /// Removes what an answer takes the place of under another key than its own: the origin has begun or ceased
+  /// to let all have it.
+  private func removeReplaced(by image: CachedImage, of download: MergedDownload) {
+    let others: [CacheKey?] = [download.mergeKey.key, download.confirming?.key]
+    for case let other? in others where other != image.key {
+      _ = pictures.remove(other, olderThan: download.serial)
+    }
   }
 
   // MARK: No picture
@@ -175,7 +190,7 @@ final class DownloadSettlement {
     guard download.isForKeeping, !download.isPurged,
       download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
         || download.confirming != nil,
-      pictures.remove(download.mergeKey, olderThan: download.serial)
+      removePicture(of: download)
     else { return }
     downloader.overtake(by: download)
   }
@@ -185,10 +200,11 @@ final class DownloadSettlement {
     _ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload
   ) {
     guard mayRemember(download) else { return }
-    let key = download.mergeKey.key
-    pictures.answers.remove(key, olderThan: download.serial)
+    removeAnswers(to: download)
     let headers = head.pairs
-    let freshness = answerFreshness(of: headers, status: head.status, redirect?.target, download)
+    let key = download.mergeKey.key(keeping: headers)
+    let freshness = answerFreshness(
+      of: headers, status: head.status, redirect?.target, for: key, download)
     let response = StoredResponse(
       status: head.status,
       headers: StoredHeaders.fitting(headers, within: RememberedAnswers.mostHeaderBytes),
@@ -212,6 +228,21 @@ final class DownloadSettlement {
         headers, longerThan: Self.shortestWritten, isScoped: false, receivedAt: WallClock.seconds)
   }
 
+  private func removePicture(of download: MergedDownload) -> Bool {
+    let wasThere = pictures.remove(download.mergeKey, olderThan: download.serial)
+    guard let confirmed = download.confirming?.key, confirmed != download.mergeKey.key else {
+      return wasThere
+    }
+    return pictures.remove(confirmed, olderThan: download.serial) || wasThere
+  }
+
+  /// Forgets the answers in whose place another one has come.
+  private func removeAnswers(to download: MergedDownload) {
+    for key in [download.mergeKey.key, download.confirming?.key].compactMap(\.self) {
+      pictures.answers.remove(key, olderThan: download.serial)
+    }
+  }
+
   /// The answer to a condition of the client's own may be right for nobody else.
   private func mayRemember(_ download: MergedDownload) -> Bool {
     !download.isPurged && !download.mergeKey.hasCondition && download.isForKeeping
@@ -219,13 +250,14 @@ final class DownloadSettlement {
 
   /// A lifetime that a request has set is for its picture, and so for the way there, but for no failure.
   private func answerFreshness(
-    of headers: HeaderList, status: Int, _ target: String?, _ download: MergedDownload
+    of headers: HeaderList, status: Int, _ target: String?, for key: CacheKey,
+    _ download: MergedDownload
   ) -> Freshness {
     let silence = AnswerLifetime.ofSilence(
       status: status, headers: headers, rule: settings.http.negativeFreshness)
     return freshness(
       of: headers, status: status, ttl: target == nil ? nil : ttl(of: download), silence: silence,
-      download)
+      for: key, download)
   }
 
   private func noteUnknownName(_ failure: FetchFailure, of download: MergedDownload) {

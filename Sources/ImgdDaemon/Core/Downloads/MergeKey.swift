@@ -17,6 +17,8 @@ struct MergeKey: Hashable {
   /// Whether a public address has redirected here: the request may go to public addresses only, which
   /// others need not put up with.
   let isAfterPublic: Bool
+  /// The key of an answer that the origin lets all have, for a request whose credentials allow that.
+  let sharedKey: CacheKey?
   private let headersHash: Int
 
   init(
@@ -28,6 +30,9 @@ struct MergeKey: Hashable {
     self.headers = headers
     self.credentialNames = credentialNames
     self.isAfterPublic = isAfterPublic
+    sharedKey =
+      key.scope == nil || CredentialSharing(credentialNames) == nil
+      ? nil : CacheKey(url: key.url, identifier: key.identifier, variant: key.variant)
     var hasher = Hasher()
     for header in headers {
       hashBytes(of: header.name, into: &hasher)
@@ -59,8 +64,8 @@ struct MergeKey: Hashable {
   var unconditional: MergeKey {
     guard hasCondition else { return self }
     return MergeKey(
-      key: key, headers: headers.filter { !Self.isCondition($0.name) },
-      credentialNames: credentialNames)
+      key: key, owner: owner, headers: headers.filter { !Self.isCondition($0.name) },
+      credentialNames: credentialNames, isAfterPublic: isAfterPublic)
   }
 
   /// The headers that the clients sent along.

@@ -19,7 +19,9 @@
 // Nothing falls back under `reload` and `no-store`: they ask for the network's answer alone.
 //
 // `force-cache` and `only-if-cached` show a stored picture at any age and whatever its origin wants of
-// caches. That is what their users ask for, and the answer says that the picture is stale.
+// caches. That is what their users ask for, and the answer says that the picture is stale. Only a picture that
+// another's credentials have opened for as long as it is fresh is not theirs to take: when it is stale, the
+// first confirms it, and to the second it is not there.
 
 import ImgdCache
 import ImgdWire
@@ -55,7 +57,11 @@ extension CacheMode {
     guard let stored else { return self == .onlyIfCached ? .refuse : .load }
     switch self {
     case .reload, .noStore: return .load
-    case .forceCache, .onlyIfCached: return stored.isUsable ? .use : .useStale
+    case .forceCache, .onlyIfCached:
+      guard stored.isOpen else {
+        return self == .onlyIfCached ? .refuse : .confirm(mayFallBack: false)
+      }
+      return stored.isUsable ? .use : .useStale
     case .noCache:
       let mayFallBack =
         stored.isPromisedUnchanged || stored.mayStandIn(for: stored.staleIfError)

@@ -13,7 +13,8 @@ struct NotModified {
   ]
 
   let source: DeliveredImage.Source
-  let finalURL: String?
+  /// The URL that redirects have led to; nil without any.
+  var finalURL: String?
   let isStale: Bool
   let headers: StoredHeaders
   var isCoalesced = false
@@ -28,7 +29,6 @@ struct NotModified {
       return nil
     }
     source = stored.source
-    finalURL = response.finalURL
     isStale = stored.isStale
     headers = StoredHeaders(response.headers.list.filter { Self.shown.contains($0.name) })
     age = ShownAge(image, at: now)

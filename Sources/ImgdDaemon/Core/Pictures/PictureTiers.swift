@@ -136,6 +136,26 @@ final class PictureTiers {
   /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
   /// depend on the request, or the one under its own key.
   func find(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
+    guard let shared = key.shared else { return findOne(key, then: then) }
+    if let image = inMemory(key), !isOutdated(image, for: key) {
+      return .inMemory(DeliveredImage(image: image, source: .memory))
+    }
+    let finding = findOne(shared) { [unowned self] look in then(chosen(look, for: key)) }
+    switch finding {
+    case .inMemory(let found):
+      return .looked(chosen(DiskLook(image: found.image, purges: memoryPurges), for: key))
+    case .looked(let look): return .looked(chosen(look, for: key))
+    case .later: return .later
+    }
+  }
+
+  /// The answer for all that was looked for, or one that is for a request's credentials alone and newer.
+  private func chosen(_ look: DiskLook, for key: MergeKey) -> DiskLook {
+    let shared = look.image.flatMap { key.admits($0) ? $0 : nil }
+    return DiskLook(image: newer(inMemory(key), shared), purges: look.purges)
+  }
+
+  private func findOne(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
     let purges = memoryPurges
     let finding = variants.find(key) { [unowned self] image in
       if let image { return then(DiskLook(image: image, purges: purges)) }
@@ -171,7 +191,7 @@ final class PictureTiers {
   /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
   func rise(_ look: DiskLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
     if let image = risen(look, for: key) { return DeliveredImage(image: image, source: .memory) }
-    guard let image = look.image, image.isFor(sent: key.sent) else { return nil }
+    guard let image = look.image, key.admits(image) else { return nil }
     if keeping, mayRise(since: look.purges) { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
   }
@@ -179,7 +199,7 @@ final class PictureTiers {
   /// The picture, or a newer one in its place, that has got into memory since it was looked for.
   private func risen(_ look: DiskLook, for key: MergeKey) -> CachedImage? {
     guard let image = look.image else { return inMemory(key) }
-    guard let risen = memory.peek(image.key), risen.isFor(sent: key.sent) else { return nil }
+    guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
     return risen
   }
 
@@ -195,7 +215,19 @@ final class PictureTiers {
 
   /// The picture that a request may be shown, as far as it is in memory; counts as nothing.
   func inMemory(_ key: MergeKey) -> CachedImage? {
-    variants.inMemory(key) { underOwnKey(key) }
+    let own = variants.inMemory(key) { underOwnKey(key) }
+    guard let shared = key.shared else { return own }
+    let others = variants.inMemory(shared) { underOwnKey(shared) }
+    return newer(own, others.flatMap { key.admits($0) ? $0 : nil })
+  }
+
+  /// Whether an answer for a request's credentials alone has been followed by one for all, as far as the disk
+  /// knows without reading.
+  private func isOutdated(_ image: CachedImage, for key: MergeKey) -> Bool {
+    guard let sharedKey = key.sharedKey, image.key.scope != nil, memory.peek(sharedKey) == nil,
+      let entry = disk.glance(at: sharedKey)
+    else { return false }
+    return entry.age < image.age(at: loop.now)
   }
 
   private func underOwnKey(_ key: MergeKey) -> CachedImage? {
@@ -298,7 +330,11 @@ final class PictureTiers {
   /// later transfer has brought stay.
   func remove(_ key: MergeKey, olderThan serial: UInt64) -> Bool {
     variants.remove(fitting: key, olderThan: serial)
-    let key = key.key
+    return remove(key.key, olderThan: serial)
+  }
+
+  /// Removes the picture under a key, unless a later transfer has brought it.
+  func remove(_ key: CacheKey, olderThan serial: UInt64) -> Bool {
     guard memory.peek(key)?.serial ?? 0 < serial else { return false }
     _ = memory.remove(key)
     disk.remove(key)

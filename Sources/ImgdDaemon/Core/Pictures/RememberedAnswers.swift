@@ -58,10 +58,10 @@ final class RememberedAnswers {
 
   /// The answer that a request got before, fresh or not.
   func find(_ key: MergeKey) -> CachedImage? {
-    guard tier.count > 0, let answer = tier.peek(key.key), answer.isFor(sent: key.sent) else {
-      return nil
-    }
-    return answer
+    guard tier.count > 0 else { return nil }
+    let own = tier.peek(key.key).flatMap { $0.isFor(sent: key.sent) ? $0 : nil }
+    guard let sharedKey = key.sharedKey else { return own }
+    return newer(own, tier.peek(sharedKey).flatMap { key.admits($0) ? $0 : nil })
   }
 
   /// Counts that an answer was given.

@@ -158,6 +158,23 @@ import Testing
     #expect(stage.tier.lentBytes == 0)
   }
 
+  /// An answer that its origin no longer lets all have.
+  @Test func `a picture that becomes one user's has no file any more`() throws {
+    let stage = try TierStage()
+    let image = photo(url(1), on: stage)
+    #expect(stage.lend(image) == .lent)
+    let scope = CredentialScope(uid: 1, credentials: [("authorization", "mine")])
+    let own = CacheKey(url: image.url, scope: scope)
+    func renewed(under key: CacheKey?) -> CachedImage {
+      image.renewed(
+        under: key, response: image.response, freshness: image.freshness, serial: 2, at: at(1),
+        wall: 1)
+    }
+    #expect(renewed(under: nil).file === image.file && renewed(under: image.key).file != nil)
+    #expect(renewed(under: own).file == nil && renewed(under: own).key == own)
+    #expect(stage.tier.lend(renewed(under: own), mayStore: true) == .refused(.credentials))
+  }
+
   /// Numbers begin anew with an index, and so do places.
   @Test func `a file of an earlier index is not mistaken for a new one`() throws {
     let stage = try TierStage()
