@@ -107,7 +107,7 @@ extension CachedImage {
       status: Int(header.status), kept: StoredHeaders(kept: kept), finalURL: finalURL)
   }
 
-  /// The URL that redirects led to; nil without any.
+  /// The URL that it redirects to; nil for any other answer.
   package var finalURL: String? { header.extras?.finalURL }
 
   // MARK: The picture

@@ -2,7 +2,7 @@
 package struct StoredResponse: Sendable {
   package let status: Int
   package let headers: StoredHeaders
-  /// The URL that the answer redirects to, absolute; nil for any other answer.
+  /// The URL that it redirects to, absolute; nil for any other answer.
   package let finalURL: String?
 
   package init(status: Int, headers: HeaderList, finalURL: String? = nil) {

@@ -3,8 +3,8 @@ import Glibc
 
 /// An nginx as the origin of cold fetches, and as a peer that sends pictures over a Unix socket.
 ///
-/// `/` serves the directory, `/counted/` also logs each request, `/slow/` sends 16 kB/s; over TLS every
-/// request is counted and gets its own connection.
+/// `/` serves the directory, `/counted/` also logs each request, `/slow/` sends 16 kB/s, `/hop1` leads over
+/// three redirects to `/a.png`; over TLS every request is counted and gets its own connection.
 struct Nginx {
   let child: Child
   let socket: String
@@ -91,6 +91,9 @@ struct Nginx {
         listen unix:\(socket);
         root \(directory);
         location /counted/ { alias \(directory)/; access_log \(log); }
+        location /hop1 { return 301 /hop2; }
+        location /hop2 { return 301 /hop3; }
+        location /hop3 { return 301 /a.png; }
         location /slow/ { alias \(directory)/; access_log \(log); limit_rate 16k; }
       }
       server {

@@ -21,7 +21,11 @@ struct AnswerWork {
   /// Makes changes; those that cannot be made are removals that are owed: what is replaced must not come
   /// back.
   func carryOut(_ changes: AnswerChanges) throws(DiskTrouble) {
-    if changes.takesAll { disk.answerDebts.addAll() }
+    if changes.takesAll {
+      // A disk that cannot be written to is not asked for nothing.
+      if changes.byDigest.isEmpty, try isEmpty() { return }
+      disk.answerDebts.addAll()
+    }
     var left = Array(changes.byDigest)[...]
     repeat {
       let part = left.prefix(Self.mostInCommit)
@@ -35,6 +39,11 @@ struct AnswerWork {
       }
       left.removeFirst(part.count)
     } while !left.isEmpty
+  }
+
+  private func isEmpty() throws(DiskTrouble) -> Bool {
+    guard disk.answerDebts.isEmpty else { return false }
+    return try disk.read { index throws(IndexProblem) in index.answers.tally.isEmpty }
   }
 
   private static func set(

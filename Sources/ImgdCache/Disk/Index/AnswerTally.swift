@@ -8,6 +8,9 @@ struct AnswerTally: Equatable {
   /// The last key that has been counted; nil when all have.
   private var last: [UInt8]? = []
 
+  /// Whether all rows have been counted, and there are none.
+  var isEmpty: Bool { rows == 0 && last == nil }
+
   /// Counts a row that was found, once.
   mutating func count(_ bytes: Int, under key: [UInt8]) {
     guard !covers(key) else { return }

@@ -52,6 +52,7 @@ final class FetchPipeline {
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
     if answerFromMemory(request, id: id, to: session) { return }
+    if answerAlongRedirects(request, id: id, to: session) { return }
     let digest = request.isPlain ? digest(of: request, from: session) : nil
     if let digest, answerFromIndex(request, digest, id: id, to: session) { return }
     do throws(WireError) {
@@ -71,6 +72,25 @@ final class FetchPipeline {
     guard request.isPlain, !jobs.isDraining,
       let image = pictures.readyImage(for: request, uid: session.peer.uid)
     else { return false }
+    return answer(request, with: image, id: id, to: session)
+  }
+
+  /// The same for a picture that is known under another URL, to which remembered redirects lead.
+  private func answerAlongRedirects(
+    _ request: FetchRequest, id: RequestID, to session: ClientSession
+  ) -> Bool {
+    guard request.isPlain, request.identifier == nil, !jobs.isDraining,
+      let image = pictures.readyImage(
+        redirectedFrom: request.url, atMost: settings.downloads.maxRedirects)
+    else { return false }
+    return answer(request, with: image, finalURL: image.url.text, id: id, to: session)
+  }
+
+  /// Answers with a picture in memory, unless its file has to be waited for.
+  private func answer(
+    _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
+    to session: ClientSession
+  ) -> Bool {
     var lending: DiskTier.Lending?
     if request.delivery == .path {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
@@ -79,7 +99,7 @@ final class FetchPipeline {
     let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
     FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
-    if request.delivery == .path || request.delivery == .none, !request.http,
+    if request.delivery == .path || request.delivery == .none, !request.http, finalURL == nil,
       let line = FetchLine(
         image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
         at: loop.now)
@@ -88,7 +108,7 @@ final class FetchPipeline {
     } else {
       let recipient = Recipient(session, request, id: id, receipt: receipt, at: loop.now)
       answers.write(
-        .image(DeliveredImage(image: image, source: .memory)), to: recipient,
+        .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
         path: lending.map { PictureLine.Path($0, of: image) })
     }
     hub.job(receipt, url: request.url, .done)

@@ -81,6 +81,13 @@ final class PictureTiers {
     return image
   }
 
+  /// A fresh picture in memory to which remembered redirects lead from a plain request's URL.
+  func readyImage(redirectedFrom url: String, atMost limit: Int) -> CachedImage? {
+    answers.end(of: url, atMost: limit).flatMap {
+      memory.readyImage(for: $0, identifier: nil, at: loop.now)
+    }
+  }
+
   /// A fresh picture on disk of which the tier has at hand all that the answer needs; it rises into memory
   /// behind the answer.
   func readyHit(

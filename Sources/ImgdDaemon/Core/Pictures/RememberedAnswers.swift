@@ -64,6 +64,22 @@ final class RememberedAnswers {
     return newer(own, tier.peek(sharedKey).flatMap { key.admits($0) ? $0 : nil })
   }
 
+  /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than
+  /// so many.
+  func end(of url: String, atMost limit: Int) -> String? {
+    guard tier.count > 0 else { return nil }
+    var end = url
+    for hops in 0...limit {
+      guard let answer = tier.peekReady(end.utf8.span, at: loop.now) else {
+        return hops > 0 ? end : nil
+      }
+      guard let target = answer.finalURL else { return nil }
+      tier.noteUse(of: answer, at: loop.now)
+      end = target
+    }
+    return nil
+  }
+
   /// Counts that an answer was given.
   func noteUse(of answer: CachedImage) {
     tier.noteUse(of: answer, at: loop.now)
