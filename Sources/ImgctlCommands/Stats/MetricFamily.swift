@@ -122,7 +122,8 @@ struct MetricFamily: Sendable {
     MetricFamily(
       "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
       [
-        "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers", "decoding",
+        "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers",
+        "decoding",
         "disk",
       ]
       .map { Series(path: "held.\($0)", labels: [("part", $0)]) }),

@@ -22,7 +22,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     let isInside = !payload.isShareable && payload.count <= mostInside
     let storedAt = max(now, StoredMoment.earliest)
     let fields = ImageFields(
-      extras: ImageExtras(key.distinction, vary, tags, response.finalURL, description),
+      extras: ImageExtras(key.distinction, vary, tags, response.redirectTarget, description),
       freshUntil: storedAt,
       lastAccess: storedAt, storedAt: storedAt, freshness: freshness, facts: facts,
       payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
@@ -111,7 +111,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set {
       let extras = header.extras
       header.extras = ImageExtras(
-        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.finalURL, newValue)
+        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.redirectTarget, newValue)
     }
   }
 

@@ -104,11 +104,11 @@ extension CachedImage {
       unsafe bytes.withUnsafeBufferPointer { unsafe [UInt8]($0) }
     }
     return StoredResponse(
-      status: Int(header.status), kept: StoredHeaders(kept: kept), finalURL: finalURL)
+      status: Int(header.status), kept: StoredHeaders(kept: kept), redirectTarget: redirectTarget)
   }
 
   /// The URL that it redirects to; nil for any other answer.
-  package var finalURL: String? { header.extras?.finalURL }
+  package var redirectTarget: String? { header.extras?.redirectTarget }
 
   // MARK: The picture
 

@@ -54,30 +54,30 @@ final class ImageExtras {
   let distinction: KeyDistinction?
   let vary: VaryOutcome
   let tags: [String]
-  let finalURL: String?
+  let redirectTarget: String?
   /// A few bytes that stand for the picture, in a form that the daemon knows; empty without.
   let description: [UInt8]
 
   /// Nil where there is nothing of it.
   init?(
-    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String], _ finalURL: String?,
+    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String], _ redirectTarget: String?,
     _ description: [UInt8]
   ) {
     guard
-      distinction != nil || vary != .none || !tags.isEmpty || finalURL != nil
+      distinction != nil || vary != .none || !tags.isEmpty || redirectTarget != nil
         || !description.isEmpty
     else { return nil }
     self.distinction = distinction
     self.vary = vary
     self.tags = tags
-    self.finalURL = finalURL
+    self.redirectTarget = redirectTarget
     self.description = description
   }
 
   /// The bytes it really holds.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
-      + (finalURL?.utf8.count ?? 0) + description.count + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+      + (redirectTarget?.utf8.count ?? 0) + description.count + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// The bytes of the object and of those that it holds, which are not counted one by one.

@@ -3,18 +3,18 @@ package struct StoredResponse: Sendable {
   package let status: Int
   package let headers: StoredHeaders
   /// The URL that it redirects to, absolute; nil for any other answer.
-  package let finalURL: String?
+  package let redirectTarget: String?
 
-  package init(status: Int, headers: HeaderList, finalURL: String? = nil) {
+  package init(status: Int, headers: HeaderList, redirectTarget: String? = nil) {
     self.init(
-      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), finalURL: finalURL)
+      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), redirectTarget: redirectTarget)
   }
 
   /// An answer whose header fields have been fitted before.
-  init(status: Int, kept headers: StoredHeaders, finalURL: String?) {
+  init(status: Int, kept headers: StoredHeaders, redirectTarget: String?) {
     self.status = status
     self.headers = headers
-    self.finalURL = finalURL
+    self.redirectTarget = redirectTarget
   }
 
   // The validators that ask whether the image still holds.

@@ -21,7 +21,7 @@ extension StoredRecord {
     checksum = image.checksum
     status = response.status
     headers = response.headers.packed
-    finalURL = response.finalURL
+    redirectTarget = response.redirectTarget
     initialAgeMs = freshness.initialAge.milliseconds
     lifetimeMs = freshness.remaining.milliseconds
     whileRevalidateMs = freshness.staleWhileRevalidate.milliseconds
@@ -45,7 +45,7 @@ extension RecordFlags {
     if image.freshness.isOpenOnlyWhileFresh { insert(.openOnlyWhileFresh) }
     if image.freshness.isImmutable { insert(.immutable) }
     let isPlain =
-      image.finalURL == nil && image.vary == .none
+      image.redirectTarget == nil && image.vary == .none
       && image.freshness.initialAge < .seconds(1)
     if isPlain { insert(.plain) }
     if image.isFromPublicAddress { insert(.publicAddress) }
@@ -70,7 +70,7 @@ extension CachedImage {
     let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
     let image = make(
       key: key, payload: payload, facts: record.facts,
-      response: StoredResponse(status: record.status, headers: list, finalURL: record.finalURL),
+      response: StoredResponse(status: record.status, headers: list, redirectTarget: record.redirectTarget),
       freshness: Freshness(record),
       vary: vary, tags: record.tags, serial: 0,
       checksum: record.checksum, description: record.description, at: moment.instant,

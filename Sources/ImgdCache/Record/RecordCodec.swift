@@ -22,7 +22,7 @@ enum RecordCodec {
 
   /// Whether a record is not too long, without encoding it.
   static func hasRoom(for record: StoredRecord) -> Bool {
-    let texts = [record.url, record.identifier ?? "", record.finalURL ?? ""] + record.tags
+    let texts = [record.url, record.identifier ?? "", record.redirectTarget ?? ""] + record.tags
     let count = texts.reduce(record.headers.count + record.varying.count + record.description.count)
     {
       $0 + 4 + $1.utf8.count
@@ -54,7 +54,7 @@ enum RecordCodec {
     for time in [record.storedAt, record.freshUntil] { writer.put(time) }
     writer.put(Int64(record.status))
     writer.put(record.headers)
-    writer.put(record.finalURL)
+    writer.put(record.redirectTarget)
     for time in [record.initialAgeMs, record.lifetimeMs, record.whileRevalidateMs] {
       writer.put(time)
     }
@@ -99,7 +99,7 @@ enum RecordCodec {
     record.checksum = checksum
     record.status = Int(reader.number(Int64.self))
     record.headers = reader.bytes()
-    record.finalURL = reader.optionalText()
+    record.redirectTarget = reader.optionalText()
     record.initialAgeMs = sane(&reader)
     record.lifetimeMs = sane(&reader)
     record.whileRevalidateMs = sane(&reader)

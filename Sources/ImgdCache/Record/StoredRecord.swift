@@ -19,8 +19,8 @@ package struct StoredRecord: Sendable, Equatable {
   package var status = 200
   /// Names and values, as `StoredHeaders` packs them.
   package var headers: [UInt8] = []
-  /// The end of redirects; nil without any.
-  package var finalURL: String?
+  /// The URL that it redirects to, absolute; nil for any other answer.
+  package var redirectTarget: String?
   package var initialAgeMs: Int64 = 0
   package var lifetimeMs: Int64 = 0
   package var whileRevalidateMs: Int64 = 0

@@ -8,7 +8,7 @@ import Testing
     var record = sampleRow(3, identifier: "ü", tags: ["a", "e\u{301}"]).record
     record.headers = StoredHeaders([("etag", "\"1\""), ("vary", "accept")]).packed
     record.varying = StoredHeaders([("accept", "image/png")]).packed
-    record.finalURL = "https://elsewhere.example/"
+    record.redirectTarget = "https://elsewhere.example/"
     record.ifErrorMs = 0
     record.variant = KeyVariant(high: 5, low: .max)
     record.description = [9, 8, 7]
@@ -24,7 +24,7 @@ import Testing
   @Test func `a record keeps every field, and missing values apart from empty or zero ones`() throws
   {
     var records = [Self.record, sampleRow(1).record]
-    records[1].finalURL = ""
+    records[1].redirectTarget = ""
     for var record in records {
       for ifError in [nil, 0, SaneRange.most] as [Int64?] {
         record.ifErrorMs = ifError

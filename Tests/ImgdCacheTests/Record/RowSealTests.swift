@@ -67,7 +67,7 @@ private let rowChanges: [@Sendable (inout IndexRow) -> Void] = [
   { $0.host += "x" }, { $0.record.identifier = "" }, { $0.suffix = "" },
   { $0.record.tags = ["a", "bc"] }, { $0.record.tags = ["abc"] },
   { $0.record.checksum = BodyChecksum(8) }, { $0.record.status += 1 },
-  { $0.record.finalURL = "" }, { $0.record.initialAgeMs += 1 }, { $0.record.lifetimeMs += 1 },
+  { $0.record.redirectTarget = "" }, { $0.record.initialAgeMs += 1 }, { $0.record.lifetimeMs += 1 },
   { $0.record.whileRevalidateMs += 1 }, { $0.record.ifErrorMs = 0 },
   { $0.record.flags.insert(.immutable) }, { $0.record.description = [1] },
   { $0.record.varying = [0] }, { $0.record.place = samplePlace() },

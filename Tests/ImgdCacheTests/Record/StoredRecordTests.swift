@@ -20,7 +20,7 @@ import Testing
       key: key("https://example.org/a", "id"), payload: Payload(body(100)),
       facts: ImageFacts(format: 2, width: 640, height: 480, frames: 3, orientation: 6),
       response: StoredResponse(
-        status: 203, headers: headers, finalURL: "https://example.org/final"),
+        status: 203, headers: headers, redirectTarget: "https://example.org/final"),
       freshness: Freshness(status: 203, headers: headers, receivedAt: Self.wall),
       vary: VaryOutcome(varying: varyingNames(headers), sent: sent), tags: ["b", "a"], serial: 7,
       description: [1, 2],
@@ -48,7 +48,7 @@ import Testing
     let again = try #require(found(record, after: 0))
     #expect(again.response.status == 203)
     #expect(again.response.headers.packed == image.response.headers.packed)
-    #expect(again.response.finalURL == "https://example.org/final")
+    #expect(again.response.redirectTarget == "https://example.org/final")
     #expect(again.response.entityTag == "\"abc\"")
     #expect(again.response.lastModified == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(again.freshness == image.freshness)

@@ -84,11 +84,11 @@ final class DownloadSettlement {
       stored.isPicture
       ? freshness(of: headers, status: response.status, for: key, download)
       : answerFreshness(
-        of: headers, status: response.status, response.finalURL, for: key, download)
+        of: headers, status: response.status, response.redirectTarget, for: key, download)
     let image = stored.renewed(
       under: key,
       response: StoredResponse(
-        status: response.status, headers: headers, finalURL: response.finalURL),
+        status: response.status, headers: headers, redirectTarget: response.redirectTarget),
       freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
       serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
       wall: WallClock.seconds)
@@ -102,6 +102,7 @@ final class DownloadSettlement {
     answer: CachedImage, _ download: MergedDownload
   ) -> MergedDownload.Settlement {
     if mayRemember(download) {
+      removeAnswers(to: download)
       pictures.keep(
         answer: answer, outlives: outlives(headers: answer.response.headers.list, download))
     }
@@ -166,8 +167,6 @@ final class DownloadSettlement {
     _ redirect: TransferRedirect, _ download: MergedDownload
   ) -> Redirect {
     let hop = Redirect(redirect)
-    // The picture that was there is elsewhere, or has never been what is now.
-    forget(download)
     remember(redirect.head, hop, of: download)
     return hop
   }
@@ -208,7 +207,7 @@ final class DownloadSettlement {
     let response = StoredResponse(
       status: head.status,
       headers: StoredHeaders.fitting(headers, within: RememberedAnswers.mostHeaderBytes),
-      finalURL: redirect?.target)
+      redirectTarget: redirect?.target)
     guard freshness.refusal == nil, freshness.isOfUse || response.canBeConfirmed,
       StoredHeaders.haveRoom(headers, within: RememberedAnswers.mostHeaderBytes)
     else { return }

@@ -30,7 +30,7 @@ extension FetchFailure {
 extension CachedImage {
   /// The redirect that the answer is.
   var redirect: Redirect? {
-    response.finalURL.map {
+    response.redirectTarget.map {
       Redirect(target: $0, isFromPublicAddress: isFromPublicAddress)
     }
   }

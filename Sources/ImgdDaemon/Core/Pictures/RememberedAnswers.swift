@@ -73,7 +73,7 @@ final class RememberedAnswers {
       guard let answer = tier.peekReady(end.utf8.span, at: loop.now) else {
         return hops > 0 ? end : nil
       }
-      guard let target = answer.finalURL else { return nil }
+      guard let target = answer.redirectTarget else { return nil }
       tier.noteUse(of: answer, at: loop.now)
       end = target
     }

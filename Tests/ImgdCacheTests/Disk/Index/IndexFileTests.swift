@@ -103,7 +103,7 @@ import Testing
     row.record.storedAt = 4000
     row.record.status = 203
     row.record.headers = [1, 2, 3]
-    row.record.finalURL = "http://example.org/final"
+    row.record.redirectTarget = "http://example.org/final"
     row.record.ifErrorMs = 12
     row.record.varying = [9]
     row.record.tags = ["c", "b"]
@@ -307,13 +307,13 @@ private let oddRows: [IndexRow] = [
   odd { $0 = sampleRow(0, url: "", host: "") },
   odd {
     $0.record.identifier = ""
-    $0.record.finalURL = ""
+    $0.record.redirectTarget = ""
     $0.record.headers = []
     $0.suffix = ""
   },
   odd {
     $0.record.identifier = "ünïcode 🐈 e\u{301}"
-    $0.record.finalURL = "http://example.org/%00\u{0}x"
+    $0.record.redirectTarget = "http://example.org/%00\u{0}x"
     $0.record.headers = [UInt8](repeating: 0xFF, count: 70_000)
     $0.record.varying = [0, 1, 0]
     $0.record.ifErrorMs = 0

@@ -55,7 +55,7 @@ import Testing
     CachedImage.make(
       key: key("http://h/redirected"), payload: Payload([1, 2, 3]),
       facts: ImageFacts(format: 3, width: 7, height: 9, frames: 12, orientation: 6),
-      response: StoredResponse(status: 200, headers: headers, finalURL: "http://elsewhere/é"),
+      response: StoredResponse(status: 200, headers: headers, redirectTarget: "http://elsewhere/é"),
       freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
       vary: VaryOutcome(varying: ["accept-language"], sent: [("accept-language", "de")]),
       serial: 9, at: at(3), wall: 3)
@@ -82,7 +82,7 @@ import Testing
       #expect(new.payload.bytes == old.payload.bytes)
       #expect(new.facts == old.facts && new.tags == old.tags)
       #expect(new.freshness == old.freshness && new.vary == old.vary)
-      #expect(new.response.finalURL == old.response.finalURL)
+      #expect(new.response.redirectTarget == old.response.redirectTarget)
       #expect(new.response.status == 200 && new.response.entityTag == old.response.entityTag)
       #expect(new.response.headers.packed == old.response.headers.packed)
       // A hundred seconds in the one process, and ten between the two.
