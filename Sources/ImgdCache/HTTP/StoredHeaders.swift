@@ -77,8 +77,13 @@ extension StoredHeaders {
   private static let aboutTheMessage: Set = ["age", "date"]
 
   /// The fields of a message that belong to the answer itself.
+  ///
+  /// What decides about the answer is never about one connection (RFC 9110, 7.6.1): naming `Cache-Control`
+  /// there must not lift what it forbids.
   package static func storable(_ list: HeaderList) -> HeaderList {
-    let nominated = list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
+    let nominated = Set(
+      list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
+    ).subtracting(needed)
     return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
   }
 
@@ -105,6 +110,12 @@ extension StoredHeaders {
 
   private static func packedCount(_ field: (name: String, value: String)) -> Int {
     8 + field.name.utf8.count + field.value.utf8.count
+  }
+
+  /// Whether a confirmation leads where this answer leads, as far as it says.
+  package func haveTarget(of fresh: HeaderList) -> Bool {
+    guard let target = fresh.first(where: { $0.name == "location" }) else { return true }
+    return value(of: "location") == target.value
   }
 
   /// Whether a confirmation speaks of this answer (RFC 9111, 4.3.4): one with another validator speaks of

@@ -111,7 +111,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set {
       let extras = header.extras
       header.extras = ImageExtras(
-        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.redirectTarget, newValue)
+        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.redirectTarget,
+        newValue)
     }
   }
 

@@ -60,7 +60,8 @@ final class ImageExtras {
 
   /// Nil where there is nothing of it.
   init?(
-    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String], _ redirectTarget: String?,
+    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String],
+    _ redirectTarget: String?,
     _ description: [UInt8]
   ) {
     guard
@@ -77,7 +78,8 @@ final class ImageExtras {
   /// The bytes it really holds.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
-      + (redirectTarget?.utf8.count ?? 0) + description.count + tags.reduce(0) { $0 + $1.utf8.count + 16 }
+      + (redirectTarget?.utf8.count ?? 0) + description.count
+      + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
   /// The bytes of the object and of those that it holds, which are not counted one by one.

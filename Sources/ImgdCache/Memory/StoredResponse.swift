@@ -7,7 +7,8 @@ package struct StoredResponse: Sendable {
 
   package init(status: Int, headers: HeaderList, redirectTarget: String? = nil) {
     self.init(
-      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)), redirectTarget: redirectTarget)
+      status: status, kept: StoredHeaders(StoredHeaders.fitting(headers)),
+      redirectTarget: redirectTarget)
   }
 
   /// An answer whose header fields have been fitted before.

@@ -70,7 +70,8 @@ extension CachedImage {
     let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
     let image = make(
       key: key, payload: payload, facts: record.facts,
-      response: StoredResponse(status: record.status, headers: list, redirectTarget: record.redirectTarget),
+      response: StoredResponse(
+        status: record.status, headers: list, redirectTarget: record.redirectTarget),
       freshness: Freshness(record),
       vary: vary, tags: record.tags, serial: 0,
       checksum: record.checksum, description: record.description, at: moment.instant,

@@ -27,11 +27,8 @@ package struct VariantTable {
     /// All that the disk has is among them.
     var isComplete: Bool
 
-    /// Takes in an answer that has just come, in front of all that are not newer.
-    mutating func put(_ variant: Variant) {
-      let place = variants.firstIndex { !$0.isNewer(than: variant) } ?? variants.count
-      variants.insert(variant, at: place)
-    }
+    /// Takes in an answer that has just come, in front of all others, whichever was asked for first.
+    mutating func put(_ variant: Variant) { variants.insert(variant, at: 0) }
 
     /// Takes in one that was stored before, behind all that are not older.
     mutating func add(_ variant: Variant) {

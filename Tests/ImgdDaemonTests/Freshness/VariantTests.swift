@@ -54,6 +54,28 @@ import Testing
     #expect(stage.origin.count("/a") == 3)
   }
 
+  @Test
+  func `an answer that comes after eight that were asked for later takes the oldest one's place`()
+    throws
+  {
+    let stage = try CoreStage()
+    let gate = Gate()
+    stage.origin.plan(
+      "/a", .held(at: gate, then: Self.answer(1_000, "Accept")), Self.answer(2_000, "Accept"))
+    try stage.client.send(
+      #"{"cmd":"fetch","id":0,"url":"\#(stage.base)/a",\#(Self.accept("image/slow"))}"#)
+    stage.settle()
+    let other = try stage.connect()
+    for number in 0..<8 { try stage.ask("/a", Self.accept("image/\(number)"), on: other) }
+    gate.open()
+    #expect(try stage.client.receive()["ok"] == .bool(true))
+    #expect(try stage.stats("memory", "entries") == 8)
+    #expect(try stage.stats("disk", "entries") == 8)
+    let mode = #","cache":"only-if-cached""#
+    #expect(try stage.outcome("/a", Self.accept("image/slow") + mode) == "memory")
+    #expect(try stage.outcome("/a", Self.accept("image/0") + mode) == "not_cached")
+  }
+
   @Test(arguments: Place.allCases)
   func `requests share an answer that does not depend on how they differ`(place: Place) throws {
     let stage = try CoreStage()

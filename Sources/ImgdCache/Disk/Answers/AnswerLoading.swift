@@ -33,6 +33,9 @@ final class AnswerLoading {
     self.loop = loop
   }
 
+  /// Whether there are rows that have not been read since the index was opened.
+  var isUnderWay: Bool { last != nil }
+
   /// The memory that it takes, roughly.
   var heldBytes: Int { noted.count * 32 }
 

@@ -32,6 +32,9 @@ final class StoredAnswers {
     set { loading.onAnswers = newValue }
   }
 
+  /// Whether there may be rows that have not been read since the start.
+  var hasUnread: Bool { health.isOpening || loading.isUnderWay }
+
   /// The memory that it takes, roughly.
   var heldBytes: Int { changes.heldBytes + bytesInFlight + loading.heldBytes }
 

@@ -225,6 +225,9 @@ package final class DiskTier {
     set { parts?.answers.onAnswers = newValue }
   }
 
+  /// Whether there may be rows of answers that `onAnswers` has not been told of yet.
+  package var hasUnreadAnswers: Bool { parts?.answers.hasUnread ?? false }
+
   /// Writes down an answer without a picture, in place of an earlier one under its key, when the writer
   /// comes to it; nothing where the disk cannot be written now.
   package func keepAnswer(_ image: CachedImage) { parts?.answers.keep(image) }

@@ -173,7 +173,10 @@ final class DownloadSettlement {
 
   private func failed(_ cause: TransferFailure, _ download: MergedDownload) -> FetchOutcome {
     let failure = FetchFailure(cause)
-    if [404, 410].contains(cause.status) { forget(download) }
+    if [404, 410].contains(cause.status) {
+      forget(download)
+      if mayRemember(download) { removeAnswers(to: download) }
+    }
     if cause.kind == .dns { noteUnknownName(failure, of: download) }
     if let head = cause.head, cause.isAnswer { remember(head, nil, of: download) }
     return .failure(failure)
@@ -199,18 +202,17 @@ final class DownloadSettlement {
     _ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload
   ) {
     guard mayRemember(download) else { return }
-    removeAnswers(to: download)
     let headers = head.pairs
     let key = download.mergeKey.key(keeping: headers)
     let freshness = answerFreshness(
       of: headers, status: head.status, redirect?.target, for: key, download)
     let response = StoredResponse(
       status: head.status,
-      headers: StoredHeaders.fitting(headers, within: RememberedAnswers.mostHeaderBytes),
-      redirectTarget: redirect?.target)
-    guard freshness.refusal == nil, freshness.isOfUse || response.canBeConfirmed,
-      StoredHeaders.haveRoom(headers, within: RememberedAnswers.mostHeaderBytes)
+      headers: RememberedAnswers.fitting(headers), redirectTarget: redirect?.target)
+    guard freshness.refusal == nil, redirect != nil || isOfUse(freshness, response),
+      !isOutranked(head.status, download)
     else { return }
+    removeAnswers(to: download)
     pictures.keep(
       answer: CachedImage.make(
         key: key, payload: Payload([]), facts: .none, response: response, freshness: freshness,
@@ -218,6 +220,25 @@ final class DownloadSettlement {
         checksum: .unknown, at: loop.now, wall: WallClock.seconds,
         isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
       outlives: outlives(headers: headers, download))
+  }
+
+  /// Whether a failure can be told later: for a while, when it has been confirmed, or in place of an origin that
+  /// fails. A redirect of any age is of use to those who ask for that.
+  private func isOfUse(_ freshness: Freshness, _ response: StoredResponse) -> Bool {
+    if response.canBeConfirmed { return true }
+    guard !freshness.needsConfirmation else { return false }
+    return freshness.remaining > .zero || freshness.staleWhileRevalidate > .zero
+      || freshness.staleIfError ?? settings.http.staleIfError > .zero
+  }
+
+  /// Whether there is an earlier answer that may stand in for an origin in trouble.
+  private func isOutranked(_ status: Int, _ download: MergedDownload) -> Bool {
+    guard status >= 500, let earlier = pictures.answers.find(download.mergeKey),
+      earlier.response.status < 500
+    else { return false }
+    let state = earlier.state(at: loop.now)
+    return state.isUsable
+      || state.mayStandIn(for: state.staleIfError ?? settings.http.staleIfError)
   }
 
   /// Whether an answer is to be known after a restart: its origin wants it kept for a while.
@@ -274,11 +295,6 @@ extension TransferFailure {
   fileprivate var isAnswer: Bool {
     kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205)
   }
-}
-
-extension Freshness {
-  /// Whether it may be shown for a while without being confirmed.
-  fileprivate var isOfUse: Bool { remaining > .zero && !needsConfirmation }
 }
 
 extension Redirect {

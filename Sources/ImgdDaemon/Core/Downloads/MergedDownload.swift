@@ -110,9 +110,10 @@ final class MergedDownload {
     beneficiaries.contains { $0.request.keepsInMemory || $0.request.keepsOnDisk }
   }
 
-  /// Whether a confirmation names another version of the picture than the stored one.
+  /// Whether a confirmation names another version of the answer than the stored one, or another target.
   func isMisconfirmed(by head: ResponseHead) -> Bool {
-    confirming.map { !$0.response.headers.areConfirmed(by: head.pairs) } ?? false
+    guard let headers = confirming?.response.headers else { return false }
+    return !headers.areConfirmed(by: head.pairs) || !headers.haveTarget(of: head.pairs)
   }
 
   /// Notes that all is there; a short body's head has not been told of before.

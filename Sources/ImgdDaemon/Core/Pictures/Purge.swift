@@ -112,7 +112,9 @@ final class Purge {
   private func forget(_ purge: MemoryTier.Purge, after removal: Removal) {
     var purge = purge
     let hasMore = pictures.answers.goOn(with: &purge)
-    stage = hasMore ? .answers(purge, fromMemory: removal) : .disk(fromMemory: removal)
+    stage =
+      hasMore
+      ? .answers(purge, fromMemory: removal) : .disk(fromMemory: removal + purge.removal)
   }
 
   /// Memory and disk are over with it in the same step: nothing rises from there in between.

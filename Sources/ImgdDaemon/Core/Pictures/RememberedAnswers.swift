@@ -14,8 +14,11 @@ import ImgdSystem
 
 /// The remembered answers, within a capacity.
 final class RememberedAnswers {
-  /// The bytes of header fields that are kept with an answer: all that honest origins send.
-  static let mostHeaderBytes = 2_048
+  /// The bytes of header fields that are kept with an answer: all that honest origins send. Those that decide
+  /// about it may be more.
+  private static let mostHeaderBytes = 2_048
+  /// The bytes of the table of answers that depend on headers of the request.
+  private static let mostVariantBytes = 2 << 20
   /// What all of them may hold, however much there may be of pictures.
   private static let mostBytes = 64 << 20
   private static let mostAtOnce = 256
@@ -28,6 +31,7 @@ final class RememberedAnswers {
   /// The answers that have a row.
   private var rows: Set<KeyDigest> = []
   private var purgesUnderWay = 0
+  private var variants = VariantTable(mostBytes: mostVariantBytes)
   private let turns: Turns
   private let loop: EventLoop
   private var unknownNames = NegativeCache<FetchFailure>()
@@ -50,7 +54,9 @@ final class RememberedAnswers {
   }
 
   var count: Int { tier.count + unknownNames.count }
-  var bytes: Int { tier.usage + unknownNames.bytes + rows.count * Self.bytesOfRow }
+  var bytes: Int {
+    tier.usage + unknownNames.bytes + variants.bytes + rows.count * Self.bytesOfRow
+  }
   /// How often an answer was given in place of its origin's.
   var hits: Int { tier.counts.hits }
 
@@ -59,9 +65,25 @@ final class RememberedAnswers {
   /// The answer that a request got before, fresh or not.
   func find(_ key: MergeKey) -> CachedImage? {
     guard tier.count > 0 else { return nil }
+    let own = findOne(key)
+    guard let shared = key.shared else { return own }
+    return newer(own, findOne(shared).flatMap { key.admits($0) ? $0 : nil })
+  }
+
+  private func findOne(_ key: MergeKey) -> CachedImage? {
     let own = tier.peek(key.key).flatMap { $0.isFor(sent: key.sent) ? $0 : nil }
-    guard let sharedKey = key.sharedKey else { return own }
-    return newer(own, tier.peek(sharedKey).flatMap { key.admits($0) ? $0 : nil })
+    let fitting = variants.fitting(key.base) { key.fields }.lazy
+      .compactMap { [tier] variant in
+        tier.peek(variant.key(below: key.base)).flatMap { variant.isStill($0) ? $0 : nil }
+      }
+    return newer(own, fitting.first)
+  }
+
+  /// The header fields of an answer that are kept.
+  static func fitting(_ headers: HeaderList) -> HeaderList {
+    let isUsual = StoredHeaders.haveRoom(headers, within: mostHeaderBytes)
+    return StoredHeaders.fitting(
+      headers, within: isUsual ? mostHeaderBytes : StoredHeaders.mostKept)
   }
 
   /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than
@@ -90,7 +112,7 @@ final class RememberedAnswers {
   /// Keeps an answer in place of an earlier one under its key. One that `outlives` the process is one that
   /// everybody may see.
   func keep(_ answer: CachedImage, outlives: Bool) {
-    guard answer.cost <= capacity else { return }
+    guard answer.cost <= capacity, admit(answer) else { return }
     while tier.usage + answer.cost > capacity { dropNext() }
     guard tier.add(answer, at: loop.now).isStored else { return }
     if outlives, let digest = answer.digest {
@@ -101,6 +123,15 @@ final class RememberedAnswers {
     }
   }
 
+  /// Makes room among those that depend on headers of the request; false for one that a later one has
+  /// overtaken.
+  private func admit(_ answer: CachedImage) -> Bool {
+    guard answer.base != nil else { return true }
+    guard let changes = variants.add(answer, isComplete: true) else { return false }
+    for key in changes.displaced + changes.forgotten { remove(key) }
+    return true
+  }
+
   /// Takes in what an earlier process has left, as far as there is room, and nothing newer.
   ///
   /// A purge may be about answers that were on their way to here: none is taken in beside one.
@@ -108,7 +139,7 @@ final class RememberedAnswers {
     var dropped: [KeyDigest] = []
     for answer in answers {
       guard let digest = answer.digest, tier.peek(answer.key) == nil else { continue }
-      guard purgesUnderWay == 0, tier.usage + answer.cost <= capacity,
+      guard purgesUnderWay == 0, tier.usage + answer.cost <= capacity, admit(answer),
         tier.add(answer, at: loop.now).isStored
       else {
         dropped.append(digest)
@@ -120,15 +151,26 @@ final class RememberedAnswers {
   }
 
   private func dropRow(of answer: CachedImage) {
-    guard let digest = answer.digest, rows.remove(digest) != nil else { return }
+    if let digest = answer.digest { dropRow(digest) }
+  }
+
+  /// One that has not been read since the start is not among those that are known.
+  private func dropRow(_ digest: KeyDigest) {
+    guard rows.remove(digest) != nil || disk.hasUnreadAnswers else { return }
     disk.dropAnswers([digest])
   }
 
   /// Forgets the answer under a key that a later transfer has not brought: there is another one now.
   func remove(_ key: CacheKey, olderThan serial: UInt64) {
-    guard tier.count > 0, let answer = tier.peek(key), answer.serial < serial else { return }
+    guard tier.count > 0 || disk.hasUnreadAnswers, tier.peek(key)?.serial ?? 0 < serial else {
+      return
+    }
+    remove(key)
+  }
+
+  private func remove(_ key: CacheKey) {
     _ = tier.remove(key)
-    dropRow(of: answer)
+    if let digest = key.digest { dropRow(digest) }
   }
 
   private func dropNext() {
@@ -176,6 +218,7 @@ final class RememberedAnswers {
     purgesUnderWay += 1
     if filter.matchesAll, !marksOnly {
       rows = []
+      variants = VariantTable(mostBytes: Self.mostVariantBytes)
       disk.dropAllAnswers()
     }
     return tier.beginPurge(filter, soft: marksOnly)

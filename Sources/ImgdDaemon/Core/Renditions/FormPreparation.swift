@@ -101,6 +101,7 @@ extension DeliveredImage {
     if source == .memory || source == .disk, let from = made.source { delivered.source = from }
     delivered.isCoalesced = isCoalesced
     delivered.isStale = isStale
+    delivered.finalURL = finalURL
     delivered.isMade = true
     delivered.originalAge = ShownAge(image, at: now)
     delivered.placeholder = placeholder
