@@ -146,6 +146,15 @@ import Testing
     #expect(try stage.client.ask(request).outcome == "dns")
   }
 
+  @Test func `a name that was found since is no longer unknown`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan(
+      "/a", .fails(.dns), .picture(png(), headers: [("Cache-Control", "no-store")]))
+    #expect(try stage.outcome("/a") == "dns")
+    #expect(try stage.outcome("/a", #""cache":"reload""#) == "network")
+    #expect(try stage.outcome("/a") == "network")
+  }
+
   @Test func `a name is looked up again where no failure is remembered`() throws {
     let stage = try CoreStage("HTTP.NegativeFreshness=0s")
     stage.origin.plan("/a", .fails(.dns))

@@ -34,7 +34,8 @@ final class DownloadSettlement {
   func settle(
     _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
   ) -> MergedDownload.Settlement {
-    switch (outcome, content) {
+    if outcome.isOfHost { pictures.answers.forgetUnknownName(download.mergeKey.key) }
+    return switch (outcome, content) {
     case (.received(let result), .success(let picture)):
       .ended(received(result, picture, download))
     case (.received(let result), .failure(let reason)):
@@ -287,6 +288,13 @@ final class DownloadSettlement {
     else { return }
     pictures.answers.noteUnknownName(
       failure, for: download.mergeKey.key, lasting: min(rule, Self.longestUnknownName))
+  }
+}
+
+extension TransferOutcome {
+  /// Whether a host has answered: its name is known.
+  fileprivate var isOfHost: Bool {
+    if case .failed(let failure) = self { failure.head != nil } else { true }
   }
 }
 

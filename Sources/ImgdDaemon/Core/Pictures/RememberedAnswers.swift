@@ -200,6 +200,7 @@ final class RememberedAnswers {
     unknownNames.note(failure, size: failure.cost, for: key, lasting: time, at: loop.now)
   }
 
+  /// Forgets that a name was unknown: its host has answered.
   func forgetUnknownName(_ key: CacheKey) {
     unknownNames.forget(key)
   }
