@@ -51,6 +51,7 @@ let package = Package(
       name: "CVips", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .target(name: "CHiredis", linkerSettings: [.linkedLibrary("hiredis")]),
     .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(
@@ -82,6 +83,12 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
+    // The server that the caches of many machines share.
+    .target(
+      name: "ImgdFleet",
+      dependencies: ["CHiredis", "ImgdCache", "ImgdSystem"],
+      swiftSettings: strict),
+
     // The language between the daemon and its decoders.
     .target(
       name: "ImgdDecode", dependencies: ["ImgdPicture", "ImgdSystem"], swiftSettings: strict),
@@ -99,7 +106,7 @@ let package = Package(
       name: "ImgdDaemon",
       dependencies: [
         "CCrypto", "CSystemd", "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache",
-        "ImgdPicture", "ImgdDecode",
+        "ImgdPicture", "ImgdDecode", "ImgdFleet",
       ],
       swiftSettings: strict),
 
@@ -172,6 +179,10 @@ let package = Package(
       dependencies: ["ImgdCache", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
+      name: "ImgdFleetTests",
+      dependencies: ["ImgdFleet", "ImgdCache", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
       name: "ImgdPictureTests",
       dependencies: ["ImgdPicture", "ImgdTestSupport"],
       swiftSettings: testing),
@@ -189,7 +200,7 @@ let package = Package(
       name: "ImgdDaemonTests",
       dependencies: [
         "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",
-        "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
+        "ImgdFleet", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
       ],
       swiftSettings: testing),
     .testTarget(

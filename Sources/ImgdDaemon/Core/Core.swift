@@ -16,19 +16,23 @@ struct CoreParts {
   let renditions: Renditions
   let answers: FetchAnswers
   let jobs: FetchJobs
+  let fleetPurges: FleetPurges
+  let fleet: FleetTier
   let commands = CommandCounter()
   let hits: PlainHits
   let pipeline: FetchPipeline
   let clients: Clients
 
   init(
-    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, disk: DiskTier,
-    loop: EventLoop
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding,
+    fleet edge: (any Fleet)?, disk: DiskTier, loop: EventLoop
   ) {
     turns = Turns(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
+    fleetPurges = FleetPurges(edge, turns: turns, loop: loop)
+    fleet = FleetTier(edge, history: fleetPurges.history, loop: loop, settings: settings.fleet)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
       decoding: decoding, pictures: pictures, made: made, loop: loop, settings: settings)
@@ -67,11 +71,11 @@ final class Core {
   private let commands: Commands
 
   init(
-    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding, disk: DiskTier,
-    loop: EventLoop, in surroundings: Surroundings
+    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding,
+    fleet: (any Fleet)? = nil, disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
     parts = CoreParts(
-      settings, transfers: transfers, decoding: decoding, disk: disk, loop: loop)
+      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
     parts.commands.onCommand = surroundings.onActivity
@@ -93,7 +97,14 @@ final class Core {
   /// Takes in a report of the transfers.
   func receive(_ report: TransferReport) { parts.pipeline.receive(report) }
 
+  /// Takes in a report of the fleet.
+  func receive(_ report: FleetReport) {
+    parts.fleetPurges.receive(report.event)
+    parts.fleet.receive(report)
+  }
+
   func apply(_ settings: Configuration) {
+    parts.fleet.apply(settings.fleet)
     parts.pictures.apply(settings)
     parts.renditions.apply(settings)
     parts.answers.apply(settings)

@@ -24,6 +24,7 @@ package struct Configuration: Sendable, Equatable {
   package var http = HTTP()
   package var network = Network()
   package var decode = Decode()
+  package var fleet = Fleet()
 
   package init() {}
 
@@ -110,6 +111,18 @@ package struct Configuration: Sendable, Equatable {
       let reason = SystemFailure("access").reason
       return "no https origin can be verified: Network.CAFile=\(caFile) cannot be read: \(reason)"
     }
+  }
+
+  /// The server that hosts share.
+  package struct Fleet: Sendable, Equatable {
+    /// `unix:/path` or `host:port`; empty for a machine alone.
+    package var server = ""
+    package var user = ""
+    package var passwordFile = ""
+    package var namespace = "imgd"
+    package var maxObject = 1 << 20
+    package var timeout = Duration.milliseconds(50)
+    package var ttl = Duration.seconds(86_400)
   }
 
   /// The processes that decode pictures, and how much they take on.

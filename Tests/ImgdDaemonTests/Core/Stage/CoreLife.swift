@@ -17,8 +17,10 @@ final class CoreLife {
   private let transfers: PlannedTransfers
   private let disk: DiskParts?
 
-  init(_ settings: [String], home: String, origin: PlannedOrigin, decoding: PlannedDecoding) throws
-  {
+  init(
+    _ settings: [String], home: String, origin: PlannedOrigin, decoding: PlannedDecoding,
+    fleet: PlannedFleet? = nil
+  ) throws {
     let configuration = try Self.configuration(settings, home: home)
     // Latencies are measured by the system's clock: they are small if this one begins with it.
     clock = .manual(at: .current)
@@ -28,11 +30,12 @@ final class CoreLife {
     disk = try Self.disk(configuration.disk, on: loop)
     let tier = try disk.map { DiskTier($0, try DiskDirectory.open(configuration.disk.directory)) }
     core = Core(
-      configuration, transfers: transfers, decoding: decoding,
+      configuration, transfers: transfers, decoding: decoding, fleet: fleet,
       disk: tier ?? DiskTier(offOn: loop), loop: loop,
       in: Core.Surroundings(
         reload: { $0(.changed([])) }, pressureSource: { ("none", nil) }, onActivity: {}))
     transfers.receive = { [unowned core] in core.receive($0) }
+    fleet?.attach(to: core, on: loop)
     settle()
   }
 

@@ -18,13 +18,20 @@ final class CoreStage: DaemonStage {
   /// A directory of the test's own, with the cache in it.
   let home: String
   private var settings: [String]
+  private let fleet: PlannedFleet?
 
   convenience init(_ settings: String...) throws { try self.init(settings) }
 
-  init(_ settings: [String]) throws {
+  /// A core that is one of a fleet.
+  convenience init(in fleet: PlannedFleet, _ settings: String...) throws {
+    try self.init(settings, in: fleet)
+  }
+
+  init(_ settings: [String], in fleet: PlannedFleet? = nil) throws {
     self.settings = settings
+    self.fleet = fleet
     home = try TemporaryDirectory.make()
-    let life = try CoreLife(settings, home: home, origin: origin, decoding: decoding)
+    let life = try CoreLife(settings, home: home, origin: origin, decoding: decoding, fleet: fleet)
     current = life
     client = try life.connect(as: nil)
   }
@@ -64,7 +71,7 @@ final class CoreStage: DaemonStage {
   func restart() throws {
     life.end()
     current = nil
-    current = try CoreLife(settings, home: home, origin: origin, decoding: decoding)
+    current = try CoreLife(settings, home: home, origin: origin, decoding: decoding, fleet: fleet)
     client = try life.connect(as: nil)
   }
 

@@ -1,0 +1,21 @@
+import ImgdFleet
+import ImgdPicture
+import ImgdSystem
+
+/// An event of the fleet on its way to the core, with the picture that a value is.
+struct FleetReport: Sendable {
+  let event: FleetEvent
+  /// As its bytes say; nil unless the event brings a picture, and for bytes that are none.
+  let picture: Picture?
+
+  /// Recognises the picture. Called on the fleet's loop, so that no hit is delayed.
+  init(_ event: FleetEvent) {
+    self.event = event
+    picture =
+      if case .looked(_, .found(let found)) = event {
+        found.payload.withBytes { bytes in try? PictureProbe.recognise(bytes) }
+      } else {
+        nil
+      }
+  }
+}

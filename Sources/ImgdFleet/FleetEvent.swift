@@ -1,0 +1,133 @@
+package import ImgdCache
+package import ImgdSystem
+
+/// What the engine tells, in the order in which it came about.
+package enum FleetEvent: Sendable {
+  /// The fleet can be used from now on, or no longer.
+  case state(FleetState)
+  /// An answer to a look or a claim; `held` is followed by another one.
+  case looked(serial: UInt64, FleetAnswer)
+  /// The end of a store.
+  case stored(serial: UInt64, FleetStoring)
+  /// A value that could not be used, and was deleted.
+  case defect(serial: UInt64, FleetDefect)
+  /// The log of purges is being read, from its beginning or on from where it was left.
+  case joined(FleetJoin)
+  /// Purges of all hosts, this one's own among them, in the order of their numbers.
+  case purges([HeardPurge])
+  /// A purge of this host is in the log.
+  case sent(nonce: UInt64)
+  /// A purge of this host was refused for now; it has to be sent again.
+  case unsent(nonce: UInt64, reason: String)
+}
+
+/// Whether the fleet can be used.
+package struct FleetState: Sendable, Equatable {
+  package enum Phase: String, Sendable {
+    /// Not tried yet, or tried again.
+    case connecting
+    /// Everything works, and all purges have been heard.
+    case ok
+    /// The server can be read, and takes nothing.
+    case readOnly = "read-only"
+    /// There is no answer: it is tried again, less and less often.
+    case down
+    /// The server is there, and must not be used as it is.
+    case refused
+  }
+
+  package var phase: Phase
+  /// Why it is not `ok`, in words, with what would be right.
+  package var reason: String?
+
+  package init(_ phase: Phase, _ reason: String? = nil) {
+    self.phase = phase
+    self.reason = reason
+  }
+
+  /// Whether look-ups are of use.
+  package var isReadable: Bool { phase == .ok || phase == .readOnly }
+}
+
+/// The answer to a look-up.
+package enum FleetAnswer: Sendable {
+  /// There is nothing, and nobody fetches it.
+  case nothing
+  /// This host is to fetch it: the others wait.
+  case claimed
+  /// Another host fetches it; the answer follows when that is over, or after three seconds.
+  case held
+  case found(FleetPicture)
+  /// The server has not answered, or with an error.
+  case failed
+}
+
+/// A picture as the fleet's server has it; its bytes are those that were stored.
+package struct FleetPicture: Sendable {
+  package let record: StoredRecord
+  package let payload: Payload
+  /// The last purge that its host had heard when it was fetched.
+  package let mark: FleetPosition
+  /// Tells it apart from others under its key.
+  package let stamp: UInt64
+  /// How long ago it was stored when it was read, by the server's clock.
+  package let age: Duration
+
+  package init(
+    record: StoredRecord, payload: Payload, mark: FleetPosition, stamp: UInt64, age: Duration
+  ) {
+    self.record = record
+    self.payload = payload
+    self.mark = mark
+    self.stamp = stamp
+    self.age = age
+  }
+}
+
+/// What became of a store.
+package enum FleetStoring: Sendable, Equatable {
+  case kept
+  /// The claim has not stood any more: a purge, or another host, has taken it.
+  case overtaken
+  case tooLarge
+  /// The server does not take it.
+  case refused(String)
+}
+
+/// Why a value of the server was of no use.
+package enum FleetDefect: String, Sendable {
+  case foreign, damaged, tooLarge = "too-large"
+}
+
+/// The beginning of what is told of the log of purges.
+package struct FleetJoin: Sendable {
+  /// The life of the server's data.
+  package let generation: UInt64
+  /// The last purge in the log now; 0 for none.
+  package let last: UInt64
+  /// Whether the purges that follow begin at the log's first one, or after the last one that was told.
+  package let isFromBeginning: Bool
+  /// Why purges may have been missed; nil where none was.
+  package let loss: String?
+
+  package init(generation: UInt64, last: UInt64, isFromBeginning: Bool, loss: String?) {
+    self.generation = generation
+    self.last = last
+    self.isFromBeginning = isFromBeginning
+    self.loss = loss
+  }
+}
+
+/// A purge of the log.
+package struct HeardPurge: Sendable {
+  package let number: UInt64
+  package let purge: FleetPurge
+  /// How long ago it was asked for, by the server's clock.
+  package let age: Duration
+
+  package init(number: UInt64, purge: FleetPurge, age: Duration) {
+    self.number = number
+    self.purge = purge
+    self.age = age
+  }
+}
