@@ -15,9 +15,9 @@ final class FetchPipeline {
   private let jobs: FetchJobs
   private let hits: PlainHits
   private let answers: FetchAnswers
+  private let ready: ReadyAnswers
   private let settlement: DownloadSettlement
   private let made: MadePictures
-  private let hub: EventHub
   private let loop: EventLoop
   private(set) var settings: Configuration
   private var credentials: CredentialNames
@@ -33,10 +33,12 @@ final class FetchPipeline {
     self.hits = hits
     self.answers = answers
     self.made = made
-    self.hub = hub
     self.loop = loop
     self.settings = settings
     credentials = CredentialNames(settings.http)
+    ready = ReadyAnswers(
+      pictures: pictures, hits: hits, answers: answers, hub: hub, loop: loop,
+      mostRedirects: settings.downloads.maxRedirects)
     settlement = DownloadSettlement(
       pictures: pictures, downloader: downloader, loop: loop, settings: settings)
   }
@@ -44,6 +46,7 @@ final class FetchPipeline {
   func apply(_ settings: Configuration) {
     self.settings = settings
     credentials = CredentialNames(settings.http)
+    ready.mostRedirects = settings.downloads.maxRedirects
     settlement.apply(settings)
   }
 
@@ -51,102 +54,16 @@ final class FetchPipeline {
 
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
-    if answerFromMemory(request, id: id, to: session) { return }
-    if answerAlongRedirects(request, id: id, to: session) { return }
-    let digest = request.isPlain ? digest(of: request, from: session) : nil
-    if let digest, answerFromIndex(request, digest, id: id, to: session) { return }
+    if !jobs.isDraining, ready.answer(request, id: id, to: session) { return }
+    let digest = request.isPlain ? ready.digest(of: request, from: session) : nil
+    if let digest, !jobs.isDraining, ready.answer(request, under: digest, id: id, to: session) {
+      return
+    }
     do throws(WireError) {
       try accept(request, digest, id: id, from: session)
     } catch {
       session.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
-  }
-
-  /// The whole way of a hit in memory for the usual request, which names nothing but a URL.
-  ///
-  /// No job and no allocation that lasts. A URL that is not in canonical form goes the long way: no
-  /// image is kept under such a one.
-  private func answerFromMemory(
-    _ request: FetchRequest, id: RequestID, to session: ClientSession
-  ) -> Bool {
-    guard request.isPlain, !jobs.isDraining,
-      let image = pictures.readyImage(for: request, uid: session.peer.uid)
-    else { return false }
-    return answer(request, with: image, id: id, to: session)
-  }
-
-  /// The same for a picture that is known under another URL, to which remembered redirects lead.
-  private func answerAlongRedirects(
-    _ request: FetchRequest, id: RequestID, to session: ClientSession
-  ) -> Bool {
-    guard request.isPlain, request.identifier == nil, !jobs.isDraining,
-      let image = pictures.readyImage(
-        redirectedFrom: request.url, atMost: settings.downloads.maxRedirects)
-    else { return false }
-    return answer(request, with: image, finalURL: image.url.text, id: id, to: session)
-  }
-
-  /// Answers with a picture in memory, unless its file has to be waited for.
-  private func answer(
-    _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
-    to session: ClientSession
-  ) -> Bool {
-    var lending: DiskTier.Lending?
-    if request.delivery == .path {
-      lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
-      if lending == .waiting { return false }
-    }
-    let receipt = hits.nextReceipt()
-    let elapsed = hits.recordHit()
-    FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
-    if request.delivery == .path || request.delivery == .none, !request.http, finalURL == nil,
-      let line = FetchLine(
-        image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
-        at: loop.now)
-    {
-      session.write(line)
-    } else {
-      let recipient = Recipient(session, request, id: id, receipt: receipt, at: loop.now)
-      answers.write(
-        .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
-        path: lending.map { PictureLine.Path($0, of: image) })
-    }
-    hub.job(receipt, url: request.url, .done)
-    return true
-  }
-
-  /// The same for a picture that only the disk has, as far as the disk tier has it at hand.
-  private func answerFromIndex(
-    _ request: FetchRequest, _ digest: KeyDigest, id: RequestID, to session: ClientSession
-  ) -> Bool {
-    guard !jobs.isDraining, !(session.isFull && request.delivery.bringsBytes),
-      let hit = pictures.readyHit(for: request, digest, uid: session.peer.uid)
-    else { return false }
-    let receipt = hits.nextReceipt()
-    let elapsed = hits.recordHit()
-    let details = hit.details
-    FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
-    var line = PictureLine(
-      id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
-      elapsedNanoseconds: elapsed,
-      path: request.delivery == .path ? .lent(details.path) : .notWanted)
-    switch hit.takeContent() {
-    case .none: break
-    case .bytes(let payload): line.content = .inline(payload)
-    case .descriptor(let file):
-      line.content = .descriptor
-      session.attach(file)
-    }
-    line.write(to: session)
-    hub.job(receipt, url: request.url, .done)
-    return true
-  }
-
-  /// The digest under which the disk has the picture of a plain request.
-  private func digest(of request: FetchRequest, from session: ClientSession) -> KeyDigest {
-    KeyDigest(
-      url: request.url, identifier: request.identifier,
-      variant: request.plainVariant(of: session.peer.uid))
   }
 
   // MARK: Accepting

@@ -1,0 +1,121 @@
+// The answers that are given in the same call: hits for the usual request, which names nothing but a URL.
+
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// Answers requests whose pictures are at hand.
+final class ReadyAnswers {
+  private let pictures: PictureTiers
+  private let hits: PlainHits
+  private let answers: FetchAnswers
+  private let hub: EventHub
+  private let loop: EventLoop
+  /// How many remembered redirects are followed.
+  var mostRedirects: Int
+
+  init(
+    pictures: PictureTiers, hits: PlainHits, answers: FetchAnswers, hub: EventHub,
+    loop: EventLoop, mostRedirects: Int
+  ) {
+    self.pictures = pictures
+    self.hits = hits
+    self.answers = answers
+    self.hub = hub
+    self.loop = loop
+    self.mostRedirects = mostRedirects
+  }
+
+  /// Answers a fetch with a picture in memory, if there is one.
+  func answer(_ request: FetchRequest, id: RequestID, to session: ClientSession) -> Bool {
+    answerFromMemory(request, id: id, to: session)
+      || answerAlongRedirects(request, id: id, to: session)
+  }
+
+  /// The whole way of a hit in memory for the usual request, which names nothing but a URL.
+  ///
+  /// No job and no allocation that lasts. A URL that is not in canonical form goes the long way: no
+  /// image is kept under such a one.
+  private func answerFromMemory(
+    _ request: FetchRequest, id: RequestID, to session: ClientSession
+  ) -> Bool {
+    guard request.isPlain,
+      let image = pictures.readyImage(for: request, uid: session.peer.uid)
+    else { return false }
+    return answer(request, with: image, id: id, to: session)
+  }
+
+  /// The same for a picture that is known under another URL, to which remembered redirects lead.
+  private func answerAlongRedirects(
+    _ request: FetchRequest, id: RequestID, to session: ClientSession
+  ) -> Bool {
+    guard request.isPlain, request.identifier == nil,
+      let image = pictures.readyImage(
+        redirectedFrom: request.url, atMost: mostRedirects)
+    else { return false }
+    return answer(request, with: image, finalURL: image.url.text, id: id, to: session)
+  }
+
+  /// Answers with a picture in memory, unless its file has to be waited for.
+  private func answer(
+    _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
+    to session: ClientSession
+  ) -> Bool {
+    var lending: DiskTier.Lending?
+    if request.delivery == .path {
+      lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
+      if lending == .waiting { return false }
+    }
+    let receipt = hits.nextReceipt()
+    let elapsed = hits.recordHit()
+    FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
+    if request.delivery == .path || request.delivery == .none, !request.http, finalURL == nil,
+      let line = FetchLine(
+        image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
+        at: loop.now)
+    {
+      session.write(line)
+    } else {
+      let recipient = Recipient(session, request, id: id, receipt: receipt, at: loop.now)
+      answers.write(
+        .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
+        path: lending.map { PictureLine.Path($0, of: image) })
+    }
+    hub.job(receipt, url: request.url, .done)
+    return true
+  }
+
+  /// Answers a plain fetch with a picture that only the disk has, as far as the disk tier has it at hand.
+  func answer(
+    _ request: FetchRequest, under digest: KeyDigest, id: RequestID, to session: ClientSession
+  ) -> Bool {
+    guard !(session.isFull && request.delivery.bringsBytes),
+      let hit = pictures.readyHit(for: request, digest, uid: session.peer.uid)
+    else { return false }
+    let receipt = hits.nextReceipt()
+    let elapsed = hits.recordHit()
+    let details = hit.details
+    FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
+    var line = PictureLine(
+      id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
+      elapsedNanoseconds: elapsed,
+      path: request.delivery == .path ? .lent(details.path) : .notWanted)
+    switch hit.takeContent() {
+    case .none: break
+    case .bytes(let payload): line.content = .inline(payload)
+    case .descriptor(let file):
+      line.content = .descriptor
+      session.attach(file)
+    }
+    line.write(to: session)
+    hub.job(receipt, url: request.url, .done)
+    return true
+  }
+
+  /// The digest under which the disk has the picture of a plain request.
+  func digest(of request: FetchRequest, from session: ClientSession) -> KeyDigest {
+    KeyDigest(
+      url: request.url, identifier: request.identifier,
+      variant: request.plainVariant(of: session.peer.uid))
+  }
+}
