@@ -30,12 +30,17 @@ package enum Delivery: String, CaseIterable, Sendable {
 
 /// The tiers that may keep the fetched picture.
 package enum StorePolicy: String, CaseIterable, Sendable {
-  case all, memory, disk, none
+  case all, memory, disk, fleet
+  /// Memory and disk of this machine alone.
+  case local
+  case none
 
   /// The memory tier may keep it.
-  package var allowsMemory: Bool { self == .all || self == .memory }
+  package var allowsMemory: Bool { self == .all || self == .memory || self == .local }
   /// The disk tier may keep it.
-  package var allowsDisk: Bool { self == .all || self == .disk }
+  package var allowsDisk: Bool { self == .all || self == .disk || self == .local }
+  /// The server that other machines use as well may keep it.
+  package var allowsFleet: Bool { self == .all || self == .fleet }
 }
 
 /// The queue that a download waits in.

@@ -70,8 +70,10 @@ struct FetchRequestTests {
 
   @Test func `priorities are ordered, and store policies name their tiers`() {
     #expect(Priority.low < .normal && Priority.normal < .high && Priority.allCases.max() == .high)
-    #expect(StorePolicy.allCases.map(\.allowsMemory) == [true, true, false, false])
-    #expect(StorePolicy.allCases.map(\.allowsDisk) == [true, false, true, false])
+    #expect(StorePolicy.allCases.map(\.allowsMemory) == [true, true, false, false, true, false])
+    #expect(StorePolicy.allCases.map(\.allowsDisk) == [true, false, true, false, true, false])
+    #expect(
+      StorePolicy.allCases.map(\.allowsFleet) == [true, false, false, true, false, false])
   }
 
   static let accepted = [

@@ -29,6 +29,17 @@ extension FetchRequest {
   /// Whether the disk tier may keep the picture.
   var keepsOnDisk: Bool { cache != .noStore && store.allowsDisk }
 
+  /// Whether the fleet's server may keep the picture.
+  var keepsInFleet: Bool { cache != .noStore && store.allowsFleet }
+
+  /// The tiers of this machine that may keep the picture.
+  var tiers: Set<Tier> {
+    var tiers: Set<Tier> = []
+    if keepsInMemory { tiers.insert(.memory) }
+    if keepsOnDisk { tiers.insert(.disk) }
+    return tiers
+  }
+
   /// The request that has the stored picture confirmed; no client waits for its answer.
   var refreshing: FetchRequest {
     var request = FetchRequest(url: url)
