@@ -30,7 +30,8 @@ extension CachedImage {
     return isFresh(at: now) ? Int(left / 1_000_000_000) : 0
   }
 
-  func markStale() {
+  /// Has its origin asked before it is shown again. For an image that is in no tier yet.
+  package func markStale() {
     header.isStale = true
     header.freshUntil = min(storedAt, expiresAt)
   }

@@ -1,4 +1,4 @@
-internal import ImgdSystem
+package import ImgdSystem
 
 // An image as a stored record, and back.
 
@@ -7,7 +7,7 @@ extension StoredRecord {
   /// its key, or whose bytes are pixels.
   ///
   /// It may have been in memory for a while: its age goes on, it does not begin anew.
-  init?(_ image: CachedImage, wall: Int64, at now: Instant) {
+  package init?(_ image: CachedImage, wall: Int64, at now: Instant) {
     guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else {
       return nil
     }
@@ -77,11 +77,40 @@ extension CachedImage {
       checksum: record.checksum, description: record.description, at: moment.instant,
       wall: record.storedAt, isTimeDoubtful: moment.isDoubtful,
       isFromPublicAddress: record.flags.contains(.publicAddress))
-    // An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
-    if record.freshUntil == 0, record.lifetimeMs > 0, !record.flags.contains(.needsConfirmation) {
-      image.markStale()
-    }
+    if record.isMarkedStale { image.markStale() }
     return image
+  }
+
+  /// A picture that another host has stored so long ago; nil when its record is another key's, or another
+  /// request's than one with the headers `sent`, or makes no sense.
+  ///
+  /// Its time of storing is told by its age alone: that host's clock may be off.
+  package static func make(
+    _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts,
+    sent: HeaderList, vary: (HeaderList) -> VaryOutcome, serial: UInt64, age: Duration,
+    at now: Instant, wall: Int64
+  ) -> CachedImage? {
+    guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
+      let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record),
+      stored.matches(sent: sent)
+    else { return nil }
+    let list = headers.list
+    let age = min(max(age, .zero), .nanoseconds(StoredMoment.longest))
+    let image = make(
+      key: key, payload: payload, facts: facts,
+      response: StoredResponse(status: record.status, headers: list),
+      freshness: Freshness(record), vary: vary(list), tags: record.tags, serial: serial,
+      checksum: record.checksum, description: record.description, at: now + (.zero - age),
+      wall: wall - age.components.seconds)
+    if record.isMarkedStale { image.markStale() }
+    return image
+  }
+}
+
+extension StoredRecord {
+  /// An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
+  fileprivate var isMarkedStale: Bool {
+    freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation)
   }
 }
 

@@ -21,14 +21,7 @@ enum RecordCodec {
   }
 
   /// Whether a record is not too long, without encoding it.
-  static func hasRoom(for record: StoredRecord) -> Bool {
-    let texts = [record.url, record.identifier ?? "", record.redirectTarget ?? ""] + record.tags
-    let count = texts.reduce(record.headers.count + record.varying.count + record.description.count)
-    {
-      $0 + 4 + $1.utf8.count
-    }
-    return count + 256 <= mostBytes
-  }
+  static func hasRoom(for record: StoredRecord) -> Bool { record.mostBytes <= mostBytes }
 
   static func decode(_ bytes: [UInt8]) -> StoredRecord? {
     guard bytes.count <= mostBytes else { return nil }
@@ -154,5 +147,15 @@ enum RecordCodec {
     if SaneRange.numbers ~= number { return number }
     reader.fail()
     return 0
+  }
+}
+
+extension StoredRecord {
+  /// No more bytes than that has the record when it is encoded.
+  package var mostBytes: Int {
+    let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
+    return texts.reduce(256 + headers.count + varying.count + description.count) {
+      $0 + 4 + $1.utf8.count
+    }
   }
 }
