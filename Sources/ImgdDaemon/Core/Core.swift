@@ -32,7 +32,9 @@ struct CoreParts {
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
     fleetPurges = FleetPurges(edge, turns: turns, loop: loop)
-    fleet = FleetTier(edge, history: fleetPurges.history, loop: loop, settings: settings.fleet)
+    fleet = FleetTier(
+      edge, history: fleetPurges.history, pictures: pictures, downloader: downloader,
+      turns: turns, loop: loop, settings: settings)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
       decoding: decoding, pictures: pictures, made: made, loop: loop, settings: settings)
@@ -41,13 +43,13 @@ struct CoreParts {
     let preparation = FormPreparation(
       renditions: renditions, pictures: pictures, answers: answers, loop: loop)
     jobs = FetchJobs(
-      downloader: downloader, answers: answers, preparation: preparation, hub: hub, turns: turns,
-      loop: loop, settings: settings)
+      downloader: downloader, fleet: fleet, answers: answers, preparation: preparation, hub: hub,
+      turns: turns, loop: loop, settings: settings)
     hits = PlainHits(
       pictures: pictures, jobs: jobs, hub: hub, commands: commands, turns: turns, loop: loop)
     pipeline = FetchPipeline(
-      pictures: pictures, downloader: downloader, jobs: jobs, hits: hits, answers: answers,
-      made: made, hub: hub, loop: loop, settings: settings)
+      pictures: pictures, downloader: downloader, fleet: fleet, jobs: jobs, hits: hits,
+      answers: answers, made: made, hub: hub, loop: loop, settings: settings)
     clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
     jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
@@ -86,6 +88,7 @@ final class Core {
   var hits: PlainHits { parts.hits }
   var hub: EventHub { parts.hub }
   var disk: DiskTier { parts.pictures.disk }
+  var fleet: FleetTier { parts.fleet }
   var memory: MemoryTier { parts.pictures.memory }
 
   /// Told when a purge has taken pictures from memory.
@@ -104,7 +107,7 @@ final class Core {
   }
 
   func apply(_ settings: Configuration) {
-    parts.fleet.apply(settings.fleet)
+    parts.fleet.apply(settings)
     parts.pictures.apply(settings)
     parts.renditions.apply(settings)
     parts.answers.apply(settings)
@@ -133,6 +136,7 @@ final class Core {
   /// Ends everything that waits for an answer.
   func refuseAll(_ error: WireError) {
     parts.jobs.endAll(error)
+    parts.fleet.end()
     clients.refuseStanding(error)
   }
 

@@ -11,7 +11,8 @@ import ImgdSystem
 enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   enum Subject: String {
-    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder
+    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder,
+      fleet
   }
 
   /// One more field of an entry.

@@ -14,14 +14,17 @@ final class DownloadSettlement {
 
   private let pictures: PictureTiers
   private let downloader: Downloader
+  private let fleet: FleetTier
   private let loop: EventLoop
   private var settings: Configuration
 
   init(
-    pictures: PictureTiers, downloader: Downloader, loop: EventLoop, settings: Configuration
+    pictures: PictureTiers, downloader: Downloader, fleet: FleetTier, loop: EventLoop,
+    settings: Configuration
   ) {
     self.pictures = pictures
     self.downloader = downloader
+    self.fleet = fleet
     self.loop = loop
     self.settings = settings
   }
@@ -34,6 +37,7 @@ final class DownloadSettlement {
   func settle(
     _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
   ) -> MergedDownload.Settlement {
+    defer { fleet.giveUp(download) }
     if outcome.isOfHost { pictures.answers.forgetUnknownName(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)):
@@ -144,13 +148,13 @@ final class DownloadSettlement {
   private func keep(_ image: CachedImage, of download: MergedDownload) {
     guard download.isForKeeping else { return }
     if !download.isPurged { downloader.overtake(by: download) }
-    let requests = download.beneficiaries.map(\.request)
-    var wanted: Set<Tier> = []
-    if requests.contains(where: \.keepsInMemory) { wanted.insert(.memory) }
-    if requests.contains(where: \.keepsOnDisk) { wanted.insert(.disk) }
+    let wanted = download.beneficiaries.reduce(into: Set<Tier>()) {
+      $0.formUnion($1.request.tiers)
+    }
     let tiers = Set(Tier.allCases).subtracting(download.purgedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
     removeReplaced(by: image, of: download)
+    fleet.keep(image, of: download)
   }
 
   /// Removes what an answer takes the place of under another key than its own: the origin has begun or ceased
@@ -192,10 +196,10 @@ final class DownloadSettlement {
   private func forget(_ download: MergedDownload) {
     guard download.isForKeeping, !download.isPurged,
       download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
-        || download.confirming != nil,
-      removePicture(of: download)
+        || download.confirming != nil
     else { return }
-    downloader.overtake(by: download)
+    fleet.giveUp(download, isGone: true)
+    if removePicture(of: download) { downloader.overtake(by: download) }
   }
 
   /// Remembers an answer as long as HTTP lets a cache, in place of the one that was there before.
@@ -312,7 +316,7 @@ extension Redirect {
 }
 
 extension ImageFacts {
-  fileprivate init(_ picture: Picture) {
+  init(_ picture: Picture) {
     self.init(
       format: picture.format.rawValue, width: picture.width, height: picture.height,
       frames: picture.frames, orientation: picture.orientation)
@@ -327,7 +331,7 @@ extension ImageFacts {
 }
 
 extension MergeKey {
-  fileprivate func outcome(of headers: HeaderList) -> VaryOutcome {
+  func outcome(of headers: HeaderList) -> VaryOutcome {
     let names = varyingNames(headers)
     return names.isEmpty ? .none : VaryOutcome(varying: names, fields: fields, owner: owner)
   }

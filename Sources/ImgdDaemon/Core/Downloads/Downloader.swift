@@ -79,6 +79,17 @@ final class Downloader {
     return shared
   }
 
+  /// Whether the job would share a transfer that is under way.
+  func hasShare(for job: FetchJob) -> Bool {
+    byKey[job.mergeKey]?.contains { $0.admits(job.mode) } == true
+  }
+
+  /// A number for what brings a picture: later ones are greater.
+  func nextSerial() -> UInt64 {
+    lastSerial += 1
+    return lastSerial
+  }
+
   /// Whether a transfer for the key is under way.
   func isUnderWay(_ key: MergeKey) -> Bool {
     byKey[key]?.contains { $0.state != .closed && !$0.isPurged } == true
@@ -87,9 +98,8 @@ final class Downloader {
   private func begin(
     for job: FetchJob, confirming stored: CachedImage?
   ) -> MergedDownload {
-    lastSerial += 1
     let download = MergedDownload(
-      serial: lastSerial, mergeKey: job.mergeKey, policy: job.mode,
+      serial: nextSerial(), mergeKey: job.mergeKey, policy: job.mode,
       confirming: stored, allowance: job.allowance)
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }

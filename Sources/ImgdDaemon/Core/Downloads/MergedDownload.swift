@@ -29,6 +29,10 @@ final class MergedDownload {
   var confirming: CachedImage?
 
   var state = State.queued
+  /// What has other hosts wait for its picture.
+  var claim: FleetClaim?
+  /// The last purge of the fleet that was heard before its transfer began.
+  var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
   /// The tiers that a matching purge keeps it out of, or a later download that has brought its answer
@@ -107,7 +111,7 @@ final class MergedDownload {
 
   /// Whether any of them wants the picture kept.
   var isForKeeping: Bool {
-    beneficiaries.contains { $0.request.keepsInMemory || $0.request.keepsOnDisk }
+    beneficiaries.contains { !$0.request.tiers.isEmpty || $0.request.keepsInFleet }
   }
 
   /// Whether a confirmation names another version of the answer than the stored one, or another target.

@@ -58,7 +58,7 @@ final class FetchJob {
   var collectors: [Collector] = []
   var isCoalesced = false
   /// It is the daemon's own.
-  private var isRefresh = false
+  private(set) var isRefresh = false
   var deadline: Timer?
   /// The stale picture that stands in if the origin fails.
   var fallback: FetchOutcome?
@@ -72,6 +72,9 @@ final class FetchJob {
   /// The transfer that the job waits for, and its place among the waiters.
   var download: MergedDownload?
   var place = 0
+  /// The look at the fleet's server that the job waits for, and its place among those who do.
+  var lookup: FleetLookup?
+  var lookupPlace = 0
   /// What is made of the picture, which is there, and its place among those who wait for it.
   var decoding: RenditionWork.Place?
   /// The form in which it wants the picture; nil for the picture as it comes.
@@ -117,6 +120,13 @@ final class FetchJob {
     fallbackAnswer = nil
     // Only what was shown stale is to be confirmed, whatever it leads to.
     if isRefresh { mode = .default_ }
+  }
+
+  /// The next step where another host has the picture. A job that has a stale one confirmed takes one that
+  /// need not be.
+  func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
+    guard isRefresh else { return mode.decision(on: stored, rules: rules) }
+    return stored.isUsable ? .use : .confirm(mayFallBack: false)
   }
 
   var priority: Priority { request.priority }

@@ -13,6 +13,7 @@ final class FetchJobs {
   private static let waitersAtOnce = 16
 
   private let downloader: Downloader
+  private let fleet: FleetTier
   private let answers: FetchAnswers
   private let preparation: FormPreparation
   private let hub: EventHub
@@ -31,10 +32,12 @@ final class FetchJobs {
   private(set) var latency = LatencyHistogram()
 
   init(
-    downloader: Downloader, answers: FetchAnswers, preparation: FormPreparation, hub: EventHub,
-    turns: Turns, loop: EventLoop, settings: Configuration
+    downloader: Downloader, fleet: FleetTier, answers: FetchAnswers,
+    preparation: FormPreparation, hub: EventHub, turns: Turns, loop: EventLoop,
+    settings: Configuration
   ) {
     self.downloader = downloader
+    self.fleet = fleet
     self.answers = answers
     self.preparation = preparation
     self.hub = hub
@@ -144,6 +147,7 @@ final class FetchJobs {
   private func phase(of job: FetchJob) -> WaitingPhase {
     if job.isStoring { return .disk }
     if job.decoding != nil { return .decode }
+    if job.lookup != nil { return .fleet }
     return job.download.map(downloader.phase) ?? .disk
   }
 
@@ -206,7 +210,11 @@ final class FetchJobs {
   /// The only way out for a job; one that has ended meanwhile is passed over.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
     guard isLive(job) else { return }
-    if downloader.leave(job) { startTransfers() }
+    fleet.leave(job)
+    if let download = job.download, downloader.leave(job) {
+      fleet.giveUp(download)
+      startTransfers()
+    }
     preparation.abandon(job)
     job.deadline?.cancel()
     // A job that is kept with its outcome has paid for the outcome's bytes alone.

@@ -67,6 +67,7 @@ struct DeliveredImage {
   enum Source: String {
     case memory
     case disk
+    case fleet
     case revalidated
     case network
   }

@@ -1,4 +1,4 @@
-// The way of a fetch: request → key → memory → disk → decision → download.
+// The way of a fetch: request → key → memory → disk → decision → fleet → download.
 //
 // `fetch` takes a request as far as it goes at once. A plain hit ends there, in the same call,
 // without a job and without leaving the loop. A request that has to wait becomes a `FetchJob`, and
@@ -12,6 +12,7 @@ import ImgdWire
 final class FetchPipeline {
   private let pictures: PictureTiers
   private let downloader: Downloader
+  private let fleet: FleetTier
   private let jobs: FetchJobs
   private let hits: PlainHits
   private let answers: FetchAnswers
@@ -23,12 +24,13 @@ final class FetchPipeline {
   private var credentials: CredentialNames
 
   init(
-    pictures: PictureTiers, downloader: Downloader, jobs: FetchJobs, hits: PlainHits,
-    answers: FetchAnswers, made: MadePictures, hub: EventHub, loop: EventLoop,
+    pictures: PictureTiers, downloader: Downloader, fleet: FleetTier, jobs: FetchJobs,
+    hits: PlainHits, answers: FetchAnswers, made: MadePictures, hub: EventHub, loop: EventLoop,
     settings: Configuration
   ) {
     self.pictures = pictures
     self.downloader = downloader
+    self.fleet = fleet
     self.jobs = jobs
     self.hits = hits
     self.answers = answers
@@ -40,7 +42,7 @@ final class FetchPipeline {
       pictures: pictures, hits: hits, answers: answers, hub: hub, loop: loop,
       mostRedirects: settings.downloads.maxRedirects)
     settlement = DownloadSettlement(
-      pictures: pictures, downloader: downloader, loop: loop, settings: settings)
+      pictures: pictures, downloader: downloader, fleet: fleet, loop: loop, settings: settings)
   }
 
   func apply(_ settings: Configuration) {
@@ -189,10 +191,7 @@ final class FetchPipeline {
         hit(found, for: job)
         refresh(found.image, after: job)
       }
-    case .refuse:
-      if !recall(for: job) {
-        endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
-      }
+    case .refuse: if !lookInFleet(for: job, offering: nil) { refuse(job) }
     case .confirm(let mayFallBack): load(job, confirming: found, mayFallBack: mayFallBack)
     case .load: load(job, confirming: nil, mayFallBack: false)
     }
@@ -218,21 +217,106 @@ final class FetchPipeline {
     {
       return endAtOnce(job, .failure(FetchFailure(error: refusal)))
     }
-    let stored = found?.image ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
-    let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    download(job, confirming: mayConfirm ? stored : nil)
+    if !lookInFleet(for: job, offering: found?.image) {
+      download(job, offering: found?.image, under: nil)
+    }
   }
 
   /// Has a stale answer confirmed after it was shown.
   private func refresh(_ stored: CachedImage, after job: FetchJob) {
-    guard !downloader.isUnderWay(job.mergeKey.unconditional) else { return }
+    let key = job.mergeKey.unconditional
+    guard !downloader.isUnderWay(key), !fleet.isLooking(for: key) else { return }
     let refresh = FetchJob(refreshing: job, receipt: hits.nextReceipt(), at: loop.now)
     jobs.begin(refresh)
     let found = stored.isPicture ? DeliveredImage(image: stored, source: .disk) : nil
     load(refresh, confirming: found, mayFallBack: false)
   }
 
+  // MARK: The fleet
+
+  /// Has the job wait for what other hosts may have, before the origin is asked; false where none is asked.
+  private func lookInFleet(for job: FetchJob, offering stored: CachedImage?) -> Bool {
+    let mark = pictures.purgeMark
+    let looks = fleet.look(for: job) { [unowned self] finding in
+      take(finding, for: job, offering: offer(stored, by: job, since: mark), mayClaim: true)
+    }
+    if looks { wait(for: job) }
+    return looks
+  }
+
+  /// Claims what the fleet has, so that other hosts wait for what the origin says of it.
+  private func replace(
+    _ stamp: UInt64, for job: FetchJob, offering stored: CachedImage?, mayClaim: Bool
+  ) {
+    let mark = pictures.purgeMark
+    let claims =
+      mayClaim && job.mode != .onlyIfCached
+      && fleet.claim(stamp, for: job) { [unowned self] finding in
+        take(finding, for: job, offering: offer(stored, by: job, since: mark), mayClaim: false)
+      }
+    if !claims { goOn(job, offering: stored, under: nil) }
+  }
+
+  /// What is offered to the origin, or stands in for it, as long as no purge can have been about it meanwhile.
+  private func offer(_ stored: CachedImage?, by job: FetchJob, since mark: Int) -> CachedImage? {
+    if pictures.isUnpurged(since: mark) { return stored }
+    job.fallback = nil
+    job.fallbackAnswer = nil
+    return nil
+  }
+
+  private func take(
+    _ finding: FleetFinding, for job: FetchJob, offering stored: CachedImage?, mayClaim: Bool
+  ) {
+    switch finding {
+    case .nothing(let claim): goOn(job, offering: stored, under: claim)
+    case .nothingEarlier: lookForOriginal(job)
+    case .replaceable(let stamp):
+      replace(stamp, for: job, offering: stored, mayClaim: mayClaim)
+    case .picture(let found) where newer(found.image, stored) === found.image:
+      consider(found, for: job, mayClaim: mayClaim)
+    case .picture(let found):
+      replace(found.stamp, for: job, offering: stored, mayClaim: mayClaim)
+    }
+  }
+
+  /// A picture of the fleet is used, or confirmed.
+  private func consider(_ found: FleetFound, for job: FetchJob, mayClaim: Bool) {
+    let delivered = DeliveredImage(image: found.image, source: .fleet)
+    switch job.decision(on: found.image.state(at: loop.now), FreshnessRules(settings.http)) {
+    case .use, .useStale: show(found, as: delivered, to: job)
+    case .useStaleAndRefresh:
+      show(found, as: delivered, to: job)
+      refresh(found.image, after: job)
+    case .confirm where found.image.isPurged:
+      replace(found.stamp, for: job, offering: nil, mayClaim: mayClaim)
+    case .confirm(let mayFallBack):
+      if mayFallBack {
+        let shown = delivered.asShown(at: loop.now)
+        job.fallback = FetchOutcome(stored: shown, for: job, at: loop.now)
+      }
+      replace(found.stamp, for: job, offering: found.image, mayClaim: mayClaim)
+    case .load, .refuse: goOn(job, offering: nil, under: nil)
+    }
+  }
+
+  private func show(_ found: FleetFound, as delivered: DeliveredImage, to job: FetchJob) {
+    fleet.rise(found)
+    hit(delivered, for: job)
+  }
+
+  private func goOn(_ job: FetchJob, offering stored: CachedImage?, under claim: FleetClaim?) {
+    if job.mode == .onlyIfCached { return refuse(job) }
+    download(job, offering: stored, under: claim)
+  }
+
   // MARK: Answers that are no pictures
+
+  /// Ends a job that must not be transferred.
+  private func refuse(_ job: FetchJob) {
+    guard !recall(for: job) else { return }
+    endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
+  }
 
   /// Gives the answer that the origin gave before, if that may be shown; otherwise it has to be asked.
   private func recall(for job: FetchJob) -> Bool {
@@ -276,9 +360,14 @@ final class FetchPipeline {
     jobs.complete(job, outcome)
   }
 
-  private func download(_ job: FetchJob, confirming stored: CachedImage?) {
+  private func download(
+    _ job: FetchJob, offering image: CachedImage?, under claim: FleetClaim?
+  ) {
+    let stored = image ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
+    let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     jobs.announce(job)
-    downloader.join(job, confirming: stored)
+    downloader.join(job, confirming: mayConfirm ? stored : nil)
+    if let download = job.download { fleet.attach(claim, to: download) }
     jobs.startTransfers()
     if job.state == .running, job.isQueued { jobs.tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }

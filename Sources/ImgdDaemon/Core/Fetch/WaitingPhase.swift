@@ -8,6 +8,7 @@ enum WaitingPhase {
   case queue(running: Int, isHostHeld: Bool)
   case transfer(TransferPhase)
   case decode
+  case fleet
 
   /// The name on the wire.
   private var name: String {
@@ -16,6 +17,7 @@ enum WaitingPhase {
     case .queue: "queue"
     case .transfer(let phase): phase.name
     case .decode: "decode"
+    case .fleet: "fleet"
     }
   }
 
@@ -36,6 +38,7 @@ enum WaitingPhase {
       "waited \(time) in the queue for its turn; downloads that run: \(running)"
     case .transfer(let phase): phase.complaint(about: host, after: limit)
     case .decode: "the picture has come, but was not decoded within \(time)"
+    case .fleet: "another host fetches the picture, but has not stored it within \(time)"
     }
   }
 }

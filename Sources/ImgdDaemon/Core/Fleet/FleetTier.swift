@@ -5,25 +5,172 @@ import ImgdWire
 
 /// The tier between disk and origin: pictures that other hosts have fetched, too.
 final class FleetTier {
-  private let fleet: (any Fleet)?
+  /// Counters since the start, for `stats`.
+  struct Counts {
+    /// Looks that have found a picture, and those that have not.
+    var hits = 0
+    var misses = 0
+    /// Looks that had to wait for another host.
+    var waits = 0
+    /// Looks without an answer.
+    var timeouts = 0
+    var stores = 0
+    var refused = 0
+    /// Pictures that were not stored since their claims had not stood any more.
+    var overtaken = 0
+    /// Values that could not be used.
+    var invalid = 0
+    var bytesRead = 0
+    var bytesStored = 0
+  }
+
+  private struct Parts {
+    let lookups: FleetLookups
+    let claims: FleetClaims
+  }
+
+  /// Nil for a machine alone.
+  private let parts: Parts?
   private let history: PurgeHistory
-  private let loop: EventLoop
-  private var settings: Configuration.Fleet
+  private let pictures: PictureTiers
+  private let downloader: Downloader
+  private let journal = FleetJournal()
   private(set) var state = FleetState(.connecting)
 
   init(
-    _ fleet: (any Fleet)?, history: PurgeHistory, loop: EventLoop, settings: Configuration.Fleet
+    _ fleet: (any Fleet)?, history: PurgeHistory, pictures: PictureTiers, downloader: Downloader,
+    turns: Turns, loop: EventLoop, settings: Configuration
   ) {
-    self.fleet = fleet
     self.history = history
-    self.loop = loop
-    self.settings = settings
+    self.pictures = pictures
+    self.downloader = downloader
+    parts = fleet.map { fleet in
+      let claims = FleetClaims(fleet, loop: loop, settings: settings)
+      let lookups = FleetLookups(
+        fleet, claims: claims, history: history, pictures: pictures, turns: turns, loop: loop,
+        settings: settings)
+      return Parts(lookups: lookups, claims: claims)
+    }
   }
 
-  func apply(_ settings: Configuration.Fleet) { self.settings = settings }
+  func apply(_ settings: Configuration) {
+    parts?.lookups.apply(settings)
+    parts?.claims.apply(settings)
+  }
+
+  // MARK: Looking in
+
+  var counts: Counts {
+    guard let parts else { return Counts() }
+    let (lookups, claims) = (parts.lookups, parts.claims)
+    return Counts(
+      hits: lookups.hits, misses: lookups.misses, waits: lookups.waits,
+      timeouts: lookups.timeouts, stores: claims.stores, refused: claims.refused,
+      overtaken: claims.overtaken, invalid: lookups.unusable, bytesRead: lookups.bytesRead,
+      bytesStored: claims.bytesStored)
+  }
+
+  /// How long the server takes to answer a look.
+  var latency: LatencyHistogram { parts?.lookups.latency ?? LatencyHistogram() }
+
+  // MARK: Looking
+
+  /// Looks for what a job wants, and has it wait; false where that is of no use, and nothing was begun.
+  func look(for job: FetchJob, then: @escaping (FleetFinding) -> Void) -> Bool {
+    guard let lookups = readable, job.mode.usesUnconfirmed || job.isRefresh,
+      let digest = job.mergeKey.digestForAll
+    else { return false }
+    let claims = job.mode != .onlyIfCached
+    if claims, downloader.hasShare(for: job) { return false }
+    lookups.look(
+      for: job, digest, claiming: claims && state.phase == .ok, serial: downloader.nextSerial,
+      then: then)
+    return true
+  }
+
+  /// Claims what a look has found, to have it confirmed or fetched anew, and has the job wait; false likewise.
+  func claim(
+    _ stamp: UInt64, for job: FetchJob, then: @escaping (FleetFinding) -> Void
+  ) -> Bool {
+    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: job),
+      let digest = job.mergeKey.digestForAll
+    else { return false }
+    lookups.claim(stamp, for: job, digest, serial: downloader.nextSerial, then: then)
+    return true
+  }
+
+  /// Nothing is of use as long as it is not known what was purged.
+  private var readable: FleetLookups? {
+    state.isReadable && history.position != nil ? parts?.lookups : nil
+  }
+
+  func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
+
+  /// Takes a job off the look that it waits for.
+  func leave(_ job: FetchJob) { parts?.lookups.leave(job) }
+
+  /// Keeps a picture that is shown in the tiers in which it is wanted, unless something was purged meanwhile:
+  /// that may have been about it.
+  func rise(_ found: FleetFound) {
+    guard !found.hasRisen, !found.tiers.isEmpty, !found.image.isPurged,
+      pictures.isUnpurged(since: found.purgeMark),
+      pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
+    else { return }
+    found.hasRisen = true
+    pictures.keep(found.image, wanted: found.tiers, in: Set(Tier.allCases))
+  }
+
+  // MARK: Downloads
+
+  /// Notes before a transfer which purges it comes after, and the claim that it is to fulfil.
+  func attach(_ claim: FleetClaim?, to download: MergedDownload) {
+    if download.state == .queued, download.mark == nil { download.mark = history.position }
+    guard let claim, claim.download == nil, download.claim == nil else { return }
+    download.claim = claim
+    claim.download = download
+  }
+
+  /// Stores what a download has brought, as far as all may have it and somebody wants it stored.
+  func keep(_ image: CachedImage, of download: MergedDownload) {
+    guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
+      download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key,
+      image.freshness.refusal == nil, !download.isPurged,
+      download.beneficiaries.contains(where: \.request.keepsInFleet)
+    else { return }
+    claims.keep(image, of: download, since: mark)
+  }
+
+  /// Gives the claim of a download back that brings no picture for all, if it has one.
+  func giveUp(_ download: MergedDownload, isGone: Bool = false) {
+    if let claim = download.claim { parts?.claims.release(claim, removing: isGone) }
+  }
+
+  /// Gives everything back, at the end of service.
+  func end() { parts?.claims.releaseAll() }
+
+  // MARK: Reports
 
   /// Takes in what the engine tells of look-ups and stores.
   func receive(_ report: FleetReport) {
-    if case .state(let state) = report.event { self.state = state }
+    guard let parts else { return }
+    switch report.event {
+    case .state(let state):
+      self.state = state
+      journal.note(state)
+    case .looked(let serial, let answer):
+      parts.lookups.receive(answer, report.picture, for: serial)
+    case .stored(let serial, let end): parts.claims.receive(end, for: serial)
+    case .defect(_, let defect):
+      parts.lookups.noteDefect()
+      Log.debug(.fleet) { "a value of the fleet's server was deleted: it is \(defect.rawValue)" }
+    case .joined, .purges, .sent, .unsent: break
+    }
+  }
+}
+
+extension MergeKey {
+  /// The digest under which other hosts find the picture; nil for one that is not for all.
+  var digestForAll: KeyDigest? {
+    credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil
   }
 }

@@ -1,0 +1,25 @@
+import ImgdSystem
+
+/// The word of this host that it fetches a picture: other hosts wait for it.
+///
+/// It ends once, with the picture or without.
+final class FleetClaim {
+  let serial: UInt64
+  /// The transfer that brings the picture; nil as long as there is none.
+  weak var download: MergedDownload?
+  /// When it is looked at whether it has to be renewed.
+  var renewal: Timer?
+  private var seen = 0
+
+  init(serial: UInt64) {
+    self.serial = serial
+  }
+
+  /// Whether anything has come from the origin since this was asked last.
+  func takeProgress() -> Bool {
+    guard let download, download.state == .running, download.hasHeaders else { return false }
+    let now = download.received + 1
+    defer { seen = now }
+    return now != seen
+  }
+}

@@ -1,0 +1,107 @@
+import ImgdCache
+import ImgdFleet
+import ImgdSystem
+import ImgdWire
+
+/// The claims of this host, and the pictures that it stores in the fleet's server.
+///
+/// Each claim ends in one way of two: its picture is stored, or it is released.
+final class FleetClaims {
+  /// Often enough that a claim of ten seconds survives a lost one.
+  private static let renewalPause = Duration.seconds(3)
+
+  private let fleet: any Fleet
+  private let loop: EventLoop
+  private var settings: Configuration
+  private var open: [UInt64: FleetClaim] = [:]
+  /// The bytes of the pictures that are on their way to the server.
+  private var leaving: [UInt64: Int] = [:]
+  private(set) var stores = 0
+  private(set) var refused = 0
+  private(set) var overtaken = 0
+  private(set) var bytesStored = 0
+
+  init(_ fleet: any Fleet, loop: EventLoop, settings: Configuration) {
+    self.fleet = fleet
+    self.loop = loop
+    self.settings = settings
+  }
+
+  func apply(_ settings: Configuration) { self.settings = settings }
+
+  // MARK: Claims
+
+  func isOpen(_ serial: UInt64) -> Bool { open[serial] != nil }
+
+  func open(_ serial: UInt64) -> FleetClaim {
+    let claim = FleetClaim(serial: serial)
+    open[serial] = claim
+    renew(claim)
+    return claim
+  }
+
+  private func renew(_ claim: FleetClaim) {
+    claim.renewal = loop.schedule(after: Self.renewalPause) { [unowned self, unowned claim] in
+      if claim.takeProgress() { fleet.renew(serial: claim.serial) }
+      renew(claim)
+    }
+  }
+
+  /// Gives a claim back. Where the origin has no such picture any more, `removing` takes it from the server.
+  func release(_ claim: FleetClaim, removing: Bool) {
+    if close(claim) { fleet.release(serial: claim.serial, removing: removing) }
+  }
+
+  /// Gives all claims back, at the end.
+  func releaseAll() {
+    for claim in open.values { release(claim, removing: false) }
+  }
+
+  /// Answers whether it was open.
+  private func close(_ claim: FleetClaim) -> Bool {
+    claim.renewal?.cancel()
+    claim.download?.claim = nil
+    return open.removeValue(forKey: claim.serial) != nil
+  }
+
+  // MARK: Stores
+
+  /// Stores the picture of a download where other hosts find it; it fulfils the download's claim, if there is one.
+  func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) {
+    let lifetime = lifetime(of: image)
+    guard lifetime > .zero,
+      let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
+      record.mostBytes + image.byteCount <= settings.fleet.maxObject
+    else { return }
+    let claim = download.claim
+    if let claim { _ = close(claim) }
+    let serial = claim?.serial ?? download.serial
+    leaving[serial] = image.byteCount
+    fleet.store(
+      FleetStore(
+        serial: serial, record: record, payload: image.payload, age: loop.now - image.storedAt,
+        begunAgo: loop.now - (download.begunAt ?? loop.now), mark: mark, lifetime: lifetime))
+  }
+
+  /// What cannot be confirmed is of no use when it is past all that its origin grants.
+  private func lifetime(of image: CachedImage) -> Duration {
+    let most = settings.fleet.ttl
+    guard !image.response.canBeConfirmed else { return most }
+    let freshness = image.freshness
+    guard !freshness.needsConfirmation else { return .zero }
+    let ifError = freshness.mustRevalidate ? .zero : settings.http.staleIfError
+    let stale = max(freshness.staleWhileRevalidate, freshness.staleIfError ?? ifError)
+    return min(most, max(freshness.remaining, .zero) + stale)
+  }
+
+  func receive(_ end: FleetStoring, for serial: UInt64) {
+    guard let bytes = leaving.removeValue(forKey: serial) else { return }
+    switch end {
+    case .kept:
+      stores += 1
+      bytesStored += bytes
+    case .overtaken: overtaken += 1
+    case .tooLarge, .refused: refused += 1
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ImgdCache
+import ImgdFleet
+import ImgdPicture
+import ImgdSystem
+import ImgdWire
+
+/// The outcome of a look at the fleet's server, for one who has waited for it.
+enum FleetFinding {
+  /// The origin has to be asked; with a claim, other hosts wait for what it says.
+  case nothing(FleetClaim?)
+  /// Others who have waited have begun to ask the origin a while ago, and may have its answer already.
+  case nothingEarlier
+  /// There is something of no use. It can be claimed, so that a picture takes its place.
+  case replaceable(stamp: UInt64)
+  /// There is a picture, fresh or not.
+  case picture(FleetFound)
+}
+
+/// A picture that another host has fetched, or this one in an earlier life.
+final class FleetFound {
+  let image: CachedImage
+  /// Tells it apart from others under its key.
+  let stamp: UInt64
+  /// The tiers of this machine in which it is wanted.
+  let tiers: Set<Tier>
+  /// Tells which purges came later than the look for it.
+  let purgeMark: Int
+  /// It is in those tiers.
+  var hasRisen = false
+
+  init(_ image: CachedImage, stamp: UInt64, for lookup: FleetLookup) {
+    self.image = image
+    self.stamp = stamp
+    tiers = lookup.tiers
+    purgeMark = lookup.purgeMark
+  }
+}
+
+extension FleetPicture {
+  /// The image that a value of the server is; nil if the value is about another key, or makes no sense.
+  ///
+  /// What the picture is, its bytes say, and on what its answer depends, the request: other hosts may err.
+  func image(_ picture: Picture, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
+    let key = lookup.name.key
+    return CachedImage.make(
+      record, key: key.key, payload: payload, facts: ImageFacts(picture),
+      sent: key.sent, vary: { key.outcome(of: $0) }, serial: lookup.serial, age: age,
+      at: now, wall: WallClock.seconds)
+  }
+}

@@ -1,0 +1,209 @@
+// The looks at the fleet's server.
+//
+//   look ─► found, and of use ──────────────────────────────► shown
+//     │       └─► stale, purged or damaged ─► claim ─► held, claimed, nothing
+//     ├─► held by another host ─► found, or nothing after a while
+//     ├─► claimed, nothing there, no answer in time ────────► the origin is asked
+//
+// However one ends, all who wait are told once. A look that nobody waits for any more is ended at the server, and
+// a claim that comes too late is given back.
+
+import ImgdCache
+import ImgdFleet
+import ImgdPicture
+import ImgdSystem
+import ImgdWire
+
+/// The looks under way: fetches that agree in what they ask for share one.
+final class FleetLookups {
+  /// So many who wait for one look are told at once.
+  private static let waitersAtOnce = 16
+  /// How long the engine waits for another host's picture.
+  private static let longestHold = Duration.seconds(3)
+
+  private let fleet: any Fleet
+  private let claims: FleetClaims
+  private let history: PurgeHistory
+  private let pictures: PictureTiers
+  private let turns: Turns
+  private let loop: EventLoop
+  private var settings: Configuration
+  private var bySerial: [UInt64: FleetLookup] = [:]
+  private var byName = SteadyDictionary<FleetLookup.Name, FleetLookup>()
+  private(set) var hits = 0
+  private(set) var misses = 0
+  private(set) var waits = 0
+  private(set) var timeouts = 0
+  private(set) var unusable = 0
+  private(set) var bytesRead = 0
+  /// How long the server takes for its first answers.
+  private(set) var latency = LatencyHistogram()
+
+  init(
+    _ fleet: any Fleet, claims: FleetClaims, history: PurgeHistory, pictures: PictureTiers,
+    turns: Turns, loop: EventLoop, settings: Configuration
+  ) {
+    self.fleet = fleet
+    self.claims = claims
+    self.history = history
+    self.pictures = pictures
+    self.turns = turns
+    self.loop = loop
+    self.settings = settings
+  }
+
+  func apply(_ settings: Configuration) { self.settings = settings }
+
+  // MARK: Asking
+
+  /// Whether the picture is being looked for.
+  func isUnderWay(_ key: MergeKey) -> Bool {
+    [.reading, .claiming, .replacing].contains {
+      byName[FleetLookup.Name(key: key, purpose: $0)] != nil
+    }
+  }
+
+  /// Has a job wait for a look, which is under way or begins; `serial` is the number of one that begins.
+  func look(
+    for job: FetchJob, _ digest: KeyDigest, claiming: Bool, serial: () -> UInt64,
+    then: @escaping (FleetFinding) -> Void
+  ) {
+    let name = FleetLookup.Name(key: job.mergeKey, purpose: claiming ? .claiming : .reading)
+    wait(job, name, serial: serial, then: then) { [fleet] serial in
+      fleet.look(FleetLook(serial: serial, digest: digest, claims: claiming))
+    }
+  }
+
+  /// The same for the claim of what a look has found.
+  func claim(
+    _ stamp: UInt64, for job: FetchJob, _ digest: KeyDigest, serial: () -> UInt64,
+    then: @escaping (FleetFinding) -> Void
+  ) {
+    let name = FleetLookup.Name(key: job.mergeKey, purpose: .replacing)
+    wait(job, name, serial: serial, then: then) { [fleet] serial in
+      fleet.claim(serial: serial, digest, replacing: stamp)
+    }
+  }
+
+  private func wait(
+    _ job: FetchJob, _ name: FleetLookup.Name, serial: () -> UInt64,
+    then: @escaping (FleetFinding) -> Void, order: (UInt64) -> Void
+  ) {
+    if let lookup = byName[name] { return lookup.add(job, then: then) }
+    let lookup = FleetLookup(
+      serial: serial(), name: name, purgeMark: pictures.purgeMark, at: loop.now)
+    bySerial[lookup.serial] = lookup
+    byName[name] = lookup
+    lookup.add(job, then: then)
+    limit(lookup, to: settings.fleet.timeout)
+    order(lookup.serial)
+  }
+
+  private func limit(_ lookup: FleetLookup, to time: Duration) {
+    lookup.limit?.cancel()
+    lookup.limit = loop.schedule(after: time) { [unowned self, unowned lookup] in
+      timeouts += 1
+      fleet.release(serial: lookup.serial, removing: false)
+      end(lookup, .nothing(nil))
+    }
+  }
+
+  /// Takes a job off its look, which ends with the last one.
+  func leave(_ job: FetchJob) {
+    guard let lookup = job.lookup else { return }
+    lookup.remove(job)
+    guard lookup.waiterCount == 0, bySerial[lookup.serial] != nil else { return }
+    forget(lookup)
+    fleet.release(serial: lookup.serial, removing: false)
+  }
+
+  private func forget(_ lookup: FleetLookup) {
+    lookup.limit?.cancel()
+    bySerial[lookup.serial] = nil
+    byName[lookup.name] = nil
+  }
+
+  // MARK: Answers
+
+  /// Takes in an answer, and the picture that it brings as its bytes say.
+  func receive(_ answer: FleetAnswer, _ picture: Picture?, for serial: UInt64) {
+    guard let lookup = bySerial[serial] else {
+      if case .claimed = answer, !claims.isOpen(serial) {
+        fleet.release(serial: serial, removing: false)
+      }
+      return
+    }
+    if !lookup.isHeld { latency.record((loop.now - lookup.begunAt).nanoseconds) }
+    switch answer {
+    case .nothing: miss(lookup, .nothing(nil))
+    case .claimed: miss(lookup, .nothing(claims.open(serial)))
+    case .held: hold(lookup)
+    case .found(let found): end(lookup, finding(found, picture, for: lookup))
+    case .failed:
+      timeouts += 1
+      end(lookup, .nothing(nil))
+    }
+  }
+
+  /// A value of the server was of no use.
+  func noteDefect() { unusable += 1 }
+
+  private func miss(_ lookup: FleetLookup, _ finding: FleetFinding) {
+    if lookup.name.purpose != .replacing { misses += 1 }
+    end(lookup, finding)
+  }
+
+  /// Waits for the other host; who only reads does not.
+  private func hold(_ lookup: FleetLookup) {
+    guard lookup.name.purpose != .reading else {
+      fleet.release(serial: lookup.serial, removing: false)
+      return miss(lookup, .nothing(nil))
+    }
+    guard !lookup.isHeld else { return }
+    lookup.isHeld = true
+    waits += 1
+    limit(lookup, to: Self.longestHold + settings.fleet.timeout)
+  }
+
+  private func finding(
+    _ found: FleetPicture, _ picture: Picture?, for lookup: FleetLookup
+  ) -> FleetFinding {
+    bytesRead += found.payload.count
+    guard let picture, let image = found.image(picture, for: lookup, at: loop.now) else {
+      unusable += 1
+      return .replaceable(stamp: found.stamp)
+    }
+    let verdict = history.verdict(
+      on: image.key, tags: image.tags, mark: found.mark, age: found.age)
+    guard verdict != .purged, accepts(picture) else {
+      misses += 1
+      return .replaceable(stamp: found.stamp)
+    }
+    if verdict == .stale { image.markStale() }
+    // A purge since the look may have been about it: it is kept nowhere, as a picture on its way is not.
+    if !pictures.isUnpurged(since: lookup.purgeMark) { image.purge(PurgeFilter(), at: loop.now) }
+    hits += 1
+    return .picture(FleetFound(image, stamp: found.stamp, for: lookup))
+  }
+
+  private func accepts(_ picture: Picture) -> Bool {
+    settings.downloads.acceptTypes.contains { $0.rawValue == picture.format.name }
+  }
+
+  /// Tells all who wait, in parts where they are many.
+  private func end(_ lookup: FleetLookup, _ finding: FleetFinding) {
+    forget(lookup)
+    lookup.tell(finding, most: Self.waitersAtOnce)
+    var later = finding
+    if case .nothing(let claim) = finding {
+      // Nobody is left who fetches the picture.
+      if let claim, claim.download == nil { claims.release(claim, removing: false) }
+      if lookup.name.purpose != .reading { later = .nothingEarlier }
+    }
+    guard lookup.waiterCount > 0 else { return }
+    turns.carryOut {
+      lookup.tell(later, most: Self.waitersAtOnce)
+      return lookup.waiterCount > 0
+    }
+  }
+}
