@@ -33,6 +33,24 @@ package struct PurgeFilter: Sendable, Equatable {
       && digest == nil && !asksForAge
   }
 
+  /// The same without the conditions on an image's age.
+  package var namesOnly: PurgeFilter {
+    var names = self
+    (names.olderThan, names.unusedFor, names.expired) = (nil, nil, false)
+    return names
+  }
+
+  /// The memory that it takes, roughly.
+  package var roughBytes: Int {
+    [url?.text, identifier, prefix, host, tag].reduce(256) { $0 + ($1?.utf8.count ?? 0) }
+  }
+
+  /// Whether both name the same images, byte for byte.
+  package func hasSameNames(as other: PurgeFilter) -> Bool {
+    url == other.url && digest == other.digest && isSame(identifier, other.identifier)
+      && isSame(prefix, other.prefix) && isSame(host, other.host) && isSame(tag, other.tag)
+  }
+
   /// Whether an image on its way would match: it is new, so no condition on its age holds.
   package func matches(key: CacheKey, tags: [String]) -> Bool {
     !asksForAge && matchesName(key, tags: tags)
@@ -47,7 +65,8 @@ package struct PurgeFilter: Sendable, Equatable {
 
   private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
 
-  func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
+  /// Whether it names an image, whatever its age.
+  package func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
     matchesName(
       key.url.text.utf8.span, identifier: key.identifier, digest: key.digest, tags: tags)
   }
@@ -77,6 +96,11 @@ extension CachedImage {
   package func purge(_ filter: PurgeFilter, at now: Instant) {
     if filter.matches(self, at: now) { isPurged = true }
   }
+}
+
+private func isSame(_ left: String?, _ right: String?) -> Bool {
+  guard let left, let right else { return left == nil && right == nil }
+  return sameBytes(left, right)
 }
 
 /// Whether the bytes of a URL begin with a text.

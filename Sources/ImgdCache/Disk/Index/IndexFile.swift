@@ -22,6 +22,7 @@ package final class IndexFile {
   package let unlinks: PendingUnlinks
   package let removals: RemovalRows
   package let answers: AnswerRows
+  let fleet: FleetRows
 
   let connection: Connection
   private let access: Access
@@ -42,6 +43,7 @@ package final class IndexFile {
     entries = IndexEntries(connection, transactions, unlinks)
     removals = RemovalRows(connection, transactions)
     answers = AnswerRows(connection, transactions)
+    fleet = FleetRows(connection, transactions)
   }
 
   /// Closes it; `clean` says that all files are as the index says, and are on the disk.

@@ -12,6 +12,8 @@ enum IndexQuery: Int, CaseIterable {
   case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
   case addRemoval, removals, removeRemoval
   case answers, insertAnswer, removeAnswer, removeAnswers
+  case fleetPosition, writeFleetPosition, fleetPurges, writeFleetPurge, removeFleetPurge,
+    removeFleetPurges
 
   var text: String {
     switch self {
@@ -105,6 +107,13 @@ enum IndexQuery: Int, CaseIterable {
     case .insertAnswer: "INSERT INTO answer (digest, record) VALUES (?, ?)"
     case .removeAnswer: "DELETE FROM answer WHERE digest = ? RETURNING length(record)"
     case .removeAnswers: "DELETE FROM answer"
+
+    case .fleetPosition: "SELECT record FROM fleet_position WHERE one = 1"
+    case .writeFleetPosition: "INSERT OR REPLACE INTO fleet_position (one, record) VALUES (1, ?)"
+    case .fleetPurges: "SELECT nonce, record FROM fleet_purge ORDER BY id LIMIT ?"
+    case .writeFleetPurge: "INSERT OR REPLACE INTO fleet_purge (nonce, record) VALUES (?, ?)"
+    case .removeFleetPurge: "DELETE FROM fleet_purge WHERE nonce = ?"
+    case .removeFleetPurges: "DELETE FROM fleet_purge"
     }
   }
 

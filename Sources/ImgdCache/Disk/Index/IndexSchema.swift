@@ -7,9 +7,10 @@ internal import CSQLite
 /// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
 /// carried out, `pending_unlink` the files that no entry needs any more. `answer` is apart from all of
-/// them: answers without a picture, in sealed records.
+/// them: answers without a picture, in sealed records; and so are `fleet_position`, the last purge of other hosts
+/// that is in force here, and `fleet_purge`, the purges that the other hosts have still to be told of.
 enum IndexSchema {
-  static let version = 6
+  static let version = 7
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -89,6 +90,19 @@ enum IndexSchema {
       digest BLOB PRIMARY KEY,
       record BLOB NOT NULL
     ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE fleet_position (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      record BLOB NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE fleet_purge (
+      id INTEGER PRIMARY KEY,
+      nonce INTEGER NOT NULL UNIQUE,
+      record BLOB NOT NULL
+    ) STRICT
     """,
     """
     CREATE TABLE state (

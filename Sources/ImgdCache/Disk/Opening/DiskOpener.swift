@@ -20,6 +20,7 @@ final class DiskOpener {
     let loading: IndexLoading
     let stores: DiskStores
     let answers: StoredAnswers
+    let fleet: StoredFleetNotes
     let removals: DiskRemovals
     let size: FileSystemSize
     let check: DirectoryCheck
@@ -71,6 +72,7 @@ final class DiskOpener {
       case .failure(let trouble):
         parts.files.leave()
         parts.threads.report(trouble)
+        parts.fleet.fail()
       case nil: break
       }
       parts.gate.open()
@@ -94,6 +96,8 @@ final class DiskOpener {
     parts.removals.adopt(opened.removals)
     parts.removals.resume()
     openReader(opened.directory)
+    // Purges that they lead to come behind those that the file has.
+    parts.fleet.begin(with: opened.fleet)
     parts.size.look()
     if let entries = opened.entries { parts.loading.finish(with: entries) }
     parts.check.begin(wasClean: opened.wasClean)

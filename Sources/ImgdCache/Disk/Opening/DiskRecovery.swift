@@ -12,6 +12,7 @@ final class DiskRecovery {
   private let files: DiskFiles
   private let stores: DiskStores
   private let answers: StoredAnswers
+  private let fleet: StoredFleetNotes
   private let removals: DiskRemovals
   private let eviction: DiskEviction
   private let threads: DiskThreads
@@ -25,6 +26,7 @@ final class DiskRecovery {
 
   init(
     _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ answers: StoredAnswers,
+    _ fleet: StoredFleetNotes,
     _ removals: DiskRemovals, _ eviction: DiskEviction, _ threads: DiskThreads,
     _ health: DiskHealth, _ rules: DiskRules,
     loop: EventLoop
@@ -33,6 +35,7 @@ final class DiskRecovery {
     self.files = files
     self.stores = stores
     self.answers = answers
+    self.fleet = fleet
     self.removals = removals
     self.eviction = eviction
     self.threads = threads
@@ -103,6 +106,7 @@ final class DiskRecovery {
         removals.resume()
         stores.send()
         answers.resume()
+        fleet.resume()
       })
   }
 }

@@ -17,6 +17,8 @@ struct OpenedDisk: Sendable {
   let entries: [DiskEntry]?
   /// Purges that have still to be carried out.
   var removals: [RemovalOrder] = []
+  /// The notes of an earlier process about the fleet.
+  var fleet = FleetNotes()
   /// Why an earlier index was given up; nil when there was none, or a sound one.
   var loss: String?
 
@@ -100,13 +102,14 @@ final class DiskWriter {
   private func read(
     _ index: IndexFile, in directory: DiskDirectory, isClean: Bool
   ) throws(IndexProblem) -> OpenedDisk {
-    let removals = try index.removals.all()
-    let all = OpenedDisk(directory: directory, wasClean: isClean, entries: nil, removals: removals)
+    let (removals, fleet) = (try index.removals.all(), try index.fleet.all())
+    let all = OpenedDisk(
+      directory: directory, wasClean: isClean, entries: nil, removals: removals, fleet: fleet)
     let entries = try index.entries.entries(after: all.cleared, limit: Self.mostAtOnce)
     guard entries.count < Self.mostAtOnce else { return all }
     return OpenedDisk(
       directory: directory, wasClean: isClean,
-      entries: entries.sorted { $0.lastAccess > $1.lastAccess }, removals: removals)
+      entries: entries.sorted { $0.lastAccess > $1.lastAccess }, removals: removals, fleet: fleet)
   }
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.

@@ -24,6 +24,7 @@ struct DiskHolding {
   let index: DiskIndex
   let stores: DiskStores
   let answers: StoredAnswers
+  let fleet: StoredFleetNotes
   let leases: FileLeases
   let removals: DiskRemovals
   let pending: PendingPurges
@@ -37,7 +38,8 @@ struct DiskHolding {
   var held: DiskTier.Held {
     DiskTier.Held(
       index: index.heldBytes,
-      stores: stores.bytes + stores.count * Self.record + answers.heldBytes,
+      stores: stores.bytes + stores.count * Self.record + answers.heldBytes
+        + fleet.heldBytes,
       leases: leases.count * Self.lease,
       removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
       database: Int(sqlite3_memory_used()))

@@ -23,6 +23,7 @@ final class DiskParts {
   let stores: DiskStores
   let renewals: DiskRenewals
   let answers: StoredAnswers
+  let fleet: StoredFleetNotes
   let loads: DiskLoads
   let purges: DiskPurges
   let lending: DiskLending
@@ -57,6 +58,7 @@ final class DiskParts {
       index, files, removals, eviction, verified, threads, health, rules, reports, loop: loop)
     renewals = DiskRenewals(index, files, threads, rules, loop: loop)
     answers = StoredAnswers(threads, health, rules, loop: loop)
+    fleet = StoredFleetNotes(threads, health)
     loads = DiskLoads(
       index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,
       rules, reports, loop: loop)
@@ -73,13 +75,15 @@ final class DiskParts {
         index: index, files: files, verified: verified, leases: leases, uses: uses,
         renewals: renewals, loads: loads,
         loading: IndexLoading(index, loads, threads, eviction), stores: stores,
-        answers: answers, removals: removals, size: size, check: check, threads: threads,
+        answers: answers, fleet: fleet, removals: removals, size: size, check: check,
+        threads: threads,
         gate: gate, health: health,
         reports: reports), path: path)
     recovery = DiskRecovery(
-      opener, files, stores, answers, removals, eviction, threads, health, rules, loop: loop)
+      opener, files, stores, answers, fleet, removals, eviction, threads, health, rules, loop: loop)
     holding = DiskHolding(
-      index: index, stores: stores, answers: answers, leases: leases, removals: removals,
+      index: index, stores: stores, answers: answers, fleet: fleet, leases: leases,
+      removals: removals,
       pending: pending)
     removals.onRoom = { [unowned recovery] in recovery.retryIfFull() }
     threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }

@@ -239,6 +239,34 @@ package final class DiskTier {
   /// The same for all rows.
   package func dropAllAnswers() { parts?.answers.dropAll() }
 
+  // MARK: The fleet
+
+  /// Told what the index file says about the fleet, and when it misses something; set once by the composition.
+  package var onFleetNotes: (FleetNotes.News) -> Void {
+    get { parts?.fleet.onNews ?? { _ in } }
+    set { parts?.fleet.onNews = newValue }
+  }
+
+  /// Writes down the last purge of the fleet that is in force here, behind all that was asked for before.
+  package func keepFleetPosition(_ position: FleetPosition) { parts?.fleet.keep(position) }
+
+  /// Writes down a purge that the fleet has still to be told of; `then` is told whether that is durable.
+  package func keepFleetPurge(_ purge: FleetPurge, then: @escaping (_ isKept: Bool) -> Void) {
+    guard let parts else { return then(false) }
+    parts.fleet.keep(purge, then: then)
+  }
+
+  /// Writes down purges in place of all that were written down before.
+  package func keepFleetPurges(
+    inPlaceOfAll purges: [FleetPurge], then: @escaping (_ isKept: Bool) -> Void
+  ) {
+    guard let parts else { return then(false) }
+    parts.fleet.keep(inPlaceOfAll: purges, then: then)
+  }
+
+  /// Strikes out a purge that the fleet has been told of.
+  package func dropFleetPurge(_ nonce: UInt64) { parts?.fleet.drop(nonce) }
+
   // MARK: Removing
 
   /// Removes the image under a key, if there is one.
@@ -281,6 +309,7 @@ package final class DiskTier {
     guard let parts else { return }
     parts.stores.sendAll()
     parts.answers.sendAll()
+    parts.fleet.sendAll()
     parts.removals.stop()
     parts.threads.stop(noting: parts.uses.take(), isChecked: parts.check.isDone)
   }

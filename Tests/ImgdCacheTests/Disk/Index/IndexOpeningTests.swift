@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "PRAGMA user_version = 0", "PRAGMA user_version = 5", "PRAGMA user_version = -1",
+    "PRAGMA user_version = 0", "PRAGMA user_version = 6", "PRAGMA user_version = -1",
     "PRAGMA application_id = 7",
     "DROP TABLE tag", "DROP INDEX picture_url", "CREATE TABLE more (x)",
     "CREATE VIEW more AS SELECT * FROM entry", "ALTER TABLE entry ADD COLUMN more INTEGER",

@@ -27,6 +27,8 @@ final class TierStage {
     var recoveries = 0
     /// Answers that were handed on, part by part.
     var answers: [[CachedImage]] = []
+    /// What was told of the notes about the fleet.
+    var fleet: [FleetNotes.News] = []
   }
 
   /// `prepare` gets the place before the tier does.
@@ -86,6 +88,7 @@ final class TierStage {
     life = try makeTier(at: wall)
     tier.onNews = { [news] in news.note($0) }
     tier.onAnswers = { [news] in news.answers.append($0) }
+    tier.onFleetNotes = { [news] in news.fleet.append($0) }
     if turning { turn() }
   }
 

@@ -1,0 +1,124 @@
+/// The notes about the fleet on their way to the index file.
+///
+/// What comes while the writer is busy with some goes with the next commit, so that a thousand purges are not a
+/// thousand commits. Nothing is held that the disk refuses: whoever has the notes is told so when it works
+/// again, and keeps all of them anew.
+final class StoredFleetNotes {
+  /// So many changes wait for a slow disk; beyond that all notes are kept anew.
+  private static let mostWaiting = 20_480
+
+  /// Set once by the composition of the daemon.
+  var onNews: (FleetNotes.News) -> Void = { _ in }
+
+  private let threads: DiskThreads
+  private let health: DiskHealth
+  private var changes = FleetChanges()
+  /// Told whether the purges among the changes have been written.
+  private var waiting: [(Bool) -> Void] = []
+  private var (inFlight, bytesInFlight) = (0, 0)
+  /// Something was not written.
+  private var isBehind = false
+
+  init(_ threads: DiskThreads, _ health: DiskHealth) {
+    self.threads = threads
+    self.health = health
+  }
+
+  /// The memory that they take, roughly.
+  var heldBytes: Int { changes.heldBytes + bytesInFlight }
+
+  // MARK: Changes
+
+  func keep(_ position: FleetPosition) {
+    changes.keep(position)
+    send()
+  }
+
+  func keep(_ purge: FleetPurge, then: @escaping (Bool) -> Void) {
+    changes.keep(purge)
+    waiting.append(then)
+    send()
+  }
+
+  /// Keeps purges in place of all that were kept before.
+  func keep(inPlaceOfAll purges: [FleetPurge], then: @escaping (Bool) -> Void) {
+    changes.dropAll()
+    for purge in purges { changes.keep(purge) }
+    waiting.append(then)
+    send()
+  }
+
+  func drop(_ nonce: UInt64) {
+    changes.drop(nonce)
+    send()
+  }
+
+  // MARK: Sending
+
+  private var mayWrite: Bool { health.state == .ok || health.isOpening }
+
+  private func send() {
+    guard mayWrite, changes.count <= Self.mostWaiting else { return giveUp() }
+    // What comes meanwhile goes with the next commit.
+    if inFlight == 0 { sendAll() }
+  }
+
+  private func giveUp() {
+    (changes, isBehind) = (FleetChanges(), true)
+    tell(takeWaiting(), false)
+  }
+
+  /// Sends everything, for a job that has to come after it.
+  func sendAll() {
+    guard !changes.isEmpty else { return }
+    let (batch, told) = (changes, takeWaiting())
+    changes = FleetChanges()
+    inFlight += 1
+    bytesInFlight += batch.heldBytes
+    threads.order(
+      { (disk) throws(DiskTrouble) in
+        try disk.commit { index throws(IndexProblem) in try batch.carryOut(in: index.fleet) }
+      },
+      then: { [unowned self] done in
+        inFlight -= 1
+        bytesInFlight -= batch.heldBytes
+        if done == nil { isBehind = true }
+        tell(told, done != nil)
+        if inFlight == 0 { goOn(isRefused: done == nil) }
+      })
+  }
+
+  private func goOn(isRefused: Bool) {
+    if isBehind, !isRefused { catchUp() } else { send() }
+  }
+
+  private func takeWaiting() -> [(Bool) -> Void] {
+    defer { waiting = [] }
+    return waiting
+  }
+
+  private func tell(_ waiting: [(Bool) -> Void], _ isKept: Bool) {
+    for then in waiting { then(isKept) }
+  }
+
+  // MARK: Life
+
+  /// Begins with an index that has been opened.
+  func begin(with notes: FleetNotes) {
+    isBehind = false
+    onNews(.read(notes))
+  }
+
+  /// No index could be opened.
+  func fail() { onNews(.unreadable) }
+
+  /// Goes on after the disk has refused something.
+  func resume() {
+    if isBehind, inFlight == 0 { catchUp() }
+  }
+
+  private func catchUp() {
+    isBehind = false
+    onNews(.incomplete)
+  }
+}
