@@ -12,7 +12,7 @@ package struct Fifo<Element> {
 
   /// The element `index` places after the first; nil beyond the last.
   @inline(__always)
-  subscript(index: Int) -> Element? {
+  package subscript(index: Int) -> Element? {
     head + index < items.count ? items[head + index] : nil
   }
 

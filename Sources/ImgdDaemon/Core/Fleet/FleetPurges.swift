@@ -5,12 +5,13 @@ import ImgdWire
 
 /// The purges that this host hears from the others, and those that it sends to them.
 final class FleetPurges {
-  let history = PurgeHistory()
+  let history: PurgeHistory
   private let fleet: (any Fleet)?
   private let turns: Turns
   private let loop: EventLoop
 
   init(_ fleet: (any Fleet)?, turns: Turns, loop: EventLoop) {
+    history = PurgeHistory(loop: loop)
     self.fleet = fleet
     self.turns = turns
     self.loop = loop

@@ -1,11 +1,13 @@
 import ImgdCache
+import ImgdFleet
 import ImgdSystem
 
 /// The purges of the whole fleet, as far as this host has heard them: what the server has may be older than one
 /// that means it.
 ///
 /// A picture is stored with the last purge that its host had heard when its transfer was begun. Whoever finds
-/// it asks here whether a later one is about it.
+/// it asks here whether a later one is about it. Purges of this host that are not in the log yet count as later
+/// than everything that the server has.
 final class PurgeHistory {
   /// What becomes of a picture of the server.
   enum Verdict {
@@ -15,12 +17,140 @@ final class PurgeHistory {
     case purged
   }
 
+  /// As many as the log keeps.
+  static let most = 10_000
+  static let mostBytes = 16 << 20
+
+  /// A purge in the order of the log.
+  private struct Entry {
+    let nonce: UInt64
+    let filter: PurgeFilter
+  }
+
+  /// A purge of this host that is not in the log.
+  private struct OwnEntry {
+    let nonce: UInt64
+    let filter: PurgeFilter
+    let number: UInt64
+  }
+
+  private let loop: EventLoop
+  /// The life of the server's data that the log is of.
+  private var generation: UInt64 = 0
   /// The last purge that was heard; nil as long as the log has not been read.
   private(set) var position: FleetPosition?
+  /// Purges up to this number have been forgotten, or were never heard.
+  private var floor: UInt64 = 0
+  /// Those behind the floor, and what they mean.
+  private var entries = Fifo<Entry>()
+  private var entryBytes = 0
+  private var table = PurgeTable()
 
+  private var own = Fifo<OwnEntry>()
+  private var ownTable = PurgeTable()
+  /// Purges of this host that are in the log by now.
+  private var settled: Set<UInt64> = []
+  private var lastOwn: UInt64 = 0
+  /// Those up to this number are in the log.
+  private var ownFloor: UInt64 = 0
+
+  init(loop: EventLoop) {
+    self.loop = loop
+  }
+
+  /// The memory that it takes, roughly.
+  var bytes: Int {
+    table.bytes + ownTable.bytes + entryBytes + own.count * MemoryLayout<OwnEntry>.stride
+  }
+
+  /// How many purges are known one by one, and how many filters they are kept as.
+  var counts: (purges: Int, filters: Int) { (entries.count, table.count) }
+  /// How many filters were compared with a picture since the start.
+  var comparisons: Int { table.comparisons + ownTable.comparisons }
+
+  // MARK: The log
+
+  /// The log is read from its beginning, or on from where it was left.
+  func begin(_ join: FleetJoin) {
+    let goesOn = !join.isFromBeginning && join.generation == generation && join.loss == nil
+    guard !goesOn else { return }
+    generation = join.generation
+    forgetLog(upTo: 0)
+    position =
+      join.last == 0 ? FleetPosition(generation: generation, number: 0, nonce: 0) : nil
+  }
+
+  /// Takes in a purge of the log.
+  func hear(_ heard: HeardPurge) {
+    guard heard.number > position?.number ?? 0 else { return }
+    // Of what comes before the first one, or is not told, nothing is known.
+    if heard.number != floor + UInt64(entries.count) + 1 { forgetLog(upTo: heard.number - 1) }
+    let purge = heard.purge
+    entries.append(Entry(nonce: purge.nonce, filter: purge.filter))
+    entryBytes += purge.filter.roughBytes
+    table.add(
+      purge.filter, isSoft: purge.isSoft, number: heard.number,
+      askedAt: loop.now.before(heard.age))
+    position = FleetPosition(generation: generation, number: heard.number, nonce: purge.nonce)
+    while entries.count > Self.most || table.bytes + entryBytes > Self.mostBytes { forgetOldest() }
+  }
+
+  private func forgetLog(upTo number: UInt64) {
+    (entries, entryBytes, table, floor) = (Fifo(), 0, PurgeTable(), number)
+  }
+
+  private func forgetOldest() {
+    guard let oldest = entries.popFirst() else { return }
+    entryBytes -= oldest.filter.roughBytes
+    floor += 1
+    table.forget(oldest.filter, upTo: floor)
+  }
+
+  // MARK: Purges of this host
+
+  /// Notes a purge that is not in the log yet.
+  func addOwn(_ purge: FleetPurge) {
+    lastOwn += 1
+    own.append(OwnEntry(nonce: purge.nonce, filter: purge.filter, number: lastOwn))
+    ownTable.add(purge.filter, isSoft: purge.isSoft, number: lastOwn, askedAt: loop.now)
+  }
+
+  /// Notes that one is in the log, or that another one stands for it. It may count until the earlier ones are, too.
+  func settleOwn(_ nonce: UInt64) {
+    settled.insert(nonce)
+    while let first = own.first, settled.remove(first.nonce) != nil {
+      _ = own.popFirst()
+      ownFloor = first.number
+      ownTable.forget(first.filter, upTo: ownFloor)
+    }
+  }
+
+  // MARK: Questions
+
+  /// What becomes of a picture that was fetched when `mark` was the last purge, and stored `age` ago.
   func verdict(
     on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration
   ) -> Verdict {
-    .stale
+    let storedAt = loop.now.before(age)
+    let isOfLog = isOfLog(mark)
+    let own = ownTable.verdict(on: key, tags: tags, after: ownFloor, storedAt: storedAt)
+    // Of a picture with another history each purge that is known of may be a later one.
+    let heard = table.verdict(
+      on: key, tags: tags, after: isOfLog ? mark.number : 0, storedAt: storedAt)
+    switch (own, heard) {
+    case (.purged, _), (_, .purged): return .purged
+    case (.untouched, .untouched): return isOfLog ? .untouched : .stale
+    default: return .stale
+    }
+  }
+
+  /// Whether it is known of all purges after a mark.
+  private func isOfLog(_ mark: FleetPosition) -> Bool {
+    guard position != nil, mark.generation == generation, mark.number >= floor else { return false }
+    let place = mark.number - floor
+    guard place > 0, place <= entries.count, let entry = entries[Int(place) - 1] else {
+      return true
+    }
+    return entry.nonce == mark.nonce
   }
 }

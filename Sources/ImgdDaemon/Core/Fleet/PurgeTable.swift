@@ -1,0 +1,167 @@
+import ImgdCache
+import ImgdSystem
+
+/// Purges by what they mean, so that the ones that mean a picture are found without looking at the others.
+///
+/// Of purges with the same names only the newest is kept, soft and hard ones apart, and those with an age from
+/// those without. Where very many stand under one lead, the other conditions of all of them are given up: rather one
+/// picture too many is fetched anew.
+struct PurgeTable {
+  /// So many filters under one lead are told apart.
+  static let mostUnderOneLead = 32
+
+  /// The newest purge of one kind. Of those with an age the newest and the furthest reaching are one: a
+  /// picture that was stored before such a purge's limit was fetched before it was asked for, too.
+  private struct Newest {
+    var number: UInt64 = 0
+    var limit: Instant?
+
+    mutating func take(_ other: Newest) {
+      number = max(number, other.number)
+      limit = limit.map { max($0, other.limit ?? $0) } ?? other.limit
+    }
+
+    func means(after mark: UInt64, storedAt: Instant) -> Bool {
+      number > mark && limit.map { storedAt < $0 } ?? true
+    }
+  }
+
+  /// All purges that have the same names.
+  private struct Names {
+    let filter: PurgeFilter
+    var hard = Newest()
+    var soft = Newest()
+    // Those with an age.
+    var agedHard = Newest()
+    var agedSoft = Newest()
+
+    init(_ filter: PurgeFilter) {
+      self.filter = filter
+    }
+
+    var newest: UInt64 { max(hard.number, agedHard.number, soft.number, agedSoft.number) }
+
+    mutating func take(_ other: Names) {
+      hard.take(other.hard)
+      agedHard.take(other.agedHard)
+      soft.take(other.soft)
+      agedSoft.take(other.agedSoft)
+    }
+  }
+
+  private struct Place {
+    let condition: PurgeFilter
+    var names: [Names] = []
+  }
+
+  private var leads = PurgeLeads()
+  private var places: [UInt64: Place] = [:]
+  /// The newest purge of any tag: for pictures that have every tag.
+  private var (hardTag, softTag): (UInt64, UInt64) = (0, 0)
+  /// How many filters stand under a tag.
+  private var tagged = 0
+  /// How many filters were compared with a key.
+  private(set) var comparisons = 0
+  /// The memory that it takes, roughly.
+  private(set) var bytes = 0
+  private(set) var count = 0
+
+  // MARK: Purges
+
+  /// Adds a purge; where it has an age, `asked` tells from when that counts.
+  mutating func add(_ filter: PurgeFilter, isSoft: Bool, number: UInt64, askedAt asked: Instant) {
+    // Whole seconds: rather one picture too many is fetched anew.
+    let limit = filter.olderThan.map { asked.before($0) + .seconds(1) }
+    let newest = Newest(number: number, limit: limit)
+    var names = Names(filter.namesOnly)
+    switch (isSoft, limit != nil) {
+    case (false, false): names.hard = newest
+    case (false, true): names.agedHard = newest
+    case (true, false): names.soft = newest
+    case (true, true): names.agedSoft = newest
+    }
+    let lead = leads.lead(of: filter)
+    put(names, at: lead)
+    if lead.condition.tag != nil { noteTag(isSoft, number) }
+  }
+
+  private mutating func noteTag(_ isSoft: Bool, _ number: UInt64) {
+    if isSoft { softTag = max(softTag, number) } else { hardTag = max(hardTag, number) }
+  }
+
+  private mutating func put(_ names: Names, at lead: (place: UInt64, condition: PurgeFilter)) {
+    if places[lead.place] == nil { leads.note(lead.condition) }
+    var place = places.removeValue(forKey: lead.place) ?? Place(condition: lead.condition)
+    if let known = place.names.firstIndex(where: { $0.filter.hasSameNames(as: names.filter) }) {
+      place.names[known].take(names)
+    } else {
+      place.names.append(names)
+      count(names, 1)
+    }
+    if place.names.count > Self.mostUnderOneLead { merge(&place) }
+    places[lead.place] = place
+  }
+
+  private mutating func merge(_ place: inout Place) {
+    var all = Names(place.condition)
+    count(all, 1)
+    for names in place.names {
+      all.take(names)
+      count(names, -1)
+    }
+    place.names = [all]
+  }
+
+  private mutating func count(_ names: Names, _ change: Int) {
+    count += change
+    bytes += change * names.filter.roughBytes
+    guard names.filter.url == nil, names.filter.tag != nil else { return }
+    tagged += change
+    if tagged == 0 { (hardTag, softTag) = (0, 0) }
+  }
+
+  /// Forgets the purges up to a number that stand where a filter stands.
+  mutating func forget(_ filter: PurgeFilter, upTo number: UInt64) {
+    let lead = leads.lead(of: filter)
+    guard var place = places.removeValue(forKey: lead.place) else { return }
+    for names in place.names where names.newest <= number { count(names, -1) }
+    place.names.removeAll { $0.newest <= number }
+    if place.names.isEmpty {
+      leads.note(place.condition, isGone: true)
+    } else {
+      places[lead.place] = place
+    }
+  }
+
+  // MARK: Questions
+
+  /// The hardest that a purge after a mark does to a picture.
+  mutating func verdict(
+    on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant
+  ) -> PurgeHistory.Verdict {
+    guard count > 0 else { return .untouched }
+    var verdict = PurgeHistory.Verdict.untouched
+    if EntryTags.areAll(tags) {
+      if hardTag > mark { return .purged }
+      if softTag > mark { verdict = .stale }
+    }
+    for place in leads.places(for: key, tags: tags) {
+      guard let names = places[place]?.names else { continue }
+      for names in names {
+        comparisons += 1
+        guard names.newest > mark, names.filter.matchesName(key, tags: tags) else { continue }
+        if names.hard.means(after: mark, storedAt: storedAt)
+          || names.agedHard.means(after: mark, storedAt: storedAt)
+        {
+          return .purged
+        }
+        if names.soft.means(after: mark, storedAt: storedAt)
+          || names.agedSoft.means(after: mark, storedAt: storedAt)
+        {
+          verdict = .stale
+        }
+      }
+    }
+    return verdict
+  }
+}
