@@ -31,7 +31,8 @@ struct CoreParts {
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
-    fleetPurges = FleetPurges(edge, turns: turns, loop: loop)
+    fleetPurges = FleetPurges(
+      edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
       edge, history: fleetPurges.history, pictures: pictures, downloader: downloader,
       turns: turns, loop: loop, settings: settings)
@@ -54,6 +55,10 @@ struct CoreParts {
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
     jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
     jobs.onFallback = { [unowned pipeline] job, answer in pipeline.give(answer, to: job) }
+    let places = Purge.Places(jobs: jobs, downloader: downloader, pictures: pictures)
+    fleetPurges.begin = { filter, isSoft, then in
+      Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }
+    }
   }
 }
 
@@ -69,7 +74,7 @@ final class Core {
     var onActivity: () -> Void
   }
 
-  private let parts: CoreParts
+  let parts: CoreParts
   private let commands: Commands
 
   init(
@@ -108,6 +113,7 @@ final class Core {
 
   func apply(_ settings: Configuration) {
     parts.fleet.apply(settings)
+    parts.fleetPurges.apply(settings.fleet)
     parts.pictures.apply(settings)
     parts.renditions.apply(settings)
     parts.answers.apply(settings)

@@ -4,11 +4,16 @@ import ImgdWire
 
 /// `purge`: removes pictures, or marks them stale.
 final class PurgeCommand {
-  private let parts: CoreParts
+  private let places: Purge.Places
+  private let fleet: FleetPurges
+  private let turns: Turns
   private let loop: EventLoop
 
   init(_ parts: CoreParts, loop: EventLoop) {
-    self.parts = parts
+    places = Purge.Places(
+      jobs: parts.jobs, downloader: parts.downloader, pictures: parts.pictures)
+    fleet = parts.fleetPurges
+    turns = parts.turns
     self.loop = loop
   }
 
@@ -16,7 +21,8 @@ final class PurgeCommand {
   private static let mostWaiting = 64
 
   /// Removes what matches, and keeps what is on its way from being stored. The client's next request
-  /// waits until nothing that matches is found any more; the purge does not end with the client.
+  /// waits until nothing that matches is found any more; the purge does not end with the client. Other hosts
+  /// are told when it is over here.
   func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
@@ -27,13 +33,21 @@ final class PurgeCommand {
         if isHeld { session.release() }
         isHeld = false
       }
-      let work = Purge(filter, purge, in: parts, loop: loop) { memory, disk in
-        session.resume(ticket) {
-          Self.answer(purge, matchesAll: filter.matchesAll, memory, disk, id: id, to: session)
+      let shared = purge.isForAllHosts ? fleet.note(filter, isSoft: purge.soft) : nil
+      let work = Purge(
+        filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop
+      ) { [fleet] memory, disk in
+        let answer = { (sending: FleetSending?) in
+          session.resume(ticket) {
+            Self.answer(
+              purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: session)
+          }
         }
         release()
+        guard let shared else { return answer(nil) }
+        fleet.send(shared, then: answer)
       }
-      parts.turns.carryOut {
+      turns.carryOut {
         if work.step() { return true }
         if session.standingCount < Self.mostWaiting { release() }
         return false
@@ -45,7 +59,7 @@ final class PurgeCommand {
 
   private static func answer(
     _ purge: PurgeRequest, matchesAll: Bool, _ memory: Removal, _ disk: PurgeOutcome,
-    id: RequestID, to session: ClientSession
+    _ sending: FleetSending?, id: RequestID, to session: ClientSession
   ) {
     if case .unrecorded(let reason, let isFull) = disk {
       return session.refuse(id: id, receipt: nil, .unrecordedPurge(reason, isFull: isFull))
@@ -63,6 +77,7 @@ final class PurgeCommand {
       } else {
         line.field("disk", "pending")
       }
+      if let sending { line.field("fleet", sending.rawValue) }
     }
   }
 }
@@ -71,6 +86,11 @@ extension PurgeOutcome {
   fileprivate var entries: Int {
     if case .done(let removal) = self { removal.entries } else { 0 }
   }
+}
+
+extension PurgeRequest {
+  /// When a picture was last used, and whether it is fresh, is a matter of each host; so is a single tier.
+  fileprivate var isForAllHosts: Bool { tier == .all && unusedFor == nil && !expired }
 }
 
 extension PurgeFilter {

@@ -4,19 +4,171 @@ import ImgdSystem
 import ImgdWire
 
 /// The purges that this host hears from the others, and those that it sends to them.
+///
+/// It reads the log from where the index file says that it was left, and says what is missing: then everything is
+/// confirmed by its origin before it is shown again.
 final class FleetPurges {
-  let history: PurgeHistory
-  private let fleet: (any Fleet)?
-  private let turns: Turns
-  private let loop: EventLoop
-
-  init(_ fleet: (any Fleet)?, turns: Turns, loop: EventLoop) {
-    history = PurgeHistory(loop: loop)
-    self.fleet = fleet
-    self.turns = turns
-    self.loop = loop
+  /// The events since the start.
+  struct Counts: Equatable {
+    /// Purges of this host that have got into the log.
+    var sent = 0
+    /// Purges of other hosts.
+    var heard = 0
+    /// How often purges may have been missed.
+    var gaps = 0
   }
 
+  let history: PurgeHistory
+  private let fleet: (any Fleet)?
+  private let disk: DiskTier
+  private let outbox: FleetOutbox?
+  private let applied: HeardPurges
+  private var (heard, gaps) = (0, 0)
+  private var hasJoined = false
+  /// The log was joined before the index file could be read.
+  private var hasJoinedBlindly = false
+  /// The life of the log that was last joined, or left.
+  private var generation: UInt64?
+  /// Purges up to this number are in force, or will be.
+  private var through: UInt64 = 0
+
+  init(
+    _ fleet: (any Fleet)?, disk: DiskTier, turns: Turns, loop: EventLoop,
+    settings: Configuration.Fleet
+  ) {
+    let history = PurgeHistory(loop: loop)
+    self.fleet = fleet
+    self.disk = disk
+    self.history = history
+    outbox = fleet.map {
+      FleetOutbox($0, history: history, disk: disk, loop: loop, timeout: settings.timeout)
+    }
+    applied = HeardPurges(disk: disk, turns: turns, loop: loop)
+    guard fleet != nil else { return }
+    disk.onFleetNotes = { [unowned self] in take($0) }
+    if !disk.isEnabled { join(from: nil) }
+  }
+
+  /// Begins a purge of all tiers; set once by the composition.
+  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Purge? {
+    get { applied.begin }
+    set { applied.begin = newValue }
+  }
+
+  func apply(_ settings: Configuration.Fleet) { outbox?.timeout = settings.timeout }
+
+  // MARK: Facts
+
+  var counts: Counts { Counts(sent: outbox?.sent ?? 0, heard: heard, gaps: gaps) }
+
+  /// How many purges of this host have still to be sent.
+  var pending: Int { outbox?.count ?? 0 }
+
+  /// How many have been heard, and are not yet in force for good.
+  var lag: Int { applied.count }
+
+  /// The memory that it takes, roughly.
+  var heldBytes: Int { history.bytes + (outbox?.heldBytes ?? 0) + applied.count * 512 }
+
+  // MARK: Purges of this host
+
+  /// Notes a purge that begins here and is for all hosts: from now on it means all that the server has. Nil
+  /// where there is no fleet.
+  func note(_ filter: PurgeFilter, isSoft: Bool) -> FleetPurge? {
+    guard fleet != nil else { return nil }
+    let purge = FleetPurge(
+      filter, isSoft: isSoft, askedAt: WallClock.seconds, nonce: .random(in: 1 ... .max))
+    history.addOwn(purge)
+    return purge
+  }
+
+  /// Sends one that is in force here.
+  func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) {
+    outbox?.send(purge, then: then)
+  }
+
+  // MARK: Notes
+
+  private func take(_ news: FleetNotes.News) {
+    switch news {
+    case .read(let notes) where !hasJoined:
+      generation = notes.position?.generation
+      through = notes.position?.number ?? 0
+      outbox?.adopt(notes)
+      join(from: notes.position)
+    case .read(let notes):
+      outbox?.adopt(notes)
+      keepAnew()
+      // Purges may have been heard in between of which that disk knows nothing.
+      if hasJoinedBlindly { noteGap("the cache directory was opened late", at: nil) }
+      hasJoinedBlindly = false
+    case .unreadable where !hasJoined:
+      hasJoinedBlindly = true
+      join(from: nil)
+    case .unreadable: break
+    case .incomplete: keepAnew()
+    }
+  }
+
+  private func join(from position: FleetPosition?) {
+    hasJoined = true
+    fleet?.join(from: position)
+  }
+
+  private func keepAnew() {
+    disk.keepFleetPurges(inPlaceOfAll: outbox?.rows ?? []) { _ in }
+    applied.keepPosition()
+  }
+
+  // MARK: Events
+
   /// Takes in what the engine tells of purges.
-  func receive(_ event: FleetEvent) {}
+  func receive(_ event: FleetEvent) {
+    switch event {
+    case .state(let state): outbox?.follow(state)
+    case .joined(let join): joined(join)
+    case .purges(let purges): for purge in purges { hear(purge) }
+    case .sent(let nonce): outbox?.wasSent(nonce)
+    case .unsent(let nonce, _): outbox?.wasRefused(nonce)
+    case .looked, .stored, .defect: break
+    }
+  }
+
+  private func joined(_ join: FleetJoin) {
+    let isSame = generation == nil || generation == join.generation
+    let loss = join.loss ?? (isSame ? nil : "the fleet's server has other data")
+    if loss != nil || generation == nil { through = 0 }
+    generation = join.generation
+    history.begin(join)
+    let start =
+      join.last == 0
+      ? FleetPosition(generation: join.generation, number: 0, nonce: 0) : nil
+    if let loss {
+      noteGap(loss, at: start)
+      outbox?.sendUnheardAgain()
+    } else if let start {
+      applied.add(start)
+    }
+  }
+
+  private func noteGap(_ reason: String, at position: FleetPosition?) {
+    gaps += 1
+    Log.notice(.purge, "purges of the fleet may have been missed, everything is stale: \(reason)")
+    applied.markEverything(at: position)
+  }
+
+  private func hear(_ heard: HeardPurge) {
+    guard let generation else { return }
+    history.hear(heard)
+    let isOwn = outbox?.wasHeard(heard.purge.nonce) ?? false
+    guard heard.number > through else { return }
+    through = heard.number
+    if !isOwn { self.heard += 1 }
+    let position = FleetPosition(
+      generation: generation, number: heard.number, nonce: heard.purge.nonce)
+    applied.add(heard, at: position, isOwn: isOwn)
+    guard applied.giveUpIfTooMany() else { return }
+    gaps += 1
+    Log.notice(.purge, "too many purges of the fleet wait, everything is stale")
+  }
 }

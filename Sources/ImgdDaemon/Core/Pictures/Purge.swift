@@ -12,6 +12,13 @@ import ImgdWire
 final class Purge {
   private static let mostAtOnce = 64
 
+  /// The parts of the core that have what a purge may mean. It keeps none of them alive.
+  struct Places {
+    unowned let jobs: FetchJobs
+    unowned let downloader: Downloader
+    unowned let pictures: PictureTiers
+  }
+
   private let filter: PurgeFilter
   private let scope: PurgeRequest.Scope
   private let marksOnly: Bool
@@ -34,15 +41,15 @@ final class Purge {
 
   /// `then` is told how many were in memory, and what the disk tier says.
   init(
-    _ filter: PurgeFilter, _ request: PurgeRequest, in parts: CoreParts, loop: EventLoop,
-    then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+    _ filter: PurgeFilter, from scope: PurgeRequest.Scope = .all, isSoft: Bool, in places: Places,
+    loop: EventLoop, then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   ) {
     self.filter = filter
-    scope = request.tier
-    marksOnly = request.soft
-    jobs = parts.jobs
-    downloader = parts.downloader
-    pictures = parts.pictures
+    self.scope = scope
+    marksOnly = isSoft
+    jobs = places.jobs
+    downloader = places.downloader
+    pictures = places.pictures
     self.loop = loop
     self.then = then
     newest = jobs.newest

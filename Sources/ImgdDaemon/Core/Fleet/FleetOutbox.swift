@@ -1,0 +1,248 @@
+// The purges of this host on their way into the log.
+//
+//   waiting ──► under way ──sent──► in the log ──heard──► over
+//      ▲            │
+//      └──unsent────┘
+//
+// Whoever has asked for one waits until it is in the log, but no longer than a timeout: then it has a row in the
+// index file, so that it outlives the process, and is sent when the server is back. One that is in the log stays
+// here until it is heard from there: only then the other purges are known that came before it.
+
+import ImgdCache
+import ImgdFleet
+import ImgdSystem
+
+/// What became of a purge that other hosts are to carry out, too.
+enum FleetSending: String {
+  case sent
+  /// It will be sent as soon as that is possible.
+  case pending
+}
+
+final class FleetOutbox {
+  /// So many purges and bytes are held; beyond that they become one purge of everything.
+  static let most = 10_000
+  static let mostBytes = 4 << 20
+  private static let mostUnderWay = 16
+  /// The pause after the server has taken a purge neither in nor ended the connection.
+  private static let pause = Duration.seconds(1)
+
+  private final class Item {
+    let purge: FleetPurge
+    let serial: UInt64
+    /// It is in the log, and has not been heard from there.
+    var isSent = false
+    /// It has a row, or will have one soon.
+    var isKept = false
+    var then: ((FleetSending) -> Void)?
+    var timeout: Timer?
+
+    init(_ purge: FleetPurge, serial: UInt64, then: ((FleetSending) -> Void)?) {
+      self.purge = purge
+      self.serial = serial
+      self.then = then
+    }
+
+    func tell(_ sending: FleetSending) {
+      timeout.take()?.cancel()
+      then.take()?(sending)
+    }
+  }
+
+  private let fleet: any Fleet
+  private let history: PurgeHistory
+  private let disk: DiskTier
+  private let loop: EventLoop
+  var timeout: Duration
+  private var isUp = false
+  private var items: [UInt64: Item] = [:]
+  private var bytes = 0
+  private var serial: UInt64 = 0
+  /// Those to be sent: first the ones that were under way before, in the order of their numbers.
+  private var again: [Item] = []
+  private var line = Fifo<Item>()
+  private var underWay: Set<UInt64> = []
+  private var retry: Timer?
+  private var waitingForLog = 0
+  private(set) var sent = 0
+
+  init(
+    _ fleet: any Fleet, history: PurgeHistory, disk: DiskTier, loop: EventLoop, timeout: Duration
+  ) {
+    self.fleet = fleet
+    self.history = history
+    self.disk = disk
+    self.loop = loop
+    self.timeout = timeout
+  }
+
+  /// How many have still to be sent.
+  var count: Int { items.count - waitingForLog }
+
+  /// The memory that it takes, roughly.
+  var heldBytes: Int { bytes }
+
+  // MARK: Coming
+
+  /// Sends a purge that is in force here; `then` is told within the timeout, but not before a row is durable.
+  func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) {
+    let item = add(purge, then: then)
+    guard !limit() else { return }
+    if isUp {
+      item.timeout = loop.schedule(after: timeout) { [unowned self, unowned item] in keep(item) }
+      pump()
+    } else {
+      keep(item)
+    }
+  }
+
+  /// Takes over what an earlier process has not sent.
+  func adopt(_ notes: FleetNotes) {
+    for purge in notes.purges where items[purge.nonce] == nil {
+      history.addOwn(purge)
+      add(purge, then: nil).isKept = true
+    }
+    if notes.damaged > 0 {
+      Log.warning(
+        .purge,
+        "\(notes.damaged) purges for the fleet cannot be read any more: everything is marked stale on all hosts"
+      )
+      let purge = FleetPurge.ofEverything(isSoft: true)
+      history.addOwn(purge)
+      disk.keepFleetPurges(inPlaceOfAll: rows + [purge]) { _ in }
+      add(purge, then: nil).isKept = true
+    }
+    _ = limit()
+    pump()
+  }
+
+  /// All that should have a row.
+  var rows: [FleetPurge] {
+    items.values.filter(\.isKept).sorted { $0.serial < $1.serial }.map(\.purge)
+  }
+
+  @discardableResult
+  private func add(_ purge: FleetPurge, then: ((FleetSending) -> Void)?) -> Item {
+    serial += 1
+    let item = Item(purge, serial: serial, then: then)
+    items[purge.nonce] = item
+    bytes += purge.filter.roughBytes
+    line.append(item)
+    return item
+  }
+
+  /// Has one written down before its client is told that it is pending.
+  private func keep(_ item: Item) {
+    guard !item.isKept, !item.isSent else { return }
+    item.isKept = true
+    // Without a disk it is held in memory alone.
+    disk.keepFleetPurge(item.purge) { _ in item.tell(.pending) }
+  }
+
+  /// Puts one purge of everything in the place of too many; answers whether it has.
+  private func limit() -> Bool {
+    guard items.count > Self.most || bytes > Self.mostBytes else { return false }
+    let all = items.values.sorted { $0.serial < $1.serial }
+    let purge = FleetPurge.ofEverything(isSoft: all.allSatisfy(\.purge.isSoft))
+    Log.warning(
+      .purge, "\(all.count) purges wait for the fleet's server: they become one of everything")
+    history.addOwn(purge)
+    for item in all { history.settleOwn(item.purge.nonce) }
+    (items, bytes, waitingForLog) = ([:], 0, 0)
+    (again, line, underWay) = ([], Fifo(), [])
+    add(purge, then: nil).isKept = true
+    disk.keepFleetPurges(inPlaceOfAll: [purge]) { _ in for item in all { item.tell(.pending) } }
+    pump()
+    return true
+  }
+
+  // MARK: Sending
+
+  /// The server can be used from now on, or no longer.
+  func follow(_ state: FleetState) {
+    isUp = state.phase == .ok
+    if !isUp { for nonce in underWay { putBack(nonce) } }
+    pump()
+  }
+
+  private func pump() {
+    while isUp, retry == nil, underWay.count < Self.mostUnderWay, let item = next() {
+      underWay.insert(item.purge.nonce)
+      fleet.send(item.purge)
+    }
+  }
+
+  /// The next one to be sent; those that have got into the log meanwhile are passed over.
+  private func next() -> Item? {
+    while let item = again.isEmpty ? line.popFirst() : again.removeFirst() {
+      if !item.isSent, items[item.purge.nonce] === item { return item }
+    }
+    return nil
+  }
+
+  private func putBack(_ nonce: UInt64) {
+    guard underWay.remove(nonce) != nil, let item = items[nonce] else { return }
+    again.append(item)
+    again.sort { $0.serial < $1.serial }
+    keep(item)
+  }
+
+  /// The server has not taken one in.
+  func wasRefused(_ nonce: UInt64) {
+    guard underWay.contains(nonce) else { return }
+    putBack(nonce)
+    guard isUp, retry == nil else { return }
+    retry = loop.schedule(after: Self.pause) { [unowned self] in
+      retry = nil
+      pump()
+    }
+  }
+
+  /// One is in the log.
+  func wasSent(_ nonce: UInt64) {
+    underWay.remove(nonce)
+    guard let item = items[nonce], !item.isSent else { return pump() }
+    item.isSent = true
+    waitingForLog += 1
+    sent += 1
+    if item.isKept {
+      item.isKept = false
+      disk.dropFleetPurge(nonce)
+    }
+    item.tell(.sent)
+    pump()
+  }
+
+  /// Takes note of a purge in the log; answers whether it is one of these.
+  func wasHeard(_ nonce: UInt64) -> Bool {
+    guard items[nonce] != nil else { return false }
+    // It may be heard before the server has answered.
+    wasSent(nonce)
+    guard let item = items.removeValue(forKey: nonce) else { return false }
+    waitingForLog -= 1
+    bytes -= item.purge.filter.roughBytes
+    history.settleOwn(nonce)
+    return true
+  }
+
+  /// The log is another one than that which purges were sent to: those that were not heard from there are sent
+  /// again.
+  func sendUnheardAgain() {
+    let unheard = items.values.filter(\.isSent).sorted { $0.serial < $1.serial }
+    for item in unheard {
+      item.isSent = false
+      waitingForLog -= 1
+      keep(item)
+      line.append(item)
+    }
+    pump()
+  }
+}
+
+extension FleetPurge {
+  fileprivate static func ofEverything(isSoft: Bool) -> FleetPurge {
+    FleetPurge(
+      PurgeFilter(), isSoft: isSoft, askedAt: WallClock.seconds,
+      nonce: .random(in: 1 ... .max))
+  }
+}
