@@ -1,0 +1,128 @@
+import Glibc
+import ImgdSystem
+
+/// A real redis-server with a directory of its own, at a Unix socket, and at a loopback port where one is
+/// asked for. It keeps nothing beyond its process unless its options say so.
+package final class RedisServer: Sendable {
+  /// What imgd asks of a server.
+  package static let rules = ["--maxmemory-policy", "volatile-lfu"]
+
+  package let directory: String
+  package let socket: String
+  package let port: Int?
+  /// Nil while it does not run.
+  private let program: Shared<pid_t?>
+  private let options: Shared<[String]>
+
+  /// Starts a server and waits until it answers, be it by asking for a password; where `waits` is false, until it
+  /// listens.
+  package init(
+    _ options: [String] = RedisServer.rules, onPort hasPort: Bool = false, waits: Bool = true
+  ) throws {
+    directory = try TemporaryDirectory.make()
+    socket = directory + "/redis.socket"
+    port = hasPort ? try Self.freePort() : nil
+    program = Shared(nil)
+    self.options = Shared(options)
+    try start(waits: waits)
+  }
+
+  deinit {
+    kill()
+    TemporaryDirectory.remove(directory)
+  }
+
+  /// The number of its process.
+  package var pid: pid_t? { program.with { $0 } }
+
+  // MARK: Its life
+
+  /// Starts it again after `kill`, with other options if there are any.
+  package func start(_ others: [String]? = nil, waits: Bool = true) throws {
+    let options = options.with { options in
+      if let others { options = others }
+      return options
+    }
+    let places =
+      ["--unixsocket", socket, "--dir", directory, "--port", String(port ?? 0)]
+      + ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no"]
+    let pid = try ChildProcess.spawn(
+      "/usr/bin/redis-server", places + options, output: directory + "/output")
+    program.with { $0 = pid }
+    try waitUntilThere(answering: waits)
+  }
+
+  /// Ends it at once, by SIGKILL; what it had in memory is gone.
+  package func kill() {
+    let pid = program.with { program in
+      defer { program = nil }
+      return program
+    }
+    guard let pid else { return }
+    Glibc.kill(pid, SIGKILL)
+    _ = ChildProcess.wait(pid)
+  }
+
+  /// Ends it and starts another one in its place, which has nothing.
+  package func restartEmpty() throws {
+    kill()
+    try start()
+  }
+
+  /// Stops it where it is, as if its machine were: connections stay, and nothing is answered.
+  package func freeze() {
+    if let pid { Glibc.kill(pid, SIGSTOP) }
+  }
+
+  /// Lets it go on after `freeze`.
+  package func thaw() {
+    if let pid { Glibc.kill(pid, SIGCONT) }
+  }
+
+  // MARK: Commands
+
+  /// Carries out one command on a connection of its own.
+  @discardableResult
+  package func command(_ parts: String...) throws -> RedisValue {
+    try command(parts.map { Array($0.utf8) })
+  }
+
+  /// The same with parts that may be any bytes.
+  @discardableResult
+  package func command(_ parts: [[UInt8]]) throws -> RedisValue {
+    try RedisConversation(path: socket).answer(to: parts)
+  }
+
+  // MARK: Its start
+
+  private func waitUntilThere(answering: Bool) throws {
+    let deadline = Instant.current + .seconds(60)
+    while Instant.current < deadline {
+      if answering ? isAnswering : isListening { return }
+      guard let pid, ChildProcess.isRunning(pid) else { break }
+      poll(nil, 0, 2)
+    }
+    kill()
+    throw TestFailure("redis-server does not start: \(read(directory + "/output") ?? "")")
+  }
+
+  private var isListening: Bool {
+    do {
+      _ = try ClientSocket(path: socket)
+      return true
+    } catch { return false }
+  }
+
+  private var isAnswering: Bool {
+    guard let answer = try? command("PING") else { return false }
+    if case .failure(let text) = answer { return !text.hasPrefix("LOADING") }
+    return true
+  }
+
+  /// A port that is free now; somebody else may take it before the server does, which then does not start.
+  private static func freePort() throws -> Int {
+    let number = try OriginSocket.bound()
+    defer { close(number) }
+    return OriginSocket.port(of: number)
+  }
+}
