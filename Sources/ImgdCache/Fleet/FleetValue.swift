@@ -1,0 +1,164 @@
+package import ImgdSystem
+
+/// A picture in the form in which a fleet's server keeps it.
+///
+///     head: "IMGF", version, flags, begun at, stored at, mark, stamp, lengths, checksum of head and row
+///     row:  the record, as `RecordCodec` writes it
+///     body: the picture's bytes
+///
+/// Numbers have their highest byte first, so that the server's scripts can read them. Times are milliseconds
+/// by the server's clock. Decoding survives any bytes: what was cut, changed or made by somebody else gives nothing.
+package struct FleetValue: Sendable {
+  /// The bytes that tell one value from another under a key.
+  package static let headLength = 72
+  /// The row of a picture is some hundred bytes.
+  package static let mostRowBytes = 64 * 1024
+  /// The place of `begunAt`, for scripts.
+  package static let begunOffset = 8
+  package static let magic = "IMGF"
+  private static let version: UInt8 = 1
+
+  /// When its transfer was begun.
+  package let begunAt: Int64
+  package let storedAt: Int64
+  package let mark: FleetPosition
+  package let stamp: UInt64
+  package let record: StoredRecord
+  package let payload: Payload
+
+  package init(
+    begunAt: Int64, storedAt: Int64, mark: FleetPosition, stamp: UInt64, record: StoredRecord,
+    payload: Payload
+  ) {
+    self.begunAt = begunAt
+    self.storedAt = storedAt
+    self.mark = mark
+    self.stamp = stamp
+    self.record = record
+    self.payload = payload
+  }
+
+  /// The longest value with a picture of so many bytes.
+  package static func mostBytes(picture: Int) -> Int { headLength + mostRowBytes + picture }
+
+  // MARK: Writing
+
+  /// The bytes of the value; nil when its record is too long, or of another picture.
+  package var bytes: [UInt8]? {
+    var record = record.sane
+    guard record.bytes == payload.count, payload.count > 0 else { return nil }
+    if record.checksum == .unknown { record.checksum = BodyChecksum(of: payload) }
+    guard let row = RecordCodec.encode(record), row.count <= Self.mostRowBytes else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.headLength + row.count + payload.count)
+    bytes += Self.magic.utf8
+    bytes += [Self.version, 0, 0, 0]
+    let numbers = [
+      UInt64(clamping: begunAt), UInt64(clamping: storedAt), mark.generation, mark.number,
+      mark.nonce, stamp, UInt64(row.count) << 32 | UInt64(payload.count),
+    ]
+    for number in numbers { bytes.append(highestFirst: number) }
+    bytes.append(highestFirst: Self.seal(bytes.span, row.span))
+    bytes += row
+    payload.withBytes { body in
+      // The bytes are copied at once.
+      unsafe body.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    }
+    return bytes
+  }
+
+  private static func seal(_ head: Span<UInt8>, _ row: Span<UInt8>) -> UInt64 {
+    var seal = RowSeal()
+    seal.take(head)
+    seal.take(row)
+    return seal.finish()
+  }
+
+  // MARK: Reading
+
+  /// What the head of a value says of it.
+  package struct Head {
+    package let begunAt: Int64
+    package let storedAt: Int64
+    package let mark: FleetPosition
+    package let stamp: UInt64
+    let rowCount: Int
+    package let bodyCount: Int
+    fileprivate let seal: UInt64
+
+    /// Nil for bytes that do not begin as a value does.
+    package init?(_ bytes: Span<UInt8>) {
+      guard bytes.count >= headLength, FleetValue.isOurs(bytes) else { return nil }
+      begunAt = Int64(clamping: number(bytes, 8))
+      storedAt = Int64(clamping: number(bytes, 16))
+      mark = FleetPosition(
+        generation: number(bytes, 24), number: number(bytes, 32), nonce: number(bytes, 40))
+      stamp = number(bytes, 48)
+      let lengths = number(bytes, 56)
+      (rowCount, bodyCount) = (Int(lengths >> 32), Int(lengths & 0xffff_ffff))
+      seal = number(bytes, 64)
+    }
+  }
+
+  /// Whether bytes are in the form that this version writes.
+  private static func isOurs(_ bytes: Span<UInt8>) -> Bool {
+    let front = Array(magic.utf8) + [version, 0, 0, 0]
+    return front.indices.allSatisfy { bytes[$0] == front[$0] }
+  }
+
+  /// Reads a value that was found under a digest, and verifies all of it.
+  package static func decode(
+    _ bytes: [UInt8], under digest: KeyDigest
+  ) -> Result<FleetValue, FleetValueProblem> {
+    guard let head = Head(bytes.span) else { return .failure(.foreign) }
+    guard head.rowCount <= mostRowBytes, head.bodyCount > 0,
+      bytes.count - headLength - head.rowCount == head.bodyCount
+    else { return .failure(.damaged) }
+    let row = bytes[headLength..<headLength + head.rowCount]
+    let whole = bytes.span
+    guard seal(whole.extracting(0..<headLength - 8), whole.extracting(row.indices)) == head.seal,
+      let record = RecordCodec.decode(Array(row)), record.bytes == head.bodyCount
+    else { return .failure(.damaged) }
+    let named = KeyDigest(
+      url: record.url, identifier: record.identifier, variant: record.variant)
+    guard record.digest == digest, named == digest else { return .failure(.foreign) }
+    guard let payload = body(bytes, from: row.endIndex),
+      BodyChecksum(of: payload) == record.checksum
+    else { return .failure(.damaged) }
+    return .success(
+      FleetValue(
+        begunAt: head.begunAt, storedAt: head.storedAt, mark: head.mark, stamp: head.stamp,
+        record: record, payload: payload))
+  }
+
+  /// Nil when there is no memory for a copy.
+  private static func body(_ bytes: [UInt8], from start: Int) -> Payload? {
+    var writer = PayloadWriter()
+    writer.expect(bytes.count - start)
+    return unsafe bytes.withUnsafeBytes { whole in
+      let body = unsafe UnsafeRawBufferPointer(rebasing: whole[start...])
+      guard unsafe (try? writer.append(body)) != nil else { return nil }
+      return try? writer.finish()
+    }
+  }
+}
+
+/// Why bytes are no value of a fleet.
+package enum FleetValueProblem: Error {
+  /// Somebody else has made them, or they belong under another key.
+  case foreign
+  case damaged
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(highestFirst number: UInt64) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+      append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+    }
+  }
+}
+
+/// The eight bytes from `offset` on.
+private func number(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
+  (0..<8).reduce(0) { $0 << 8 | UInt64(bytes[offset + $1]) }
+}
