@@ -23,6 +23,7 @@ package enum FleetEvent: Sendable {
 
 /// Whether the fleet can be used.
 package struct FleetState: Sendable, Equatable {
+  /// How it stands with the server.
   package enum Phase: String, Sendable {
     /// Not tried yet, or tried again.
     case connecting

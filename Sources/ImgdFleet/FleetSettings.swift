@@ -1,5 +1,6 @@
 /// Where the fleet's server is, and what may be asked of it.
 package struct FleetSettings: Sendable, Equatable {
+  /// The address of the server.
   package enum Server: Sendable, Equatable {
     case unix(path: String)
     case tcp(host: String, port: Int)

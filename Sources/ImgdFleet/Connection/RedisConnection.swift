@@ -1,0 +1,229 @@
+// A connection to the server, driven by the engine's loop.
+//
+// hiredis connects, reads, writes and tells replies apart; which of them answers which command is told here.
+// Its own asynchronous contexts are not used: they end the process at a reply that nobody has asked for, and
+// the other end of a connection is not to be trusted with that.
+
+internal import CHiredis
+import Glibc
+internal import ImgdSystem
+
+/// Commands in the order in which they were sent, and their replies in the same order.
+@safe final class RedisConnection {
+  /// The most that a server may make this process hold.
+  struct Limits {
+    /// Bytes of one reply.
+    var reply: Int
+    /// Bytes of commands that wait to be written.
+    var output = 8 << 20
+    /// Commands that wait for their replies.
+    var commands = 1 << 16
+  }
+
+  /// Reads of hiredis take 16 KiB each; others are not kept waiting for more than a mebibyte.
+  private static let readsPerTick = 64
+  /// hiredis is prepared once for the process.
+  private static let isPrepared: Bool = {
+    redis_prepare_limit()
+    return true
+  }()
+
+  // Valid until `close`, which lets go of it at once: nothing refers to it afterwards.
+  private var context: UnsafeMutablePointer<redisContext>?
+  private unowned let loop: EventLoop
+  private let limits: Limits
+  private var watch: Watch?
+  private var waiting = Fifo<(RedisReply) -> Void>()
+  private var isConnected = false
+  private var isFlushDue = false
+  /// Called once, with the reason, unless the end was asked for.
+  var onEnd: (String) -> Void = { _ in }
+  /// Receives what no command has asked for; without, that ends the connection.
+  var onMessage: ((RedisReply) -> Void)?
+
+  /// Begins to connect; commands may be sent at once, and are written when the connection is there.
+  init(to place: ServerPlace, on loop: EventLoop, limits: Limits) throws(FleetTrouble) {
+    self.loop = loop
+    self.limits = limits
+    let context =
+      switch place {
+      case .unix(let path): unsafe redisConnectUnixNonBlock(path)
+      case .tcp(let address, let port): unsafe redisConnectNonBlock(address, CInt(clamping: port))
+      }
+    guard let context = unsafe context else { throw FleetTrouble(.down, "out of memory") }
+    unsafe self.context = unsafe context
+    guard unsafe context.pointee.err == 0 else { throw refused(errorText) }
+    guard Self.isPrepared, unsafe redis_limit_arrays(context) == 0 else {
+      throw refused("out of memory")
+    }
+    let number = unsafe context.pointee.fd
+    SocketOptions.apply(to: number, isTCP: place.isTCP)
+    do throws(SystemFailure) {
+      watch = try loop.watch(number, for: [.read, .write]) { [unowned self] readiness in
+        ready(readiness)
+      }
+    } catch { throw refused(error.description) }
+  }
+
+  deinit {
+    close()
+  }
+
+  var isOpen: Bool { unsafe context != nil }
+
+  /// The bytes that wait to be written.
+  var unsent: Int {
+    guard let context = unsafe context else { return 0 }
+    return unsafe redis_unsent(context)
+  }
+
+  /// Whether a command of so many bytes can be sent without waiting for too many others.
+  func hasRoom(for bytes: Int) -> Bool {
+    unsent + bytes <= limits.output
+  }
+
+  // MARK: Commands
+
+  /// Sends a command at the end of the tick, with all others of the tick; `then` is called once.
+  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+    guard append(command) else { return loop.nextTick { then(.lost) } }
+    waiting.append(then)
+  }
+
+  /// Sends a command whose answer arrives as messages.
+  func sendForMessages(_ command: RedisCommand) {
+    _ = append(command)
+  }
+
+  private func append(_ command: RedisCommand) -> Bool {
+    guard let context = unsafe context else { return false }
+    let bytes = command.bytes
+    guard hasRoom(for: bytes.count), waiting.count < limits.commands else { return false }
+    let outcome = unsafe bytes.withUnsafeBytes { bytes in
+      unsafe redisAppendFormattedCommand(
+        context, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+    if outcome == REDIS_OK { flushAtTickEnd() }
+    return outcome == REDIS_OK
+  }
+
+  private func flushAtTickEnd() {
+    guard isConnected, !isFlushDue else { return }
+    isFlushDue = true
+    loop.atTickEnd { [weak self] in
+      guard let self else { return }
+      isFlushDue = false
+      flush()
+    }
+  }
+
+  private func flush() {
+    guard let context = unsafe context else { return }
+    var isDone: CInt = 0
+    guard unsafe redisBufferWrite(context, &isDone) == REDIS_OK else { return end(errorText) }
+    watch?.interest = isDone == 0 ? [.read, .write] : .read
+  }
+
+  // MARK: Replies
+
+  private func ready(_ readiness: Readiness) {
+    if !isConnected {
+      let code = SocketOptions.error(of: number)
+      guard code == 0 else { return end(unsafe String(cString: strerror(code))) }
+      isConnected = true
+    }
+    if readiness.contains(.write) { flush() }
+    if readiness.contains(.read) || readiness.contains(.hangup) { read() }
+  }
+
+  private func read() {
+    for _ in 0..<Self.readsPerTick {
+      guard let context = unsafe context else { return }
+      let before = unsafe redis_unread(context)
+      let isReadable = unsafe redisBufferRead(context) == REDIS_OK
+      let got = unsafe redis_unread(context) - before
+      // What has arrived before the end is heard: it may say why.
+      deliver()
+      guard isReadable else { return end(errorText) }
+      guard got > 0 else { return }
+      guard pending <= limits.reply else {
+        return end("an answer of more than \(limits.reply) bytes was sent")
+      }
+    }
+  }
+
+  /// The bytes of the reply that is not there in full.
+  private var pending: Int {
+    guard let context = unsafe context else { return 0 }
+    return consumed + (unsafe redis_unread(context))
+  }
+
+  /// What hiredis has taken from the reply that is not there in full.
+  private var consumed = 0
+
+  private func deliver() {
+    while let context = unsafe context {
+      var found: UnsafeMutableRawPointer?
+      let before = unsafe redis_unread(context)
+      guard unsafe redisGetReplyFromReader(context, &found) == REDIS_OK else {
+        return end(errorText)
+      }
+      guard let reply = unsafe found else {
+        consumed += before - (unsafe redis_unread(context))
+        return
+      }
+      consumed = 0
+      let value = unsafe RedisReply(reply.assumingMemoryBound(to: redisReply.self))
+      unsafe freeReplyObject(reply)
+      hear(value)
+    }
+  }
+
+  private func hear(_ reply: RedisReply) {
+    if let then = waiting.popFirst() { return then(reply) }
+    if let onMessage { return onMessage(reply) }
+    // A server that takes no more connections says so and closes them.
+    guard case .failure(let text) = reply else {
+      return end("an answer was sent that nothing had been asked for")
+    }
+    end(text)
+  }
+
+  // MARK: The end
+
+  /// Ends the connection without a call of `onEnd`; commands under way are lost.
+  func close() {
+    watch?.cancel()
+    watch = nil
+    guard let context = unsafe context else { return }
+    unsafe self.context = nil
+    unsafe redisFree(context)
+    while let then = waiting.popFirst() { then(.lost) }
+  }
+
+  private func end(_ reason: String) {
+    guard isOpen else { return }
+    let onEnd = self.onEnd
+    close()
+    onEnd(reason)
+  }
+
+  private var number: CInt {
+    guard let context = unsafe context else { return -1 }
+    return unsafe context.pointee.fd
+  }
+
+  private var errorText: String {
+    guard let context = unsafe context else { return "the connection has ended" }
+    return unsafe withUnsafePointer(to: &context.pointee.errstr) { text in
+      unsafe text.withMemoryRebound(to: CChar.self, capacity: 128) {
+        unsafe printable(String(cString: $0), longest: 128)
+      }
+    }
+  }
+
+  private func refused(_ reason: String) -> FleetTrouble {
+    close()
+    return FleetTrouble(.down, reason)
+  }
+}

@@ -1,0 +1,59 @@
+internal import ImgdCache
+
+/// The claims that this host holds, by the looks that have brought them.
+final class Claims {
+  private let server: FleetServer
+  private var held: [UInt64: Claim] = [:]
+  private var lastNumber: UInt64 = 0
+
+  init(_ server: FleetServer) {
+    self.server = server
+  }
+
+  /// How many are held.
+  var count: Int { held.count }
+
+  /// A claim as no other is; nobody holds it yet.
+  func make(_ digest: KeyDigest, _ kind: Claim.Kind) -> Claim {
+    lastNumber += 1
+    return Claim(digest, kind, host: server.host, number: lastNumber)
+  }
+
+  /// Takes note that the server has it.
+  func hold(_ claim: Claim, for serial: UInt64) {
+    held[serial] = claim
+  }
+
+  /// Hands out a claim for its end.
+  func take(_ serial: UInt64) -> Claim? {
+    held.removeValue(forKey: serial)
+  }
+
+  /// Keeps it for as long again; one that does not stand any more is found out when the picture is stored.
+  func renew(_ serial: UInt64) {
+    guard let claim = held[serial] else { return }
+    send(claim.renewal(in: server.keys))
+  }
+
+  /// Gives it back without a picture; where there is none any more, what is stored goes, too.
+  func release(_ serial: UInt64, removing: Bool) {
+    guard let claim = take(serial) else { return }
+    giveBack(claim, removing: removing)
+  }
+
+  func giveBack(_ claim: Claim, removing: Bool = false) {
+    send(claim.release(in: server.keys, removing: removing))
+  }
+
+  /// Nobody is to wait for a host that ends.
+  func giveAllBack() {
+    for claim in held.values { giveBack(claim) }
+    held.removeAll()
+  }
+
+  private func send(_ command: RedisCommand) {
+    server.send(command) { [server] reply in
+      if case .failure(let text) = reply { server.said(text) }
+    }
+  }
+}

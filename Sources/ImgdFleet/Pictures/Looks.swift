@@ -1,0 +1,267 @@
+// Look-ups in the server, and the claims that they bring.
+//
+// One trip reads what is under a key and claims it if there is nothing. A picture that another host fetches is
+// looked for again and again for three seconds, and at once when its host says that it is there.
+
+internal import ImgdCache
+internal import ImgdSystem
+
+final class Looks {
+  private static let patience: Duration = .seconds(3)
+  private static let pauses: [Duration] = [25, 50, 100, 200].map { .milliseconds($0) }
+  /// There are far more than fetches can be under way.
+  private static let most = 16_384
+
+  private let server: FleetServer
+  private let claims: Claims
+  private let wakeUps: WakeUps
+  private let report: (FleetEvent) -> Void
+  private var looks: [UInt64: Look] = [:]
+  /// The serials of those who wait, by what they wait for.
+  private var held: [KeyDigest: Set<UInt64>] = [:]
+
+  init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
+    self.server = server
+    self.claims = claims
+    self.report = report
+    wakeUps = WakeUps(server)
+    wakeUps.onWake = { [unowned self] digest, hasCome in wake(digest, hasCome: hasCome) }
+  }
+
+  /// How many are under way.
+  var count: Int { looks.count }
+
+  func begin(_ order: FleetLook) {
+    let claim = claims.make(order.digest, .missing)
+    begin(Look(serial: order.serial, claim, claims: order.claims))
+  }
+
+  func begin(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64) {
+    let claim = claims.make(digest, .refresh)
+    begin(Look(serial: serial, claim, claims: true, old: stamp))
+  }
+
+  private func begin(_ look: Look) {
+    precondition(looks[look.serial] == nil, "a serial names one look")
+    guard server.state.isReadable, looks.count < Self.most else {
+      return report(.looked(serial: look.serial, .failed))
+    }
+    // Without a right to write there is nothing to be claimed.
+    if look.old != nil, !server.isWritable {
+      return report(.looked(serial: look.serial, .nothing))
+    }
+    looks[look.serial] = look
+    ask(look)
+  }
+
+  /// Forgets a look; what it claims from now on is given back. False when it is not under way.
+  func drop(_ serial: UInt64) -> Bool {
+    guard let look = looks[serial] else { return false }
+    forget(look)
+    return true
+  }
+
+  /// Nothing that is under way will be answered.
+  func failAll() {
+    wakeUps.close()
+    for look in looks.values { answer(look, .failed) }
+  }
+
+  func stop() {
+    for look in looks.values { forget(look) }
+    wakeUps.close()
+  }
+
+  // MARK: A trip
+
+  /// Sends what reads a picture, and what claims it, in one write.
+  private func ask(_ look: Look) {
+    let trip = Trip(look, claims: look.claims && server.isWritable)
+    look.isAsking = true
+    trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in
+      late(trip)
+    }
+    server.send(reading(look)) { [unowned self] reply in
+      trip.value = reply
+      if !trip.claims { arrived(trip) }
+    }
+    guard trip.claims else { return }
+    server.send(look.claim.taking(in: server.keys)) { [unowned self] reply in
+      trip.taken = reply
+      arrived(trip)
+    }
+  }
+
+  private func reading(_ look: Look) -> RedisCommand {
+    var command = RedisCommand("GETRANGE", server.keys.picture(look.digest), "0")
+    command.add(look.old == nil ? mostBytes : FleetValue.headLength - 1)
+    return command
+  }
+
+  private var mostBytes: Int { FleetValue.mostBytes(picture: server.settings.maxObject) }
+
+  /// A look that is held goes on: its next answer may come in time.
+  private func late(_ trip: Trip) {
+    trip.isLate = true
+    if !trip.look.isHeld { answer(trip.look, .failed) }
+    server.wasLate()
+  }
+
+  private func arrived(_ trip: Trip) {
+    let look = trip.look
+    trip.limit?.cancel()
+    look.isAsking = false
+    if trip.value == .lost { return answer(look, .failed) }
+    if !trip.isLate { server.answered() }
+    // Nobody wants it any more.
+    guard look.isUnderWay else { return giveBack(trip) }
+    if case .failure(let text) = trip.taken { server.said(text) }
+    guard look.isUnderWay else { return }
+    if let old = look.old { compare(trip, with: old) } else { judge(trip) }
+    if look.isUnderWay, look.isWoken {
+      look.isWoken = false
+      poll(look)
+    }
+  }
+
+  private func giveBack(_ trip: Trip) {
+    if trip.isOurs { claims.giveBack(trip.look.claim) }
+  }
+
+  // MARK: What was found
+
+  private func judge(_ trip: Trip) {
+    let look = trip.look
+    switch Sight(trip.value, under: look.digest, mostBytes: mostBytes) {
+    case .nothing, .claim: takeOrWait(trip)
+    case .value(let value):
+      giveBack(trip)
+      answer(look, .found(picture(value)))
+    case .beyondLimit:
+      giveBack(trip)
+      answer(look, .nothing)
+    case .defect(let defect, let front):
+      giveBack(trip)
+      discard(look, defect, front)
+    case .refused(let text):
+      giveBack(trip)
+      answer(look, .failed)
+      server.said(text)
+    }
+  }
+
+  /// There is no picture, or one that has to be confirmed.
+  private func takeOrWait(_ trip: Trip) {
+    if trip.isOurs {
+      claims.hold(trip.look.claim, for: trip.look.serial)
+      answer(trip.look, .claimed)
+    } else if trip.taken == .nothing {
+      hold(trip.look)
+    } else {
+      answer(trip.look, .nothing)
+    }
+  }
+
+  /// Whether there is another picture than before.
+  private func compare(_ trip: Trip, with old: UInt64) {
+    let look = trip.look
+    guard let front = trip.value.bytes else {
+      giveBack(trip)
+      return answer(look, .nothing)
+    }
+    if let head = FleetValue.Head(front.span), head.stamp != old {
+      giveBack(trip)
+      look.old = nil
+      look.claims = false
+      return ask(look)
+    }
+    // Whoever has the claim has removed it.
+    if front.isEmpty, !trip.isOurs { return answer(look, .nothing) }
+    takeOrWait(trip)
+  }
+
+  private func picture(_ value: FleetValue) -> FleetPicture {
+    FleetPicture(
+      record: value.record, payload: value.payload, mark: value.mark, stamp: value.stamp,
+      age: server.clock.age(of: value.storedAt, at: server.loop.now))
+  }
+
+  /// Deletes what is of no use, and looks once more.
+  private func discard(_ look: Look, _ defect: FleetDefect, _ front: [UInt8]) {
+    report(.defect(serial: look.serial, defect))
+    guard server.isWritable, !look.hasFoundDefect else { return answer(look, .nothing) }
+    look.hasFoundDefect = true
+    var command = FleetScript.discard.command(keys: [server.keys.picture(look.digest)], [])
+    command.add(front)
+    server.send(command) { [server] reply in
+      if case .failure(let text) = reply { server.said(text) }
+    }
+    ask(look)
+  }
+
+  // MARK: Waiting
+
+  private func hold(_ look: Look) {
+    if !look.isHeld {
+      look.isHeld = true
+      held[look.digest, default: []].insert(look.serial)
+      look.end = server.loop.schedule(after: Self.patience) { [unowned self] in
+        answer(look, .nothing)
+      }
+      wakeUps.add(look.digest)
+      report(.looked(serial: look.serial, .held))
+    }
+    let pause = Self.pauses[min(look.polls, Self.pauses.count - 1)]
+    look.polls += 1
+    look.nextPoll = server.loop.schedule(after: pause) { [unowned self] in poll(look) }
+  }
+
+  private func poll(_ look: Look) {
+    look.nextPoll?.cancel()
+    if look.isAsking { look.isWoken = true } else { ask(look) }
+  }
+
+  /// Without a picture everybody fetches it by himself: to wait for one after the other would take long.
+  private func wake(_ digest: KeyDigest, hasCome: Bool) {
+    for serial in held[digest] ?? [] {
+      guard let look = looks[serial] else { continue }
+      if hasCome { poll(look) } else { answer(look, .nothing) }
+    }
+  }
+
+  // MARK: The end
+
+  private func answer(_ look: Look, _ answer: FleetAnswer) {
+    if forget(look) { report(.looked(serial: look.serial, answer)) }
+  }
+
+  /// False when it was over.
+  @discardableResult
+  private func forget(_ look: Look) -> Bool {
+    guard look.finish() else { return false }
+    looks[look.serial] = nil
+    guard look.isHeld else { return true }
+    held[look.digest]?.remove(look.serial)
+    if held[look.digest]?.isEmpty == true { held[look.digest] = nil }
+    wakeUps.remove(look.digest)
+    return true
+  }
+}
+
+/// A question to the server and its answers.
+private final class Trip {
+  let look: Look
+  let claims: Bool
+  var limit: Timer?
+  var isLate = false
+  var value = RedisReply.lost
+  /// The answer to the claim; nil where none was tried.
+  var taken: RedisReply?
+
+  init(_ look: Look, claims: Bool) {
+    self.look = look
+    self.claims = claims
+  }
+
+  var isOurs: Bool { taken?.isOK == true }
+}

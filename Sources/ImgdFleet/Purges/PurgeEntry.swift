@@ -1,0 +1,100 @@
+internal import ImgdCache
+internal import ImgdSystem
+
+/// A purge as an entry of the log has it: names and values, in pairs.
+///
+/// An entry that is not understood to the last word might mean more than what is understood: it is no purge,
+/// but one that was missed.
+struct PurgeEntry: Equatable {
+  /// More are not written: hosts read a hundred at a time.
+  static let mostBytes = 64 * 1024
+  private static let version = "1"
+  private static let longestAge: Duration = .seconds(1 << 32)
+
+  let purge: FleetPurge
+  /// When it was asked for, in milliseconds by the server's clock.
+  let askedAt: Int64
+  /// The host that has sent it, for people.
+  let host: String
+
+  // MARK: Writing
+
+  /// The names and values.
+  var fields: [String] {
+    let filter = purge.filter
+    var fields = [
+      "v", Self.version, "nonce", String(purge.nonce), "by", host, "at", String(askedAt),
+      "soft", purge.isSoft ? "1" : "0",
+    ]
+    let named = [
+      ("url", filter.url?.text), ("identifier", filter.identifier), ("prefix", filter.prefix),
+      ("host", filter.host), ("tag", filter.tag),
+      ("older", filter.olderThan.map { String($0.milliseconds) }),
+    ]
+    for (name, value) in named {
+      if let value { fields += [name, value] }
+    }
+    return fields
+  }
+
+  // MARK: Reading
+
+  /// Reads an entry's fields; nil when there is anything else among them. `now` is the time of both clocks.
+  init?(_ fields: [RedisReply], serverNow: Int64, wallNow: Int64) {
+    var filter = PurgeFilter()
+    var heads: [String: String] = [:]
+    guard fields.count % 2 == 0 else { return nil }
+    for index in stride(from: 0, to: fields.count, by: 2) {
+      guard let name = Self.text(fields[index]), let value = Self.text(fields[index + 1]) else {
+        return nil
+      }
+      let isNew = heads.updateValue(value, forKey: name) == nil
+      guard isNew, Self.take(value, as: name, in: &filter) else { return nil }
+    }
+    guard heads["v"] == Self.version, let nonce = heads["nonce"].flatMap({ UInt64($0) }),
+      let at = heads["at"].flatMap({ Int64($0) }), ServerClock.times ~= at,
+      let soft = heads["soft"], ["0", "1"].contains(soft), let host = heads["by"]
+    else { return nil }
+    askedAt = at
+    self.host = host
+    let age = max(serverNow - at, 0) / 1000
+    purge = FleetPurge(filter, isSoft: soft == "1", askedAt: wallNow - age, nonce: nonce)
+  }
+
+  init(_ purge: FleetPurge, askedAt: Int64, host: String) {
+    self.purge = purge
+    self.askedAt = askedAt
+    self.host = host
+  }
+
+  /// Takes a condition; true for a field that is none, false for what cannot be understood.
+  private static func take(
+    _ value: String, as name: String, in filter: inout PurgeFilter
+  ) -> Bool {
+    switch name {
+    case "v", "nonce", "by", "at", "soft": break
+    case "url":
+      guard CanonicalURL.isCanonical(value) || isInOneForm(value) else { return false }
+      filter.url = try? CanonicalURL.parse(value)
+    case "identifier": filter.identifier = value
+    case "prefix": filter.prefix = value
+    case "host": filter.host = value
+    case "tag": filter.tag = value
+    case "older":
+      guard let age = Int64(value), 0...longestAge.milliseconds ~= age else { return false }
+      filter.olderThan = .milliseconds(age)
+    default: return false
+    }
+    return true
+  }
+
+  private static func isInOneForm(_ url: String) -> Bool {
+    guard let parsed = try? CanonicalURL.parse(url) else { return false }
+    return parsed.text.utf8.elementsEqual(url.utf8)
+  }
+
+  private static func text(_ reply: RedisReply) -> String? {
+    guard let bytes = reply.bytes, bytes.count <= mostBytes else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,220 @@
+// Reads the purges of all hosts, on a connection of its own, which waits in the server for the next one.
+//
+// The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log has become
+// another one: the server was emptied, or replaced by an old copy. So the generation, and the number by
+// chance of the last purge that was heard, are looked at when the connection begins, after each batch and
+// each second without one. If they differ, the log is read from its beginning.
+
+internal import ImgdCache
+internal import ImgdSystem
+
+final class PurgeLog {
+  /// How many purges are read at a time, and so the longest reply.
+  private static let page = 100
+  private static let mostReplyBytes = page * PurgeEntry.mostBytes + (1 << 20)
+  /// The server answers after so many milliseconds, be there a purge or not.
+  private static let blockMilliseconds = 1_000
+  private static let patience: Duration = .seconds(3)
+
+  private unowned let loop: EventLoop
+  private let report: (FleetEvent) -> Void
+  private var isWanted = false
+  /// The last purge that was told of, and the life of the data that it belongs to.
+  private var position: FleetPosition?
+  private var connection: RedisConnection?
+  private var keys = FleetKeys(namespace: "")
+  private var clock = ServerClock()
+  /// Whether the next purge is the log's first one, whatever its number: earlier ones have been cut off.
+  private var isFromBeginning = false
+  private var timer: Timer?
+
+  var onTrouble: (FleetTrouble) -> Void = { _ in }
+  var onTime: (ServerClock) -> Void = { _ in }
+  /// Called before the log of a generation is told.
+  var onJoin: (UInt64) -> Void = { _ in }
+  /// Called when all purges have been told.
+  var onReady: () -> Void = {}
+
+  init(loop: EventLoop, report: @escaping (FleetEvent) -> Void) {
+    self.loop = loop
+    self.report = report
+  }
+
+  /// Sets the last purge that was heard before; nil where none ever was.
+  func join(from position: FleetPosition?) {
+    isWanted = true
+    self.position = position
+  }
+
+  /// Connects, and reads on.
+  func begin(_ access: ServerAccess, _ keys: FleetKeys) {
+    guard isWanted else { return }
+    end()
+    self.keys = keys
+    do throws(FleetTrouble) {
+      let connection = try RedisConnection(
+        to: access.place, on: loop, limits: RedisConnection.Limits(reply: Self.mostReplyBytes))
+      connection.onEnd = { [unowned self] reason in fail(FleetTrouble(.down, reason)) }
+      self.connection = connection
+      if let login = access.login { ask(login) { _ in } }
+      lookAround(isFirst: true)
+    } catch { fail(error) }
+  }
+
+  func end() {
+    timer?.cancel()
+    let connection = self.connection.take()
+    connection?.close()
+  }
+
+  // MARK: Whether it is the same log
+
+  /// Looks at the clock, the generation and the last purge that was heard; reads on when they have answered.
+  private func lookAround(isFirst: Bool = false) {
+    var sight = LogSight()
+    ask(RedisCommand("TIME")) { [unowned self] reply in
+      if clock.set(reply, at: loop.now) { onTime(clock) }
+    }
+    ask(RedisCommand("GET", keys.generation)) { reply in
+      sight.generation = ServerCheck.generation(reply)
+    }
+    if isFirst {
+      ask(RedisCommand("XREVRANGE", keys.purges, "+", "-", "COUNT", "1")) { reply in
+        sight.newest = reply.list?.first
+      }
+    }
+    let heard = LogEntry.id(position?.number ?? 0)
+    ask(RedisCommand("XRANGE", keys.purges, heard, heard)) {
+      [unowned self] reply throws(FleetTrouble) in
+      sight.heard = reply.list?.first
+      try compare(sight, isFirst: isFirst)
+    }
+  }
+
+  private func compare(_ sight: LogSight, isFirst: Bool) throws(FleetTrouble) {
+    guard let generation = sight.generation else {
+      throw FleetTrouble(.down, "its data are gone: the key \(keys.generation) is missing")
+    }
+    let loss = position.flatMap { sight.loss(since: $0) }
+    guard isFirst else { return loss == nil ? wait() : lookAround(isFirst: true) }
+    let last = try sight.last(of: keys.purges)
+    isFromBeginning = position == nil || loss != nil
+    if isFromBeginning {
+      position = FleetPosition(generation: generation, number: 0, nonce: 0)
+    }
+    onJoin(generation)
+    tell(last: last, isFromBeginning: isFromBeginning, loss: loss)
+    readPage()
+  }
+
+  private func tell(last: UInt64, isFromBeginning: Bool, loss: String?) {
+    report(
+      .joined(
+        FleetJoin(
+          generation: position?.generation ?? 0, last: last, isFromBeginning: isFromBeginning,
+          loss: loss)))
+  }
+
+  // MARK: Reading
+
+  private func readPage() {
+    let start = "(" + LogEntry.id(position?.number ?? 0)
+    var command = RedisCommand("XRANGE", keys.purges, start, "+", "COUNT")
+    command.add(Self.page)
+    ask(command) { [unowned self] reply throws(FleetTrouble) in
+      let entries = try LogEntry.all(in: reply, after: position?.number ?? 0)
+      take(entries)
+      guard entries.count < Self.page else { return readPage() }
+      isFromBeginning = false
+      onReady()
+      wait()
+    }
+  }
+
+  private func wait() {
+    var command = RedisCommand("XREAD", "BLOCK")
+    command.add(Self.blockMilliseconds)
+    command.add("COUNT")
+    command.add(Self.page)
+    command.add("STREAMS")
+    command.add(keys.purges)
+    command.add(LogEntry.id(position?.number ?? 0))
+    ask(command) { [unowned self] reply throws(FleetTrouble) in
+      // Nothing, or one stream: its name, and its entries.
+      if let stream = reply.list?.first?.list, stream.count == 2 {
+        take(try LogEntry.all(in: stream[1], after: position?.number ?? 0))
+      }
+      lookAround()
+    }
+  }
+
+  private func take(_ entries: [LogEntry]) {
+    var heard: [HeardPurge] = []
+    for entry in entries {
+      let now = clock.time(at: loop.now)
+      let read = PurgeEntry(entry.fields, serverNow: now, wallNow: WallClock.seconds)
+      let expected = (position?.number ?? 0) + 1
+      let isNext = entry.number == expected || isFromBeginning
+      isFromBeginning = false
+      if read == nil || !isNext {
+        tellPurges(&heard)
+        lose(entry, expected: expected)
+      }
+      move(to: entry.number, nonce: read?.purge.nonce ?? 0)
+      guard let read else { continue }
+      heard.append(
+        HeardPurge(
+          number: entry.number, purge: read.purge,
+          age: clock.age(of: read.askedAt, at: loop.now)))
+    }
+    tellPurges(&heard)
+  }
+
+  private func tellPurges(_ heard: inout [HeardPurge]) {
+    guard !heard.isEmpty else { return }
+    report(.purges(heard))
+    heard = []
+  }
+
+  /// Nothing is known of what was purged before: the log is told as if it began here.
+  private func lose(_ entry: LogEntry, expected: UInt64) {
+    let loss =
+      entry.number == expected
+      ? "the purge \(entry.number) cannot be read: it is of another version, or somebody else's"
+      : "the purges from \(expected) to \(entry.number &- 1) are missing"
+    tell(last: entry.number, isFromBeginning: true, loss: loss)
+  }
+
+  private func move(to number: UInt64, nonce: UInt64) {
+    guard let generation = position?.generation else { return }
+    position = FleetPosition(generation: generation, number: number, nonce: nonce)
+  }
+
+  // MARK: The connection
+
+  /// Sends a command; a server that does not answer for long has gone.
+  private func ask(
+    _ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void
+  ) {
+    guard let connection else { return }
+    limit()
+    connection.send(command) { [unowned self, weak connection] reply in
+      // The end of the connection is told by itself, and with its reason.
+      guard let connection, connection === self.connection, connection.isOpen else { return }
+      limit()
+      do throws(FleetTrouble) { try take(reply.accepted()) } catch { fail(error) }
+    }
+  }
+
+  private func limit() {
+    timer?.cancel()
+    timer = loop.schedule(after: Self.patience) { [unowned self] in
+      fail(FleetTrouble(.down, "the log of purges was not answered for three seconds"))
+    }
+  }
+
+  private func fail(_ trouble: FleetTrouble) {
+    end()
+    onTrouble(trouble)
+  }
+}

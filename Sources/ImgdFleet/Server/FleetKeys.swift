@@ -1,0 +1,20 @@
+internal import ImgdCache
+
+/// The names of all that the server has of a fleet.
+struct FleetKeys: Equatable {
+  let namespace: String
+
+  /// The stream of all purges.
+  var purges: String { namespace + ":purges" }
+  /// A number by chance, made when the data are new.
+  var generation: String { namespace + ":generation" }
+
+  /// A picture, or the claim of the host that fetches it.
+  func picture(_ digest: KeyDigest) -> String { "\(namespace):p:\(digest.hex)" }
+
+  /// The claim of the host that has a stored picture confirmed.
+  func refresh(_ digest: KeyDigest) -> String { "\(namespace):r:\(digest.hex)" }
+
+  /// The channel that wakes those who wait for a picture.
+  func wake(_ digest: KeyDigest) -> String { "\(namespace):w:\(digest.hex)" }
+}

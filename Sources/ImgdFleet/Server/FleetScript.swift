@@ -1,0 +1,71 @@
+/// What the server does at once and undivided. It keeps scripts by their text, so that a repeated one is not read
+/// again; a digest in its place would save three hundred bytes and need a second trip after each restart.
+enum FleetScript: String {
+  /// Gives a claim as long again. Key: the claim's. Arguments: the claim, milliseconds.
+  case renew = """
+    if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
+    return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    """
+
+  /// Stores a picture in place of a claim, and wakes those who wait for it. Keys: the claim's, the picture's, the channel.
+  /// Arguments: the claim, milliseconds, the value.
+  case store = """
+    if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[2])
+    if KEYS[1] ~= KEYS[2] then redis.call('DEL', KEYS[1]) end
+    redis.call('PUBLISH', KEYS[3], '1')
+    return 1
+    """
+
+  /// Stores a picture without a claim: nobody else may be at it, and what is there must have been begun before.
+  /// Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
+  case storeUnclaimed = """
+    local head = redis.call('GETRANGE', KEYS[1], 0, 15)
+    if string.sub(head, 1, 1) == '#' then return 0 end
+    if string.sub(head, 1, 4) == 'IMGF' and #head == 16 then
+      local begun = 0
+      for place = 9, 16 do begun = begun * 256 + string.byte(head, place) end
+      if begun > tonumber(ARGV[1]) then return 0 end
+    end
+    redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
+    redis.call('PUBLISH', KEYS[2], '1')
+    return 1
+    """
+
+  /// Gives a claim back without a picture. Keys: the claim's, the picture's, the channel. Arguments: the claim,
+  /// whether the picture goes, too.
+  case release = """
+    if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
+    redis.call('DEL', KEYS[1])
+    if ARGV[2] == '1' then redis.call('UNLINK', KEYS[2]) end
+    redis.call('PUBLISH', KEYS[3], '0')
+    return 1
+    """
+
+  /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins; nothing for
+  /// what is no string.
+  case discard = """
+    local front = redis.pcall('GETRANGE', KEYS[1], 0, 71)
+    if type(front) == 'table' then front = '' end
+    if front ~= ARGV[1] then return 0 end
+    return redis.call('UNLINK', KEYS[1])
+    """
+
+  /// Adds a purge to the log of the same life of the data, and deletes the pictures that it is known to mean.
+  /// Keys: the generation's, the stream, pictures and claims. Arguments: the generation, names and values.
+  case purge = """
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    redis.call('XADD', KEYS[2], 'MAXLEN', '~', '10000', '0-*', unpack(ARGV, 2))
+    for place = 3, #KEYS do redis.call('UNLINK', KEYS[place]) end
+    return 1
+    """
+
+  /// The command that has the server carry it out.
+  func command(keys: [String], _ arguments: [String]) -> RedisCommand {
+    var command = RedisCommand("EVAL", rawValue)
+    command.add(keys.count)
+    for key in keys { command.add(key) }
+    for argument in arguments { command.add(argument) }
+    return command
+  }
+}

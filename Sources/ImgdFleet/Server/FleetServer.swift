@@ -1,0 +1,224 @@
+// The server as the rest of the engine's thread sees it.
+//
+// An attempt is: find address and password, connect, look whether the server may be used, join the log of
+// purges. Only then the fleet can be used: whoever does not hear of purges must not read pictures. When
+// anything of it ends, all of it does, and the breaker says when it is tried again.
+
+internal import ImgdCache
+internal import ImgdSystem
+
+final class FleetServer {
+  /// For everything from the name to the answer about the generation.
+  private static let patience: Duration = .seconds(2)
+  private static let timeBetweenChecks: Duration = .seconds(60)
+  /// A server that takes nothing may do so again.
+  private static let timeBetweenTrials: Duration = .seconds(2)
+  /// All that is asked for besides pictures is shorter.
+  private static let mostReplyBytes = 1 << 20
+
+  unowned let loop: EventLoop
+  /// The name of this host in claims and purges, by chance.
+  let host: String
+  private(set) var settings: FleetSettings
+  private(set) var state = FleetState(.connecting)
+  private(set) var generation: UInt64 = 0
+  private(set) var clock = ServerClock()
+  private(set) var access: ServerAccess?
+  private let report: (FleetEvent) -> Void
+  private let log: PurgeLog
+  private var breaker = Breaker()
+  private var connection: RedisConnection?
+  private var finder: WorkerThread<Void>?
+  private var timer: Timer?
+  private var readOnly: FleetTrouble?
+  /// Called when the fleet can be used no more: nothing that is under way will be answered.
+  var onLeave: () -> Void = {}
+
+  init(loop: EventLoop, settings: FleetSettings, report: @escaping (FleetEvent) -> Void) {
+    self.loop = loop
+    self.settings = settings
+    self.report = report
+    host = String(UInt64.random(in: .min ... .max), radix: 16)
+    log = PurgeLog(loop: loop, report: report)
+    log.onTrouble = { [unowned self] trouble in leave(trouble) }
+    log.onTime = { [unowned self] clock in self.clock = clock }
+    log.onJoin = { [unowned self] generation in joined(generation) }
+    log.onReady = { [unowned self] in enter() }
+  }
+
+  var keys: FleetKeys { FleetKeys(namespace: settings.namespace) }
+  /// The time by the server's clock.
+  var now: Int64 { clock.time(at: loop.moment) }
+  /// The bytes that wait to be written.
+  var unsent: Int { connection?.unsent ?? 0 }
+  var isWritable: Bool { state.phase == .ok }
+
+  // MARK: Orders
+
+  /// Reads the log of purges after a position, from now on.
+  func join(from position: FleetPosition?) {
+    log.join(from: position)
+    if let access, generation != 0 { log.begin(access, keys) }
+  }
+
+  func apply(_ settings: FleetSettings) {
+    let old = self.settings
+    self.settings = settings
+    var same = settings
+    (same.maxObject, same.timeout) = (old.maxObject, old.timeout)
+    guard same != old else { return }
+    drop()
+    tell(FleetState(.connecting))
+    onLeave()
+    attempt()
+  }
+
+  func stop() {
+    drop()
+    finder = nil
+  }
+
+  // MARK: Commands
+
+  /// Sends a command; `then` is called once.
+  func send(_ command: RedisCommand, then: @escaping (RedisReply) -> Void) {
+    guard let connection else { return loop.nextTick { then(.lost) } }
+    connection.send(command, then: then)
+  }
+
+  /// Whether a command of so many bytes can be sent without waiting for too many others.
+  func hasRoom(for bytes: Int) -> Bool {
+    connection?.hasRoom(for: bytes) ?? false
+  }
+
+  /// Takes note of an answer in time.
+  func answered() {
+    breaker.answered()
+  }
+
+  /// Takes note that there was no answer in time.
+  func wasLate() {
+    guard state.isReadable, breaker.failed() else { return }
+    leave(FleetTrouble(.down, "three answers in a row took longer than Fleet.Timeout"))
+  }
+
+  /// Takes note of an error that may be about more than its command.
+  func said(_ failure: String) {
+    guard state.isReadable, let trouble = FleetTrouble(serverSaid: failure) else { return }
+    guard trouble.phase == .readOnly else { return leave(trouble) }
+    readOnly = trouble
+    enter()
+  }
+
+  // MARK: An attempt
+
+  func attempt() {
+    timer?.cancel()
+    guard finder == nil else { return tryLater(FleetTrouble(.down, "its name is still looked up")) }
+    limit()
+    let settings = self.settings
+    guard !ServerAccess.isAtHand(settings) else { return found(ServerAccess.find(settings)) }
+    do throws(SystemFailure) {
+      finder = try WorkerThread(name: "imgd-fleet-find", on: loop) {}
+      let find: @Sendable (()) -> Result<ServerAccess, FleetTrouble> = { _ in
+        ServerAccess.find(settings)
+      }
+      finder?.submit(find) { [unowned self] access in
+        finder = nil
+        // Another attempt may have been made for other settings.
+        if settings == self.settings, connection == nil { found(access) }
+      }
+    } catch { leave(FleetTrouble(.down, error.description)) }
+  }
+
+  private func found(_ access: Result<ServerAccess, FleetTrouble>) {
+    do throws(FleetTrouble) {
+      let access = try access.get()
+      let limits = RedisConnection.Limits(
+        reply: Self.mostReplyBytes + FleetValue.mostBytes(picture: settings.maxObject))
+      let connection = try RedisConnection(to: access.place, on: loop, limits: limits)
+      connection.onEnd = { [unowned self] reason in leave(FleetTrouble(.down, reason)) }
+      self.connection = connection
+      self.access = access
+      check(login: access.login)
+    } catch { leave(error) }
+  }
+
+  private func limit() {
+    timer = loop.schedule(after: Self.patience) { [unowned self] in
+      leave(FleetTrouble(.down, "there was no answer for two seconds"))
+    }
+  }
+
+  private func check(login: RedisCommand? = nil) {
+    guard let connection else { return }
+    if state.isReadable { limit() }
+    ServerCheck.begin(on: connection, login: login, keys: keys, loop: loop) {
+      [unowned self, weak connection] outcome in
+      // The end of a connection is told by itself, and with its reason.
+      guard connection === self.connection, connection?.isOpen == true else { return }
+      switch outcome {
+      case .success(let facts): take(facts)
+      case .failure(let trouble): leave(trouble)
+      }
+    }
+  }
+
+  private func take(_ facts: ServerFacts) {
+    clock = facts.clock
+    readOnly = facts.readOnly
+    timer?.cancel()
+    if state.isReadable { return enter() }
+    generation = facts.generation
+    if let access { log.begin(access, keys) }
+  }
+
+  /// The log is about to tell of a life of the server's data.
+  private func joined(_ generation: UInt64) {
+    guard state.isReadable else { return self.generation = generation }
+    timer?.cancel()
+    tell(FleetState(.connecting, "the log of purges is read again"))
+    onLeave()
+    self.generation = generation
+  }
+
+  /// All purges have been heard.
+  private func enter() {
+    let isNew = !state.isReadable
+    if isNew { breaker.close(at: loop.now) }
+    tell(readOnly?.state(of: settings.server) ?? FleetState(.ok))
+    timer?.cancel()
+    let pause = readOnly == nil ? Self.timeBetweenChecks : Self.timeBetweenTrials
+    timer = loop.schedule(after: pause) { [unowned self] in check() }
+  }
+
+  // MARK: The end
+
+  private func leave(_ trouble: FleetTrouble) {
+    drop()
+    tell(trouble.state(of: settings.server))
+    onLeave()
+    tryLater(trouble)
+  }
+
+  private func tryLater(_ trouble: FleetTrouble) {
+    tell(trouble.state(of: settings.server))
+    timer?.cancel()
+    timer = loop.schedule(after: breaker.open(at: loop.now)) { [unowned self] in attempt() }
+  }
+
+  private func drop() {
+    timer?.cancel()
+    log.end()
+    access = nil
+    generation = 0
+    let connection = self.connection.take()
+    connection?.close()
+  }
+
+  private func tell(_ state: FleetState) {
+    guard state != self.state else { return }
+    self.state = state
+    report(.state(state))
+  }
+}
