@@ -70,7 +70,7 @@ import Testing
     (
       "[Sundry]",
       "f:1: [Sundry] is not a section: write [Control], [Memory], [Disk], [Downloads], [HTTP], "
-        + "[Network] or [Decode]"
+        + "[Network], [Decode] or [Fleet]"
     ),
     ("[Memory", "f:1: '[Memory' is not a section: write [Memory], for example"),
     ("[]", "f:1: '[]' is not a section: write [Memory], for example"),

@@ -27,6 +27,9 @@ import Testing
     ("Decode.Workers", "auto"), ("Decode.MaxPixels", "100000000"), ("Decode.MaxFrames", "1000"),
     ("Decode.MaxDimension", "65535"), ("Decode.Timeout", "10s"), ("Decode.Memory", "1G"),
     ("Decode.IdleExit", "30s"), ("Decode.Sandbox", "required"),
+    ("Fleet.Server", ""), ("Fleet.User", ""), ("Fleet.PasswordFile", ""),
+    ("Fleet.Namespace", "imgd"), ("Fleet.MaxObject", "1M"), ("Fleet.Timeout", "50ms"),
+    ("Fleet.TTL", "1d"),
   ]
 
   /// One other value for each of them.
@@ -50,6 +53,9 @@ import Testing
     "Decode.Workers": "3", "Decode.MaxPixels": "10000000000", "Decode.MaxFrames": "1",
     "Decode.MaxDimension": "4096", "Decode.Timeout": "500ms", "Decode.Memory": "64M",
     "Decode.IdleExit": "0s", "Decode.Sandbox": "best-effort",
+    "Fleet.Server": "unix:/run/redis/redis-server.sock", "Fleet.User": "imgd",
+    "Fleet.PasswordFile": "/etc/imgd/fleet.password", "Fleet.Namespace": "shop:img_1.0-b",
+    "Fleet.MaxObject": "16M", "Fleet.Timeout": "1s", "Fleet.TTL": "1h",
   ]
 
   private func read(_ text: String) throws -> Configuration {
@@ -117,7 +123,10 @@ import Testing
   @Test func `the daemon's own places need a restart`() {
     #expect(
       ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName)
-        == ["Control.Socket", "Disk.Enabled", "Disk.Directory"])
+        == [
+          "Control.Socket", "Disk.Enabled", "Disk.Directory", "Fleet.Server", "Fleet.User",
+          "Fleet.PasswordFile", "Fleet.Namespace",
+        ])
     var other = Configuration()
     other.control.socket = "/tmp/s"
     other.disk.directory = "/tmp/d"

@@ -7,6 +7,7 @@ package enum ConfigurationSection: String, Sendable, CaseIterable {
   case http = "HTTP"
   case network = "Network"
   case decode = "Decode"
+  case fleet = "Fleet"
 }
 
 /// A key of the configuration: its place, the form of its value, and its purpose.

@@ -1,7 +1,7 @@
 extension ConfigurationKey {
   /// All keys, section by section.
   package static let all: [ConfigurationKey] =
-    control + memory + disk + downloads + http + network + decode
+    control + memory + disk + downloads + http + network + decode + fleet
 
   /// A larger size is a typing mistake; sums of sizes up to this limit do not overflow.
   private static let anySize = 0...(1 << 50)
@@ -173,5 +173,29 @@ extension ConfigurationKey {
     ConfigurationKey(
       .decode, "Sandbox", \.decode.sandbox, .word,
       "Whether a decoder must have its whole sandbox (required), or what there is (best-effort)."),
+  ]
+
+  private static let fleet: [ConfigurationKey] = [
+    ConfigurationKey(
+      .fleet, "Server", \.fleet.server, .fleetServer, isLive: false,
+      "The Redis server that hosts share: unix:/path or host:port; empty for none."),
+    ConfigurationKey(
+      .fleet, "User", \.fleet.user, .oneWord(longest: 64), isLive: false,
+      "The user as whom the daemon logs in at the server; empty for its default user."),
+    ConfigurationKey(
+      .fleet, "PasswordFile", \.fleet.passwordFile, .path(longest: 4095), isLive: false,
+      "The file with the password for the server, read at each connection; empty for none."),
+    ConfigurationKey(
+      .fleet, "Namespace", \.fleet.namespace, .namespace, isLive: false,
+      "The beginning of all keys in the server; hosts with the same one are a fleet."),
+    ConfigurationKey(
+      .fleet, "MaxObject", \.fleet.maxObject, .size(1 << 10...16 << 20),
+      "The largest picture that is written to the server, or read from it."),
+    ConfigurationKey(
+      .fleet, "Timeout", \.fleet.timeout, .duration(.milliseconds(1)...(.seconds(10))),
+      "How long a look-up in the server may take before the origin is asked."),
+    ConfigurationKey(
+      .fleet, "TTL", \.fleet.ttl, .duration(.seconds(1)...anyDuration.upperBound),
+      "How long the server keeps a picture at most."),
   ]
 }

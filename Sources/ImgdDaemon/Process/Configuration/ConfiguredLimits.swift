@@ -1,6 +1,7 @@
 // The operator's settings, in the types of the parts that they apply to.
 
 import ImgdCache
+import ImgdFleet
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
@@ -79,5 +80,16 @@ extension WireLimits {
     line = control.maxLine
     connections = control.maxClients
     inline = control.maxInline
+  }
+}
+
+extension FleetSettings {
+  /// The settings of the engine; nil for a machine alone.
+  init?(_ fleet: Configuration.Fleet) {
+    guard !fleet.server.isEmpty, let server = try? Server(fleet.server) else { return nil }
+    self.init(
+      server: server, user: fleet.user.isEmpty ? nil : fleet.user,
+      passwordFile: fleet.passwordFile.isEmpty ? nil : fleet.passwordFile,
+      namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
 }

@@ -160,7 +160,8 @@ private func isProxy(_ text: String) -> Bool {
   return isHost(String(text[start..<colon]))
 }
 
-private func isHost(_ text: String) -> Bool {
+/// Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets.
+func isHost(_ text: String) -> Bool {
   if text.hasPrefix("["), text.hasSuffix("]") {
     return isAddress(String(text.dropFirst().dropLast()), AF_INET6)
   }
