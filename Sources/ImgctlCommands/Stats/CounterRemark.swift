@@ -30,9 +30,11 @@ enum CounterRemark {
     case (_, "0"), (_, "-"): nil
     case ("disk.write_errors", _), ("disk.corrupt", _), ("decode.killed", _): .bad
     case ("clients.rejected", _), ("clients.slow_closed", _): .doubtful
-    case ("disk.state", "ok"), ("decode.sandbox", "full"): .good
-    case ("disk.state", "read-only"): .bad
-    case ("disk.state", _), ("decode.sandbox", _), ("pressure.note", _), ("decode.note", _):
+    case ("fleet.purges.gaps", _), ("fleet.purges.pending", _), ("fleet.invalid", _): .doubtful
+    case ("disk.state", "ok"), ("decode.sandbox", "full"), ("fleet.state", "ok"): .good
+    case ("disk.state", "read-only"), ("fleet.state", "down"), ("fleet.state", "refused"): .bad
+    case ("disk.state", _), ("decode.sandbox", _), ("pressure.note", _), ("decode.note", _),
+      ("fleet.state", _), ("fleet.reason", _):
       .doubtful
     default: nil
     }

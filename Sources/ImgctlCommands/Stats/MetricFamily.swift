@@ -98,6 +98,30 @@ struct MetricFamily: Sendable {
     gauge("queue_bytes", "Memory that fetches under way hold", "queue.bytes"),
   ]
 
+  private static let fleet = [
+    counter("fleet_hits", "Look-ups in the fleet's server that found a picture", "fleet.hits"),
+    counter("fleet_misses", "Look-ups in the fleet's server that found none", "fleet.misses"),
+    counter("fleet_waits", "Look-ups that waited for another host", "fleet.waits"),
+    counter("fleet_timeouts", "Look-ups that the server did not answer in time", "fleet.timeouts"),
+    counter("fleet_stores", "Pictures that were stored in the server", "fleet.stores"),
+    counter("fleet_refused", "Pictures that the server did not take", "fleet.refused"),
+    counter(
+      "fleet_overtaken", "Pictures that came too late for the server, as after a purge",
+      "fleet.overtaken"),
+    counter("fleet_invalid", "Values of the server that were of no use", "fleet.invalid"),
+    counter("fleet_read_bytes", "Size of the pictures from the server", "fleet.bytes_read"),
+    counter("fleet_stored_bytes", "Size of the pictures for the server", "fleet.bytes_stored"),
+    counter("fleet_purges_sent", "Purges that were sent to other hosts", "fleet.purges.sent"),
+    counter("fleet_purges_heard", "Purges that were heard of other hosts", "fleet.purges.heard"),
+    gauge("fleet_purges_pending", "Purges that wait for the server", "fleet.purges.pending"),
+    gauge(
+      "fleet_purges_waiting", "Purges of other hosts that are being carried out",
+      "fleet.purges.waiting"),
+    counter(
+      "fleet_purges_gaps", "Times that purges of other hosts may have been missed",
+      "fleet.purges.gaps"),
+  ]
+
   private static let decoding = [
     gauge("decode_workers", "Decoders that take orders", "decode.workers"),
     gauge("decode_active", "Decoders that have an order", "decode.active"),
@@ -123,7 +147,7 @@ struct MetricFamily: Sendable {
       "held_bytes", .gauge, "Memory that the daemon holds, by what it is for",
       [
         "base", "pictures", "variants", "failures", "requests", "outcomes", "clients", "transfers",
-        "decoding",
+        "decoding", "fleet",
         "disk",
       ]
       .map { Series(path: "held.\($0)", labels: [("part", $0)]) }),
@@ -134,7 +158,7 @@ struct MetricFamily: Sendable {
     gauge("open_fds", "Open file descriptors", "process.open_fds"),
   ]
 
-  static let all = cache + downloads + decoding + process
+  static let all = cache + downloads + fleet + decoding + process
 
   /// The numbers that only grow.
   static let counters = Set(
@@ -143,7 +167,7 @@ struct MetricFamily: Sendable {
   /// The numbers that have a metric, or that others make up: the process is no metric of its own.
   static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(
     ["held.total", "process.pid"]
-      + ["hit", "fetch"].flatMap { kind in
+      + ["hit", "fetch", "fleet"].flatMap { kind in
         ["count", "p50", "p90", "p99", "max"].map { "latency_us.\(kind).\($0)" }
       })
 }

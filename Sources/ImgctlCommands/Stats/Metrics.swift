@@ -16,7 +16,12 @@ enum Metrics {
           statistics.real(series.path).map { (series.labels, $0 / family.divisor) }
         })
     }
-    addLatencies(of: statistics, to: &page)
+    addLatencies(
+      of: ["hit", "fetch"], from: statistics, to: &page, named: "imgd_request_duration",
+      "from a request to its answer")
+    addLatencies(
+      of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
+      "from a question to the fleet's server to its answer")
     addStates(of: statistics, to: &page)
     addUnknown(of: statistics, to: &page)
     return page.lines.joined(separator: "\n")
@@ -28,10 +33,15 @@ enum Metrics {
   }
 
   /// The daemon tells no sum of all times, so the summary goes without one.
-  private static func addLatencies(of statistics: Statistics, to page: inout MetricsPage) {
-    let name = "imgd_request_duration_seconds"
-    page.begin(name, "summary", "Time from a request to its answer")
-    for kind in ["hit", "fetch"] {
+  private static func addLatencies(
+    of wanted: [String], from statistics: Statistics, to page: inout MetricsPage,
+    named metric: String, _ span: String
+  ) {
+    let kinds = wanted.filter { statistics.reply.object("latency_us")?.object($0) != nil }
+    guard !kinds.isEmpty else { return }
+    let name = metric + "_seconds"
+    page.begin(name, "summary", "Time " + span)
+    for kind in kinds {
       for (field, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p99", "0.99")] {
         guard let time = statistics.real("latency_us.\(kind).\(field)") else { continue }
         page.add(name, [("kind", kind), ("quantile", quantile)], seconds(time))
@@ -40,8 +50,8 @@ enum Metrics {
       page.add(name + "_count", [("kind", kind)], count)
     }
     page.add(
-      "imgd_request_duration_max_seconds", "gauge", "The longest time from a request to its answer",
-      ["hit", "fetch"].compactMap { kind in
+      metric + "_max_seconds", "gauge", "The longest time " + span,
+      kinds.compactMap { kind in
         statistics.real("latency_us.\(kind).max").map { ([("kind", kind)], seconds($0)) }
       })
   }
@@ -56,6 +66,7 @@ enum Metrics {
     let states = [
       ("imgd_build_info", "The daemon's version", "process", "version"),
       ("imgd_disk_state_info", "The state of the disk tier", "disk", "state"),
+      ("imgd_fleet_state_info", "The state of the fleet's server", "fleet", "state"),
       ("imgd_decode_sandbox_info", "How the decoders are shut off", "decode", "sandbox"),
       ("imgd_pressure_source_info", "Where memory pressure is seen", "pressure", "source"),
     ]

@@ -21,9 +21,10 @@ struct Statistics {
     number(tier, "hits").addedClamped(number(tier, "misses"))
   }
 
-  /// Look-ups that either tier could answer. All of them begin in memory, and the disk is asked next.
+  /// Look-ups that a tier could answer. All of them begin in memory; the disk is asked next, then the fleet.
   var hits: Int {
-    min(number("memory", "hits").addedClamped(number("disk", "hits")), lookups("memory"))
+    let local = number("memory", "hits").addedClamped(number("disk", "hits"))
+    return min(local.addedClamped(number("fleet", "hits")), lookups("memory"))
   }
 
   /// The numbers of the answer by their paths, such as `memory.hits`, in its order.
@@ -80,9 +81,10 @@ struct Interval {
 
   var lookups: Int { growth("memory", "hits").addedClamped(growth("memory", "misses")) }
 
-  /// Look-ups that were answered from either tier.
+  /// Look-ups that were answered from a tier.
   var hits: Int {
-    min(growth("memory", "hits").addedClamped(growth("disk", "hits")), lookups)
+    let local = growth("memory", "hits").addedClamped(growth("disk", "hits"))
+    return min(local.addedClamped(growth("fleet", "hits")), lookups)
   }
 
   var hitRate: Double { Double(hits) / seconds }

@@ -36,14 +36,19 @@ struct StatisticsTable {
     ]
   }
 
-  /// The hit ratio of both tiers together, and what each has to do with it.
+  /// The hit ratio of all tiers together, and what each has to do with it.
   private var answered: String {
     let lookups = statistics.lookups("memory")
-    guard let both = Quantity.share(statistics.hits, of: lookups),
-      let memory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
-      let disk = Quantity.share(statistics.hits - statistics.number("memory", "hits"), of: lookups)
+    let fleet = statistics.number("fleet", "hits")
+    let disk = statistics.hits - statistics.number("memory", "hits") - fleet
+    guard let all = Quantity.share(statistics.hits, of: lookups),
+      let fromMemory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
+      let fromDisk = Quantity.share(max(disk, 0), of: lookups)
     else { return "nothing was looked up" }
-    return "\(both) of \(lookups) look-ups (\(memory) from memory, \(disk) from disk)"
+    let fromFleet =
+      fleet > 0 ? Quantity.share(fleet, of: lookups).map { ", \($0) from the fleet" } : nil
+    return "\(all) of \(lookups) look-ups (\(fromMemory) from memory, \(fromDisk) from disk"
+      + "\(fromFleet ?? ""))"
   }
 
   // MARK: Sections

@@ -15,7 +15,24 @@ enum FactRows {
     let sandbox = statistics.text("decode", "sandbox") ?? "?"
     pressure.add(", decoder's sandbox ")
     pressure.add(printable(sandbox), sandbox == "full" ? .good : .doubtful)
-    return [clients, pressure]
+    return [clients, pressure] + fleet(statistics)
+  }
+
+  /// Nothing for a machine alone.
+  private static func fleet(_ statistics: Statistics) -> [ScreenLine] {
+    guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else {
+      return []
+    }
+    var line = ScreenLine(label: "fleet", "\(fleet.number("hits") ?? 0)")
+    line.add(" hits, \(fleet.number("stores") ?? 0) stored, purges ")
+    let purges = fleet.object("purges")
+    line.add(
+      ["sent", "heard", "pending"].map { "\(purges?.number($0) ?? 0) \($0)" }
+        .joined(separator: ", "))
+    line.add("  ")
+    line.add(printable(state), state == "ok" ? .good : .bad)
+    if let reason = fleet.text("reason") { line.add(": " + printable(reason), .faint) }
+    return [line]
   }
 
   private static func latency(_ kind: String, _ statistics: Statistics) -> String {

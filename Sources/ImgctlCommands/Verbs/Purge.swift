@@ -116,6 +116,15 @@ struct Purge: Verb {
     return Int(seconds) + (attoseconds > 0 ? 1 : 0)
   }
 
+  /// Whether the other hosts of a fleet know of it.
+  private static func others(_ reply: Reply) -> String {
+    switch reply.text("fleet") {
+    case "sent": "; the other hosts are told"
+    case "pending": "; the other hosts will be told when the fleet's server answers"
+    default: ""
+    }
+  }
+
   /// How much a purge removed from each tier.
   private static func text(_ reply: Reply, isSoft: Bool) -> String {
     let tiers = ["memory", "disk"].compactMap { tier in
@@ -127,5 +136,6 @@ struct Purge: Verb {
       }
     }
     return (isSoft ? "marked as stale in " : "removed from ") + tiers.joined(separator: "; ")
+      + others(reply)
   }
 }

@@ -6,7 +6,7 @@ struct Doctor: Verb {
   static let description = VerbDescription(
     "doctor", "find out why imgd does not work", options: [.json],
     details: """
-      Checks the socket and who may use it, the daemon's answers, its version, its decoder, its disk, its network settings and its units, and says what to do about each problem.
+      Checks the socket and who may use it, the daemon's answers, its version, its decoder, its disk, its network settings, its fleet and its units, and says what to do about each problem.
       The exit code is 1 if there is a problem; a note is none.
       """)
 
@@ -35,5 +35,6 @@ struct Doctor: Verb {
     guard let answers = interview.answers else { return interview.findings }
     return interview.findings + DaemonCheck(answers).findings
       + NetworkCheck(answers, environment: context.environment).findings
+      + FleetCheck(answers).findings
   }
 }
