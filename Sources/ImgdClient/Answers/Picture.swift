@@ -6,6 +6,8 @@ public struct Picture: Sendable {
   public enum Source: Hashable, Sendable {
     case memory
     case disk
+    /// The server that several hosts share.
+    case fleet
     case network
     /// The origin confirmed the stored picture.
     case revalidated
@@ -95,6 +97,7 @@ extension Picture.Source {
     switch name {
     case "memory": self = .memory
     case "disk": self = .disk
+    case "fleet": self = .fleet
     case "network": self = .network
     case "revalidated": self = .revalidated
     default: self = .other(name)

@@ -14,6 +14,14 @@ public struct PurgeResult: Hashable, Sendable {
     }
   }
 
+  /// Whether the other hosts of a fleet know of a purge.
+  public enum Fleet: String, Hashable, Sendable {
+    /// It is in the log that all of them read.
+    case sent
+    /// They are told as soon as the fleet's server answers.
+    case pending
+  }
+
   /// Whether any entry was removed; never by a soft purge.
   public let removed: Bool
   /// The entries in memory.
@@ -21,10 +29,13 @@ public struct PurgeResult: Hashable, Sendable {
   /// The entries on disk; nil while the disk refuses to be written: the purge is in force, and carried out
   /// later.
   public let disk: Tier?
+  /// Nil for a machine alone, and for a purge that is about this host only.
+  public let fleet: Fleet?
 
   init(_ reply: Reply) {
     removed = reply.flag("removed") ?? false
     memory = reply.object("memory").map { Tier($0) }
     disk = reply.object("disk").map { Tier($0) }
+    fleet = reply.text("fleet").flatMap { Fleet(rawValue: $0) }
   }
 }

@@ -47,8 +47,32 @@ public struct Statistics: Sendable {
     }
   }
 
+  /// The server that several hosts share.
+  public struct Fleet: Sendable {
+    /// `ok` where it can be used; otherwise `connecting`, `read-only`, `down` or `refused`.
+    public let state: String
+    /// Why it is not `ok`, and what would be right.
+    public let reason: String?
+    public let hits: Int
+    public let misses: Int
+    public let stores: Int
+    /// Purges of this host that the server has not taken yet.
+    public let pendingPurges: Int
+
+    init(_ fleet: Reply) {
+      state = fleet.text("state") ?? ""
+      reason = fleet.text("reason")
+      hits = fleet.number("hits") ?? 0
+      misses = fleet.number("misses") ?? 0
+      stores = fleet.number("stores") ?? 0
+      pendingPurges = fleet.object("purges")?.number("pending") ?? 0
+    }
+  }
+
   public let memory: Tier
   public let disk: Tier
+  /// Nil for a machine alone.
+  public let fleet: Fleet?
   public let downloads: Downloads
   /// How many clients are connected, this one included.
   public let connectedClients: Int
@@ -62,6 +86,7 @@ public struct Statistics: Sendable {
   init(_ reply: Reply) {
     memory = Tier(reply.object("memory"))
     disk = Tier(reply.object("disk"))
+    fleet = reply.object("fleet").map { Fleet($0) }
     downloads = Downloads(reply.object("downloads"))
     connectedClients = reply.object("clients")?.number("connected") ?? 0
     requests = reply.object("queue")?.number("requests") ?? 0

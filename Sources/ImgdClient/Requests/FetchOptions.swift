@@ -30,7 +30,7 @@ public struct FetchOptions: Hashable, Sendable {
 
   /// The tiers that may keep the picture.
   public enum Store: String, CaseIterable, Sendable {
-    case all, memory, disk, none
+    case all, memory, disk, fleet, local, none
   }
 
   /// The queue in which the download waits.

@@ -136,7 +136,7 @@ class Picture:
 
     @property
     def source(self) -> str:
-        """From where it came: `memory`, `disk`, `network` or `revalidated`."""
+        """From where it came: `memory`, `disk`, `fleet`, `network` or `revalidated`."""
         return self._field("source", str) or ""
 
     @property
