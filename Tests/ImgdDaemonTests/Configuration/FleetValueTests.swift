@@ -73,6 +73,22 @@ private func complaint(_ format: ValueFormat<String>, _ text: String) -> String?
     #expect(FleetSettings(Configuration.Fleet()) == nil)
   }
 
+  @Test func `a reload changes no server`() throws {
+    var fleet = Configuration.Fleet()
+    fleet.server = "unix:/s"
+    var settings = try #require(FleetSettings(fleet))
+    fleet.server = "other:6379"
+    fleet.user = "u"
+    fleet.passwordFile = "/p"
+    fleet.namespace = "n"
+    fleet.maxObject = 7
+    fleet.timeout = .seconds(1)
+    settings.adopt(fleet)
+    #expect(
+      settings
+        == FleetSettings(server: .unix(path: "/s"), maxObject: 7, timeout: .seconds(1)))
+  }
+
   @Test func `settings reach the engine`() {
     var fleet = Configuration.Fleet()
     fleet.server = "unix:/s"

@@ -92,4 +92,10 @@ extension FleetSettings {
       passwordFile: fleet.passwordFile.isEmpty ? nil : fleet.passwordFile,
       namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
+
+  /// Takes over what a reload may change: all but where the server is, and as whom this host comes to it.
+  mutating func adopt(_ fleet: Configuration.Fleet) {
+    maxObject = fleet.maxObject
+    timeout = fleet.timeout
+  }
 }
