@@ -72,6 +72,8 @@ final class Core {
     var pressureSource: () -> (name: String, note: String?)
     /// Told with each command.
     var onActivity: () -> Void
+    /// Where the fleet's server is; nil for a machine alone.
+    var fleetServer: String?
   }
 
   let parts: CoreParts

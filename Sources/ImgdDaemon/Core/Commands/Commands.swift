@@ -22,7 +22,9 @@ final class Commands {
     inspection = InspectCommands(
       jobs: parts.jobs, pictures: parts.pictures, renditions: parts.renditions, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
-    stats = StatsCommand(parts, loop: loop, pressureSource: surroundings.pressureSource)
+    stats = StatsCommand(
+      parts, loop: loop, pressureSource: surroundings.pressureSource,
+      fleetServer: surroundings.fleetServer)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 

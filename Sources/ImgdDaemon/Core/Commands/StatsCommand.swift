@@ -12,16 +12,19 @@ final class StatsCommand {
   private let baseBytes: Int
   private var measured = MeasuredFigures()
   private let pressureSource: () -> (name: String, note: String?)
+  /// Where the fleet's server is; nil for a machine alone.
+  private let fleetServer: String?
 
   init(
     _ parts: CoreParts, loop: EventLoop,
-    pressureSource: @escaping () -> (name: String, note: String?)
+    pressureSource: @escaping () -> (name: String, note: String?), fleetServer: String?
   ) {
     self.parts = parts
     self.loop = loop
     startedAt = loop.now
     baseBytes = ProcessFacts().privateBytes
     self.pressureSource = pressureSource
+    self.fleetServer = fleetServer
   }
 
   /// Everything that is counted, under names that do not change.
@@ -40,6 +43,9 @@ final class StatsCommand {
     line.object("memory") { memory(in: &$0) }
     line.object("disk") { disk(in: &$0) }
     line.object("failures") { failures(in: &$0) }
+    if let fleetServer {
+      line.object("fleet") { $0.fleet(parts.fleet, parts.fleetPurges, server: fleetServer) }
+    }
     line.object("downloads") { downloads(in: &$0) }
     line.object("queue") { queue(in: &$0) }
     line.object("decode") { decode(abilities, in: &$0) }
@@ -47,6 +53,7 @@ final class StatsCommand {
     line.object("latency_us") { line in
       line.object("hit") { $0.latency(parts.hits.latency) }
       line.object("fetch") { $0.latency(parts.jobs.latency) }
+      if fleetServer != nil { line.object("fleet") { $0.latency(parts.fleet.latency) } }
     }
     line.object("pressure") { pressure(in: &$0) }
     line.object("held") { held(in: &$0, clientBytes: figures.clientBytes) }

@@ -28,6 +28,7 @@ struct Ledger {
           + transfers.connections * Self.transfer
       ),
       ("decoding", parts.renditions.heldBytes),
+      ("fleet", parts.fleetPurges.heldBytes),
       ("disk", parts.pictures.disk.held.total),
     ]
   }
