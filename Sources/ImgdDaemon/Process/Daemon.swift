@@ -1,11 +1,12 @@
 // The composition: the parts of which there is one each, built in order and taken down in reverse.
 //
 // Everything here lives on the control loop, which is the thread that calls `run`. The transfer
-// engine has a loop and a thread of its own; it gets orders and answers with reports, both of them
-// values in mailboxes.
+// engine has a loop and a thread of its own, and so has that of a fleet; they get orders and answer
+// with reports, both of them values in mailboxes.
 
 import Glibc
 import ImgdCache
+import ImgdFleet
 import ImgdPicture
 import ImgdSystem
 import ImgdTransfer
@@ -24,6 +25,7 @@ final class Daemon {
 
   private let loop: EventLoop
   private let engine: TransferEngine
+  private let fleet: FleetLink?
   private let decoders: DecoderPool
   private let core: Core
   private let listener: ControlListener
@@ -75,12 +77,13 @@ final class Daemon {
         runtime: environment.runtimeDirectory ?? Self.directory(of: listener.path), on: loop)
       let links = Links()
       engine = try Self.startEngine(configuration, on: loop) { [links] in links.core?.receive($0) }
+      fleet = try FleetLink(configuration.fleet, on: loop) { [links] in links.core?.receive($0) }
       decoders = try DecoderPool(configuration.decode, loop: loop)
       reloader = try Reloader(source: source, read: wanted, loop: loop)
       let status = StatusLine(manager, on: loop) { [links] in links.core?.statusText ?? "" }
       core = Core(
-        configuration, transfers: engine, decoding: decoders, disk: disk, loop: loop,
-        in: links.surroundings(reloader, status))
+        configuration, transfers: engine, decoding: decoders, fleet: fleet?.engine, disk: disk,
+        loop: loop, in: links.surroundings(reloader, status, configuration.fleet))
       service = Service(manager, status: status)
       handover = MemoryHandover(
         manager, of: core, mostDescriptors: environment.storeLimit,
@@ -103,11 +106,14 @@ final class Daemon {
     weak var core: Core?
     weak var pressure: MemoryPressure?
 
-    func surroundings(_ reloader: Reloader, _ status: StatusLine) -> Core.Surroundings {
+    func surroundings(
+      _ reloader: Reloader, _ status: StatusLine, _ fleet: Configuration.Fleet
+    ) -> Core.Surroundings {
       Core.Surroundings(
         reload: { [unowned reloader] in reloader.reload(then: $0) },
         pressureSource: { [unowned self] in (pressure?.source ?? "none", pressure?.note) },
-        onActivity: { status.noteActivity() })
+        onActivity: { status.noteActivity() },
+        fleetServer: fleet.server.isEmpty ? nil : fleet.server)
     }
   }
 
@@ -140,7 +146,9 @@ final class Daemon {
     let disk = configuration.disk
     let pictures =
       disk.enabled ? "keeps pictures in \(disk.directory)" : "keeps pictures in memory only"
+    let server = configuration.fleet.server
     return "listens on \(configuration.control.socket), \(pictures)"
+      + (server.isEmpty ? "" : ", shares them through \(server)")
   }
 
   private static func makeTier(
@@ -203,6 +211,8 @@ final class Daemon {
     service.closes()
     decoders.stop()
     engine.stop()
+    // Before the disk: nothing is noted any more of what it would still tell.
+    fleet?.engine.stop()
     core.disk.stop()
     handover.leaveForGood()
     service.finish()
@@ -214,7 +224,8 @@ final class Daemon {
     isServing = true
     if Log.isWatched || Log.isVerbose { Log.notice(.start, whereabouts) }
     if reloadIsDue { reloader.reload() }
-    try service.watch(over: engine, core.disk, every: watchdogPeriod, on: loop)
+    try service.watch(
+      over: engine, fleet?.engine, core.disk, every: watchdogPeriod, on: loop)
   }
 
   /// Takes over the memory tier of an earlier daemon, and waits until the threads of the disk tier
@@ -250,6 +261,7 @@ final class Daemon {
   private func apply(_ configuration: Configuration) {
     pressure.apply(isWanted: configuration.memory.pressure == .auto)
     engine.apply(TransferSettings(configuration))
+    fleet?.apply(configuration.fleet)
     decoders.apply(configuration.decode)
     core.apply(configuration)
   }

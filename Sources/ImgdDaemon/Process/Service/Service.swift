@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdFleet
 import ImgdSystem
 import ImgdTransfer
 
@@ -60,18 +61,21 @@ final class Service {
 
   /// Pings the service manager as long as every thread that clients depend on answers.
   func watch(
-    over engine: TransferEngine, _ disk: DiskTier, every period: Duration?, on loop: EventLoop
+    over engine: TransferEngine, _ fleet: FleetEngine?, _ disk: DiskTier,
+    every period: Duration?, on loop: EventLoop
   ) throws(SystemFailure) {
     guard let period else { return }
-    let answers = try EngineAnswers(from: engine, on: loop)
-    let watchdog = Watchdog(
-      period: period, loop: loop,
-      stages: [
-        Watchdog.Stage(name: "the transfer loop") { answers.ask(then: $0) },
-        Watchdog.Stage(name: "the disk's writer") { disk.askWriterForLife(then: $0) },
-        Watchdog.Stage(name: "the disk's reader") { disk.askReaderForLife(then: $0) },
-      ]
-    ) { [manager] in
+    let transfers = try LoopAnswers(on: loop) { engine.askForLife($0) }
+    var stages = [
+      Watchdog.Stage(name: "the transfer loop") { transfers.ask(then: $0) },
+      Watchdog.Stage(name: "the disk's writer") { disk.askWriterForLife(then: $0) },
+      Watchdog.Stage(name: "the disk's reader") { disk.askReaderForLife(then: $0) },
+    ]
+    if let fleet {
+      let answers = try LoopAnswers(on: loop) { fleet.askForLife($0) }
+      stages.append(Watchdog.Stage(name: "the fleet's loop") { answers.ask(then: $0) })
+    }
+    let watchdog = Watchdog(period: period, loop: loop, stages: stages) { [manager] in
       manager.post(.alive)
     }
     watchdog.onDelay = { late in
@@ -81,9 +85,9 @@ final class Service {
   }
 }
 
-/// Brings the transfer loop's answers to the control loop.
-private final class EngineAnswers {
-  private let engine: TransferEngine
+/// Brings another loop's answers to the control loop.
+private final class LoopAnswers {
+  private let question: (@escaping @Sendable () -> Void) -> Void
   private let home: Mailbox<Bool>
   private let waiting = Waiting()
 
@@ -91,13 +95,16 @@ private final class EngineAnswers {
     var answered: (() -> Void)?
   }
 
-  init(from engine: TransferEngine, on loop: EventLoop) throws(SystemFailure) {
-    self.engine = engine
+  /// `question` has its argument called on the other loop.
+  init(
+    on loop: EventLoop, question: @escaping (@escaping @Sendable () -> Void) -> Void
+  ) throws(SystemFailure) {
+    self.question = question
     home = try loop.makeMailbox { [waiting] _ in waiting.answered.take()?() }
   }
 
   func ask(then answered: @escaping () -> Void) {
     waiting.answered = answered
-    engine.askForLife { [home] in home.post(true) }
+    question { [home] in home.post(true) }
   }
 }
