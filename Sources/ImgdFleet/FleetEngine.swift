@@ -17,8 +17,8 @@ package import ImgdCache
 package import ImgdSystem
 import Glibc
 
-/// Shares pictures and purges with other hosts, on the fleet's thread; every call posts a message and returns at
-/// once.
+/// Shares pictures and purges with other hosts, on the fleet's thread; every call posts a message and
+/// returns at once.
 package final class FleetEngine: Sendable {
   private let thread: LoopThread
   private let mailbox: Mailbox<FleetMessage>
@@ -42,8 +42,8 @@ package final class FleetEngine: Sendable {
     return FleetEngine(thread: thread, mailbox: mailbox)
   }
 
-  /// Begins to read the log of purges after the last one that was heard; nil where none ever was. Before, the fleet
-  /// cannot be used.
+  /// Begins to read the log of purges after the last one that was heard; nil where none ever was. Before,
+  /// the fleet cannot be used.
   package func join(from position: FleetPosition?) {
     mailbox.post(.join(position))
   }
@@ -63,7 +63,8 @@ package final class FleetEngine: Sendable {
     mailbox.post(.renew(serial: serial))
   }
 
-  /// Ends a look or gives a claim back without a picture; where the origin has none any more, what is stored goes.
+  /// Ends a look or gives a claim back without a picture; where the origin has none any more, what is
+  /// stored goes.
   package func release(serial: UInt64, removing: Bool) {
     mailbox.post(.release(serial: serial, removing: removing))
   }

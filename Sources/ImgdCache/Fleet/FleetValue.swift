@@ -6,8 +6,9 @@ package import ImgdSystem
 ///     row:  the record, as `RecordCodec` writes it
 ///     body: the picture's bytes
 ///
-/// Numbers have their highest byte first, so that the server's scripts can read them. Times are milliseconds
-/// by the server's clock. Decoding survives any bytes: what was cut, changed or made by somebody else gives nothing.
+/// Numbers have their highest byte first, so that the server's scripts can read them. Times are
+/// milliseconds by the server's clock. Decoding survives any bytes: what was cut, changed or made by
+/// somebody else gives nothing.
 package struct FleetValue: Sendable {
   /// The bytes that tell one value from another under a key.
   package static let headLength = 72

@@ -15,7 +15,7 @@ internal import ImgdSystem
     /// Bytes of one reply.
     var reply: Int
     /// Bytes of commands that wait to be written.
-    var output = 8 << 20
+    var output = 1 << 20
     /// Commands that wait for their replies.
     var commands = 1 << 16
   }
@@ -31,7 +31,7 @@ internal import ImgdSystem
   // Valid until `close`, which lets go of it at once: nothing refers to it afterwards.
   private var context: UnsafeMutablePointer<redisContext>?
   private unowned let loop: EventLoop
-  private let limits: Limits
+  var limits: Limits
   private var watch: Watch?
   private var waiting = Fifo<(RedisReply) -> Void>()
   private var isConnected = false

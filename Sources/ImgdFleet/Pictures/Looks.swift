@@ -1,7 +1,7 @@
 // Look-ups in the server, and the claims that they bring.
 //
-// One trip reads what is under a key and claims it if there is nothing. A picture that another host fetches is
-// looked for again and again for three seconds, and at once when its host says that it is there.
+// One trip reads what is under a key and claims it if there is nothing. A picture that another host fetches
+// is looked for again and again for three seconds, and at once when its host says that it is there.
 
 internal import ImgdCache
 internal import ImgdSystem

@@ -1,9 +1,9 @@
 // Reads the purges of all hosts, on a connection of its own, which waits in the server for the next one.
 //
-// The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log has become
-// another one: the server was emptied, or replaced by an old copy. So the generation, and the number by
-// chance of the last purge that was heard, are looked at when the connection begins, after each batch and
-// each second without one. If they differ, the log is read from its beginning.
+// The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log
+// has become another one: the server was emptied, or replaced by an old copy. So the generation, and the
+// number by chance of the last purge that was heard, are looked at when the connection begins, after each
+// batch and each second without one. If they differ, the log is read from its beginning.
 
 internal import ImgdCache
 internal import ImgdSystem

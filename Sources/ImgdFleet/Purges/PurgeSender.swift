@@ -42,8 +42,8 @@ final class PurgeSender {
       keys: keys, [String(server.generation)] + entry.fields)
   }
 
-  /// The keys of the plain picture of a URL: to delete them spares others finding out that it was purged, and ends
-  /// a fetch under way. Whoever has another one finds it out.
+  /// The keys of the plain picture of a URL: to delete them spares others finding out that it was purged,
+  /// and ends a fetch under way. Whoever has another one finds it out.
   private func meant(by purge: FleetPurge) -> [String] {
     guard !purge.isSoft, let url = purge.filter.url?.text else { return [] }
     var others = purge.filter

@@ -1,5 +1,6 @@
-/// What the server does at once and undivided. It keeps scripts by their text, so that a repeated one is not read
-/// again; a digest in its place would save three hundred bytes and need a second trip after each restart.
+/// What the server does at once and undivided. It keeps scripts by their text, so that a repeated one is
+/// not read again; a digest in its place would save three hundred bytes and need a second trip after each
+/// restart.
 enum FleetScript: String {
   /// Gives a claim as long again. Key: the claim's. Arguments: the claim, milliseconds.
   case renew = """
@@ -7,8 +8,8 @@ enum FleetScript: String {
     return redis.call('PEXPIRE', KEYS[1], ARGV[2])
     """
 
-  /// Stores a picture in place of a claim, and wakes those who wait for it. Keys: the claim's, the picture's, the channel.
-  /// Arguments: the claim, milliseconds, the value.
+  /// Stores a picture in place of a claim, and wakes those who wait for it. Keys: the claim's, the
+  /// picture's, the channel. Arguments: the claim, milliseconds, the value.
   case store = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
     redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[2])
@@ -17,8 +18,8 @@ enum FleetScript: String {
     return 1
     """
 
-  /// Stores a picture without a claim: nobody else may be at it, and what is there must have been begun before.
-  /// Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
+  /// Stores a picture without a claim: nobody else may be at it, and what is there must have been begun
+  /// before. Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
   case storeUnclaimed = """
     local head = redis.call('GETRANGE', KEYS[1], 0, 15)
     if string.sub(head, 1, 1) == '#' then return 0 end
@@ -32,8 +33,8 @@ enum FleetScript: String {
     return 1
     """
 
-  /// Gives a claim back without a picture. Keys: the claim's, the picture's, the channel. Arguments: the claim,
-  /// whether the picture goes, too.
+  /// Gives a claim back without a picture. Keys: the claim's, the picture's, the channel. Arguments: the
+  /// claim, whether the picture goes, too.
   case release = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
     redis.call('DEL', KEYS[1])
@@ -42,8 +43,8 @@ enum FleetScript: String {
     return 1
     """
 
-  /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins; nothing for
-  /// what is no string.
+  /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins;
+  /// nothing for what is no string.
   case discard = """
     local front = redis.pcall('GETRANGE', KEYS[1], 0, 71)
     if type(front) == 'table' then front = '' end

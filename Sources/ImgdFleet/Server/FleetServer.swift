@@ -62,15 +62,26 @@ final class FleetServer {
   }
 
   func apply(_ settings: FleetSettings) {
-    let old = self.settings
-    self.settings = settings
     var same = settings
-    (same.maxObject, same.timeout) = (old.maxObject, old.timeout)
-    guard same != old else { return }
+    (same.maxObject, same.timeout) = (self.settings.maxObject, self.settings.timeout)
+    guard same != self.settings else {
+      self.settings = settings
+      connection?.limits = limits
+      return
+    }
+    // What is under way ends under the names that it has.
     drop()
-    tell(FleetState(.connecting))
     onLeave()
+    self.settings = settings
+    tell(FleetState(.connecting))
     attempt()
+  }
+
+  /// Two of the largest pictures may wait to be sent.
+  private var limits: RedisConnection.Limits {
+    let most = FleetValue.mostBytes(picture: settings.maxObject)
+    return RedisConnection.Limits(
+      reply: Self.mostReplyBytes + most, output: max(8 << 20, 2 * most))
   }
 
   func stop() {
@@ -134,8 +145,6 @@ final class FleetServer {
   private func found(_ access: Result<ServerAccess, FleetTrouble>) {
     do throws(FleetTrouble) {
       let access = try access.get()
-      let limits = RedisConnection.Limits(
-        reply: Self.mostReplyBytes + FleetValue.mostBytes(picture: settings.maxObject))
       let connection = try RedisConnection(to: access.place, on: loop, limits: limits)
       connection.onEnd = { [unowned self] reason in leave(FleetTrouble(.down, reason)) }
       self.connection = connection

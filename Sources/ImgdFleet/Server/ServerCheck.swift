@@ -9,8 +9,8 @@ struct ServerFacts {
   let readOnly: FleetTrouble?
 }
 
-/// One look at the server, at the beginning of a connection and from time to time: whether it may be used, and
-/// whether it takes anything.
+/// One look at the server, at the beginning of a connection and from time to time: whether it may be used,
+/// and whether it takes anything.
 final class ServerCheck {
   private let connection: RedisConnection
   private let keys: FleetKeys
@@ -62,8 +62,8 @@ final class ServerCheck {
     }
   }
 
-  /// It makes the generation where there is none, and elsewhere changes nothing; a server that takes nothing refuses it
-  /// all the same.
+  /// It makes the generation where there is none, and elsewhere changes nothing; a server that takes
+  /// nothing refuses it all the same.
   private func tryToWrite() {
     var command = RedisCommand("SET", keys.generation)
     command.add(UInt64.random(in: 1 ... .max))

@@ -60,6 +60,7 @@ struct LookTests {
     let digest = TestedPicture().digest
     let serial = try one.claim(digest)
     let waiting = other.begin(digest)
+    let start = Instant.current
     guard case .held = try other.answer(waiting) else { throw TestFailure("it is not held") }
     // The claim is left: whoever looks by himself finds it.
     var heard = 0
@@ -69,6 +70,7 @@ struct LookTests {
       }
     }
     guard case .nothing = try other.answer(waiting) else { throw TestFailure("it waits on") }
+    #expect(Instant.current - start < .milliseconds(2_900), "its patience has not ended")
     one.engine.release(serial: serial, removing: false)
   }
 

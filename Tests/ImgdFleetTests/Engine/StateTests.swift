@@ -131,6 +131,42 @@ struct StateTests {
     #expect(try bench.waitForState(.down).reason?.contains("two seconds") == true)
   }
 
+  @Test func `a server that takes connections and says nothing is given up`() throws {
+    let directory = TemporaryDirectory()
+    let silent = try UnixListener(path: directory.path + "/socket")
+    let bench = try FleetBench(.unix(path: silent.path))
+    #expect(try bench.waitForState(.down).reason?.contains("two seconds") == true)
+  }
+
+  @Test func `a server that still reads its data is down until it has`() throws {
+    let server = try RedisServer(RedisServer.rules + ["--dbfilename", "data.rdb"])
+    for number in 1...40 {
+      try server.command("SET", "k\(number)", String(repeating: "x\(number)", count: 1_000))
+    }
+    try server.command("CONFIG", "SET", "rdbcompression", "no")
+    try server.command("SAVE")
+    server.kill()
+    let slowly = ["--key-load-delay", "50000", "--loading-process-events-interval-bytes", "1024"]
+    try server.start(RedisServer.rules + ["--dbfilename", "data.rdb"] + slowly, waits: false)
+    let bench = try FleetBench(.unix(path: server.socket))
+    #expect(try bench.waitForState(.down).reason?.contains("still reading") == true)
+    try bench.waitForState(.ok)
+  }
+
+  @Test func `another limit applies at once, without another connection`() throws {
+    let server = try RedisServer()
+    let bench = try FleetBench(on: server)
+    let generation = try server.generation()
+    let picture = TestedPicture(count: 4 << 20)
+    #expect(try bench.store(picture, generation: generation) == .tooLarge)
+    let settings = FleetSettings(
+      server: .unix(path: server.socket), maxObject: 5 << 20, timeout: .seconds(20))
+    bench.engine.apply(settings)
+    #expect(try bench.store(picture, generation: generation) == .kept)
+    guard case .found = try bench.look(picture.digest) else { throw TestFailure("none") }
+    #expect(!bench.all.contains { if case .state = $0 { true } else { false } })
+  }
+
   @Test func `a server is reached by its name`() throws {
     let server = try RedisServer(onPort: true)
     let bench = try FleetBench(.tcp(host: "localhost", port: server.port ?? 0))
