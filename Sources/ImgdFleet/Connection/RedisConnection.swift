@@ -71,8 +71,7 @@ internal import ImgdSystem
 
   var isOpen: Bool { unsafe context != nil }
 
-  /// The bytes that wait to be written.
-  var unsent: Int {
+  private var unsent: Int {
     guard let context = unsafe context else { return 0 }
     return unsafe redis_unsent(context)
   }

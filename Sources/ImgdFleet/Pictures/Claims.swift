@@ -10,9 +10,6 @@ final class Claims {
     self.server = server
   }
 
-  /// How many are held.
-  var count: Int { held.count }
-
   /// A claim as no other is; nobody holds it yet.
   func make(_ digest: KeyDigest, _ kind: Claim.Kind) -> Claim {
     lastNumber += 1

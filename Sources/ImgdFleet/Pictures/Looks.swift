@@ -28,9 +28,6 @@ final class Looks {
     wakeUps.onWake = { [unowned self] digest, hasCome in wake(digest, hasCome: hasCome) }
   }
 
-  /// How many are under way.
-  var count: Int { looks.count }
-
   func begin(_ order: FleetLook) {
     let claim = claims.make(order.digest, .missing)
     begin(Look(serial: order.serial, claim, claims: order.claims))

@@ -29,6 +29,8 @@ final class FleetServer {
   private var breaker = Breaker()
   private var connection: RedisConnection?
   private var finder: WorkerThread<Void>?
+  /// The attempts so far: what was found for an earlier one comes too late.
+  private var attempts = 0
   private var timer: Timer?
   private var readOnly: FleetTrouble?
   /// Called when the fleet can be used no more: nothing that is under way will be answered.
@@ -49,8 +51,6 @@ final class FleetServer {
   var keys: FleetKeys { FleetKeys(namespace: settings.namespace) }
   /// The time by the server's clock.
   var now: Int64 { clock.time(at: loop.moment) }
-  /// The bytes that wait to be written.
-  var unsent: Int { connection?.unsent ?? 0 }
   var isWritable: Bool { state.phase == .ok }
 
   // MARK: Orders
@@ -127,7 +127,8 @@ final class FleetServer {
     timer?.cancel()
     guard finder == nil else { return tryLater(FleetTrouble(.down, "its name is still looked up")) }
     limit()
-    let settings = self.settings
+    attempts += 1
+    let (settings, number) = (self.settings, attempts)
     guard !ServerAccess.isAtHand(settings) else { return found(ServerAccess.find(settings)) }
     do throws(SystemFailure) {
       finder = try WorkerThread(name: "imgd-fleet-find", on: loop) {}
@@ -136,8 +137,7 @@ final class FleetServer {
       }
       finder?.submit(find) { [unowned self] access in
         finder = nil
-        // Another attempt may have been made for other settings.
-        if settings == self.settings, connection == nil { found(access) }
+        if number == attempts { found(access) }
       }
     } catch { leave(FleetTrouble(.down, error.description)) }
   }
@@ -217,6 +217,7 @@ final class FleetServer {
   }
 
   private func drop() {
+    attempts += 1
     timer?.cancel()
     log.end()
     access = nil
