@@ -50,4 +50,9 @@ struct Claim: Equatable {
       keys: [key(in: keys), keys.picture(digest), keys.wake(digest)],
       [token, removing ? "1" : "0"])
   }
+
+  /// Gives it back, and wakes nobody.
+  func removal(in keys: FleetKeys) -> RedisCommand {
+    FleetScript.remove.command(keys: [key(in: keys)], [token])
+  }
 }

@@ -42,6 +42,12 @@ final class Claims {
     send(claim.release(in: server.keys, removing: removing))
   }
 
+  /// Gives one back that was not needed: the picture has come meanwhile, and nobody is to be told that there
+  /// will be none.
+  func giveBackUnused(_ claim: Claim) {
+    send(claim.removal(in: server.keys))
+  }
+
   /// Nobody is to wait for a host that ends.
   func giveAllBack() {
     for claim in held.values { giveBack(claim) }

@@ -167,7 +167,7 @@ final class Looks {
       return answer(look, .nothing)
     }
     if let head = FleetValue.Head(front.span), head.stamp != old {
-      giveBack(trip)
+      if trip.isOurs { claims.giveBackUnused(look.claim) }
       look.old = nil
       look.claims = false
       return ask(look)

@@ -43,6 +43,12 @@ enum FleetScript: String {
     return 1
     """
 
+  /// Gives a claim back that was not needed. Key: the claim's. Argument: the claim.
+  case remove = """
+    if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
+    return redis.call('DEL', KEYS[1])
+    """
+
   /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins;
   /// nothing for what is no string.
   case discard = """

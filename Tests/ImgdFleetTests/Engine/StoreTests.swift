@@ -109,6 +109,29 @@ struct StoreTests {
     }
   }
 
+  /// Whoever waits for the picture, too, would fetch it by himself if he were told that there will be none.
+  @Test func `a claim that was not needed is given back in silence`() throws {
+    let server = try RedisServer()
+    let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))
+    let generation = try server.generation()
+    let (old, new) = (TestedPicture(seed: 1), TestedPicture(seed: 2))
+    #expect(try one.store(old, begunAgo: .seconds(9), generation: generation) == .kept)
+    guard case .found(let found) = try one.look(old.digest) else { throw TestFailure("none") }
+    let mine = one.confirm(found)
+    guard case .claimed = try one.answer(mine) else { throw TestFailure("it is not claimed") }
+    #expect(try one.store(new, serial: mine, generation: generation) == .kept)
+
+    let channel = "imgd:w:\(old.digest.hex)"
+    let listener = try RedisConversation(path: server.socket)
+    _ = try listener.answer(to: ["SUBSCRIBE", channel].map { Array($0.utf8) })
+    guard case .found = try other.answer(other.confirm(found)) else {
+      throw TestFailure("the new one is not seen")
+    }
+    #expect(try server.command("EXISTS", "imgd:r:\(old.digest.hex)") == .number(0))
+    try server.command("PUBLISH", channel, "the end")
+    #expect(try listener.next().list?.last?.text == "the end")
+  }
+
   @Test func `a picture that its origin has no more goes with the claim on it`() throws {
     let server = try RedisServer()
     let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))
