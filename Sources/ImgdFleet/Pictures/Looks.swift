@@ -130,6 +130,9 @@ final class Looks {
   private func judge(_ trip: Trip) {
     let look = trip.look
     switch Sight(trip.value, under: look.digest, mostBytes: mostBytes) {
+    case .nothing where trip.taken == .nothing && !look.hasFoundDefect:
+      // It has no bytes, and is there: nobody would end that, as nobody fetches it.
+      discard(look, .damaged, [])
     case .nothing, .claim: takeOrWait(trip)
     case .value(let value):
       giveBack(trip)

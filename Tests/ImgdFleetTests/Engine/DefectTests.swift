@@ -54,6 +54,8 @@ struct DefectTests {
     try expectDeletion(server, .foreign, other, "another URL's")
     try set([UInt8](repeating: 65, count: 2 << 20), under: picture.digest, on: server)
     try expectDeletion(server, .tooLarge, picture.digest, "a large one")
+    try set([], under: picture.digest, on: server)
+    try expectDeletion(server, .damaged, picture.digest, "an empty one")
     try server.command("RPUSH", key(picture.digest), "a")
     try expectDeletion(server, .foreign, picture.digest, "a list")
   }
