@@ -31,6 +31,7 @@ final class FleetDesk {
     case .renew(let serial): claims.renew(serial)
     case .release(let serial, let removing):
       if !looks.drop(serial) { claims.release(serial, removing: removing) }
+    case .remove(let digest): stores.remove(digest)
     case .store(let store): stores.store(store)
     case .send(let purge): purges.send(purge)
     case .apply(let settings): server.apply(settings)

@@ -69,6 +69,11 @@ package final class FleetEngine: Sendable {
     mailbox.post(.release(serial: serial, removing: removing))
   }
 
+  /// Deletes a picture of the server in whose place none comes; a claim of another host stands.
+  package func remove(_ digest: KeyDigest) {
+    mailbox.post(.remove(digest))
+  }
+
   /// Brings a picture to the server; `stored` follows, and the claim of its serial ends.
   package func store(_ store: FleetStore) {
     mailbox.post(.store(store))
@@ -104,6 +109,7 @@ enum FleetMessage: Sendable {
   case claim(serial: UInt64, KeyDigest, stamp: UInt64)
   case renew(serial: UInt64)
   case release(serial: UInt64, removing: Bool)
+  case remove(KeyDigest)
   case store(FleetStore)
   case send(FleetPurge)
   case apply(FleetSettings)

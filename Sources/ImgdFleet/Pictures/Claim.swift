@@ -52,7 +52,7 @@ struct Claim: Equatable {
   }
 
   /// Gives it back, and wakes nobody.
-  func removal(in keys: FleetKeys) -> RedisCommand {
-    FleetScript.remove.command(keys: [key(in: keys)], [token])
+  func withdrawal(in keys: FleetKeys) -> RedisCommand {
+    FleetScript.withdraw.command(keys: [key(in: keys)], [token])
   }
 }

@@ -45,7 +45,7 @@ final class Claims {
   /// Gives one back that was not needed: the picture has come meanwhile, and nobody is to be told that there
   /// will be none.
   func giveBackUnused(_ claim: Claim) {
-    send(claim.removal(in: server.keys))
+    send(claim.withdrawal(in: server.keys))
   }
 
   /// Nobody is to wait for a host that ends.

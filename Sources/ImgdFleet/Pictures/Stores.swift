@@ -32,6 +32,15 @@ final class Stores {
     }
   }
 
+  /// Deletes a picture; where that fails, it stays as long as it would have.
+  func remove(_ digest: KeyDigest) {
+    guard server.isWritable else { return }
+    server.send(FleetScript.remove.command(keys: [server.keys.picture(digest)], [])) {
+      [server] reply in
+      if case .failure(let text) = reply { server.said(text) }
+    }
+  }
+
   private func value(of store: FleetStore) throws(Hindrance) -> [UInt8] {
     guard server.isWritable else {
       throw Hindrance(outcome: .refused(server.state.reason ?? "the server is not connected"))

@@ -44,9 +44,15 @@ enum FleetScript: String {
     """
 
   /// Gives a claim back that was not needed. Key: the claim's. Argument: the claim.
-  case remove = """
+  case withdraw = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
     return redis.call('DEL', KEYS[1])
+    """
+
+  /// Deletes a picture, and no claim. Key: the picture's.
+  case remove = """
+    if redis.call('GETRANGE', KEYS[1], 0, 3) ~= 'IMGF' then return 0 end
+    return redis.call('UNLINK', KEYS[1])
     """
 
   /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins;

@@ -23,6 +23,8 @@ final class FleetServer {
   private(set) var state = FleetState(.connecting)
   private(set) var generation: UInt64 = 0
   private(set) var clock = ServerClock()
+  /// As it was told last.
+  private var secondsAhead: Int64 = 0
   private(set) var access: ServerAccess?
   private let report: (FleetEvent) -> Void
   private let log: PurgeLog
@@ -43,7 +45,7 @@ final class FleetServer {
     host = String(UInt64.random(in: .min ... .max), radix: 16)
     log = PurgeLog(loop: loop, report: report)
     log.onTrouble = { [unowned self] trouble in leave(trouble) }
-    log.onTime = { [unowned self] clock in self.clock = clock }
+    log.onTime = { [unowned self] clock in take(clock) }
     log.onJoin = { [unowned self] generation in joined(generation) }
     log.onReady = { [unowned self] in enter() }
   }
@@ -224,6 +226,15 @@ final class FleetServer {
     generation = 0
     let connection = self.connection.take()
     connection?.close()
+  }
+
+  /// Clocks that are told in whole seconds differ by one now and then.
+  private func take(_ clock: ServerClock) {
+    self.clock = clock
+    let ahead = clock.time(at: loop.now) / 1_000 - WallClock.seconds
+    guard abs(ahead - secondsAhead) > 1 else { return }
+    secondsAhead = ahead
+    report(.clock(secondsAhead: ahead))
   }
 
   private func tell(_ state: FleetState) {

@@ -14,12 +14,12 @@ import Testing
   static let ends: [(answer: OriginAnswer, fields: String, end: String)] = [
     (FleetScene.fresh(), "", "store #1"),
     (FleetScene.fresh(), #""store":"fleet""#, "store #1"),
-    (FleetScene.fresh(), #""store":"local""#, "release #1"),
+    (FleetScene.fresh(), #""store":"local""#, "remove #1"),
     (FleetScene.fresh(), #""store":"none""#, "release #1"),
-    (.picture(png(), headers: [("Cache-Control", "no-store")]), "", "release #1"),
-    (.picture(png(), headers: [("Cache-Control", "private")]), "", "release #1"),
-    (.picture(png(), headers: [("Cache-Control", "max-age=0")]), "", "release #1"),
-    (.picture(png(1_100_000)), "", "release #1"),
+    (.picture(png(), headers: [("Cache-Control", "no-store")]), "", "remove #1"),
+    (.picture(png(), headers: [("Cache-Control", "private")]), "", "remove #1"),
+    (.picture(png(), headers: [("Cache-Control", "max-age=0")]), "", "remove #1"),
+    (.picture(png(1_100_000)), "", "remove #1"),
     (.body(Array("no picture".utf8)), "", "release #1"),
     (.status(404), "", "remove #1"), (.status(410), "", "remove #1"),
     (.status(500), "", "release #1"), (.fails(.dns), "", "release #1"),
@@ -190,6 +190,38 @@ import Testing
     scene.fleet.plan(.found(try FleetScene.picture(age: .seconds(2_000))))
     #expect(try scene.outcome() == "http_status")
     #expect(scene.words == ["look #1", "claim #2 for 1", "remove #2"])
+  }
+
+  @Test(arguments: [
+    ("reload", "", OriginAnswer.status(404)),
+    ("reload", #","store":"local""#, FleetScene.fresh()),
+    ("reload", "", .picture(png(), headers: [("Cache-Control", "no-store")])),
+  ])
+  func `what an unclaimed fetch has found wrong is deleted`(
+    mode: String, more: String, answer: OriginAnswer
+  ) throws {
+    let scene = try FleetScene()
+    scene.stage.origin.plan("/a", answer)
+    _ = try scene.outcome("/a", #""cache":"\#(mode)"\#(more)"#)
+    #expect(scene.words == ["remove"])
+  }
+
+  @Test func `an origin that fails says nothing of what is stored`() throws {
+    let scene = try FleetScene()
+    scene.stage.origin.plan("/a", .status(500))
+    _ = try scene.outcome("/a", #""cache":"reload""#)
+    #expect(scene.words == [])
+  }
+
+  @Test func `an age is reckoned by the clock that all hosts go by`() throws {
+    let scene = try FleetScene()
+    let date = httpDate(-300)
+    scene.stage.origin.plan(
+      "/a", .picture(png(), headers: [("Cache-Control", "max-age=1000"), ("Date", date)]))
+    scene.tell(.clock(secondsAhead: -300))
+    try scene.stage.fetch("/a")
+    let store = try #require(scene.fleet.stores.last)
+    #expect((0...2_000).contains(store.record.initialAgeMs))
   }
 
   @Test func `a stale picture stands in for an origin that fails`() throws {

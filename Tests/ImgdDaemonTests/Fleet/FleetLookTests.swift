@@ -154,7 +154,7 @@ import Testing
     scene.answer(.claimed)
     gate.open()
     for client in clients { #expect(try client.receive().outcome == "network") }
-    #expect(scene.words == ["look #1", "release #1"])
+    #expect(scene.words == ["look #1", "remove #1"])
     #expect(scene.origin() == 1)
   }
 

@@ -14,6 +14,7 @@ struct FleetScene {
 
   init(_ settings: String...) throws {
     stage = try CoreStage(settings, in: fleet)
+    fleet.takesPurges = true
     fleet.open()
     stage.settle()
   }

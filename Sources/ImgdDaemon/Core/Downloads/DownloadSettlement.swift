@@ -130,7 +130,7 @@ final class DownloadSettlement {
       status: status, headers: headers, rules: FreshnessRules(settings.http), ttl: ttl,
       silence: silence, isScoped: key.scope != nil,
       isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty,
-      receivedAt: WallClock.seconds, delay: delay(of: download))
+      receivedAt: fleet.wallSeconds, delay: delay(of: download))
   }
 
   private func ttl(of download: MergedDownload) -> Duration? {
@@ -198,7 +198,7 @@ final class DownloadSettlement {
       download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
         || download.confirming != nil
     else { return }
-    fleet.giveUp(download, isGone: true)
+    fleet.remove(download)
     if removePicture(of: download) { downloader.overtake(by: download) }
   }
 
@@ -250,7 +250,7 @@ final class DownloadSettlement {
   private func outlives(headers: HeaderList, _ download: MergedDownload) -> Bool {
     download.beneficiaries.contains { $0.request.keepsOnDisk }
       && AnswerLifetime.isNamed(
-        headers, longerThan: Self.shortestWritten, isScoped: false, receivedAt: WallClock.seconds)
+        headers, longerThan: Self.shortestWritten, isScoped: false, receivedAt: fleet.wallSeconds)
   }
 
   private func removePicture(of download: MergedDownload) -> Bool {

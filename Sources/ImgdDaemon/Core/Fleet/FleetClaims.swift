@@ -67,12 +67,13 @@ final class FleetClaims {
   // MARK: Stores
 
   /// Stores the picture of a download where other hosts find it; it fulfils the download's claim, if there is one.
-  func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) {
+  /// False where it is of no use to them, or too large.
+  func keep(_ image: CachedImage, of download: MergedDownload, since mark: FleetPosition) -> Bool {
     let lifetime = lifetime(of: image)
     guard lifetime > .zero,
       let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
       record.mostBytes + image.byteCount <= settings.fleet.maxObject
-    else { return }
+    else { return false }
     let claim = download.claim
     if let claim { _ = close(claim) }
     let serial = claim?.serial ?? download.serial
@@ -81,7 +82,11 @@ final class FleetClaims {
       FleetStore(
         serial: serial, record: record, payload: image.payload, age: loop.now - image.storedAt,
         begunAgo: loop.now - (download.begunAt ?? loop.now), mark: mark, lifetime: lifetime))
+    return true
   }
+
+  /// Deletes a picture of the server without a claim.
+  func remove(_ digest: KeyDigest) { fleet.remove(digest) }
 
   /// What cannot be confirmed is of no use when it is past all that its origin grants.
   private func lifetime(of image: CachedImage) -> Duration {

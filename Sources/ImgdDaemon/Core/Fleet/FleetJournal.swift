@@ -9,14 +9,13 @@ final class FleetJournal {
     // Each try may fail in a way of its own.
     if state.phase == .down, told?.phase == .down { return }
     told = state
-    let reason = state.reason.map { ": \($0)" } ?? ""
+    // It names the server.
+    let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
     switch state.phase {
     case .connecting: break
     case .ok: Log.notice(.fleet, "the fleet's server is used")
-    case .readOnly: Log.warning(.fleet, "the fleet's server takes no pictures\(reason)")
-    case .down:
-      Log.warning(.fleet, "the fleet's server is not there: origins are asked\(reason)")
-    case .refused: Log.error(.fleet, "the fleet's server is not used\(reason)")
+    case .readOnly, .down: Log.warning(.fleet, reason)
+    case .refused: Log.error(.fleet, reason)
     }
   }
 }

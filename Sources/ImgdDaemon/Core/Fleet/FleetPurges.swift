@@ -130,7 +130,7 @@ final class FleetPurges {
     case .purges(let purges): for purge in purges { hear(purge) }
     case .sent(let nonce): outbox?.wasSent(nonce)
     case .unsent(let nonce, _): outbox?.wasRefused(nonce)
-    case .looked, .stored, .defect: break
+    case .clock, .looked, .stored, .defect: break
     }
   }
 

@@ -36,6 +36,8 @@ final class FleetTier {
   private let downloader: Downloader
   private let journal = FleetJournal()
   private(set) var state = FleetState(.connecting)
+  /// So many seconds this machine's clock is behind the one that all hosts go by.
+  private var secondsAhead: Int64 = 0
 
   init(
     _ fleet: (any Fleet)?, history: PurgeHistory, pictures: PictureTiers, downloader: Downloader,
@@ -72,6 +74,9 @@ final class FleetTier {
 
   /// How long the server takes to answer a look.
   var latency: LatencyHistogram { parts?.lookups.latency ?? LatencyHistogram() }
+
+  /// The time by the clock that all hosts go by, in seconds since 1970; without a fleet, this machine's.
+  var wallSeconds: Int64 { WallClock.seconds + secondsAhead }
 
   // MARK: Looking
 
@@ -130,19 +135,32 @@ final class FleetTier {
     claim.download = download
   }
 
-  /// Stores what a download has brought, as far as all may have it and somebody wants it stored.
+  /// Stores what a download has brought, as far as all may have it and somebody wants it stored. Otherwise an older one
+  /// goes: nobody is to find that afterwards.
   func keep(_ image: CachedImage, of download: MergedDownload) {
+    guard !download.isPurged else { return giveUp(download) }
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
       download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key,
-      image.freshness.refusal == nil, !download.isPurged,
-      download.beneficiaries.contains(where: \.request.keepsInFleet)
-    else { return }
-    claims.keep(image, of: download, since: mark)
+      image.freshness.refusal == nil,
+      download.beneficiaries.contains(where: \.request.keepsInFleet),
+      claims.keep(image, of: download, since: mark)
+    else { return remove(download) }
   }
 
   /// Gives the claim of a download back that brings no picture for all, if it has one.
-  func giveUp(_ download: MergedDownload, isGone: Bool = false) {
-    if let claim = download.claim { parts?.claims.release(claim, removing: isGone) }
+  func giveUp(_ download: MergedDownload) {
+    if let claim = download.claim { parts?.claims.release(claim, removing: false) }
+  }
+
+  /// The same where what the server has is right no more.
+  func remove(_ download: MergedDownload) {
+    if let claim = download.claim {
+      parts?.claims.release(claim, removing: true)
+    } else if state.phase == .ok, history.position != nil,
+      let digest = download.mergeKey.digestForAll
+    {
+      parts?.claims.remove(digest)
+    }
   }
 
   /// Gives everything back, at the end of service.
@@ -163,6 +181,7 @@ final class FleetTier {
     case .defect(_, let defect):
       parts.lookups.noteDefect()
       Log.debug(.fleet) { "a value of the fleet's server was deleted: it is \(defect.rawValue)" }
+    case .clock(let ahead): secondsAhead = ahead
     case .joined, .purges, .sent, .unsent: break
     }
   }

@@ -14,6 +14,7 @@ final class PlannedFleet: Fleet {
     case claim(serial: UInt64, KeyDigest, replacing: UInt64)
     case renew(serial: UInt64)
     case release(serial: UInt64, removing: Bool)
+    case remove(KeyDigest)
     case store(FleetStore)
     case send(FleetPurge)
   }
@@ -22,6 +23,8 @@ final class PlannedFleet: Fleet {
   /// The answers to looks and claims, each once; nil is silence. Without a plan there is nothing in the
   /// server, and whoever wants to fetch it has the claim.
   private var plans: [FleetAnswer?] = []
+  /// Whether purges get into the log at once.
+  var takesPurges = false
   private weak var core: Core?
   private weak var loop: EventLoop?
 
@@ -60,8 +63,13 @@ final class PlannedFleet: Fleet {
     orders.append(.release(serial: serial, removing: removing))
   }
 
+  func remove(_ digest: KeyDigest) { orders.append(.remove(digest)) }
   func store(_ store: FleetStore) { orders.append(.store(store)) }
-  func send(_ purge: FleetPurge) { orders.append(.send(purge)) }
+
+  func send(_ purge: FleetPurge) {
+    orders.append(.send(purge))
+    if takesPurges { tell(.sent(nonce: purge.nonce)) }
+  }
 }
 
 extension PlannedFleet {
@@ -118,6 +126,7 @@ extension PlannedFleet {
       case .renew(let serial): "renew " + number(serial)
       case .release(let serial, let removing):
         (removing ? "remove " : "release ") + number(serial)
+      case .remove: "remove"
       case .store(let store): "store " + number(store.serial)
       }
     }
