@@ -57,6 +57,20 @@ import Testing
     #expect(stage.purges.counts == FleetPurges.Counts(sent: 0, heard: 2, gaps: 0))
   }
 
+  @Test(arguments: [(first: UInt64(1), gaps: 0), (first: 4_000, gaps: 1)])
+  func `a log whose beginning is gone when it is first read is a loss`(
+    first: UInt64, gaps: Int
+  ) throws {
+    let stage = try CoreStage(in: fleet)
+    stage.origin.plan("/a", .conditional(png(), tag: "\"1\""))
+    _ = try stage.fetch("/a")
+    fleet.join(last: first + 1)
+    fleet.hear(stage.of("/x"), stage.of("/y"), from: first)
+    stage.settle()
+    #expect(stage.purges.counts.gaps == gaps)
+    #expect(try stage.source(of: "/a") == (gaps == 0 ? "memory" : "revalidated"))
+  }
+
   @Test func `an empty log is a place as well`() throws {
     let stage = try stage()
     try stage.restart()

@@ -150,4 +150,17 @@ struct StoreTests {
     }
     #expect(try server.command("EXISTS", key(picture.digest)) == .number(0))
   }
+
+  @Test func `a picture is deleted without a claim, and the claim of another host is not`() throws {
+    let server = try RedisServer()
+    let bench = try FleetBench(on: server)
+    let picture = TestedPicture()
+    #expect(try bench.store(picture, generation: try server.generation()) == .kept)
+    bench.engine.remove(picture.digest)
+    guard case .claimed = try bench.look(picture.digest) else { throw TestFailure("it is there") }
+    try server.command("SET", key(picture.digest), "#other:1")
+    bench.engine.remove(picture.digest)
+    _ = try bench.look(TestedPicture("http://o/b").digest, claims: false)
+    #expect(try server.command("GET", key(picture.digest)).text == "#other:1")
+  }
 }

@@ -31,6 +31,8 @@ final class FleetPurges {
   private var generation: UInt64?
   /// Purges up to this number are in force, or will be.
   private var through: UInt64 = 0
+  /// No log was ever read here: what it no longer has when it is, was missed.
+  private var isFirstLog = false
 
   init(
     _ fleet: (any Fleet)?, disk: DiskTier, turns: Turns, loop: EventLoop,
@@ -138,6 +140,7 @@ final class FleetPurges {
     let isSame = generation == nil || generation == join.generation
     let loss = join.loss ?? (isSame ? nil : "the fleet's server has other data")
     if loss != nil || generation == nil { through = 0 }
+    isFirstLog = generation == nil && loss == nil
     generation = join.generation
     history.begin(join)
     let start =
@@ -162,6 +165,11 @@ final class FleetPurges {
     history.hear(heard)
     let isOwn = outbox?.wasHeard(heard.purge.nonce) ?? false
     guard heard.number > through else { return }
+    if isFirstLog, heard.number > 1 {
+      noteGap(
+        "the log's first purges have been cut off, and no earlier place in it is known", at: nil)
+    }
+    isFirstLog = false
     through = heard.number
     if !isOwn { self.heard += 1 }
     let position = FleetPosition(
