@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_tun.h>
 #include <linux/landlock.h>
+#include <net/if.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -25,6 +28,25 @@ int test_enter_network_of(int pid) {
   int result = setns(namespace, CLONE_NEWNET);
   close(namespace);
   return result;
+}
+
+int test_make_network(void) {
+  if (unshare(CLONE_NEWNET) != 0) return -1;
+  return open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+int test_enter_network(int network) { return setns(network, CLONE_NEWNET); }
+
+int test_open_tunnel(const char *name) {
+  struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
+  int tunnel = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (tunnel < 0) return -1;
+  strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+  if (ioctl(tunnel, TUNSETIFF, &request) == 0) return tunnel;
+  int reason = errno;
+  close(tunnel);
+  errno = reason;
+  return -1;
 }
 
 int test_cover_directory(const char *path) {

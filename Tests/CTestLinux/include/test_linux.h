@@ -6,6 +6,13 @@
 // Moves the calling thread into the network namespace of a process.
 int test_enter_network_of(int pid);
 
+// Moves the calling thread into a new network, which only the returned descriptor keeps when the thread ends.
+int test_make_network(void);
+// Moves the calling thread into a network that a descriptor keeps.
+int test_enter_network(int network);
+// A new device of the calling thread's network that passes its packets to the returned descriptor.
+int test_open_tunnel(const char *name);
+
 // Gives the calling thread, and those it starts from now on, mounts of their own, with an empty
 // directory over an existing one.
 int test_cover_directory(const char *path);

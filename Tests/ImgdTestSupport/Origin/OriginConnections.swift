@@ -12,7 +12,15 @@ final class OriginConnections: Sendable {
   }
 
   let state = Shared(State())
-  let listener = Shared<CInt>(-1)
+  private let listeners = Shared<[CInt]>([])
+
+  func accept(from listener: CInt) {
+    listeners.with { $0.append(listener) }
+    detachThread { [self] in
+      while let connection = OriginSocket.accept(listener) { serve(connection) }
+      close(listener)
+    }
+  }
 
   /// Ends every thread's blocking call; each thread closes its own socket.
   func stop() {
@@ -21,7 +29,8 @@ final class OriginConnections: Sendable {
       for connection in state.open { shutdown(connection, CInt(SHUT_RDWR)) }
       return !state.isStopped
     }
-    if first { shutdown(listener.with { $0 }, CInt(SHUT_RDWR)) }
+    guard first else { return }
+    for listener in listeners.with({ $0 }) { shutdown(listener, CInt(SHUT_RDWR)) }
   }
 
   func serve(_ connection: CInt) {

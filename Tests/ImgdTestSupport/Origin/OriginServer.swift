@@ -18,12 +18,14 @@ package final class OriginServer: Sendable {
     let listener = try OriginSocket.listen(ipv6: ipv6)
     port = OriginSocket.port(of: listener)
     connectionTable = OriginConnections()
-    let connectionTable = self.connectionTable
-    detachThread {
-      while let connection = OriginSocket.accept(listener) { connectionTable.serve(connection) }
-      close(listener)
-    }
-    connectionTable.listener.with { $0 = listener }
+    connectionTable.accept(from: listener)
+  }
+
+  /// Listens in another network as well, at the same address.
+  package func listen(in network: PrivateNetwork) throws {
+    let port = port
+    connectionTable.accept(
+      from: try network.inside { try OriginSocket.listen(ipv6: false, port: port) })
   }
 
   deinit { stop() }

@@ -2,27 +2,28 @@ import Glibc
 
 /// The socket calls of the origin, all blocking.
 enum OriginSocket {
-  static func listen(ipv6: Bool) throws -> CInt {
-    let listener = try bound(ipv6: ipv6)
+  static func listen(ipv6: Bool, port: Int = 0) throws -> CInt {
+    let listener = try bound(ipv6: ipv6, port: port)
     guard Glibc.listen(listener, 1024) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
     return listener
   }
 
-  /// A socket that is bound to a free port and does not listen yet.
-  static func bound(ipv6: Bool = false) throws -> CInt {
+  /// A socket that is bound to a port, by default a free one, and does not listen yet.
+  static func bound(ipv6: Bool = false, port: Int = 0) throws -> CInt {
     let number = socket(
       ipv6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard (ipv6 ? bindIPv6(number) : bindIPv4(number)) == 0 else {
+    guard (ipv6 ? bindIPv6(number) : bindIPv4(number, port)) == 0 else {
       throw TestFailure("no port for the origin: errno \(errno)")
     }
     return number
   }
 
-  private static func bindIPv4(_ listener: CInt) -> CInt {
+  private static func bindIPv4(_ listener: CInt, _ port: Int) -> CInt {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     return bind(listener, to: &address)
   }

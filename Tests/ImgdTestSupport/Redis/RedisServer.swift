@@ -10,15 +10,18 @@ package final class RedisServer: Sendable {
   package let directory: String
   package let socket: String
   package let port: Int?
+  private let wrapper: [String]
   /// Nil while it does not run.
   private let program: Shared<pid_t?>
   private let options: Shared<[String]>
 
   /// Starts a server and waits until it answers, be it by asking for a password; where `waits` is false, until it
-  /// listens.
+  /// listens. In another network it is still reached at its Unix socket.
   package init(
-    _ options: [String] = RedisServer.rules, onPort hasPort: Bool = false, waits: Bool = true
+    _ options: [String] = RedisServer.rules, onPort hasPort: Bool = false, waits: Bool = true,
+    in network: PrivateNetwork? = nil
   ) throws {
+    wrapper = network?.wrapper ?? []
     directory = try TemporaryDirectory.make()
     socket = directory + "/redis.socket"
     port = hasPort ? try Self.freePort() : nil
@@ -46,8 +49,9 @@ package final class RedisServer: Sendable {
     let places =
       ["--unixsocket", socket, "--dir", directory, "--port", String(port ?? 0)]
       + ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no"]
+    let words = wrapper + ["/usr/bin/redis-server"] + places + options
     let pid = try ChildProcess.spawn(
-      "/usr/bin/redis-server", places + options, output: directory + "/output")
+      words[0], Array(words.dropFirst()), output: directory + "/output")
     program.with { $0 = pid }
     try waitUntilThere(answering: waits)
   }
