@@ -12,21 +12,21 @@ package final class DaemonProcess: @unchecked Sendable {
   package let cacheDirectory: String
   /// Zero while it is not running.
   package private(set) var pid: pid_t = 0
-  private let program: String
-  private let arguments: [String]
+  private let words: [String]
 
-  /// Starts it and waits until it answers. The caller removes a cache directory that it passes.
+  /// Starts it and waits until it answers. The caller removes a cache directory that it passes. `wrapper` is
+  /// a program, with its arguments, that becomes the daemon, as `env` does.
   package init(
     settings: [String] = [], configuration: String? = nil, cacheDirectory: String? = nil,
-    program: String = BuiltProduct.path(of: "imgd")
+    program: String = BuiltProduct.path(of: "imgd"), wrapper: [String] = []
   ) throws {
-    self.program = program
     directory = try TemporaryDirectory.make()
     socket = directory + "/imgd.sock"
     self.cacheDirectory = cacheDirectory ?? directory + "/cache"
     let file = configuration == nil ? "/dev/null" : directory + "/imgd.conf"
-    arguments =
-      ["--socket", socket, "--cache-directory", self.cacheDirectory, "--config", file]
+    words =
+      wrapper + [program, "--socket", socket, "--cache-directory", self.cacheDirectory]
+      + ["--config", file]
       // The memory pressure of the machine must not affect the tests.
       + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] }
     if let configuration { try write(configuration, to: file) }
@@ -43,7 +43,8 @@ package final class DaemonProcess: @unchecked Sendable {
   /// Starts the stopped daemon again and waits until it answers.
   package func start() throws {
     precondition(pid == 0, "the daemon runs: end it first")
-    pid = try ChildProcess.spawn(program, arguments, output: directory + "/log")
+    pid = try ChildProcess.spawn(
+      words[0], Array(words.dropFirst()), output: directory + "/log")
     try waitUntilItAnswers()
   }
 
