@@ -6,6 +6,7 @@ struct Options {
     usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
       siege:ATTACK         one of \(Siege.attacks.map(\.name).joined(separator: ", "))
       --imgd PATH          the daemon to measure (default: beside imgd-bench)
+      --readers N          `fleet` simulates the readers of so many hosts on one redis, and does nothing else
       --package-path PATH  where Sources/ is (default: the current directory)
       --trace FILE         requests for `eviction`, one key a line, with its size if you like; may be repeated
       --rounds N           rounds of each comparison (default: 5)
@@ -21,6 +22,8 @@ struct Options {
   private(set) var wantsHelp = false
   private(set) var json: String?
   private(set) var traces: [String] = []
+  /// Hosts of the simulated fleet; nil without a simulation.
+  private(set) var readers: Int?
 
   init(_ words: [String]) throws(BenchFailure) {
     var rest = words[...]
@@ -41,7 +44,10 @@ struct Options {
     case "--package-path": packagePath = try Self.value(of: word, from: &rest)
     case "--json": json = try Self.value(of: word, from: &rest)
     case "--trace": traces.append(try Self.value(of: word, from: &rest))
-    case "--rounds": rounds = try Self.count(Self.value(of: word, from: &rest))
+    case "--rounds":
+      rounds = try Self.count(Self.value(of: word, from: &rest), of: word, 1...100)
+    case "--readers":
+      readers = try Self.count(Self.value(of: word, from: &rest), of: word, 1...4_000)
     case "all": measurements = Measurement.all
     default: measurements.append(try Self.measurement(word))
     }
@@ -54,9 +60,12 @@ struct Options {
     return value
   }
 
-  private static func count(_ word: String) throws(BenchFailure) -> Int {
-    guard let count = Int(word), (1...100).contains(count) else {
-      throw .usage("--rounds \(word): must be a number from 1 to 100")
+  private static func count(
+    _ word: String, of option: String, _ range: ClosedRange<Int>
+  ) throws(BenchFailure) -> Int {
+    guard let count = Int(word), range.contains(count) else {
+      throw .usage(
+        "\(option) \(word): must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return count
   }

@@ -63,6 +63,25 @@ int bench_flood_await(struct bench_flood *flood, uint64_t lines, uint64_t patien
 struct bench_flood_result bench_flood_tally(const struct bench_flood *flood);
 void bench_flood_close(struct bench_flood *flood);
 
+// Hosts of a fleet that read the purges of a redis at 127.0.0.1, each with a second connection that is idle.
+struct bench_readers {
+  int port;
+  int readers;
+  uint64_t purges;       // how many are written
+  uint64_t interval_ns;  // from one to the next
+};
+
+struct bench_readers_result {
+  uint64_t bytes_to_server, bytes_from_server;
+  uint64_t elapsed_ns;   // until the last reader has the last purge
+  uint64_t busy_ns;      // processor time of the readers
+  uint64_t each_p50_ns;  // until a reader has a purge
+  uint64_t last_p50_ns, last_p99_ns;  // until all of them have it
+};
+
+// Writes all purges and waits until all readers have them; 0, or -1 and errno (ETIMEDOUT: patience has ended).
+int bench_readers_run(const struct bench_readers *what, struct bench_readers_result *result);
+
 enum { BENCH_PICTURES, BENCH_SILENT, BENCH_DRIPPING, BENCH_BLACKHOLE };
 
 // An origin of pictures at 127.0.0.1, or dead ones at 127.0.1.1, 127.0.1.2 and so on.

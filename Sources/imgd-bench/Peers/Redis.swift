@@ -1,19 +1,25 @@
-/// A redis-server without persistence that listens only on a Unix socket.
+/// A redis-server without persistence that listens on a Unix socket, and perhaps at a loopback port.
 struct Redis {
   static let program = "redis-server"
   let child: Child
   let socket: String
 
-  init(_ bench: Bench) throws(BenchFailure) {
+  /// `settings` are words of its command line.
+  init(
+    _ bench: Bench, place: Place = .server, port: CInt = 0, settings: [String] = []
+  ) throws(BenchFailure) {
     guard Child.exists(Self.program) else { throw .unavailable("redis-server is missing") }
     socket = bench.path("redis")
     child = try bench.serve(
       [
-        Self.program, "--unixsocket", socket, "--port", "0", "--save", "", "--appendonly", "no",
-        "--dir", bench.workplace,
-      ], "redis", place: .server)
+        Self.program, "--unixsocket", socket, "--port", "\(port)", "--bind", "127.0.0.1",
+        "--save", "", "--appendonly", "no", "--dir", bench.workplace,
+      ] + settings, "redis", place: place)
     try child.awaitReady("redis") { [socket] in isListening(socket) }
   }
+
+  /// What a fleet asks of its server.
+  static let ofFleet = ["--maxmemory", "1gb", "--maxmemory-policy", "volatile-lfu"]
 
   func set(_ key: String, _ value: [UInt8]) throws(BenchFailure) {
     _ = try Load(batches: 1).run(
