@@ -72,6 +72,12 @@ struct LogSight {
       ? nil : "the purge \(position.number) is another one than was heard"
   }
 
+  /// Whether the log was put back to before a position, not cut behind it; `last` is its newest purge.
+  func isEarlier(than position: FleetPosition, last: UInt64) -> Bool {
+    guard generation == position.generation, position.number > 0 else { return false }
+    return last < position.number || heard != nil
+  }
+
   private static func nonce(of fields: [RedisReply]) -> UInt64 {
     PurgeEntry(fields, serverNow: 0, wallNow: 0)?.purge.nonce ?? 0
   }

@@ -70,7 +70,8 @@ final class PurgeLog {
   // MARK: Whether it is the same log
 
   /// Looks at the clock, the generation and the last purge that was heard; reads on when they have answered.
-  private func lookAround(isFirst: Bool = false) {
+  /// `loss` is one that is known already.
+  private func lookAround(isFirst: Bool = false, loss: String? = nil) {
     var sight = LogSight()
     ask(RedisCommand("TIME")) { [unowned self] reply in
       if clock.set(reply, at: loop.now) { onTime(clock) }
@@ -87,17 +88,22 @@ final class PurgeLog {
     ask(RedisCommand("XRANGE", keys.purges, heard, heard)) {
       [unowned self] reply throws(FleetTrouble) in
       sight.heard = reply.list?.first
-      try compare(sight, isFirst: isFirst)
+      try compare(sight, isFirst: isFirst, loss: loss)
     }
   }
 
-  private func compare(_ sight: LogSight, isFirst: Bool) throws(FleetTrouble) {
+  private func compare(
+    _ sight: LogSight, isFirst: Bool, loss known: String?
+  ) throws(FleetTrouble) {
     guard let generation = sight.generation else {
       throw FleetTrouble(.down, "its data are gone: the key \(keys.generation) is missing")
     }
-    let loss = position.flatMap { sight.loss(since: $0) }
+    let loss = known ?? position.flatMap { sight.loss(since: $0) }
     guard isFirst else { return loss == nil ? wait() : lookAround(isFirst: true) }
     let last = try sight.last(of: keys.purges)
+    if let loss, let position, sight.isEarlier(than: position, last: last) {
+      return startAnew(generation, loss)
+    }
     isFromBeginning = position == nil || loss != nil
     if isFromBeginning {
       position = FleetPosition(generation: generation, number: 0, nonce: 0)
@@ -105,6 +111,19 @@ final class PurgeLog {
     onJoin(generation)
     tell(last: last, isFromBeginning: isFromBeginning, loss: loss)
     readPage()
+  }
+
+  /// The data are of an earlier time. The purges that are missing mean pictures that are there again, and hosts that
+  /// have not heard them would never notice: with another life of the data, all hosts do.
+  private func startAnew(_ generation: UInt64, _ loss: String) {
+    let lives = [generation, .random(in: 1 ... .max)].map { String($0) }
+    ask(FleetScript.startAnew.command(keys: [keys.generation], lives)) {
+      [unowned self] reply throws(FleetTrouble) in
+      guard reply == .number(1) else {
+        throw FleetTrouble(.down, "its data are of an earlier time, and it takes nothing: \(loss)")
+      }
+      lookAround(isFirst: true, loss: loss)
+    }
   }
 
   private func tell(last: UInt64, isFromBeginning: Bool, loss: String?) {

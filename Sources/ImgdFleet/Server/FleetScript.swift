@@ -73,6 +73,13 @@ enum FleetScript: String {
     return 1
     """
 
+  /// Begins another life of the data, unless another host has done so; 0 where nothing can be written. Key: the
+  /// generation's. Arguments: the generation, and the next one.
+  case startAnew = """
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 1 end
+    return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
+    """
+
   /// The command that has the server carry it out.
   func command(keys: [String], _ arguments: [String]) -> RedisCommand {
     var command = RedisCommand("EVAL", rawValue)

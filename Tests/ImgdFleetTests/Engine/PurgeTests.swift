@@ -214,6 +214,40 @@ struct PurgeTests {
     #expect(try bench.purges().map(\.number) == [1])
   }
 
+  /// It had not heard what is missing, and has nothing to notice it by.
+  @Test func `old data are noticed by a host that has heard less, too`() throws {
+    let server = try RedisServer()
+    let bench = try FleetBench(on: server)
+    _ = try bench.join()
+    try send(purge(1), from: bench)
+    _ = try purges(1, on: bench)
+    let less = try FleetPosition(generation: server.generation(), number: 1, nonce: 1)
+    try server.command("SAVE")
+    try send(purge(2), from: bench)
+    _ = try purges(1, on: bench)
+    server.kill()
+    try bench.waitForState(.down)
+    try server.start()
+    #expect(try bench.join().loss?.contains("purge 2") == true)
+    #expect(try server.generation() != less.generation)
+    let other = try FleetBench(on: server, from: less)
+    #expect(try other.join().loss?.contains("is another one") == true)
+  }
+
+  /// That only one host was away for long is no matter of the others.
+  @Test func `a log that was cut keeps its life`() throws {
+    let server = try RedisServer()
+    let bench = try FleetBench(on: server)
+    _ = try bench.join()
+    let generation = try server.generation()
+    for nonce in 1...4 as ClosedRange<UInt64> { try send(purge(nonce), from: bench) }
+    try server.command("XTRIM", "imgd:purges", "MAXLEN", "1")
+    let away = try FleetBench(
+      on: server, from: FleetPosition(generation: generation, number: 2, nonce: 2))
+    #expect(try away.join().loss != nil)
+    #expect(try server.generation() == generation)
+  }
+
   @Test func `another history with the same numbers is noticed`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)
