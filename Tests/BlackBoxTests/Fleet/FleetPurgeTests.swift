@@ -1,0 +1,114 @@
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+/// Purges on one of ten hosts.
+@Suite("A purge of a fleet") struct FleetPurgeTests {
+  private struct Purge: Sendable {
+    let name: String
+    /// Of the fetches that bring the picture.
+    let fields: String
+    /// `URL` is the picture's.
+    let filter: String
+    var isSoft = false
+    /// Whether it is about other pictures as well.
+    var isWide = false
+  }
+
+  private static let purges = [
+    Purge(name: "url", fields: "", filter: #""url":"URL""#),
+    Purge(name: "identifier", fields: #""identifier":"dark""#, filter: #""identifier":"dark""#),
+    Purge(name: "prefix", fields: "", filter: #""prefix":"URL""#),
+    Purge(name: "host", fields: "", filter: #""host":"localhost""#),
+    Purge(name: "tag", fields: #""tags":["news"]"#, filter: #""tag":"news""#),
+    Purge(name: "soft", fields: "", filter: #""url":"URL","soft":true"#, isSoft: true),
+    Purge(
+      name: "soft-tag", fields: #""tags":["sport"]"#, filter: #""tag":"sport","soft":true"#,
+      isSoft: true),
+    Purge(name: "age", fields: "", filter: #""older_than":0"#, isWide: true),
+    Purge(name: "everything", fields: "", filter: "", isWide: true),
+  ]
+
+  @Test func `reaches all of them, and the server, whatever it is about`() throws {
+    let stage = try FleetStage()
+    let other = stage.pictures.add("/other")
+    for purge in Self.purges {
+      _ = try stage.fetchAll(other)
+      let (path, name) = ("/\(purge.name)", purge.name == "host" ? "localhost" : nil)
+      let url = stage.pictures.add(path, host: name)
+      let fields = [VersionedPictures.inside, purge.fields].filter { !$0.isEmpty }
+        .joined(separator: ",")
+      for answer in try stage.fetchAll(url, fields) {
+        #expect(try stage.pictures.version(of: path, in: answer) == 1)
+      }
+      stage.pictures.publish(path)
+      let (fetched, others) = (stage.origin.count(path), stage.origin.count("/other"))
+      let filter = purge.filter.split(separator: "URL", omittingEmptySubsequences: false)
+        .joined(separator: url)
+      #expect(try stage.hosts[3].purge(filter) == "sent")
+      try stage.catchUp()
+      for answer in try stage.fetchAll(url, fields) {
+        #expect(try stage.pictures.version(of: path, in: answer) == 2, "after \(purge.name)")
+      }
+      // Those who wait for a host that confirms an old picture are answered by it as well.
+      #expect(stage.origin.count(path) == fetched + 1, "after \(purge.name)")
+      if !purge.isWide {
+        #expect(Set(try stage.fetchAll(other).map(\.outcome)) == ["memory"])
+        #expect(stage.origin.count("/other") == others, "after \(purge.name)")
+      }
+    }
+  }
+
+  @Test func `of one tier stays on its host`() throws {
+    let stage = try FleetStage(hosts: 2)
+    let url = stage.pictures.add("/a")
+    for host in stage.hosts { _ = try host.fetch(url) }
+    #expect(try stage.hosts[0].purge(#""tier":"memory""#) == nil)
+    #expect(try stage.hosts[0].purge(#""unused_for":0"#) == nil)
+    try stage.catchUp()
+    #expect(try stage.hosts[1].fetch(url).outcome == "memory")
+    #expect(try stage.hosts[0].fetch(url).outcome == "fleet")
+  }
+
+  /// Only this host knows of a purge that it could not send, and does not forget it.
+  @Test func `waits for a server that stands still, over the end of its host`() throws {
+    let stage = try FleetStage(hosts: 3)
+    let url = stage.pictures.add("/a")
+    _ = try stage.fetchAll(url)
+    stage.pictures.publish("/a")
+    stage.redis.freeze()
+    let host = stage.hosts[0]
+    #expect(try host.purge(#""url":"\#(url)""#) == "pending")
+    #expect(try host.purges("pending") == 1)
+    host.kill()
+    try host.start()
+    #expect(try host.purges("pending") == 1)
+    stage.redis.thaw()
+    #expect(
+      try becomes {
+        try stage.hosts.dropFirst().allSatisfy { try $0.tier(of: url) == "none" }
+      })
+    try stage.awaitAll()
+    try stage.catchUp()
+    for answer in try stage.fetchAll(url, VersionedPictures.inside) {
+      #expect(try stage.pictures.version(of: "/a", in: answer) == 2)
+    }
+    #expect(try host.purges("pending") == 0)
+  }
+
+  /// Nobody else knows what the picture of the server is.
+  @Test func `that waits keeps its host from the server's picture`() throws {
+    let stage = try FleetStage(hosts: 2)
+    let url = stage.pictures.add("/a")
+    _ = try stage.fetchAll(url)
+    stage.pictures.publish("/a")
+    let answer = try stage.hosts[0].fetch(
+      url, #""cache":"reload","store":"local","deliver":"none""#)
+    #expect(answer.outcome == "network")
+    stage.redis.freeze()
+    #expect(try stage.hosts[0].purge(#""url":"\#(url)""#) == "pending")
+    stage.redis.thaw()
+    let after = try stage.hosts[0].fetch(url, VersionedPictures.inside)
+    #expect(try stage.pictures.version(of: "/a", in: after) == 2)
+  }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import ImgdTestSupport
+import ImgdWire
+
+/// A fleet: daemons with caches of their own, a redis-server, and an origin whose pictures carry their
+/// version.
+final class FleetStage {
+  let pictures: VersionedPictures
+  let redis: RedisServer
+  private(set) var hosts: [FleetHost] = []
+  var origin: OriginServer { pictures.origin }
+
+  /// `server` are further arguments of the redis-server, which may be in a network of its own.
+  init(
+    hosts count: Int = 10, server arguments: [String] = [], in network: PrivateNetwork? = nil
+  ) throws {
+    pictures = try VersionedPictures()
+    redis = try RedisServer(RedisServer.rules + arguments, in: network)
+    for _ in 0..<count { try add() }
+    try awaitAll()
+  }
+
+  deinit { origin.stop() }
+
+  /// Starts one more host, which may have another way to the server.
+  @discardableResult
+  func add(to server: String? = nil, wrapper: [String] = []) throws -> FleetHost {
+    let host = try FleetHost(server: server ?? "unix:\(redis.socket)", wrapper: wrapper)
+    hosts.append(host)
+    return host
+  }
+
+  // MARK: Waiting
+
+  /// Waits until each host can use the server.
+  func awaitAll() throws {
+    for host in hosts {
+      guard try becomes({ try host.state == "ok" }) else {
+        throw TestFailure("the fleet is of no use: \(try host.fleet().text)\n\(host.daemon.log)")
+      }
+    }
+  }
+
+  /// Waits until each host has applied all purges that were made before.
+  ///
+  /// They are applied in their order: a last one, of a picture that each host has, is the last everywhere.
+  func catchUp() throws {
+    for host in hosts where try !becomes({ try host.purges("pending") == 0 }) {
+      throw TestFailure("its purges wait: \(try host.fleet().text)\n\(host.daemon.log)")
+    }
+    markers += 1
+    let marker = pictures.add("/marker-\(markers)")
+    for host in hosts { _ = try host.fetch(marker, #""store":"memory""#) }
+    try hosts[0].purge(#""url":"\#(marker)""#)
+    for (number, host) in hosts.enumerated() {
+      let isThere = try becomes {
+        try host.tier(of: marker) == "none" && host.purges("waiting") == 0
+      }
+      guard isThere else {
+        throw TestFailure("host \(number) lags: \(try host.fleet().text)\n\(host.daemon.log)")
+      }
+    }
+  }
+
+  private var markers = 0
+
+  // MARK: All hosts at once
+
+  /// Sends one line to all hosts before any answer is read; their answers.
+  func askAll(_ line: String) throws -> [JSONValue] {
+    for host in hosts { try host.client.send(line) }
+    return try hosts.map { try $0.client.receive() }
+  }
+
+  func fetchAll(_ url: String, _ fields: String = "") throws -> [JSONValue] {
+    try askAll(FleetHost.request(url, fields))
+  }
+
+  /// Waits until the server has the picture of a URL.
+  func awaitStored(_ count: Int, by host: FleetHost) throws {
+    guard try becomes({ try host.count("stores") >= count }) else {
+      throw TestFailure("it was not stored: \(try host.fleet().text)")
+    }
+  }
+}

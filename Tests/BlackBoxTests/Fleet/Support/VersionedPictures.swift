@@ -1,0 +1,63 @@
+import ImgdTestSupport
+import ImgdWire
+
+/// An origin whose pictures have versions, which are written in them.
+final class VersionedPictures {
+  let origin: OriginServer
+  private var newest: [String: Int] = [:]
+
+  init() throws { origin = try OriginServer() }
+
+  /// Adds a picture with version 1; its URL.
+  @discardableResult
+  func add(_ path: String, host: String? = nil, bytes: Int = 0) -> String {
+    sizes[path] = bytes
+    publish(path)
+    return origin.url(path, host: host)
+  }
+
+  private var sizes: [String: Int] = [:]
+
+  /// Replaces a picture by its next version, which is fresh for an hour.
+  func publish(_ path: String) {
+    let version = version(of: path) + 1
+    newest[path] = version
+    origin.plan(path, Self.answer(path, version, padding: sizes[path] ?? 0))
+  }
+
+  /// The origin's answer with a version.
+  static func answer(_ path: String, _ version: Int, padding: Int = 0) -> OriginAnswer {
+    .conditional(
+      bytes(path, version, padding: padding), tag: #""\#(version)""#,
+      headers: [("Content-Type", "image/png"), ("Cache-Control", "max-age=3600")])
+  }
+
+  /// The version that the origin has now.
+  func version(of path: String) -> Int { newest[path] ?? 0 }
+
+  /// The version that an answer brings, whose picture must be whole.
+  func version(of path: String, in answer: JSONValue) throws -> Int {
+    guard answer["ok"] == .bool(true) else { throw TestFailure("\(path): \(answer.text)") }
+    guard let data = answer["data"]?.string, let bytes = Base64.decode(data) else {
+      throw TestFailure("ask for \(path) with \(Self.inside): \(answer.text)")
+    }
+    let words = bytes.dropFirst(Self.frame.count + 8).split(separator: UInt8(ascii: " "))
+      .map { String(decoding: $0, as: UTF8.self) }
+    guard words.count > 1, let version = Int(words[1]),
+      Self.bytes(path, version, padding: sizes[path] ?? 0) == bytes
+    else { throw TestFailure("\(path) is not whole: \(bytes.count) bytes, \(words.prefix(2))") }
+    return version
+  }
+
+  /// What a fetch must say for its version to be read.
+  static let inside = #""deliver":"inline""#
+
+  private static func bytes(_ path: String, _ version: Int, padding: Int) -> [UInt8] {
+    let words = Array("\(path) \(version) ".utf8) + [UInt8](repeating: 0x2e, count: padding)
+    return frame + TestPicture.pngChunk("paDd", words) + end
+  }
+
+  private static let whole = TestPicture.png(bytes: 600)
+  private static let frame = Array(whole.dropLast(12))
+  private static let end = Array(whole.suffix(12))
+}
