@@ -34,7 +34,10 @@ import Testing
     ),
     (#""ttl":"1d""#, #""ttl" was "1d"; it takes a whole number of seconds from 0 to 315360000"#),
     (#""quality":101"#, #""quality" was 101; it takes a whole number from 1 to 100"#),
-    (#""store":"nowhere""#, #""store" was "nowhere"; it takes "all", "memory", "disk", "fleet", "local" or "none""#),
+    (
+      #""store":"nowhere""#,
+      #""store" was "nowhere"; it takes "all", "memory", "disk", "fleet", "local" or "none""#
+    ),
     (#""tags":["a",""]"#, #""tags[1]" is empty; it takes a string of 1 to 64 bytes"#),
     (#""tags":"a""#, #""tags" was "a"; it takes an array of at most 16 strings of 1 to 64 bytes"#),
   ])
