@@ -42,6 +42,7 @@ final class FleetDesk {
 
   private func stop() {
     looks.stop()
+    stores.stop()
     claims.giveAllBack()
     // The commands of this tick are written at its end.
     loop.atTickEnd { [self] in

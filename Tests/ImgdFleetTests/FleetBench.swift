@@ -131,7 +131,22 @@ final class FleetBench: Sendable {
         serial: serial, record: picture.record, payload: picture.payload, age: age,
         begunAgo: begunAgo,
         mark: FleetPosition(generation: generation, number: 7, nonce: 9), lifetime: lifetime))
-    return try next("end of a store") { event in
+    return try end(of: serial)
+  }
+
+  /// Begins to store, and does not wait for its end.
+  func beginStore(_ picture: TestedPicture, generation: UInt64) -> UInt64 {
+    let serial = nextSerial()
+    engine.store(
+      FleetStore(
+        serial: serial, record: picture.record, payload: picture.payload, age: .zero,
+        begunAgo: .zero, mark: FleetPosition(generation: generation, number: 7, nonce: 9),
+        lifetime: .seconds(100)))
+    return serial
+  }
+
+  func end(of serial: UInt64) throws -> FleetStoring {
+    try next("end of a store") { event in
       if case .stored(serial, let outcome) = event { outcome } else { nil }
     }
   }

@@ -2,9 +2,23 @@ internal import ImgdCache
 internal import ImgdSystem
 
 /// Pictures on their way to the server.
+///
+/// They go one after the other, so that no look-up waits behind all of them.
 final class Stores {
   /// What a command has besides the value.
   private static let commandBytes = 4_096
+  /// While more than this is on its way, the next picture waits.
+  private static let mostUnderWay = 1 << 20
+  /// What waits is held once, as it was downloaded: as much as by default is downloaded at once.
+  private static let mostInLine = 32 << 20
+
+  private struct Order {
+    let store: FleetStore
+    let claim: Claim?
+    let since: Instant
+
+    var bytes: Int { store.payload.count }
+  }
 
   /// Why a picture is not sent at all.
   private struct Hindrance: Error {
@@ -14,6 +28,9 @@ final class Stores {
   private let server: FleetServer
   private let claims: Claims
   private let report: (FleetEvent) -> Void
+  private var line = Fifo<Order>()
+  private var bytesInLine = 0
+  private var bytesUnderWay = 0
 
   init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
     self.server = server
@@ -23,12 +40,40 @@ final class Stores {
 
   /// Ends in one report, be it that the connection does.
   func store(_ store: FleetStore) {
-    let claim = claims.take(store.serial)
+    let order = Order(store: store, claim: claims.take(store.serial), since: server.loop.now)
+    guard bytesInLine + order.bytes <= Self.mostInLine else {
+      return end(order, .refused("too much else waits to be sent to the server"))
+    }
+    line.append(order)
+    bytesInLine += order.bytes
+    sendNext()
+  }
+
+  private func sendNext() {
+    while bytesUnderWay < Self.mostUnderWay, let order = line.popFirst() {
+      bytesInLine -= order.bytes
+      send(order)
+    }
+  }
+
+  private func send(_ order: Order) {
     do throws(Hindrance) {
-      let command = command(store, claim, try value(of: store))
-      server.send(command) { [unowned self] reply in hear(reply, store.serial, claim) }
+      let command = command(order, try value(of: order))
+      bytesUnderWay += order.bytes
+      server.send(command) { [unowned self] reply in
+        bytesUnderWay -= order.bytes
+        hear(reply, to: order)
+        sendNext()
+      }
     } catch {
-      end(store.serial, claim, error.outcome)
+      end(order, error.outcome)
+    }
+  }
+
+  /// Nobody is to wait for a picture that will not come.
+  func stop() {
+    while let order = line.popFirst() {
+      if let claim = order.claim { claims.giveBack(claim) }
     }
   }
 
@@ -41,7 +86,8 @@ final class Stores {
     }
   }
 
-  private func value(of store: FleetStore) throws(Hindrance) -> [UInt8] {
+  private func value(of order: Order) throws(Hindrance) -> [UInt8] {
+    let store = order.store
     guard server.isWritable else {
       throw Hindrance(outcome: .refused(server.state.reason ?? "the server is not connected"))
     }
@@ -50,9 +96,9 @@ final class Stores {
     guard store.payload.count <= server.settings.maxObject else {
       throw Hindrance(outcome: .tooLarge)
     }
-    let now = server.now
+    let asked = time(of: order)
     let value = FleetValue(
-      begunAt: now - store.begunAgo.milliseconds, storedAt: now - store.age.milliseconds,
+      begunAt: asked - store.begunAgo.milliseconds, storedAt: asked - store.age.milliseconds,
       mark: store.mark, stamp: .random(in: .min ... .max), record: store.record,
       payload: store.payload)
     guard let bytes = value.bytes else { throw Hindrance(outcome: .tooLarge) }
@@ -62,38 +108,44 @@ final class Stores {
     return bytes
   }
 
-  private func command(_ store: FleetStore, _ claim: Claim?, _ value: [UInt8]) -> RedisCommand {
-    let keys = server.keys
+  /// When it was asked for, by the server's clock.
+  private func time(of order: Order) -> Int64 {
+    server.clock.time(at: order.since)
+  }
+
+  private func command(_ order: Order, _ value: [UInt8]) -> RedisCommand {
+    let (store, keys) = (order.store, server.keys)
     let digest = store.record.digest
     let lifetime = String(max(store.lifetime.milliseconds, 1))
     var command =
-      if let claim {
+      if let claim = order.claim {
         FleetScript.store.command(
           keys: [claim.key(in: keys), keys.picture(claim.digest), keys.wake(claim.digest)],
           [claim.token, lifetime])
       } else {
         FleetScript.storeUnclaimed.command(
           keys: [keys.picture(digest), keys.wake(digest)],
-          [String(max(server.now - store.begunAgo.milliseconds, 0)), lifetime])
+          [String(max(time(of: order) - store.begunAgo.milliseconds, 0)), lifetime])
       }
     command.add(value)
     return command
   }
 
-  private func hear(_ reply: RedisReply, _ serial: UInt64, _ claim: Claim?) {
+  private func hear(_ reply: RedisReply, to order: Order) {
     switch reply {
-    case .number(1): report(.stored(serial: serial, .kept))
-    case .number: report(.stored(serial: serial, .overtaken))
+    case .number(1): report(.stored(serial: order.store.serial, .kept))
+    case .number: report(.stored(serial: order.store.serial, .overtaken))
     case .failure(let text):
-      end(serial, claim, .refused(text))
+      end(order, .refused(text))
       server.said(text)
-    default: report(.stored(serial: serial, .refused("the connection has ended")))
+    default:
+      report(.stored(serial: order.store.serial, .refused("the connection has ended")))
     }
   }
 
   /// Those who wait for the picture are not to wait longer.
-  private func end(_ serial: UInt64, _ claim: Claim?, _ outcome: FleetStoring) {
-    if let claim { claims.giveBack(claim) }
-    report(.stored(serial: serial, outcome))
+  private func end(_ order: Order, _ outcome: FleetStoring) {
+    if let claim = order.claim { claims.giveBack(claim) }
+    report(.stored(serial: order.store.serial, outcome))
   }
 }

@@ -15,8 +15,6 @@ final class FleetServer {
   private static let timeBetweenTrials: Duration = .seconds(2)
   /// All that is asked for besides pictures is shorter.
   private static let mostReplyBytes = 1 << 20
-  /// As many of the largest pictures as downloads are under way by default.
-  private static let mostOutputBytes = 32 << 20
 
   unowned let loop: EventLoop
   /// The name of this host in claims and purges, by chance.
@@ -85,7 +83,7 @@ final class FleetServer {
   private var limits: RedisConnection.Limits {
     let most = FleetValue.mostBytes(picture: settings.maxObject)
     return RedisConnection.Limits(
-      reply: Self.mostReplyBytes + most, output: max(Self.mostOutputBytes, 2 * most))
+      reply: Self.mostReplyBytes + most, output: max(8 << 20, 2 * most))
   }
 
   func stop() {

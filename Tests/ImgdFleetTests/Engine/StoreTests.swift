@@ -56,6 +56,25 @@ struct StoreTests {
     guard case .found = try large.look(picture.digest) else { throw TestFailure("it is gone") }
   }
 
+  /// While the server takes nothing, more come than are sent at once, and then more than may wait.
+  @Test func `large pictures that come together are stored one after the other`() throws {
+    let server = try RedisServer()
+    let bench = try FleetBench(on: server)
+    let generation = try server.generation()
+    let bytes = TestedPicture(count: 1_000_000)
+    server.freeze()
+    let serials = (0..<50).map { _ in bench.beginStore(bytes, generation: generation) }
+    bench.settle()
+    server.thaw()
+    let ends = try serials.map { try bench.end(of: $0) }
+    let kept = ends.prefix { $0 == .kept }.count
+    #expect((33...36).contains(kept))
+    #expect(
+      ends.dropFirst(kept).allSatisfy {
+        $0 == .refused("too much else waits to be sent to the server")
+      })
+  }
+
   @Test func `a picture that was fetched for other data is not stored`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)
