@@ -58,6 +58,16 @@ import Testing
     #expect(scene.words.filter { $0.hasSuffix("#1") } == ["look #1", "release #1"])
   }
 
+  @Test func `a picture on its way to the server is counted`() throws {
+    let scene = try FleetScene()
+    let tier = scene.stage.core.fleet
+    scene.stage.origin.plan("/a", FleetScene.fresh(5_000))
+    try scene.stage.fetch("/a")
+    #expect(tier.heldBytes == 5_000)
+    scene.tell(.stored(serial: try #require(scene.fleet.stores.last).serial, .kept))
+    #expect(tier.heldBytes == 0 && tier.counts.bytesStored == 5_000)
+  }
+
   @Test func `an orphan that may finish fulfils its claim`() throws {
     let scene = try FleetScene("Downloads.Orphans=finish")
     let gate = Gate()

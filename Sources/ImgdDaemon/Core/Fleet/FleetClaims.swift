@@ -16,6 +16,7 @@ final class FleetClaims {
   private var open: [UInt64: FleetClaim] = [:]
   /// The bytes of the pictures that are on their way to the server.
   private var leaving: [UInt64: Int] = [:]
+  private(set) var bytesLeaving = 0
   private(set) var stores = 0
   private(set) var refused = 0
   private(set) var overtaken = 0
@@ -78,6 +79,7 @@ final class FleetClaims {
     if let claim { _ = close(claim) }
     let serial = claim?.serial ?? download.serial
     leaving[serial] = image.byteCount
+    bytesLeaving += image.byteCount
     fleet.store(
       FleetStore(
         serial: serial, record: record, payload: image.payload, age: loop.now - image.storedAt,
@@ -101,6 +103,7 @@ final class FleetClaims {
 
   func receive(_ end: FleetStoring, for serial: UInt64) {
     guard let bytes = leaving.removeValue(forKey: serial) else { return }
+    bytesLeaving -= bytes
     switch end {
     case .kept:
       stores += 1

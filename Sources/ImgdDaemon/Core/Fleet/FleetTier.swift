@@ -72,6 +72,9 @@ final class FleetTier {
       bytesStored: claims.bytesStored)
   }
 
+  /// The bytes of the pictures that are on their way to the server.
+  var heldBytes: Int { parts?.claims.bytesLeaving ?? 0 }
+
   /// How long the server takes to answer a look.
   var latency: LatencyHistogram { parts?.lookups.latency ?? LatencyHistogram() }
 

@@ -28,7 +28,7 @@ struct Ledger {
           + transfers.connections * Self.transfer
       ),
       ("decoding", parts.renditions.heldBytes),
-      ("fleet", parts.fleetPurges.heldBytes),
+      ("fleet", parts.fleetPurges.heldBytes + parts.fleet.heldBytes),
       ("disk", parts.pictures.disk.held.total),
     ]
   }
