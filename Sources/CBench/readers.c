@@ -21,7 +21,7 @@
 enum { EVENTS = 256, ROOM = 1 << 17 };
 
 // How many answers there are to what was asked last.
-enum asked { WAITING = 1, CHECKING = 4 };
+enum asked { WAITING = 1, CHECKING = 3 };
 static const uint64_t patience_ns = 30ull * 1000000000;
 
 struct reader {
@@ -79,7 +79,6 @@ static int say(struct crowd *crowd, int fd, const char *text, size_t bytes) {
 static int ask(struct crowd *crowd, struct reader *reader, enum asked what) {
   static const char check[] =
       "*1\r\n$4\r\nTIME\r\n*2\r\n$3\r\nGET\r\n$15\r\nimgd:generation\r\n"
-      "*6\r\n$9\r\nXREVRANGE\r\n$11\r\nimgd:purges\r\n$1\r\n+\r\n$1\r\n-\r\n$5\r\nCOUNT\r\n$1\r\n1\r\n"
       "*4\r\n$6\r\nXRANGE\r\n$11\r\nimgd:purges\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n";
   static const char wait[] =
       "*8\r\n$5\r\nXREAD\r\n$5\r\nBLOCK\r\n$4\r\n1000\r\n$5\r\nCOUNT\r\n$3\r\n100\r\n$7\r\nSTREAMS\r\n"

@@ -30,8 +30,11 @@ enum FleetHits {
       let urls = try origin.addPictures(pictures, bytes: bytes)
       let redis = try Fleet.server(bench)
       let first = try Fleet.host(bench, redis)
-      try first.fetchAll(urls, more: Fleet.only)
-      try first.awaitFleetStores(pictures)
+      // One after the other: what waits to be sent to the server is limited.
+      for (number, url) in urls.enumerated() {
+        try first.expect(Imgd.fetch(url, deliver: "none", more: Fleet.only))
+        try first.awaitFleetStores(number + 1)
+      }
       first.child.end()
       host = try Fleet.host(bench, redis)
       let alone = try Imgd(bench, settings: Imgd.roomy)

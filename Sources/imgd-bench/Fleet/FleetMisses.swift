@@ -75,8 +75,8 @@ enum FleetMisses {
           Row(
             what: "miss, server \(name), \(percentile)", figure: Figure(median(ours), "s"),
             peer: "no fleet \(percentile)", ratios: Ratios(ours, to: alone)))
-        guard index > 1 else { continue }
-        let more = zip(ours, alone).map { $0 - $1 }
+        guard index > 1, percentile == "p50" else { continue }
+        let more = zip(ours, alone).map { max(0, $0 - $1) }
         bench.report.add(
           Row(
             what: "more than without, \(percentile)", figure: Figure(median(more), "s"),
