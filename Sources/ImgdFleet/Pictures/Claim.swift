@@ -40,6 +40,11 @@ struct Claim: Equatable {
     return command
   }
 
+  /// Gives an end to what stands in its place without one.
+  func bounding(in keys: FleetKeys) -> RedisCommand {
+    RedisCommand("PEXPIRE", key(in: keys), String(Self.lifetime), "NX")
+  }
+
   func renewal(in keys: FleetKeys) -> RedisCommand {
     FleetScript.renew.command(keys: [key(in: keys)], [token, String(Self.lifetime)])
   }

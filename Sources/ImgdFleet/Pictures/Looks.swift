@@ -207,6 +207,7 @@ final class Looks {
       held[look.digest, default: []].insert(look.serial)
       look.end = server.loop.schedule(after: Self.patience) { [unowned self] in
         answer(look, .nothing)
+        bound(look)
       }
       wakeUps.add(look.digest)
       report(.looked(serial: look.serial, .held))
@@ -214,6 +215,14 @@ final class Looks {
     let pause = Self.pauses[min(look.polls, Self.pauses.count - 1)]
     look.polls += 1
     look.nextPoll = server.loop.schedule(after: pause) { [unowned self] in poll(look) }
+  }
+
+  /// Sees to it that a claim ends: one without a time is nobody's, and would be waited for again and again.
+  private func bound(_ look: Look) {
+    guard server.isWritable else { return }
+    server.send(look.claim.bounding(in: server.keys)) { [server] reply in
+      if case .failure(let text) = reply { server.said(text) }
+    }
   }
 
   private func poll(_ look: Look) {

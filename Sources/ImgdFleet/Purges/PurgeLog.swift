@@ -2,8 +2,8 @@
 //
 // The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log
 // has become another one: the server was emptied, or replaced by an old copy. So the generation, and the
-// number by chance of the last purge that was heard, are looked at when the connection begins, after each
-// batch and each second without one. If they differ, the log is read from its beginning.
+// number by chance of the last purge that was heard, are looked at when the connection begins and each second.
+// If they differ, the log is read from its beginning.
 
 internal import ImgdCache
 internal import ImgdSystem
@@ -14,6 +14,8 @@ final class PurgeLog {
   private static let mostReplyBytes = page * PurgeEntry.mostBytes + (1 << 20)
   /// The server answers after so many milliseconds, be there a purge or not.
   private static let blockMilliseconds = 1_000
+  /// How often it is looked at whether it is the same log: when no purge comes, after each answer.
+  private static let timeBetweenSights: Duration = .milliseconds(900)
   private static let patience: Duration = .seconds(3)
 
   private unowned let loop: EventLoop
@@ -26,6 +28,7 @@ final class PurgeLog {
   private var clock = ServerClock()
   /// Whether the next purge is the log's first one, whatever its number: earlier ones have been cut off.
   private var isFromBeginning = false
+  private var lookedAt = Instant(nanoseconds: 0)
   private var timer: Timer?
 
   var onTrouble: (FleetTrouble) -> Void = { _ in }
@@ -72,6 +75,7 @@ final class PurgeLog {
   /// Looks at the clock, the generation and the last purge that was heard; reads on when they have answered.
   /// `loss` is one that is known already.
   private func lookAround(isFirst: Bool = false, loss: String? = nil) {
+    lookedAt = loop.now
     var sight = LogSight()
     ask(RedisCommand("TIME")) { [unowned self] reply in
       if clock.set(reply, at: loop.now) { onTime(clock) }
@@ -163,7 +167,7 @@ final class PurgeLog {
       if let stream = reply.list?.first?.list, stream.count == 2 {
         take(try LogEntry.all(in: stream[1], after: position?.number ?? 0))
       }
-      lookAround()
+      if loop.now - lookedAt < Self.timeBetweenSights { wait() } else { lookAround() }
     }
   }
 

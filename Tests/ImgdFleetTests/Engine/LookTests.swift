@@ -120,6 +120,11 @@ struct LookTests {
     guard case .nothing = try bench.answer(serial) else { throw TestFailure("it waits on") }
     #expect(Instant.current - start >= .milliseconds(2_900))
     #expect(try server.command("GET", key(digest)).text == "#slow:1")
+    // A claim that nobody has set an end to would cost everybody as much for ever.
+    try server.wait("end of the claim") {
+      guard case .number(let left) = try server.command("PTTL", key(digest)) else { return false }
+      return (1...10_000).contains(left)
+    }
   }
 
   @Test func `a look that was given up leaves no claim`() throws {
