@@ -125,23 +125,23 @@ final class FleetBench: Sendable {
     _ picture: TestedPicture, serial: UInt64? = nil, begunAgo: Duration = .zero,
     age: Duration = .zero, generation: UInt64, lifetime: Duration = .seconds(100)
   ) throws -> FleetStoring {
+    let begun = beginStore(
+      picture, serial: serial, begunAgo: begunAgo, age: age, generation: generation,
+      lifetime: lifetime)
+    return try end(of: begun)
+  }
+
+  /// Begins to store, and does not wait for its end.
+  func beginStore(
+    _ picture: TestedPicture, serial: UInt64? = nil, begunAgo: Duration = .zero,
+    age: Duration = .zero, generation: UInt64, lifetime: Duration = .seconds(100)
+  ) -> UInt64 {
     let serial = serial ?? nextSerial()
     engine.store(
       FleetStore(
         serial: serial, record: picture.record, payload: picture.payload, age: age,
         begunAgo: begunAgo,
         mark: FleetPosition(generation: generation, number: 7, nonce: 9), lifetime: lifetime))
-    return try end(of: serial)
-  }
-
-  /// Begins to store, and does not wait for its end.
-  func beginStore(_ picture: TestedPicture, generation: UInt64) -> UInt64 {
-    let serial = nextSerial()
-    engine.store(
-      FleetStore(
-        serial: serial, record: picture.record, payload: picture.payload, age: .zero,
-        begunAgo: .zero, mark: FleetPosition(generation: generation, number: 7, nonce: 9),
-        lifetime: .seconds(100)))
     return serial
   }
 
