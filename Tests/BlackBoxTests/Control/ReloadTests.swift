@@ -61,6 +61,14 @@ import Testing
     Memory=128M
     IdleExit=1s
     Sandbox=best-effort
+    [Fleet]
+    Server=unix:/run/other.sock
+    User=other
+    PasswordFile=/etc/other
+    Namespace=other
+    MaxObject=2M
+    Timeout=20ms
+    TTL=1h
 
     """
 
@@ -80,7 +88,10 @@ import Testing
     let changed = Set((answer["changed"]?.array ?? []).compactMap(\.string))
     let waiting = Set((answer["needs_restart"]?.array ?? []).compactMap(\.string))
     // The command line overrides the file.
-    #expect(waiting == ["Disk.Enabled"])
+    #expect(
+      waiting == [
+        "Disk.Enabled", "Fleet.Server", "Fleet.User", "Fleet.PasswordFile", "Fleet.Namespace",
+      ])
     #expect(
       changed
         == Set(before.keys).subtracting(waiting)
