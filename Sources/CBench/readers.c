@@ -1,5 +1,5 @@
 // Many readers of one redis stream, as the hosts of a fleet are: each has an XREAD wait for a second, and
-// after its answer asks whether the stream still is the one that it knows. One thread, one epoll set. A writer
+// about once a second asks whether the stream still is the one that it knows. One thread, one epoll set. A writer
 // beside them adds entries by the clock; an entry's time counts from when it was due until its last reader
 // has it. Entries are numbered 0-1, 0-2 and so on, so that a reader needs only the last number of an answer.
 
@@ -23,6 +23,7 @@ enum { EVENTS = 256, ROOM = 1 << 17 };
 // How many answers there are to what was asked last.
 enum asked { WAITING = 1, CHECKING = 3 };
 static const uint64_t patience_ns = 30ull * 1000000000;
+static const uint64_t between_checks_ns = 900000000;
 
 struct reader {
   int fd;
@@ -30,6 +31,7 @@ struct reader {
   uint64_t last;        // the number of the last entry that it has
   char *held;           // the beginning of an incomplete answer
   size_t held_bytes;
+  uint64_t checked;     // when it last asked whether the stream is the same
 };
 
 struct entry {
@@ -88,6 +90,7 @@ static int ask(struct crowd *crowd, struct reader *reader, enum asked what) {
   int bytes = what == WAITING ? snprintf(text, sizeof text, wait, digits, number)
                               : snprintf(text, sizeof text, check, digits, number, digits, number);
   reader->asked = what;
+  if (what == CHECKING) reader->checked = bench_now_ns();
   return say(crowd, reader->fd, text, (size_t)bytes);
 }
 
@@ -130,7 +133,7 @@ static int take(struct crowd *crowd, struct reader *reader, const char *text, si
   while ((text = memmem(text, (size_t)(end - text), mark, sizeof mark - 1)) != NULL)
     last = strtoull(text += sizeof mark - 1, NULL, 10);
   heard(crowd, reader, last);
-  return ask(crowd, reader, CHECKING);
+  return ask(crowd, reader, bench_now_ns() - reader->checked < between_checks_ns ? WAITING : CHECKING);
 }
 
 static int hear(struct crowd *crowd, struct reader *reader) {
