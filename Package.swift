@@ -32,6 +32,7 @@ let package = Package(
     .executable(name: "imgd", targets: ["imgd"]),
     .executable(name: "imgd-decoder", targets: ["imgd-decoder"]),
     .executable(name: "imgctl", targets: ["imgctl"]),
+    .executable(name: "imgd-http", targets: ["imgd-http"]),
     .executable(name: "imgd-bench", targets: ["imgd-bench"]),
     .library(name: "ImgdClient", targets: ["ImgdClient"]),
   ],
@@ -52,6 +53,7 @@ let package = Package(
     .systemLibrary(
       name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .target(name: "CHiredis", linkerSettings: [.linkedLibrary("hiredis")]),
+    .target(name: "CMicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
     .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(
@@ -121,6 +123,14 @@ let package = Package(
       // Its pictures hand out spans.
       swiftSettings: strict + [.enableExperimentalFeature("Lifetimes")]),
 
+    // The same for programs that speak HTTP.
+    .target(
+      name: "ImgdGateway",
+      dependencies: [
+        "CCrypto", "CMicrohttpd", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords",
+      ],
+      swiftSettings: strict),
+
     .target(
       name: "ImgctlCommands",
       dependencies: ["CChafa", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords"],
@@ -138,6 +148,10 @@ let package = Package(
     .executableTarget(
       name: "imgctl",
       dependencies: ["ImgctlCommands", "ImgdSystem"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "imgd-http",
+      dependencies: ["ImgdGateway"],
       swiftSettings: strict),
     .executableTarget(
       name: "imgd-bench",
@@ -212,6 +226,12 @@ let package = Package(
     .testTarget(
       name: "ImgdClientTests",
       dependencies: ["ImgdClient", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdGatewayTests",
+      dependencies: [
+        "CTestLinux", "ImgdGateway", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+      ],
       swiftSettings: testing),
     .testTarget(
       name: "BlackBoxTests",
