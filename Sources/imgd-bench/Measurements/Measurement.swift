@@ -12,6 +12,7 @@ struct Measurement: Sendable {
       name: "pictures", about: "a picture into the client's hands", body: PictureDelivery.run),
     Measurement(name: "disk", about: "a hit of the disk tier", body: Disk.run),
     Measurement(name: "fleet", about: "pictures and purges of ten hosts", body: Fleet.run),
+    Measurement(name: "http", about: "pictures over HTTP", body: GatewayMeasurement.run),
     Measurement(name: "cold", about: "pictures from a loopback nginx, 16 active", body: Cold.run),
     Measurement(name: "store", about: "until such pictures are files", body: Store.run),
     Measurement(name: "crowd", about: "many clients ask one cold URL", body: Crowd.run),
