@@ -1,1 +1,110 @@
 #include "CMicrohttpd.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+// A request with its target, which may be 24 KiB of percent escapes, and the head of its answer.
+static const size_t memory_of_connection = 32 * 1024;
+
+// MHD_ALLOW_SUSPEND_RESUME without the descriptor that would wake another thread.
+static const unsigned suspending = MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC;
+
+struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds) {
+  void *context = callbacks->context;
+  return MHD_start_daemon(
+    MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | suspending, 0, NULL, NULL,
+    callbacks->on_request, context,
+    MHD_OPTION_NOTIFY_CONNECTION, callbacks->on_connection, context,
+    MHD_OPTION_URI_LOG_CALLBACK, callbacks->on_target, context,
+    MHD_OPTION_NOTIFY_COMPLETED, callbacks->on_completed, context,
+    MHD_OPTION_CONNECTION_LIMIT, connections,
+    MHD_OPTION_CONNECTION_TIMEOUT, seconds,
+    MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of_connection,
+    MHD_OPTION_STRICT_FOR_CLIENT, 1,
+    // Or else it would not use sendfile.
+    MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+    MHD_OPTION_END);
+}
+
+int http_epoll(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info ? info->epoll_fd : -1;
+}
+
+int http_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
+void *http_connection_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info ? info->socket_context : NULL;
+}
+
+// The library leaves a head where it has read it, and writes zeros over what separates its parts: one over
+// a colon and over each of the blanks around the target, two over the end of a line. So each field must begin
+// where the one before ends, and nothing may be left over.
+struct reading {
+  const char *at;
+  struct http_head head;
+};
+
+static int is_named(const char *name, size_t length, const char *wanted) {
+  return length == strlen(wanted) && strncasecmp(name, wanted, length) == 0;
+}
+
+static int is_token(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c <= ' ' || c >= 127 || strchr("\"(),/:;<=>?@[\\]{}", c)) return 0;
+  }
+  return length > 0;
+}
+
+static int is_text(const char *text, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if ((c < ' ' && c != '\t') || c == 127) return 0;
+  }
+  return 1;
+}
+
+static int ends_line(const char *at) { return at[0] == 0 && at[1] == 0; }
+
+static enum MHD_Result read_field(
+  void *context, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+  size_t value_length) {
+  (void)kind;
+  struct reading *reading = context;
+  if (name != reading->at || !is_token(name, name_length) || !value) return MHD_NO;
+  const char *at = name + name_length + 1;
+  while (at < value && (*at == ' ' || *at == '\t')) at++;
+  if (at != value || !is_text(value, value_length) || !ends_line(value + value_length)) return MHD_NO;
+  reading->at = value + value_length + 2;
+  struct http_head *head = &reading->head;
+  if (is_named(name, name_length, "Host")) head->hosts++;
+  if (is_named(name, name_length, "Transfer-Encoding")) head->codings++;
+  if (is_named(name, name_length, "Content-Length")) {
+    head->lengths++;
+    if (strspn(value, "0") != value_length) head->has_length = 1;
+  }
+  return MHD_YES;
+}
+
+struct http_head http_read_head(
+  struct MHD_Connection *connection, const char *method, const char *target, size_t target_length,
+  const char *version) {
+  struct reading reading = {.at = version + strlen(version) + 2};
+  const union MHD_ConnectionInfo *info =
+    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  size_t method_length = strlen(method);
+  if (!info || !is_token(method, method_length) || method + method_length + 1 != target) return reading.head;
+  if (target + target_length + 1 != version || !ends_line(version + strlen(version))) return reading.head;
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading);
+  // The empty line.
+  reading.head.is_strict = reading.at + 2 == method + info->header_size;
+  return reading.head;
+}

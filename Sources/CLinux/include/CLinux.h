@@ -87,6 +87,12 @@ char **linux_environment(void); // ends with a null pointer
 
 // The path of a Unix stream socket that listens; -1 for anything else.
 ssize_t linux_listening_path(int fd, char *path, size_t capacity);
+// The port of a TCP socket that listens at a loopback address; -1 for anything else.
+int linux_listening_port(int fd);
+
+int linux_is_loopback(const char *address); // 127.0.0.0/8 or ::1
+// A TCP socket that listens there and nowhere else; port 0 for a free one.
+int linux_listen_loopback(const char *address, int port);
 
 // Programs that this one starts.
 // Starts a program and returns a descriptor of the process. Its environment says that Swift looks

@@ -4,4 +4,36 @@
 
 #include <microhttpd.h>
 
+// What the library calls; the context comes back with each call, but for the end of a response.
+struct http_callbacks {
+  void *context;
+  MHD_AccessHandlerCallback on_request;
+  MHD_NotifyConnectionCallback on_connection;
+  void *(*on_target)(void *context, const char *target, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback on_completed;
+};
+
+// Starts it without a thread and without a socket to listen on; connections are added. NULL on failure.
+struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds);
+// The descriptor that is readable when there is something to run for.
+int http_epoll(struct MHD_Daemon *daemon);
+
+int http_socket(struct MHD_Connection *connection);
+// The place for what belongs to a connection, as its first notification has set it.
+void *http_connection_context(struct MHD_Connection *connection);
+
+// How a request's head was written.
+struct http_head {
+  int is_strict;     // every byte has its place in the grammar
+  unsigned hosts;    // fields with that name
+  unsigned lengths;
+  unsigned codings;
+  int has_length;    // a length other than zero
+};
+// Looks at the head where the library has parsed it: what it puts up with, such as a folded field, a zero
+// byte or a blank before a colon, others may have read in another way. Only for the first call about a request.
+struct http_head http_read_head(
+  struct MHD_Connection *connection, const char *method, const char *target, size_t target_length,
+  const char *version);
+
 #endif

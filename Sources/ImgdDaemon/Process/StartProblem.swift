@@ -21,7 +21,7 @@ enum StartProblem: Error, CustomStringConvertible {
     case .listening(.taken): EX_UNAVAILABLE
     case .listening(.pathTooLong), .listening(.exposed): EX_CONFIG
     case .listening(.notASocket), .listening(.noPlace): EX_CANTCREAT
-    case .listening(.notListening): EX_CONFIG
+    case .listening(.notListening), .listening(.notLoopback), .listening(.notLocal): EX_CONFIG
     case .listening(.system): EX_CANTCREAT
     case .directory(.taken): EX_UNAVAILABLE
     case .directory(.unsafe): EX_CONFIG

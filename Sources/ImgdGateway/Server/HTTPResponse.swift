@@ -1,36 +1,90 @@
+internal import CMicrohttpd
 package import ImgdSystem
 
+// Safe: the library's form is private, and kept for as long as this object.
 /// An answer of HTTP as it is sent: made once, and given to as many requests as want the same.
-package final class HTTPResponse {
+@safe package final class HTTPResponse {
   /// What follows the header fields.
   package enum Body: ~Copyable {
     case bytes([UInt8])
     /// A part of a file, sent by the kernel without a copy.
     case file(FileDescriptor, Range<Int>)
-    /// Text that comes bit by bit, until the stream is closed.
+    /// Text that comes bit by bit, until the stream is closed; for one request.
+    case stream(HTTPStream)
+  }
+
+  /// The body as those see it who do not send it.
+  package enum Content {
+    case bytes([UInt8])
+    case file(Range<Int>)
     case stream(HTTPStream)
   }
 
   package let status: Int
+  package let fields: [(name: String, value: String)]
+  package let content: Content
+  private var descriptor: FileDescriptor?
+  /// The library's form of it, made when it is first sent.
+  private var native: OpaquePointer?
 
-  /// The length of the body is the server's to name.
+  /// The length of the body is the server's to name. A field that HTTP does not permit is left out.
   package init(status: Int, fields: [(name: String, value: String)], body: consuming Body) {
     self.status = status
+    self.fields = fields
+    switch consume body {
+    case .bytes(let bytes): content = .bytes(bytes)
+    case .stream(let stream): content = .stream(stream)
+    case .file(let file, let range):
+      content = .file(range)
+      descriptor = consume file
+    }
   }
-}
 
-/// A body that is written while it is read.
-package final class HTTPStream {
-  /// Called once, when its reader has gone or is told that there is no more.
-  package var onEnd: () -> Void = {}
-  /// The bytes that its reader has not taken yet.
-  package var unsent: Int { 0 }
+  deinit {
+    if let native = unsafe native { unsafe MHD_destroy_response(native) }
+  }
 
-  package init() {}
+  var stream: HTTPStream? {
+    guard case .stream(let stream) = content else { return nil }
+    return stream
+  }
 
-  /// Adds bytes for the reader.
-  package func write(_ bytes: [UInt8]) {}
+  /// Begins to send this as the answer of a connection; false without memory.
+  func queue(on connection: OpaquePointer) -> Bool {
+    if unsafe native == nil { unsafe native = make() }
+    guard let native = unsafe native else { return false }
+    return unsafe MHD_queue_response(connection, UInt32(clamping: status), native) == .YES
+  }
 
-  /// Ends the body.
-  package func close() {}
+  private func make() -> OpaquePointer? {
+    guard let made = unsafe makeBody() else { return nil }
+    for field in fields {
+      // Refused are those that would end the line.
+      _ = unsafe MHD_add_response_header(made, field.name, field.value)
+    }
+    return unsafe made
+  }
+
+  private func makeBody() -> OpaquePointer? {
+    switch content {
+    case .bytes(let bytes):
+      return unsafe bytes.withUnsafeBytes { room in
+        // Copied by the library, which does not write to it.
+        unsafe MHD_create_response_from_buffer(
+          room.count, UnsafeMutableRawPointer(mutating: room.baseAddress), .RESPMEM_MUST_COPY)
+      }
+    case .file(let range): return unsafe makeFile(range)
+    case .stream(let stream): return unsafe stream.makeBody()
+    }
+  }
+
+  private func makeFile(_ range: Range<Int>) -> OpaquePointer? {
+    guard let file = descriptor.take() else { return nil }
+    let number = file.release()
+    let made = unsafe MHD_create_response_from_fd_at_offset64(
+      UInt64(range.count), number, UInt64(range.lowerBound))
+    // Owned by the response from here on, if there is one.
+    if unsafe made == nil { _ = FileDescriptor(owning: number) }
+    return unsafe made
+  }
 }

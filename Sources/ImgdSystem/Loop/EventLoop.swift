@@ -37,7 +37,7 @@ package struct Readiness: OptionSet, Sendable {
   package static let halfClosed = Readiness(rawValue: UInt32(LINUX_HALF_CLOSED))
   package static let priority = Readiness(rawValue: UInt32(LINUX_PRIORITY))
   /// Asks for changes only: what has been told of once is not told of again.
-  static let edge = Readiness(rawValue: UInt32(LINUX_EDGE))
+  package static let edge = Readiness(rawValue: UInt32(LINUX_EDGE))
 
   // As numbers: what every option set has looks types up at run time.
 

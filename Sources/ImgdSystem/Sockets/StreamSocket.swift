@@ -29,6 +29,9 @@ package struct StreamSocket: ~Copyable {
     self.descriptor = descriptor
   }
 
+  /// Gives the descriptor away: the caller closes it from here on.
+  package consuming func release() -> CInt { descriptor.release() }
+
   /// The result of a read.
   package enum Arrival: Equatable {
     case bytes(Int)

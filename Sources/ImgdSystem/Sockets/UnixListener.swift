@@ -23,6 +23,10 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case exposed(directory: String, reason: String)
   /// The inherited descriptor is no listening socket.
   case notListening(descriptor: CInt)
+  /// Programs of other machines could connect to this address.
+  case notLoopback(address: String)
+  /// The inherited descriptor is no listening socket, or one that other machines can reach.
+  case notLocal(descriptor: CInt)
   case system(SystemFailure)
 
   package var description: String {
@@ -38,6 +42,11 @@ package enum ListenProblem: Error, CustomStringConvertible {
     case .notListening(let descriptor):
       "the inherited descriptor \(descriptor) is not a listening Unix stream socket; "
         + "the socket unit needs ListenStream= with a path"
+    case .notLoopback(let address):
+      "\(address) is not an address of this machine alone: use one of 127.0.0.0/8, or ::1"
+    case .notLocal(let descriptor):
+      "the inherited descriptor \(descriptor) is neither a listening Unix stream socket nor one at a "
+        + "loopback address; the socket unit needs ListenStream= with a path, or with 127.0.0.1:PORT"
     case .system(let failure): failure.description
     }
   }
@@ -49,12 +58,11 @@ package final class UnixListener {
   private static let longestPath = 107
 
   package let path: String
-  private let descriptor: FileDescriptor
+  private let socket: ListeningSocket
   private let lock: FileDescriptor?
   /// The socket file, removed when this listener closes; nil when it is inherited.
   private let identity: FileStatus.Identity?
   private let isInherited: Bool
-  private var reserve: FileDescriptor?
 
   /// Creates the directory of `path` if it is missing, binds `path`, readable and writable by owner and
   /// group, and listens.
@@ -75,9 +83,8 @@ package final class UnixListener {
     self.lock = consume lock
     try Self.removeStale(path)
     do throws(SystemFailure) {
-      descriptor = try Self.bind(path)
+      socket = try ListeningSocket(try Self.bind(path))
       identity = try FileStatus.of(path: path).identity
-      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
     } catch { throw .system(error) }
   }
 
@@ -86,16 +93,12 @@ package final class UnixListener {
     guard let path = Self.listeningPath(of: number) else {
       throw .notListening(descriptor: number)
     }
-    descriptor = FileDescriptor(owning: number)
     self.path = path
     isInherited = true
     lock = nil
     identity = nil
-    guard linux_set_nonblocking(number) == 0 else {
-      throw .system(SystemFailure("fcntl", "descriptor \(number)"))
-    }
     do throws(SystemFailure) {
-      reserve = try Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
+      socket = try ListeningSocket(adopting: number)
     } catch { throw .system(error) }
   }
 
@@ -114,57 +117,19 @@ package final class UnixListener {
   package func close() -> Bool {
     guard !isInherited else { return false }
     if let identity, identity == (try? FileStatus.of(path: path).identity) { unsafe unlink(path) }
-    _ = shutdown(descriptor.number, CInt(SHUT_RDWR))
+    socket.end()
     return true
   }
 
-  package var number: CInt { descriptor.number }
+  package var number: CInt { socket.number }
 
   // MARK: Accepting
 
-  /// The result of an attempt to accept.
-  package enum Arrival: ~Copyable {
-    case client(StreamSocket)
-    /// Accepted with the reserved descriptor: to be told so and closed.
-    case beyondDescriptors(StreamSocket)
-    case nobody
-    /// Short of memory, or of descriptors even for the reserve: try again later.
-    case exhausted
-  }
-
   /// Takes the next client out of the queue, without waiting.
-  package func accept() -> Arrival {
-    restoreReserve()
-    while true {
-      let number = linux_accept(descriptor.number)
-      if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
-      switch errno {
-      case ECONNABORTED, EINTR: continue  // this client is gone, others may wait
-      case EAGAIN, EINVAL: return .nobody  // EINVAL after `close`
-      case EMFILE, ENFILE: return acceptWithReserve()
-      default: return .exhausted
-      }
-    }
-  }
+  package func accept() -> ListeningSocket.Arrival { socket.accept() }
 
-  /// Without this a connection that cannot be accepted would stay ready, and the loop would spin.
-  private func acceptWithReserve() -> Arrival {
-    guard reserve.take() != nil else { return .exhausted }
-    let number = linux_accept(descriptor.number)
-    guard number >= 0 else {
-      let isAlone = errno == EAGAIN
-      restoreReserve()
-      return isAlone ? .nobody : .exhausted
-    }
-    return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
-  }
-
-  /// Reserves a descriptor again, after a client beyond the limit was closed; `accept` tries again if
-  /// that was impossible.
-  package func restoreReserve() {
-    guard reserve == nil else { return }
-    reserve = try? Self.open("/dev/null", O_RDONLY | O_CLOEXEC)
-  }
+  /// Reserves a descriptor again, after a client beyond the limit was closed.
+  package func restoreReserve() { socket.restoreReserve() }
 
   private static func listeningPath(of number: CInt) -> String? {
     var length = -1

@@ -1,0 +1,47 @@
+internal import ImgdSystem
+
+/// Finds the requests that have waited for a moment, whose clients are worth a watch.
+///
+/// Most answers come sooner; for them the two calls of the system that a watch takes are saved.
+final class DepartureWatch {
+  private static let moment = Duration.milliseconds(20)
+
+  private struct Expected {
+    let request: HTTPRequest
+    let pause: Int
+    let due: Instant
+  }
+
+  private let loop: EventLoop
+  private var expected = Fifo<Expected>()
+  private var timer: Timer?
+
+  init(on loop: EventLoop) {
+    self.loop = loop
+  }
+
+  deinit {
+    timer?.cancel()
+  }
+
+  /// Notes a request that begins to wait.
+  func expect(_ request: HTTPRequest) {
+    expected.append(
+      Expected(request: request, pause: request.pause, due: loop.now + Self.moment))
+    if timer == nil { arm(after: Self.moment) }
+  }
+
+  private func arm(after delay: Duration) {
+    timer = loop.schedule(after: delay) { [weak self] in self?.look() }
+  }
+
+  private func look() {
+    timer = nil
+    while let first = expected.first, first.due <= loop.now {
+      _ = expected.popFirst()
+      let request = first.request
+      if request.isSuspended, request.pause == first.pause { request.watchForDeparture() }
+    }
+    if let next = expected.first { arm(after: next.due - loop.now) }
+  }
+}

@@ -1,0 +1,63 @@
+import Glibc
+internal import ImgdSystem
+
+/// A client's connection; the library owns its socket.
+final class HTTPConnection {
+  let engine: HTTPEngine
+  let socket: CInt
+  let peer: HTTPPeer
+  /// The request that is being read or answered.
+  private(set) var request: HTTPRequest?
+  private var departure: Watch?
+  private var deadline: MovingDeadline?
+
+  init(of engine: HTTPEngine, socket: CInt, peer: HTTPPeer) {
+    self.engine = engine
+    self.socket = socket
+    self.peer = peer
+    deadline = MovingDeadline(on: engine.loop) { [weak self] in self?.shutDown() }
+    deadline?.set(after: engine.limits.headTimeout)
+  }
+
+  func begin(_ request: HTTPRequest) {
+    self.request = request
+  }
+
+  func headHasCome() {
+    deadline?.clear()
+  }
+
+  func requestHasEnded() {
+    watchNoMore()
+    request = nil
+    if engine.isClosing { return shutDown() }
+    deadline?.set(after: engine.limits.idleTimeout + engine.limits.headTimeout)
+  }
+
+  /// The library is about to close the socket.
+  func end() {
+    watchNoMore()
+    deadline = nil
+  }
+
+  /// Has the library close it.
+  func shutDown() {
+    shutdown(socket, CInt(SHUT_RDWR))
+  }
+
+  /// Watches a socket that the library does not look at. Requests may still arrive there, and stay.
+  ///
+  /// Over TCP there is no telling whether a client that sends no more still reads; those of today do not go
+  /// on after that. Over a Unix socket there is.
+  func watchForDeparture(_ onLeave: @escaping () -> Void) {
+    let interest: Interest = peer == .unix ? [] : Readiness.read.union(.edge)
+    departure = try? engine.loop.watch(socket, for: interest) { readiness in
+      if !readiness.intersection(Readiness.hangup.union(.halfClosed)).isEmpty { onLeave() }
+    }
+  }
+
+  func watchNoMore() {
+    departure?.cancel()
+    departure = nil
+  }
+}

@@ -1,0 +1,199 @@
+internal import CMicrohttpd
+import Glibc
+internal import ImgdSystem
+
+// Safe: the library's handle is private, and gone once it is ended.
+/// The library with its connections, run by a loop.
+///
+/// It has a descriptor that is readable when one of its sockets is ready. It tells how soon it must be run
+/// again; at once, when a connection is half way through an answer.
+@safe final class HTTPEngine {
+  /// The most rounds of one tick: what is left waits for the next one.
+  private static let mostRounds = 8
+
+  let loop: EventLoop
+  let limits: HTTPLimits
+  let departures: DepartureWatch
+  var onRequest: (any HTTPExchange) -> Void = { _ in }
+  /// Called when a connection has been closed.
+  var onClose: () -> Void = {}
+  var counters = HTTPCounters()
+  private(set) var isClosing = false
+
+  private var daemon: OpaquePointer?
+  private var watch: Watch?
+  private var deadline: MovingDeadline?
+  private var connections: [CInt: HTTPConnection] = [:]
+  private var peer = HTTPPeer.unix
+  private var isRunning = false
+  private var isDue = false
+  private var hasResumed = false
+
+  init(on loop: EventLoop, limits: HTTPLimits) throws(SystemFailure) {
+    self.loop = loop
+    self.limits = limits
+    departures = DepartureWatch(on: loop)
+    // The library sends files by a call that has no other way to spare the process a signal.
+    signal(SIGPIPE, SIG_IGN)
+    unsafe daemon = try start()
+    guard let daemon = unsafe daemon else { return }
+    deadline = MovingDeadline(on: loop) { [weak self] in self?.run() }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.run() }
+  }
+
+  private func start() throws(SystemFailure) -> OpaquePointer {
+    var callbacks = unsafe http_callbacks()
+    // This object ends the library before it is freed itself.
+    unsafe callbacks.context = Unmanaged.passUnretained(self).toOpaque()
+    unsafe callbacks.on_request = requestProceeds
+    unsafe callbacks.on_connection = connectionChanges
+    unsafe callbacks.on_target = targetHasCome
+    unsafe callbacks.on_completed = requestIsComplete
+    let seconds = UInt32(clamping: max(1, limits.idleTimeout.components.seconds))
+    // One more than are accepted: it never has to refuse one.
+    guard
+      let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds)
+    else { throw SystemFailure("MHD_start_daemon", errno: ENOMEM) }
+    return unsafe daemon
+  }
+
+  // MARK: Connections
+
+  /// Takes a connection over; false without memory.
+  func add(_ socket: consuming StreamSocket, peer: HTTPPeer) -> Bool {
+    guard let daemon = unsafe daemon else { return false }
+    self.peer = peer
+    // The library wants an address, but has no use for it.
+    var address = sockaddr()
+    let added = unsafe MHD_add_connection(
+      daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
+    runSoon()
+    return added == .YES
+  }
+
+  /// The connection is kept by its context until it ends.
+  fileprivate func begin(_ native: OpaquePointer) -> HTTPConnection {
+    let connection = HTTPConnection(of: self, socket: unsafe http_socket(native), peer: peer)
+    connections[connection.socket] = connection
+    counters.accepted += 1
+    counters.connections = connections.count
+    return connection
+  }
+
+  fileprivate func end(_ connection: HTTPConnection) {
+    connection.end()
+    connections[connection.socket] = nil
+    counters.connections = connections.count
+    onClose()
+  }
+
+  // MARK: Running
+
+  /// Runs the library at the end of this tick, for requests that go on.
+  func runSoon() {
+    hasResumed = true
+    guard !isRunning, !isDue else { return }
+    isDue = true
+    loop.atTickEnd { [weak self] in self?.run() }
+  }
+
+  private func run() {
+    guard let daemon = unsafe daemon, !isRunning else { return }
+    isRunning = true
+    isDue = false
+    var rounds = 0
+    var patience: Duration?
+    repeat {
+      hasResumed = false
+      _ = unsafe MHD_run(daemon)
+      patience = unsafe Self.patience(of: daemon)
+      rounds += 1
+    } while (hasResumed || patience == .zero) && rounds < Self.mostRounds
+    isRunning = false
+    if hasResumed || patience == .zero { return loop.nextTick { [weak self] in self?.run() } }
+    if let patience { deadline?.set(after: patience) } else { deadline?.clear() }
+  }
+
+  /// How long the library may be left alone; nil for ever.
+  private static func patience(of daemon: OpaquePointer) -> Duration? {
+    var milliseconds: UInt64 = 0
+    guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES else { return nil }
+    return .milliseconds(Int64(clamping: milliseconds))
+  }
+
+  // MARK: Ending
+
+  /// Closes the connections that have nothing to do, and each other after its answer.
+  func beginClosing() {
+    isClosing = true
+    for connection in connections.values where connection.request == nil { connection.shutDown() }
+  }
+
+  /// Ends all at once. The library must have nothing suspended when it is stopped.
+  func end() {
+    guard let daemon = unsafe daemon else { return }
+    isClosing = true
+    for connection in connections.values { connection.request?.abandon() }
+    run()
+    unsafe self.daemon = nil
+    watch?.cancel()
+    deadline = nil
+    unsafe MHD_stop_daemon(daemon)
+  }
+}
+
+// MARK: Calls from the library, whose context is the engine
+
+private func engine(_ context: UnsafeMutableRawPointer?) -> HTTPEngine? {
+  guard let context = unsafe context else { return nil }
+  return unsafe Unmanaged<HTTPEngine>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func connectionChanges(
+  _ context: UnsafeMutableRawPointer?, _ native: OpaquePointer?,
+  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ change: MHD_ConnectionNotificationCode
+) {
+  guard let engine = unsafe engine(context), let native = unsafe native, let place = unsafe place
+  else { return }
+  if change == .CONNECTION_NOTIFY_STARTED {
+    unsafe place.pointee = Unmanaged.passRetained(engine.begin(native)).toOpaque()
+  } else if let kept = unsafe place.pointee {
+    unsafe place.pointee = nil
+    unsafe engine.end(Unmanaged<HTTPConnection>.fromOpaque(kept).takeRetainedValue())
+  }
+}
+
+/// What it returns is the context of the request, and kept until that is complete.
+private func targetHasCome(
+  _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ native: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  guard let target = unsafe target, let native = unsafe native,
+    let kept = unsafe http_connection_context(native)
+  else { return nil }
+  let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(kept).takeUnretainedValue()
+  let request = unsafe HTTPRequest(native, on: connection, target: target)
+  connection.begin(request)
+  return unsafe Unmanaged.passRetained(request).toOpaque()
+}
+
+private func requestProceeds(
+  _ context: UnsafeMutableRawPointer?, _ native: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ body: UnsafePointer<CChar>?,
+  _ bodyLength: UnsafeMutablePointer<Int>?,
+  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  guard let kept = unsafe place?.pointee, let method = unsafe method, let version = unsafe version
+  else { return .NO }
+  let request = unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeUnretainedValue()
+  return unsafe request.proceed(method, version) ? .YES : .NO
+}
+
+private func requestIsComplete(
+  _ context: UnsafeMutableRawPointer?, _ native: OpaquePointer?,
+  _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
+) {
+  guard let place = unsafe place, let kept = unsafe place.pointee else { return }
+  unsafe place.pointee = nil
+  unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeRetainedValue().end()
+}

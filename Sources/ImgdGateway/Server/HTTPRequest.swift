@@ -1,0 +1,184 @@
+// A request goes through the library's hands four times: its target has come; its head has come whole; it is
+// complete, and is handed out; its answer is sent. Between the last two it is suspended, unless it is answered
+// at once.
+
+internal import CMicrohttpd
+import Glibc
+
+// Safe: what is the library's is private, and not used once the request has ended.
+/// A request that the library has received, as long as somebody is interested in it.
+@safe final class HTTPRequest: HTTPExchange {
+  private enum Phase {
+    case target, head, handedOut, waiting, resumed, answered, ended
+  }
+
+  private(set) var method = HTTPMethod.other
+  private(set) var target = ""
+  var peer: HTTPPeer { connection.peer }
+  var onLeave: (() -> Void)?
+
+  // Valid until the request has ended; the library tells of that.
+  private let native: OpaquePointer
+  private let connection: HTTPConnection
+  private let rawTarget: UnsafePointer<CChar>
+  private let targetLength: Int
+  private var phase = Phase.target
+  private var response: HTTPResponse?
+  private var hasLeft = false
+  /// Whether the library has put its connection aside.
+  private(set) var isSuspended = false
+  /// Counts the times that it was put aside.
+  private(set) var pause = 0
+
+  init(_ native: OpaquePointer, on connection: HTTPConnection, target: UnsafePointer<CChar>) {
+    unsafe self.native = native
+    self.connection = connection
+    unsafe rawTarget = target
+    targetLength = unsafe strlen(target)
+    unsafe self.target = String(validatingCString: target) ?? ""
+  }
+
+  func fields(_ name: String) -> [String] {
+    phase == .ended ? [] : unsafe FieldSearch.values(of: name, in: native)
+  }
+
+  func answer(_ response: HTTPResponse) {
+    guard phase == .handedOut || phase == .waiting, !hasLeft else {
+      precondition(hasLeft || phase == .ended, "a request is answered once")
+      response.stream?.end()
+      return
+    }
+    precondition(self.response == nil, "a request is answered once")
+    self.response = response
+    onLeave = nil
+    if phase == .waiting { resume() }
+  }
+
+  // MARK: Calls from the library
+
+  /// Called whenever there is a next step; answers whether the connection goes on.
+  func proceed(_ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> Bool {
+    switch phase {
+    case .target: return unsafe judge(method, version)
+    case .head: return handOut()
+    case .resumed: return send()
+    case .handedOut, .waiting, .answered, .ended: return false
+    }
+  }
+
+  private func judge(_ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> Bool {
+    self.method = unsafe HTTPMethod(method)
+    let reading = unsafe http_read_head(native, method, rawTarget, targetLength, version)
+    let head = unsafe RequestHead(
+      method: self.method, isHTTP10: strcmp(version, "HTTP/1.0") == 0, reading: reading,
+      target: target.utf8.count == targetLength ? target : nil, host: fields("Host").first)
+    phase = .head
+    guard let refusal = head.refusal else {
+      target = head.path ?? target
+      return true
+    }
+    connection.engine.counters.malformed += 1
+    connection.engine.counters.countAnswer(refusal.status)
+    phase = .answered
+    return unsafe refusal.response.queue(on: native)
+  }
+
+  private func handOut() -> Bool {
+    connection.headHasCome()
+    phase = .handedOut
+    connection.engine.counters.requests += 1
+    connection.engine.onRequest(self)
+    if response != nil { return send() }
+    phase = .waiting
+    suspend()
+    return true
+  }
+
+  private func send() -> Bool {
+    phase = .answered
+    guard !hasLeft, let response = response.take() else { return false }
+    connection.engine.counters.countAnswer(response.status)
+    stream = response.stream
+    stream?.begin(for: self)
+    return unsafe response.queue(on: native)
+  }
+
+  /// The request is over, and what the library knew of it gone.
+  func end() {
+    let isMalformed = phase == .target
+    if phase == .waiting { leave() }
+    phase = .ended
+    if isMalformed { connection.engine.counters.malformed += 1 }
+    stream?.end()
+    stream = nil
+    connection.requestHasEnded()
+  }
+
+  // MARK: Streams
+
+  private var stream: HTTPStream?
+
+  /// Called from the library's call for more of the body.
+  func suspendStream() {
+    suspend()
+  }
+
+  func resumeStream() {
+    if isSuspended { resume() }
+  }
+
+  func cutOff() {
+    connection.shutDown()
+    resumeStream()
+  }
+
+  // MARK: Suspending
+
+  private func suspend() {
+    isSuspended = true
+    pause += 1
+    unsafe MHD_suspend_connection(native)
+    connection.engine.departures.expect(self)
+  }
+
+  private func resume() {
+    connection.watchNoMore()
+    isSuspended = false
+    if phase == .waiting { phase = .resumed }
+    unsafe MHD_resume_connection(native)
+    connection.engine.runSoon()
+  }
+
+  /// Has its client watched from here on: it takes its time.
+  func watchForDeparture() {
+    connection.watchForDeparture { [weak self] in self?.abandon() }
+  }
+
+  /// Nobody is there any more who could be answered.
+  func abandon() {
+    guard isSuspended else { return }
+    leave()
+    stream?.cutOff()
+    if isSuspended { resume() }
+  }
+
+  private func leave() {
+    guard !hasLeft, stream == nil else { return }
+    hasLeft = true
+    connection.engine.counters.left += 1
+    let onLeave = onLeave
+    self.onLeave = nil
+    onLeave?()
+  }
+}
+
+extension HTTPMethod {
+  fileprivate init(_ name: UnsafePointer<CChar>) {
+    switch unsafe String(cString: name) {
+    case "GET": self = .get
+    case "HEAD": self = .head
+    case "POST": self = .post
+    default: self = .other
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package import ImgdSystem
+
+/// A server of HTTP for programs of this machine, on a loop of its owner.
+package final class HTTPServer {
+  /// The most connections that one tick accepts.
+  private static let mostAccepted = 64
+
+  private let loop: EventLoop
+  private let listener: HTTPListener
+  private let engine: HTTPEngine
+  private var listening: Watch?
+  private var closing: Timer?
+  private var onClosed: (() -> Void)?
+
+  /// Serves until it is closed; each request is handed out once its head is sound and complete.
+  package init(
+    on loop: EventLoop, listening listener: HTTPListener, limits: HTTPLimits,
+    onRequest: @escaping (any HTTPExchange) -> Void
+  ) throws(SystemFailure) {
+    self.loop = loop
+    self.listener = listener
+    engine = try HTTPEngine(on: loop, limits: limits)
+    engine.onRequest = onRequest
+    engine.onClose = { [weak self] in self?.connectionHasClosed() }
+    listening = try loop.watch(listener.number, for: .read) { [weak self] _ in self?.accept() }
+  }
+
+  deinit {
+    listening?.cancel()
+    closing?.cancel()
+    engine.onClose = {}
+    engine.end()
+  }
+
+  /// The port of a loopback address; nil for a Unix socket.
+  package var port: Int? { listener.port }
+
+  package var counters: HTTPCounters { engine.counters }
+
+  /// Accepts no connection any more, and calls `done` when the answers under way are sent, or after a while
+  /// without them.
+  package func close(_ done: @escaping () -> Void = {}) {
+    guard onClosed == nil, !engine.isClosing else { return }
+    listening?.cancel()
+    listening = nil
+    listener.close()
+    onClosed = done
+    engine.beginClosing()
+    closing = loop.schedule(after: engine.limits.closingTimeout) { [weak self] in self?.finish() }
+    finishIfAlone()
+  }
+
+  private func connectionHasClosed() {
+    if !engine.isClosing { listening?.interest = .read }
+    // Not from within the library's call.
+    loop.atTickEnd { [weak self] in self?.finishIfAlone() }
+  }
+
+  private func finishIfAlone() {
+    if engine.isClosing, counters.connections == 0 { finish() }
+  }
+
+  private func finish() {
+    closing?.cancel()
+    closing = nil
+    engine.end()
+    let done = onClosed.take()
+    done?()
+  }
+
+  // MARK: Accepting
+
+  private func accept() {
+    for _ in 0..<Self.mostAccepted {
+      // Until one of those closes; the others wait in the kernel's queue.
+      guard counters.connections < engine.limits.connections else {
+        listening?.interest = []
+        return
+      }
+      guard acceptOne() else { return }
+    }
+  }
+
+  /// Answers whether there may be more.
+  private func acceptOne() -> Bool {
+    switch listener.accept() {
+    case .client(let socket):
+      if !engine.add(socket, peer: listener.peer) { engine.counters.refused += 1 }
+    case .beyondDescriptors(let socket):
+      engine.counters.refused += 1
+      refuse(socket)
+      listener.restoreReserve()
+    case .nobody: return false
+    case .exhausted:
+      rest()
+      return false
+    }
+    return true
+  }
+
+  /// By closing it: there is no descriptor to spare for saying so.
+  private func refuse(_ socket: consuming StreamSocket) {}
+
+  /// The kernel is short of memory: asking again at once would only turn the loop.
+  private func rest() {
+    listening?.interest = []
+    loop.schedule(after: .milliseconds(100)) { [weak self] in self?.listening?.interest = .read }
+  }
+}

@@ -1,0 +1,76 @@
+internal import CMicrohttpd
+
+/// A request's head as it was sent, judged before anybody acts on it.
+///
+/// A proxy in front may read a head that is not quite sound in another way than this server, and take one
+/// request for two. So whatever the grammar does not permit is refused, and the connection is closed.
+struct RequestHead {
+  let method: HTTPMethod
+  let isHTTP10: Bool
+  /// How the library has found it; see `http_read_head`.
+  let reading: http_head
+  /// The target as it was sent; nil if it is not UTF-8.
+  let target: String?
+  let host: String?
+
+  /// Why it is refused; nil if it is sound.
+  var refusal: HTTPRefusal? {
+    guard reading.is_strict == 1 else { return .malformed("the head of the request is malformed") }
+    guard reading.hosts == 1 || reading.hosts == 0 && isHTTP10 else {
+      return .malformed("a request has one Host field, this has \(reading.hosts)")
+    }
+    guard reading.lengths + reading.codings < 2 else {
+      return .malformed("the request gives the length of its body more than once")
+    }
+    guard reading.has_length == 0, reading.codings == 0 else { return .body }
+    guard path != nil else {
+      return .malformed("the target of the request must be a path that begins with a slash")
+    }
+    return nil
+  }
+
+  /// The target without a scheme and a host, which may be given as long as it is that of the Host field.
+  var path: String? {
+    guard let target, target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
+    if target.utf8.first == UInt8(ascii: "/") { return target }
+    guard method != .other else { return target }
+    return pathOfAbsolute(target)
+  }
+
+  private func pathOfAbsolute(_ target: String) -> String? {
+    let lower = target.lowercased()
+    guard let scheme = ["http://", "https://"].first(where: { lower.hasPrefix($0) }) else {
+      return nil
+    }
+    let rest = target.utf8.dropFirst(scheme.utf8.count)
+    let end =
+      rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+    let authority = String(rest[..<end]) ?? ""
+    guard !authority.isEmpty else { return nil }
+    if let host, host.lowercased() != authority.lowercased() { return nil }
+    let path = String(rest[end...]) ?? ""
+    return path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
+  }
+}
+
+/// An answer to a request that nobody has looked into.
+struct HTTPRefusal: Equatable {
+  let status: Int
+  let message: String
+
+  static func malformed(_ message: String) -> HTTPRefusal {
+    HTTPRefusal(status: 400, message: message)
+  }
+
+  static let body = HTTPRefusal(status: 413, message: "no body of a request is taken")
+
+  var response: HTTPResponse {
+    let text = #"{"error":{"code":"bad_request","message":"\#(message)","retryable":false}}"#
+    return HTTPResponse(
+      status: status,
+      fields: [
+        ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"),
+        ("Cache-Control", "no-store"),
+      ], body: .bytes(Array((text + "\n").utf8)))
+  }
+}

@@ -1,0 +1,81 @@
+internal import CLinux
+import Glibc
+
+/// A socket whose queue of clients can be emptied even when the process has no descriptor left.
+package final class ListeningSocket {
+  private let descriptor: FileDescriptor
+  private var reserve: FileDescriptor?
+
+  /// Takes over a socket that listens and does not wait.
+  init(_ descriptor: consuming FileDescriptor) throws(SystemFailure) {
+    self.descriptor = descriptor
+    reserve = try Self.reservation()
+  }
+
+  /// Takes over a listening socket that another process has made.
+  convenience init(adopting number: CInt) throws(SystemFailure) {
+    let descriptor = FileDescriptor(owning: number)
+    guard linux_set_nonblocking(number) == 0 else {
+      throw SystemFailure("fcntl", "descriptor \(number)")
+    }
+    try self.init(descriptor)
+  }
+
+  /// The descriptor, for a loop to watch.
+  package var number: CInt { descriptor.number }
+
+  /// Stops listening; clients in the queue can still be accepted.
+  func end() {
+    shutdown(descriptor.number, CInt(SHUT_RDWR))
+  }
+
+  /// The result of an attempt to accept.
+  package enum Arrival: ~Copyable {
+    case client(StreamSocket)
+    /// Accepted with the reserved descriptor: to be told so and closed.
+    case beyondDescriptors(StreamSocket)
+    case nobody
+    /// Short of memory, or of descriptors even for the reserve: try again later.
+    case exhausted
+  }
+
+  /// Takes the next client out of the queue, without waiting.
+  package func accept() -> Arrival {
+    restoreReserve()
+    while true {
+      let number = linux_accept(descriptor.number)
+      if number >= 0 { return .client(StreamSocket(FileDescriptor(owning: number))) }
+      switch errno {
+      case ECONNABORTED, EINTR: continue  // this client is gone, others may wait
+      case EAGAIN, EINVAL: return .nobody  // EINVAL after `close`
+      case EMFILE, ENFILE: return acceptWithReserve()
+      default: return .exhausted
+      }
+    }
+  }
+
+  /// Without this a connection that cannot be accepted would stay ready, and the loop would spin.
+  private func acceptWithReserve() -> Arrival {
+    guard reserve.take() != nil else { return .exhausted }
+    let number = linux_accept(descriptor.number)
+    guard number >= 0 else {
+      let isAlone = errno == EAGAIN
+      restoreReserve()
+      return isAlone ? .nobody : .exhausted
+    }
+    return .beyondDescriptors(StreamSocket(FileDescriptor(owning: number)))
+  }
+
+  /// Reserves a descriptor again, after a client beyond the limit was closed; `accept` tries again if
+  /// that was impossible.
+  package func restoreReserve() {
+    guard reserve == nil else { return }
+    reserve = try? Self.reservation()
+  }
+
+  private static func reservation() throws(SystemFailure) -> FileDescriptor {
+    let number = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw SystemFailure("open", "/dev/null") }
+    return FileDescriptor(owning: number)
+  }
+}
