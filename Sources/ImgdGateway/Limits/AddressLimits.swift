@@ -1,0 +1,119 @@
+package import ImgdSystem
+
+/// The requests of each client under way, and how fast they come.
+///
+/// The rate is a bucket of tokens for each address, written as one moment: the time at which the bucket will be
+/// full again. A request moves that moment on by the time that one token takes, and is refused if it would be
+/// further away than a full bucket takes.
+///
+/// An address without a request under way waits to be forgotten, the oldest first. It stands in that queue once:
+/// one that was used in the meantime is put at its end instead.
+package final class AddressLimits {
+  /// Seconds of requests that may come at once.
+  private static let burst = 2
+
+  private struct Client {
+    var underWay = 0
+    var fullAt: Instant
+    var lastUse: Instant
+    /// The moment at which it was put into the queue; nil while it does not stand there.
+    var queuedAt: Instant?
+  }
+
+  private let maxUnderWay: Int
+  private let mostAddresses: Int
+  /// The time that one token takes; nil for any number of requests.
+  private let interval: Duration?
+  private var clients: [AddressKey: Client] = [:]
+  private var idle = Fifo<AddressKey>()
+
+  /// Requests that were refused.
+  package private(set) var refused = 0
+  /// Addresses that were forgotten, to make room for others.
+  package private(set) var forgotten = 0
+  /// Addresses that are remembered.
+  package var addresses: Int { clients.count }
+
+  /// A `rate` of zero stands for any number of requests a second.
+  package init(maxUnderWay: Int, rate: Int, mostAddresses: Int = 10_000) {
+    self.maxUnderWay = maxUnderWay
+    self.mostAddresses = mostAddresses
+    interval = rate > 0 ? .nanoseconds(max(1, 1_000_000_000 / rate)) : nil
+  }
+
+  /// Counts a request, until its place is given back.
+  package func begin(_ key: AddressKey, now: Instant) throws(GatewayError) -> AddressPlace {
+    if clients[key] == nil, clients.count >= mostAddresses, !forgetOldest() {
+      throw refusal("there are requests of \(mostAddresses) addresses under way, which is the most")
+    }
+    var client = clients[key] ?? Client(fullAt: now, lastUse: now)
+    guard client.underWay < maxUnderWay else {
+      throw refusal(
+        "there are \(maxUnderWay) requests of your address under way, which is the most (MaxPerAddress=)"
+      )
+    }
+    if let interval {
+      let fullAt = max(client.fullAt, now) + interval
+      guard fullAt - now <= .seconds(Self.burst) else {
+        throw refusal("the requests of your address come faster than Rate= allows")
+      }
+      client.fullAt = fullAt
+    }
+    client.underWay += 1
+    clients[key] = client
+    return AddressPlace(of: key, in: self, now: now)
+  }
+
+  fileprivate func end(_ key: AddressKey, began: Instant) {
+    guard var client = clients[key] else { return }
+    client.underWay -= 1
+    client.lastUse = max(client.lastUse, began)
+    if client.underWay == 0, client.queuedAt == nil {
+      client.queuedAt = client.lastUse
+      idle.append(key)
+    }
+    clients[key] = client
+  }
+
+  /// Whether there was an address without a request under way.
+  private func forgetOldest() -> Bool {
+    while let key = idle.popFirst() {
+      guard var client = clients[key] else { continue }
+      if client.underWay == 0, client.queuedAt == client.lastUse {
+        clients[key] = nil
+        forgotten += 1
+        return true
+      }
+      client.queuedAt = client.underWay == 0 ? client.lastUse : nil
+      clients[key] = client
+      if client.underWay == 0 { idle.append(key) }
+    }
+    return false
+  }
+
+  private func refusal(_ message: String) -> GatewayError {
+    refused += 1
+    return GatewayError(
+      429, "too_many_requests", "\(message): try again in a moment", isRetryable: true)
+  }
+}
+
+/// One request of an address that is under way.
+package final class AddressPlace {
+  private let key: AddressKey
+  private let began: Instant
+  private var limits: AddressLimits?
+
+  fileprivate init(of key: AddressKey, in limits: AddressLimits, now: Instant) {
+    self.key = key
+    self.limits = limits
+    began = now
+  }
+
+  deinit { end() }
+
+  /// Gives the place back; a second time has no effect.
+  package func end() {
+    limits.take()?.end(key, began: began)
+  }
+}

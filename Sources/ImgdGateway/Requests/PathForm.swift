@@ -1,0 +1,165 @@
+internal import ImgdWire
+internal import ImgdWords
+
+/// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look.
+///
+/// The whole of the raw target is read: a question mark behind `plain/` belongs to the URL.
+struct PathForm {
+  private var rest: Substring
+  private var signature: String?
+  private var signedText: Substring
+  private var given = GivenParameters()
+  private var options: Set<PathOption> = []
+
+  /// Nil if the path does not begin as that of a picture does.
+  static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest? {
+    guard isPicture(RequestTarget(raw).path) else { return nil }
+    var form = PathForm(raw)
+    let source = try form.takeAll()
+    return ParsedRequest(
+      form.given, source, signature: form.signature, signedText: form.signedText)
+  }
+
+  private static let plain = "plain"
+  /// Signatures that stand for none.
+  private static let none = ["insecure", "unsafe", "_"]
+  /// The beginning of a URL in base64.
+  private static let encoded = "aHR0c"
+
+  private static func isPicture(_ path: Substring) -> Bool {
+    let (start, steps) = path.cut(at: UInt8(ascii: "/"))
+    guard start.isEmpty, let steps else { return false }
+    let (first, after) = steps.cut(at: UInt8(ascii: "/"))
+    if isStep(first) { return true }
+    guard !first.isEmpty, let second = after?.cut(at: UInt8(ascii: "/")).head else { return false }
+    return isStep(second) || none.contains(String(first))
+      || second.utf8.starts(with: encoded.utf8)
+  }
+
+  /// Whether it is an option, or the word before the URL; else it may be a signature.
+  private static func isStep(_ segment: Substring) -> Bool {
+    segment == plain || segment.utf8.contains(UInt8(ascii: ":"))
+  }
+
+  private init(_ raw: String) {
+    rest = raw[raw.utf8.index(after: raw.startIndex)...]
+    signedText = raw[...]
+    let (first, after) = rest.cut(at: UInt8(ascii: "/"))
+    guard !Self.isStep(first), let after else { return }
+    signature = Self.none.contains(String(first)) ? nil : String(first)
+    signedText = raw[first.endIndex...]
+    rest = after
+  }
+
+  private mutating func takeAll() throws(GatewayError) -> SourceURL {
+    while true {
+      let (segment, after) = rest.cut(at: UInt8(ascii: "/"))
+      if segment == Self.plain { return try source(after ?? "") }
+      guard segment.utf8.contains(UInt8(ascii: ":")) else { throw Self.noStep(segment) }
+      try take(segment)
+      guard let after else { throw Self.noSource() }
+      rest = after
+    }
+  }
+
+  // MARK: Options
+
+  private mutating func take(_ segment: Substring) throws(GatewayError) {
+    let (name, arguments) = segment.cut(at: UInt8(ascii: ":"))
+    guard let option = PathOption(named: String(name)) else { throw Self.unknown(String(name)) }
+    guard options.insert(option).inserted else {
+      throw Self.wrong("the option \"\(option.rawValue)\" is set twice", field: option.rawValue)
+    }
+    guard option != .cachebuster else { return }
+    try take(arguments ?? "", of: option)
+  }
+
+  private mutating func take(_ text: Substring, of option: PathOption) throws(GatewayError) {
+    let parameters = option.parameters
+    var rest: Substring? = text
+    for parameter in parameters {
+      guard let (argument, after) = rest?.cut(at: UInt8(ascii: ":")) else { return }
+      rest = after
+      if argument.isEmpty, parameters.count > 1 { continue }
+      let value = ParameterValue(
+        name: option.name(of: parameter), field: option.rawValue, text: String(argument))
+      guard let value = try parameter.translated(value) else { continue }
+      try given.take(parameter, value)
+    }
+    if let rest {
+      throw Self.wrong(
+        "the option \"\(option.rawValue)\" has \"\(Excerpt.of(String(rest)))\" behind its last argument;"
+          + " it takes \(parameters.map { option.name(of: $0) }.joined(separator: ", "))",
+        field: option.rawValue)
+    }
+  }
+
+  // MARK: The URL
+
+  private mutating func source(_ text: Substring) throws(GatewayError) -> SourceURL {
+    guard !text.isEmpty else { throw Self.noSource() }
+    let url = try takeExtension(of: text)
+    guard let decoded = PercentEncoding.decoded(url) else {
+      throw GatewayError(
+        400, "bad_url",
+        "the URL behind \"plain/\" has a % without two hexadecimal digits; a % is written %25",
+        field: "url")
+    }
+    containOpenSide()
+    return try SourceURL(Self.withBothSlashes(decoded))
+  }
+
+  /// Takes `@webp` off the end.
+  private mutating func takeExtension(of text: Substring) throws(GatewayError) -> Substring {
+    guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    let word = String(text[text.utf8.index(after: sign)...])
+    guard word == "jpg" || PictureRequest.Format(rawValue: word) != nil else {
+      let known = alternatives(PictureRequest.Format.allCases.map { $0.rawValue })
+      throw Self.wrong(
+        "\"@\(Excerpt.of(word))\" at the end names no format; it takes \(known). An @ of the URL is written %40",
+        field: "format")
+    }
+    try given.take(.format, ParameterValue(name: "@", field: "format", text: word))
+    return text[..<sign]
+  }
+
+  /// imgproxy keeps the shape of a picture if a side is left open, whatever the type of resizing.
+  private mutating func containOpenSide() {
+    let isOpen = given.form.width == nil || given.form.height == nil
+    if isOpen, given.presetName == nil { given.form.fit = nil }
+  }
+
+  /// `https:/host` as `https://host`: some proxies merge slashes.
+  private static func withBothSlashes(_ url: [UInt8]) -> [UInt8] {
+    guard let colon = url.prefix(6).firstIndex(of: UInt8(ascii: ":")) else { return url }
+    let slash = UInt8(ascii: "/")
+    let behind = url[(colon + 1)...]
+    guard behind.first == slash, behind.dropFirst().first != slash else { return url }
+    return Array(url[...colon] + [slash] + behind)
+  }
+
+  // MARK: Refusals
+
+  private static func unknown(_ name: String) -> GatewayError {
+    let meant = nearestName(to: name, among: PathOption.allCases.map { $0.rawValue })
+    let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "."
+    let names = PathOption.names.joined(separator: ", ")
+    return wrong(
+      "the option \"\(Excerpt.of(name))\" is not taken\(advice) Those taken are \(names)",
+      field: Excerpt.of(name))
+  }
+
+  private static func noStep(_ segment: Substring) -> GatewayError {
+    wrong(
+      "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL comes behind \"plain/\","
+        + " and not in base64")
+  }
+
+  private static func noSource() -> GatewayError {
+    wrong("the path has no URL: it ends with plain/https://host/path", field: "url")
+  }
+
+  private static func wrong(_ message: String, field: String? = nil) -> GatewayError {
+    GatewayError(400, "bad_request", message, field: field)
+  }
+}

@@ -1,0 +1,66 @@
+import Glibc
+internal import ImgdSystem
+
+/// A file that cannot be used as a secret, in a sentence for the operator.
+package struct SecretFileProblem: Error, Equatable {
+  package let message: String
+}
+
+/// A file of keys or tokens, which only its owner and a group may read.
+package enum SecretFile {
+  /// A longer file is something else.
+  private static let longest = 64 * 1024
+
+  /// All bytes of the file that a key of `[HTTP-Gateway]` names.
+  package static func read(_ path: String, for key: String) throws(SecretFileProblem) -> [UInt8] {
+    let bytes: [UInt8]
+    let permissions: UInt32
+    do throws(SystemFailure) {
+      let file = try open(path)
+      permissions = try file.status(path).permissions
+      bytes = try contents(of: file)
+    } catch {
+      throw SecretFileProblem(
+        message: "HTTP-Gateway.\(key)=\(path) cannot be read: \(error.reason)")
+    }
+    guard permissions & 0o007 == 0 else {
+      throw SecretFileProblem(
+        message:
+          "HTTP-Gateway.\(key)=\(path) is open to every user (mode 0\(String(permissions, radix: 8)));"
+          + " give it mode 0640 and the gateway's group")
+    }
+    guard bytes.count <= longest else {
+      throw SecretFileProblem(
+        message: "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, and takes a few lines"
+      )
+    }
+    return bytes
+  }
+
+  private static func open(_ path: String) throws(SystemFailure) -> FileDescriptor {
+    // A pipe without a writer must not hold anything up.
+    let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    return FileDescriptor(owning: number)
+  }
+
+  /// At most one byte more than the longest file has.
+  private static func contents(
+    of file: borrowing FileDescriptor
+  ) throws(SystemFailure) -> [UInt8] {
+    let number = file.number
+    var failure: SystemFailure?
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: longest + 1) { room, filled in
+      while filled < room.count {
+        let got = unsafe Glibc.read(
+          number, room.baseAddress.map { unsafe $0 + filled }, room.count - filled)
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { failure = SystemFailure("read") }
+        if got <= 0 { break }
+        filled += got
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+}
