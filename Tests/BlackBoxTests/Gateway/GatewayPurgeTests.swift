@@ -1,0 +1,45 @@
+import ImgdTestSupport
+import Testing
+
+/// Purges, and the pictures that the gateway holds for a moment.
+struct GatewayPurgeTests {
+  @Test func `a purge is in force at the gateway when it is answered`() throws {
+    let stage = try GatewayStage()
+    for round in 1...20 {
+      let picture = TestPicture.png(bytes: 500 + round)
+      stage.origin.plan("/a", .picture(picture, headers: [("Cache-Control", "max-age=600")]))
+      for _ in 0..<3 { #expect(try stage.gateway.fetch(stage.url("/a")).body == picture) }
+      try stage.stage.play(
+        #"""
+        > {"cmd":"purge","url":"ORIGIN/a"}
+        < {"ok":true,"removed":true}
+        """#)
+    }
+    #expect(stage.origin.count("/a") == 20)
+  }
+
+  @Test func `a purge over HTTP takes the token`() throws {
+    let directory = TemporaryDirectory()
+    let file = directory.path + "/token"
+    try write("correct-horse-battery\n", to: file)
+    let stage = try GatewayStage(["Allow=127.0.0.1", "TokenFile=\(file)"])
+    stage.origin.plan("/a", .picture(TestPicture.png(bytes: 500)))
+    #expect(try stage.gateway.fetch(stage.url("/a")).status == 200)
+    let target = "/purge?url=" + stage.url("/a")
+    for fields in [[], ["Authorization: Bearer wrong"]] {
+      #expect([401, 403].contains(try stage.gateway.get(target, fields, method: "POST").status))
+    }
+    let token = ["Authorization: Bearer correct-horse-battery"]
+    #expect(try stage.gateway.get(target, token).status == 405)
+    #expect(try stage.gateway.get(target, token, method: "POST").status == 200)
+    #expect(try stage.gateway.fetch(stage.url("/a")).status == 200)
+    #expect(stage.origin.count("/a") == 2)
+  }
+
+  @Test func `without a token nothing is purged`() throws {
+    let stage = try GatewayStage()
+    let answer = try stage.gateway.get(
+      "/purge?url=http://127.0.0.1/", ["Authorization: Bearer "], method: "POST")
+    #expect(answer.status == 403 && answer.code == "not_allowed")
+  }
+}
