@@ -5,10 +5,12 @@ package struct PictureRequest: Equatable, Sendable {
     case contain, cover, fill
   }
 
+  /// The part of a picture that stays where it is cut.
   package enum Crop: String, Sendable, CaseIterable {
     case centre, attention
   }
 
+  /// The encoding in which it is sent.
   package enum Format: String, Sendable, CaseIterable {
     case original, jpeg, png, webp, avif
     /// AVIF or WebP, whichever the client takes.

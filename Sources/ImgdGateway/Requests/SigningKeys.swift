@@ -32,6 +32,7 @@ package struct SigningKeys: Sendable {
     }
   }
 
+  /// The keys of the file that `KeyFile=` names.
   package static func read(path: String) throws(SecretFileProblem) -> SigningKeys {
     try SigningKeys(lines: SecretFile.read(path, for: "KeyFile"))
   }

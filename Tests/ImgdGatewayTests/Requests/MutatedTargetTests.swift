@@ -79,15 +79,14 @@ import Testing
     }
   }
 
-  /// A square of these would take minutes.
+  /// If a step were repeated for each byte, this would take minutes.
   @Test(
-    .timeLimit(.minutes(1)),
     arguments: [
       "/", "/a", ":", "a:", "/a:", "%25", "%", "&", "&a=", "=", "@", ".", "a.", "+", "é", "\u{301}",
       "[", "#",
     ])
   func `long targets take as long as they are`(piece: String) throws {
-    let long = String(repeating: piece, count: (1 << 20) / piece.utf8.count)
+    let long = String(repeating: piece, count: (32 << 10) / piece.utf8.count)
     for start in [
       "", "/fetch?", "/fetch?url=", "/fetch?url=http://", "/fetch?signature=", "/fetch?width=",
       "/_/", "/cb:", "/rs:", "/pr:", "/plain/", "/plain/http://", "/plain/http://a.example/",
