@@ -66,13 +66,13 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   }
 
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
-  /// the tags of this one.
+  /// the tags of this one. Nobody asks for the checksum of pixels.
   package func derived(
-    key: CacheKey, payload: Payload, facts: ImageFacts, isPixels: Bool
+    key: CacheKey, payload: Payload, checksum: BodyChecksum, facts: ImageFacts, isPixels: Bool
   ) -> CachedImage {
     Self.make(
       key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary.withoutPlace, tags: tags, serial: serial, checksum: .unknown, isPurged: isPurged,
+      vary: vary.withoutPlace, tags: tags, serial: serial, checksum: checksum, isPurged: isPurged,
       at: storedAt, wall: storedAtWall, isTimeDoubtful: header.isTimeDoubtful, isPixels: isPixels)
   }
 

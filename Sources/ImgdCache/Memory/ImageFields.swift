@@ -24,7 +24,7 @@ package struct ImageFields {
   var payload: Payload?
   /// The digest of its key; of no meaning where the key has a scope.
   let digest: KeyDigest
-  /// Unknown for what was made of another picture.
+  /// Unknown for pixels.
   let checksum: BodyChecksum
   let serial: UInt64
   let storedAtWall: Int64

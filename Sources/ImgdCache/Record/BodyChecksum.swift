@@ -16,6 +16,13 @@ package struct BodyChecksum: Hashable, Sendable {
     self.value = value
   }
 
+  /// Sixteen digits of the base 16, for people and for lines.
+  package var text: String {
+    var digits: [UInt8] = []
+    digits.appendHex(value, digits: 16)
+    return String(decoding: digits, as: UTF8.self)
+  }
+
   /// Goes over all the bytes: nothing for a loop that others wait for.
   package init(of payload: Payload) {
     self.init(payload.withBytes(Self.sum))
@@ -29,10 +36,15 @@ package struct BodyChecksum: Hashable, Sendable {
   )
 
   private static func sum(_ bytes: Span<UInt8>) -> UInt64 {
-    var offset = 0
-    var sum = primes.4
-    if bytes.count >= 32 { sum = stripes(bytes, &offset) }
-    sum &+= UInt64(bytes.count)
+    var lanes = Lanes()
+    lanes.take(bytes, most: bytes.count)
+    return sum(bytes, after: lanes)
+  }
+
+  /// The sum when the lanes have been over all whole stripes.
+  fileprivate static func sum(_ bytes: Span<UInt8>, after lanes: Lanes) -> UInt64 {
+    var offset = lanes.end
+    var sum = (bytes.count >= 32 ? lanes.merged : primes.4) &+ UInt64(bytes.count)
     while bytes.count - offset >= 8 {
       sum = rotated(sum ^ round(0, word(bytes, offset)), 27) &* primes.0 &+ primes.3
       offset += 8
@@ -48,23 +60,34 @@ package struct BodyChecksum: Hashable, Sendable {
     return finished(sum)
   }
 
-  /// The sum over all whole stripes of 32 bytes, in four lanes that do not wait for each other.
-  private static func stripes(_ bytes: Span<UInt8>, _ offset: inout Int) -> UInt64 {
-    var (one, two, three, four) = (
-      primes.0 &+ primes.1, primes.1, UInt64(0), 0 &- primes.0
-    )
-    while bytes.count - offset >= 32 {
-      one = round(one, word(bytes, offset))
-      two = round(two, word(bytes, offset + 8))
-      three = round(three, word(bytes, offset + 16))
-      four = round(four, word(bytes, offset + 24))
-      offset += 32
+  /// The sums over whole stripes of 32 bytes, in four lanes that do not wait for each other.
+  fileprivate struct Lanes {
+    private var one = primes.0 &+ primes.1
+    private var two = primes.1
+    private var three: UInt64 = 0
+    private var four = 0 &- primes.0
+    /// Where the next stripe begins.
+    private(set) var end = 0
+
+    /// Goes over the next stripes, of no more bytes than that.
+    mutating func take(_ bytes: Span<UInt8>, most: Int) {
+      let limit = end + min(most, bytes.count - end)
+      while limit - end >= 32 {
+        one = round(one, word(bytes, end))
+        two = round(two, word(bytes, end + 8))
+        three = round(three, word(bytes, end + 16))
+        four = round(four, word(bytes, end + 24))
+        end += 32
+      }
     }
-    var sum = rotated(one, 1) &+ rotated(two, 7) &+ rotated(three, 12) &+ rotated(four, 18)
-    for lane in [one, two, three, four] {
-      sum = (sum ^ round(0, lane)) &* primes.0 &+ primes.3
+
+    var merged: UInt64 {
+      var sum = rotated(one, 1) &+ rotated(two, 7) &+ rotated(three, 12) &+ rotated(four, 18)
+      for lane in [one, two, three, four] {
+        sum = (sum ^ round(0, lane)) &* primes.0 &+ primes.3
+      }
+      return sum
     }
-    return sum
   }
 
   @inline(__always)
@@ -86,5 +109,24 @@ package struct BodyChecksum: Hashable, Sendable {
     var sum = (sum ^ sum >> 33) &* primes.1
     sum = (sum ^ sum >> 29) &* primes.2
     return sum ^ sum >> 32
+  }
+}
+
+/// A checksum that is computed in parts, for a loop that others wait for.
+package struct PartialChecksum {
+  private let payload: Payload
+  private var lanes = BodyChecksum.Lanes()
+
+  package init(of payload: Payload) {
+    self.payload = payload
+  }
+
+  /// Goes over some more bytes, at least a stripe of 32; the checksum at their end.
+  package mutating func take(most: Int) -> BodyChecksum? {
+    payload.withBytes { bytes in
+      lanes.take(bytes, most: max(most, 32))
+      guard bytes.count - lanes.end < 32 else { return nil }
+      return BodyChecksum(BodyChecksum.sum(bytes, after: lanes))
+    }
   }
 }

@@ -38,7 +38,8 @@ struct CoreParts {
       turns: turns, loop: loop, settings: settings)
     made = MadePictures(in: pictures, loop: loop)
     renditions = Renditions(
-      decoding: decoding, pictures: pictures, made: made, loop: loop, settings: settings)
+      decoding: decoding, pictures: pictures, made: made, turns: turns, loop: loop,
+      settings: settings)
     answers = FetchAnswers(
       pictures: pictures, renditions: renditions, loop: loop, settings: settings)
     let preparation = FormPreparation(

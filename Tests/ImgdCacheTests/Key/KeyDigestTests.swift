@@ -73,6 +73,21 @@ import Testing
     #expect(BodyChecksum(of: payload) == BodyChecksum(of: try payload.shareable()))
   }
 
+  @Test(arguments: [0, 1, 31, 32, 33, 63, 64, 65, 200, 4_097])
+  func `a checksum that is computed in parts is the same`(count: Int) {
+    let payload = Payload(body(count))
+    for most in [0, 32, 40, 64, 5_000] {
+      var sum = PartialChecksum(of: payload)
+      var result: BodyChecksum?
+      var steps = 0
+      while result == nil, steps <= count / 32 + 1 {
+        result = sum.take(most: most)
+        steps += 1
+      }
+      #expect(result == BodyChecksum(of: payload), "in parts of \(most)")
+    }
+  }
+
   @Test func `every byte changes the checksum`() {
     let bytes = body(300)
     let sum = BodyChecksum(of: Payload(bytes))

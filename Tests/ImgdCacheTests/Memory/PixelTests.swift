@@ -9,7 +9,8 @@ import Testing
   private func pixels(of original: CachedImage, bytes: Int = 4_000) -> CachedImage {
     original.derived(
       key: original.key.made(of: original.checksum, form: "pixels"),
-      payload: Payload([UInt8](repeating: 1, count: bytes)), facts: original.facts, isPixels: true)
+      payload: Payload([UInt8](repeating: 1, count: bytes)), checksum: .unknown,
+      facts: original.facts, isPixels: true)
   }
 
   private func tier() -> (tier: MemoryTier, original: CachedImage, pixels: CachedImage) {

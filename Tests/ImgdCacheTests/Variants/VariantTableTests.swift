@@ -170,7 +170,7 @@ import Testing
     #expect(record.baseTag == Self.name.digest?.tag)
     let made = image.derived(
       key: image.key.made(of: image.checksum, form: "x"), payload: Payload([1]),
-      facts: image.facts, isPixels: false)
+      checksum: .unknown, facts: image.facts, isPixels: false)
     #expect(made.base == nil && StoredRecord(made, wall: 0, at: at(0))?.baseTag == 0)
   }
 

@@ -30,10 +30,12 @@ package struct ReadyHit: ~Copyable {
   }
 
   package let details: EntryDetails
+  package let version: PictureVersion
   private let content: Content
 
-  init(_ details: EntryDetails, _ content: consuming Content) {
+  init(_ details: EntryDetails, _ version: PictureVersion, _ content: consuming Content) {
     self.details = details
+    self.version = version
     self.content = content
   }
 

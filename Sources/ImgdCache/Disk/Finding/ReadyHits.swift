@@ -52,7 +52,7 @@ final class ReadyHits {
     reports.hit()
     uses.note(place)
     if case .path = form { leases.lease(place) }
-    return ReadyHit(details(of: entry, url, identifier, path), content)
+    return ReadyHit(details(of: entry, url, identifier, path), entry.version, content)
   }
 
   /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its

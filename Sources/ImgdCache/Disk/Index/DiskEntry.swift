@@ -11,6 +11,8 @@ package struct DiskEntry: Sendable, Equatable {
   /// The room of the file on disk, in blocks of 512 bytes.
   private let blocks: UInt32
   package let facts: ImageFacts
+  /// When the origin last changed it; zero where that does not say.
+  var modified: UInt32
   package let checksum: BodyChecksum
   package var storedAt: UInt32
   package var lastAccess: UInt32
@@ -37,14 +39,15 @@ package struct DiskEntry: Sendable, Equatable {
 
   init(
     number: UInt32, digest: KeyDigest, bytes: UInt32, allocated: Int, facts: ImageFacts,
-    checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32, freshUntil: UInt32, isPlain: Bool,
-    base: UInt32
+    modified: UInt32, checksum: BodyChecksum, storedAt: UInt32, lastAccess: UInt32,
+    freshUntil: UInt32, isPlain: Bool, base: UInt32
   ) {
     self.number = number
     self.digest = digest
     self.bytes = bytes
     blocks = UInt32(clamping: allocated / 512)
     self.facts = facts
+    self.modified = modified
     self.checksum = checksum
     self.storedAt = storedAt
     self.lastAccess = lastAccess
@@ -57,8 +60,8 @@ package struct DiskEntry: Sendable, Equatable {
     let record = row.record
     self.init(
       number: row.number, digest: record.digest, bytes: UInt32(clamping: record.bytes),
-      allocated: row.allocated, facts: record.facts, checksum: record.checksum,
-      storedAt: UInt32(clamping: record.storedAt),
+      allocated: row.allocated, facts: record.facts, modified: record.modified,
+      checksum: record.checksum, storedAt: UInt32(clamping: record.storedAt),
       lastAccess: UInt32(clamping: row.lastAccess),
       freshUntil: UInt32(clamping: record.freshUntil), isPlain: record.flags.contains(.plain),
       base: record.baseTag)
@@ -86,6 +89,7 @@ package struct DiskEntry: Sendable, Equatable {
     for number in [bytes, blocks, storedAt, freshUntil] { seal.take(number) }
     seal.take(UInt16(facts.format) << 8 | UInt16(facts.orientation))
     for size in [facts.width, facts.height, facts.frames] { seal.take(size) }
+    seal.take(modified)
     seal.take(checksum.value)
     seal.take(UInt8(isPlain ? 1 : 0))
     seal.take(base)

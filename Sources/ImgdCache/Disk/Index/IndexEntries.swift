@@ -81,6 +81,7 @@ package final class IndexEntries {
     for fact in [entry.facts.width, entry.facts.height, entry.facts.frames] {
       statement.bind(fact)
     }
+    statement.bind(entry.modified)
     statement.bind(entry.checksum.value)
     statement.bind(entry.isPlain ? 1 : 0)
     statement.bind(entry.base)
@@ -107,7 +108,9 @@ package final class IndexEntries {
 
   private func renewEntry(_ entry: DiskEntry) throws(IndexProblem) {
     let statement = try connection.statement(.renewEntry)
-    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil] { statement.bind(time) }
+    for time in [entry.storedAt, entry.lastAccess, entry.freshUntil, entry.modified] {
+      statement.bind(time)
+    }
     statement.bind(entry.isPlain ? 1 : 0)
     statement.bind(entry.base)
     statement.bind(entry.seal)

@@ -50,8 +50,8 @@ enum IndexQuery: Int, CaseIterable {
     case .insertEntry:
       """
       INSERT INTO entry (digest, bytes, allocated, stored_at, last_access, fresh_until, format,
-        orientation, width, height, frames, checksum, plain, base, seal)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        orientation, width, height, frames, modified, checksum, plain, base, seal)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     case .insertPicture:
       """
@@ -62,8 +62,8 @@ enum IndexQuery: Int, CaseIterable {
 
     case .renewEntry:
       """
-      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, plain = ?, base = ?,
-        seal = ?
+      UPDATE entry SET stored_at = ?, last_access = ?, fresh_until = ?, modified = ?,
+        plain = ?, base = ?, seal = ?
       WHERE number = ?
       """
     case .renewPicture: "UPDATE picture SET record = ?, seal = ? WHERE number = ?"
@@ -121,6 +121,6 @@ enum IndexQuery: Int, CaseIterable {
   private static let entryColumns =
     """
     number, digest, bytes, allocated, stored_at, last_access, fresh_until, format, orientation, width,
-    height, frames, checksum, plain, base, entry.seal
+    height, frames, modified, checksum, plain, base, entry.seal
     """
 }

@@ -10,7 +10,7 @@ internal import CSQLite
 /// them: answers without a picture, in sealed records; and so are `fleet_position`, the last purge of other hosts
 /// that is in force here, and `fleet_purge`, the purges that the other hosts have still to be told of.
 enum IndexSchema {
-  static let version = 7
+  static let version = 8
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -30,6 +30,7 @@ enum IndexSchema {
       width INTEGER NOT NULL,
       height INTEGER NOT NULL,
       frames INTEGER NOT NULL,
+      modified INTEGER NOT NULL,
       checksum INTEGER NOT NULL,
       plain INTEGER NOT NULL,
       base INTEGER NOT NULL,

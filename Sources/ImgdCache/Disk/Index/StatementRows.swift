@@ -52,12 +52,13 @@ extension Statement {
     let times: (UInt32, UInt32, UInt32) = (try integer(), try integer(), try integer())
     let (format, orientation): (UInt8, UInt8) = (try integer(), try integer())
     let sizes: (Int32, Int32, Int32) = (try integer(), try integer(), try integer())
+    let modified: UInt32 = try integer()
     let checksum = BodyChecksum(try bits())
     let entry = DiskEntry(
       number: number, digest: digest, bytes: bytes, allocated: allocated,
       facts: ImageFacts(
         format: format, width: Int(sizes.0), height: Int(sizes.1), frames: Int(sizes.2),
-        orientation: Int(orientation)), checksum: checksum,
+        orientation: Int(orientation)), modified: modified, checksum: checksum,
       storedAt: times.0, lastAccess: times.1, freshUntil: times.2, isPlain: try boolean(),
       base: try integer())
     guard try bits() == entry.seal else { throw .damaged("entry \(number) has been changed") }

@@ -179,6 +179,7 @@ final class DiskIndex {
   func renew(_ place: Int, by record: StoredRecord) {
     table[place].storedAt = UInt32(clamping: record.storedAt)
     table[place].freshUntil = UInt32(clamping: record.freshUntil)
+    table[place].modified = record.modified
     table[place].isPlain = record.flags.contains(.plain)
     table.setBase(record.baseTag, at: place)
   }

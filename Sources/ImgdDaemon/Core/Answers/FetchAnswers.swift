@@ -117,12 +117,12 @@ final class FetchAnswers {
   }
 
   private func deliverDescriptor(
-    of delivered: DeliveredImage, to recipient: Recipient,
-    as content: PictureLine.Content = .descriptor
+    of delivered: DeliveredImage, to recipient: Recipient, as content: PictureLine.Content? = nil
   ) {
+    let image = delivered.image
     do throws(SystemFailure) {
-      recipient.session.attach(try pictures.openDescriptor(of: delivered.image))
-      write(delivered, to: recipient, content: content)
+      recipient.session.attach(try pictures.openDescriptor(of: image))
+      write(delivered, to: recipient, content: content ?? .descriptor(LentPicture(image)))
     } catch {
       refuse(recipient, .noDescriptor(error))
     }

@@ -31,7 +31,7 @@ struct PictureLine {
     case none
     case inline(Payload)
     /// The descriptor rides on the line.
-    case descriptor
+    case descriptor(LentPicture)
     /// The same, of a decoded picture.
     case pixels
   }
@@ -71,17 +71,18 @@ struct PictureLine {
     case .inline:
       line.name("data")
       return Array(",".utf8) + line.bytes
-    case .descriptor: writeDescriptor(to: &line)
+    case .descriptor(let lent): write(lent, to: &line)
     case .pixels: writePixels(to: &line)
     }
     return FetchLine.ending(line.bytes)
   }
 
-  private func writeDescriptor(to line: inout JSONWriter) {
+  private func write(_ lent: LentPicture, to line: inout JSONWriter) {
     line.array("fds") { line in
       line.object { line in
         line.field("kind", "encoded")
         line.field("bytes", picture.bytes)
+        lent.write(to: &line)
       }
     }
   }

@@ -94,7 +94,7 @@ final class ReadyAnswers {
     else { return false }
     let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
-    let details = hit.details
+    let (details, version) = (hit.details, hit.version)
     FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
     var line = PictureLine(
       id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
@@ -104,7 +104,7 @@ final class ReadyAnswers {
     case .none: break
     case .bytes(let payload): line.content = .inline(payload)
     case .descriptor(let file):
-      line.content = .descriptor
+      line.content = .descriptor(LentPicture(version, mayBeKept: true))
       session.attach(file)
     }
     line.write(to: session)

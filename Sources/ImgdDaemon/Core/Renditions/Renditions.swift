@@ -23,9 +23,13 @@ final class Renditions {
     let source: DeliveredImage.Source?
   }
 
+  /// Bytes that a checksum goes over in a few microseconds.
+  private static let mostSummedAtOnce = 64 << 10
+
   private let decoding: any Decoding
   private let pictures: PictureTiers
   private let made: MadePictures
+  private let turns: Turns
   private let loop: EventLoop
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
@@ -34,12 +38,13 @@ final class Renditions {
   private var lastSerial: UInt64 = 0
 
   init(
-    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, loop: EventLoop,
-    settings: Configuration
+    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, turns: Turns,
+    loop: EventLoop, settings: Configuration
   ) {
     self.decoding = decoding
     self.pictures = pictures
     self.made = made
+    self.turns = turns
     self.loop = loop
     limits = DecodeLimits(settings.decode)
   }
@@ -168,12 +173,9 @@ final class Renditions {
 
   private func take(_ answer: DecodeAnswer, for work: RenditionWork) {
     switch answer {
-    case .picture(let picture):
-      let image = work.original.made(picture, key: work.key)
-      if work.mayKeep {
-        made.keep(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
-      }
-      end(work, .success(Made(image: image, source: nil)))
+    case .picture(let picture) where picture.format == nil:
+      take(picture, BodyChecksum.unknown, for: work)
+    case .picture(let picture): sum(picture, for: work)
     case .description(let description):
       pictures.describe(work.original, as: description.packed)
       end(work, .success(Made(image: work.original, source: nil)))
@@ -181,6 +183,26 @@ final class Renditions {
       bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
       end(work, .failure(failure))
     }
+  }
+
+  /// Goes over the bytes of a picture; over many, in turns with all others.
+  private func sum(_ picture: MadePicture, for work: RenditionWork) {
+    var sum = PartialChecksum(of: picture.content)
+    let step = { [unowned self] in
+      guard underWay[work.key] === work else { return false }
+      guard let checksum = sum.take(most: Self.mostSummedAtOnce) else { return true }
+      take(picture, checksum, for: work)
+      return false
+    }
+    if step() { turns.carryOut(step) }
+  }
+
+  private func take(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
+    let image = work.original.made(picture, checksum, key: work.key)
+    if work.mayKeep {
+      made.keep(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
+    }
+    end(work, .success(Made(image: image, source: nil)))
   }
 
   private func end(_ work: RenditionWork, _ outcome: Outcome) {
@@ -198,10 +220,13 @@ extension Rendition {
 
 extension CachedImage {
   /// What a decoder has made of this picture. A small file has no descriptor of its own.
-  fileprivate func made(_ made: MadePicture, key: CacheKey) -> CachedImage {
+  fileprivate func made(
+    _ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey
+  ) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
       key: key, payload: isSmall ? Payload(made.content.bytes) : made.content,
+      checksum: checksum,
       facts: ImageFacts(
         format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
         frames: made.frames, orientation: 1),

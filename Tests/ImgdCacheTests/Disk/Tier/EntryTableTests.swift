@@ -16,7 +16,7 @@ import Testing
     DiskEntry(
       number: number, digest: digest, bytes: UInt32(allocated), allocated: allocated,
       facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
-      checksum: BodyChecksum(0), storedAt: 1,
+      modified: 0, checksum: BodyChecksum(0), storedAt: 1,
       lastAccess: 1, freshUntil: 1, isPlain: false, base: UInt32(digest.high % 8))
   }
 

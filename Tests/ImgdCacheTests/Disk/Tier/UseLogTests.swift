@@ -11,7 +11,7 @@ import Testing
         number: UInt32(100 + number), digest: KeyDigest(high: UInt64(number), low: UInt64(number)),
         bytes: 100, allocated: 512,
         facts: ImageFacts(format: 1, width: 1, height: 1, frames: 1, orientation: 1),
-        checksum: BodyChecksum(0), storedAt: 1,
+        modified: 0, checksum: BodyChecksum(0), storedAt: 1,
         lastAccess: 1, freshUntil: 1, isPlain: false, base: 0)
       return stage.parts.index.insert(entry).place
     }

@@ -1,0 +1,41 @@
+/// The signs by which two versions of a picture are told apart.
+package struct PictureVersion: Sendable, Equatable {
+  /// Of its bytes.
+  package let checksum: BodyChecksum
+  /// When its origin last changed it, in seconds since 1970; nil where the origin does not say.
+  package let modified: Int64?
+}
+
+extension CachedImage {
+  /// The picture's version, as far as it is known.
+  package var version: PictureVersion {
+    PictureVersion(
+      checksum: checksum,
+      modified: response.lastModified.flatMap { modification($0, readAt: storedAtWall) }.map {
+        Int64($0)
+      })
+  }
+
+  /// Whether its origin lets others keep it, and nothing has made it void on its way here.
+  package var mayBeKept: Bool { freshness.refusal == nil && scope == nil && !isPurged }
+}
+
+extension DiskEntry {
+  /// The same for an entry of which nothing else is at hand.
+  var version: PictureVersion {
+    PictureVersion(checksum: checksum, modified: modified > 0 ? Int64(modified) : nil)
+  }
+}
+
+extension StoredRecord {
+  /// When the origin last changed the picture, in seconds since 1970; zero where it does not say.
+  var modified: UInt32 {
+    HeaderPacking.list(of: headers)?.first { $0.name == "last-modified" }
+      .flatMap { modification($0.value, readAt: storedAt) } ?? 0
+  }
+}
+
+/// A `Last-Modified` in the seconds that the index has room for; nil for any other text.
+private func modification(_ text: String, readAt now: Int64) -> UInt32? {
+  HTTPDate.parse(text, now: now).flatMap { UInt32(exactly: $0) }.flatMap { $0 > 0 ? $0 : nil }
+}

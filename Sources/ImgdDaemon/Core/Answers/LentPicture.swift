@@ -1,0 +1,26 @@
+import ImgdCache
+import ImgdWire
+
+/// What those have to know of a picture who get its bytes as a descriptor, and may pass them on.
+struct LentPicture {
+  let version: PictureVersion
+  /// Whether others may keep it.
+  let mayBeKept: Bool
+
+  init(_ version: PictureVersion, mayBeKept: Bool) {
+    self.version = version
+    self.mayBeKept = mayBeKept
+  }
+
+  init(_ image: CachedImage) {
+    self.init(image.version, mayBeKept: image.mayBeKept)
+  }
+
+  func write(to line: inout JSONWriter) {
+    if version.checksum != .unknown { line.field("checksum", version.checksum.text) }
+    if let modified = version.modified {
+      line.field("modified", Timestamp.rfc3339(modified))
+    }
+    if !mayBeKept { line.field("keep", false) }
+  }
+}
