@@ -1,17 +1,17 @@
-internal import ImgdConnection
-internal import ImgdSystem
+package import ImgdSystem
 
-/// A connection on the client's loop: lines leave at the end of a tick, and are passed on as they arrive.
-final class WatchedConnection {
+/// A connection on a loop: lines leave at the end of a tick, and are passed on as they arrive.
+package final class WatchedConnection {
   private let connection: ControlConnection
   private let loop: EventLoop
   private let onLine: ([UInt8]) -> Void
-  /// Called once, when the connection is over; without a problem when the daemon has closed it.
   private let onEnd: (ConnectionProblem?) -> Void
   private var watch: Watch?
-  private var isFlushDue = false
+  private var dueFlush: DueFlush?
 
-  init(
+  /// Connects to a socket. `onEnd` is called once, when the connection is over; without a problem when the
+  /// daemon has closed it.
+  package init(
     path: String, on loop: EventLoop, onLine: @escaping ([UInt8]) -> Void,
     onEnd: @escaping (ConnectionProblem?) -> Void
   ) throws(ConnectionProblem) {
@@ -20,7 +20,8 @@ final class WatchedConnection {
     self.onLine = onLine
     self.onEnd = onEnd
     do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [weak self] _ in self?.exchange()
+      watch = try loop.watch(connection.descriptor, for: .read) { [itself = Unowned(self)] _ in
+        itself.object.exchange()
       }
     } catch { throw .failed(path: path, reason: error.reason) }
   }
@@ -28,31 +29,35 @@ final class WatchedConnection {
   deinit { close() }
 
   /// Passes on nothing more.
-  func close() {
+  package func close() {
     watch.take()?.cancel()
+    dueFlush.take()?.connection = nil
   }
 
   /// Queues a line for the end of this tick.
-  func send(_ line: [UInt8]) {
+  package func send(_ line: [UInt8]) {
     connection.send(line)
-    guard !isFlushDue else { return }
-    isFlushDue = true
-    loop.atTickEnd { [weak self] in
-      self?.isFlushDue = false
-      self?.exchange()
-    }
+    guard dueFlush == nil, watch != nil else { return }
+    let due = DueFlush(of: self)
+    dueFlush = due
+    loop.atTickEnd { due.connection?.object.flush() }
   }
 
   /// The descriptor of the line that has just been passed on.
-  func takeDescriptor() -> FileDescriptor? {
+  package func takeDescriptor() -> FileDescriptor? {
     connection.takeDescriptor()
   }
 
   /// Ends the connection, if a line shows that the other end cannot be trusted.
-  func breakOff(_ problem: ConnectionProblem?) {
+  package func breakOff(_ problem: ConnectionProblem?) {
     guard watch != nil else { return }
     close()
     onEnd(problem)
+  }
+
+  private func flush() {
+    dueFlush = nil
+    exchange()
   }
 
   private func exchange() {
@@ -67,5 +72,14 @@ final class WatchedConnection {
 
   private func passLinesOn() throws(ConnectionProblem) {
     while watch != nil, let line = try connection.next() { onLine(line) }
+  }
+}
+
+/// What waits for the end of a tick, which the connection need not live to see.
+private final class DueFlush {
+  var connection: Unowned<WatchedConnection>?
+
+  init(of connection: WatchedConnection) {
+    self.connection = Unowned(connection)
   }
 }
