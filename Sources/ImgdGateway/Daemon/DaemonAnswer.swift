@@ -1,0 +1,16 @@
+package import ImgdConnection
+package import ImgdSystem
+
+/// The daemon's answer to one request.
+package final class DaemonAnswer {
+  package let reply: Reply
+  private var descriptor: FileDescriptor?
+
+  init(_ reply: Reply, _ descriptor: consuming FileDescriptor?) {
+    self.reply = reply
+    self.descriptor = descriptor
+  }
+
+  /// The picture, if one came with the answer and was not taken yet.
+  package func takeDescriptor() -> FileDescriptor? { descriptor.take() }
+}

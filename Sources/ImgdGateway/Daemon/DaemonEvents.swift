@@ -1,0 +1,63 @@
+package import ImgdConnection
+package import ImgdSystem
+
+/// A subscription to the daemon's events, over a connection of its own.
+package final class DaemonEvents {
+  private let path: String
+  private let onBegin: (Reply) -> Void
+  private let onEvent: (Reply) -> Void
+  private let onLost: () -> Void
+  private var connection: WatchedConnection?
+  private var isOver = false
+
+  /// Connects and subscribes to topics of the protocol.
+  ///
+  /// `onBegin` is called with the daemon's assent, which has the present state in `snapshot`, then `onEvent`
+  /// with each event; `onLost` is called once, when no more can come, never within this call.
+  package init(
+    on loop: EventLoop, path: String, topics: [String],
+    onBegin: @escaping (Reply) -> Void = { _ in }, onEvent: @escaping (Reply) -> Void,
+    onLost: @escaping () -> Void
+  ) {
+    self.path = path
+    self.onBegin = onBegin
+    self.onEvent = onEvent
+    self.onLost = onLost
+    do throws(ConnectionProblem) {
+      let made = try WatchedConnection(
+        path: path, on: loop, onLine: { [unowned self] in receive($0) },
+        onEnd: { [unowned self] _ in lose() })
+      connection = made
+      var line = RequestLine("subscribe")
+      line.add("events", topics)
+      made.send(line.bytes)
+    } catch {
+      loop.atTickEnd { [weak self] in self?.lose() }
+    }
+  }
+
+  deinit { close() }
+
+  /// Ends the subscription; nothing is called any more.
+  package func close() {
+    isOver = true
+    connection.take()?.close()
+  }
+
+  private func lose() {
+    guard !isOver else { return }
+    close()
+    onLost()
+  }
+
+  private func receive(_ line: [UInt8]) {
+    do throws(ConnectionProblem) {
+      let reply = try Reply(line, from: path)
+      switch reply.succeeded {
+      case .some(true): onBegin(reply)
+      case .some(false): lose()
+      case .none: onEvent(reply)
+      }
+    } catch { lose() }
+  }
+}
