@@ -74,6 +74,14 @@ let package = Package(
     // Safe Linux.
     .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdWords"], swiftSettings: strict),
 
+    // The file, the variables and the options that set what a program does.
+    .target(
+      name: "ImgdConfiguration", dependencies: ["ImgdSystem", "ImgdWords"], swiftSettings: strict),
+
+    // A program as a service: what its manager has passed it, and what it tells the manager and the log.
+    .target(
+      name: "ImgdService", dependencies: ["CSystemd", "ImgdSystem"], swiftSettings: strict),
+
     // Three trades that do not know each other.
     .target(
       name: "ImgdTransfer",
@@ -107,8 +115,8 @@ let package = Package(
     .target(
       name: "ImgdDaemon",
       dependencies: [
-        "CCrypto", "CSystemd", "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdTransfer", "ImgdCache",
-        "ImgdPicture", "ImgdDecode", "ImgdFleet",
+        "CCrypto", "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConfiguration", "ImgdService",
+        "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode", "ImgdFleet",
       ],
       swiftSettings: strict),
 
@@ -127,7 +135,8 @@ let package = Package(
     .target(
       name: "ImgdGateway",
       dependencies: [
-        "CCrypto", "CMicrohttpd", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords",
+        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdService", "ImgdWire",
+        "ImgdSystem", "ImgdWords",
       ],
       swiftSettings: strict),
 
@@ -185,6 +194,14 @@ let package = Package(
       dependencies: ["ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
+      name: "ImgdConfigurationTests",
+      dependencies: ["ImgdConfiguration", "ImgdSystem"],
+      swiftSettings: testing),
+    .testTarget(
+      name: "ImgdServiceTests",
+      dependencies: ["CTestLinux", "ImgdService", "ImgdSystem", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
       name: "ImgdTransferTests",
       dependencies: ["ImgdTransfer", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
@@ -213,8 +230,9 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
-        "CTestLinux", "ImgdDaemon", "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode",
-        "ImgdFleet", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport", "lying-decoder",
+        "CTestLinux", "ImgdDaemon", "ImgdConfiguration", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+        "ImgdDecode", "ImgdFleet", "ImgdConnection", "ImgdService", "ImgdWire", "ImgdSystem",
+        "ImgdTestSupport", "lying-decoder",
       ],
       swiftSettings: testing),
     .testTarget(
@@ -230,7 +248,8 @@ let package = Package(
     .testTarget(
       name: "ImgdGatewayTests",
       dependencies: [
-        "CTestLinux", "ImgdGateway", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdService",
+        "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(

@@ -1,4 +1,6 @@
 import Glibc
+import ImgdConfiguration
+import ImgdService
 import ImgdSystem
 
 /// The source of the configuration, the first time and at each reload.

@@ -8,6 +8,7 @@ import Glibc
 import ImgdCache
 import ImgdFleet
 import ImgdPicture
+import ImgdService
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire

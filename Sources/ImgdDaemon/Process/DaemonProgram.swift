@@ -1,4 +1,6 @@
 import Glibc
+import ImgdConfiguration
+import ImgdService
 import ImgdSystem
 
 /// The daemon as a process: arguments in, exit code out.
@@ -24,7 +26,7 @@ package enum DaemonProgram {
     // Before anything starts a thread, and before anything is logged.
     let environment = SystemdEnvironment.take()
     Log.open(
-      SystemdJournal(stream: environment.journalStream), isVerbose: options.isVerbose)
+      SystemdJournal(stream: environment.journalStream), of: "imgd", isVerbose: options.isVerbose)
     switch options.action {
     case .help: return say(CommandLineOptions.help)
     case .version: return say("imgd \(Release.version)\n")
@@ -71,33 +73,12 @@ package enum DaemonProgram {
   }
 
   private static func say(_ text: String) -> CInt {
-    var output = StandardStream(STDOUT_FILENO)
-    print(text, terminator: "", to: &output)
+    StandardStream.say(text)
     return EX_OK
   }
 
   private static func fail(_ text: String, _ code: CInt) -> CInt {
     for line in text.split(separator: "\n") { Log.error(.start, String(line)) }
     return code
-  }
-}
-
-/// Text on its way to a descriptor of the process.
-struct StandardStream: TextOutputStream {
-  private let descriptor: CInt
-
-  init(_ descriptor: CInt) {
-    self.descriptor = descriptor
-  }
-
-  mutating func write(_ text: String) {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let written = unsafe rest.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
-      guard written > 0 else { return }
-      rest = rest.dropFirst(written)
-    }
   }
 }

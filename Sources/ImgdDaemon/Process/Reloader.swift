@@ -1,3 +1,5 @@
+import ImgdConfiguration
+import ImgdService
 import ImgdSystem
 
 /// Reads the configuration again on a worker thread, because a file may be slow to read.
@@ -83,7 +85,7 @@ final class Reloader {
       var fresh = source.adapted(reading.configuration)
       let changes = current.changes(to: fresh)
       let waiting = changes.filter { !$0.isLive }.map(\.key)
-      for key in ConfigurationKey.all where !key.isLive { key.reset(&fresh, current) }
+      for key in Configuration.keys where !key.isLive { key.reset(&fresh, current) }
       current = fresh
       onReload(fresh)
       let changed = changes.filter(\.isLive).map(\.key)

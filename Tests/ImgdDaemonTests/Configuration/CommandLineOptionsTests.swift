@@ -1,6 +1,7 @@
 import ImgdSystem
 import Testing
 
+@testable import ImgdConfiguration
 @testable import ImgdDaemon
 
 @Suite struct CommandLineOptionsTests {

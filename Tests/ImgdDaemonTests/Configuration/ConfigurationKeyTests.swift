@@ -1,6 +1,7 @@
 import ImgdCache
 import Testing
 
+@testable import ImgdConfiguration
 @testable import ImgdDaemon
 
 @Suite struct ConfigurationKeyTests {
@@ -60,7 +61,7 @@ import Testing
 
   private func read(_ text: String) throws -> Configuration {
     var draft = ConfigurationDraft(defaults: Configuration())
-    draft.apply(ConfigurationFile(path: "f", bytes: Array(text.utf8)))
+    draft.apply(path: "f", Array(text.utf8))
     return try draft.finished()
   }
 
@@ -78,7 +79,7 @@ import Testing
     #expect(try read(Configuration().printed()) == Configuration())
   }
 
-  @Test(arguments: ConfigurationKey.all.map(\.fullName))
+  @Test(arguments: Configuration.keys.map(\.fullName))
   func `every key is read, printed and read back equal`(key: String) throws {
     let value = try #require(Self.others[key])
     let changed = try configuration(key, value)
@@ -87,7 +88,7 @@ import Testing
     #expect(try read(changed.printed()) == changed)
   }
 
-  @Test(arguments: ConfigurationKey.all.map(\.fullName))
+  @Test(arguments: Configuration.keys.map(\.fullName))
   func `an empty value means the default`(key: String) throws {
     let value = try #require(Self.others[key])
     let name = try #require(key.split(separator: ".").last)
@@ -122,7 +123,7 @@ import Testing
 
   @Test func `the daemon's own places need a restart`() {
     #expect(
-      ConfigurationKey.all.filter { !$0.isLive }.map(\.fullName)
+      Configuration.keys.filter { !$0.isLive }.map(\.fullName)
         == [
           "Control.Socket", "Disk.Enabled", "Disk.Directory", "Fleet.Server", "Fleet.User",
           "Fleet.PasswordFile", "Fleet.Namespace",
@@ -143,11 +144,11 @@ import Testing
   }
 
   @Test func `every key is explained in a sentence`() {
-    for key in ConfigurationKey.all {
+    for key in Configuration.keys {
       #expect(key.help.hasSuffix("."), "\(key.fullName)")
       #expect(key.help.utf8.count <= 96, "\(key.fullName)")
     }
-    #expect(Set(ConfigurationKey.all.map(\.fullName)).count == ConfigurationKey.all.count)
+    #expect(Set(Configuration.keys.map(\.fullName)).count == Configuration.keys.count)
   }
 
   @Test func `the printed file contains its explanations`() {

@@ -3,6 +3,7 @@ import ImgdSystem
 import Testing
 
 @testable import ImgdDaemon
+@testable import ImgdService
 
 /// Descriptors inherited from the service manager.
 @Suite struct InheritanceTests {

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdConfiguration
 import ImgdSystem
 import ImgdWire
 
@@ -60,10 +61,10 @@ final class ServiceCommands {
     if let prepared, prepared.settings == settings { return prepared.json }
     var line = JSONWriter()
     line.object { line in
-      for section in ConfigurationSection.allCases {
+      for section in Configuration.sections {
         line.name(section.rawValue)
         line.object { line in
-          for key in ConfigurationKey.keys(of: section) {
+          for key in Configuration.keys(of: section) {
             line.name(key.name)
             line.value(key.text(settings))
           }

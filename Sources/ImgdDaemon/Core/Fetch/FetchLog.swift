@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdService
 import ImgdSystem
 import ImgdWire
 

@@ -5,6 +5,7 @@
 // goes on in `receive` when its transfer has ended.
 
 import ImgdCache
+import ImgdConfiguration
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire

@@ -1,4 +1,5 @@
 import ImgdFleet
+import ImgdService
 
 /// Writes a line for each change of the fleet's state. A server that is tried again changes nothing.
 final class FleetJournal {

@@ -1,3 +1,4 @@
+import ImgdConfiguration
 package import ImgdSystem
 
 /// The options on the daemon's command line.
@@ -10,18 +11,11 @@ package struct CommandLineOptions: Equatable {
   package private(set) var action = Action.run
   /// The file to read in place of the usual one.
   package private(set) var configurationFile: String?
-  private(set) var settings: [Setting] = []
+  private(set) var settings: [CommandLineSetting] = []
   /// Log an entry for each request.
   package private(set) var isVerbose = false
 
   package init() {}
-
-  /// The value of one key from `--set`, `--socket` or `--cache-directory`. The key may not exist; a
-  /// problem is one that was found while the option was read.
-  struct Setting: Equatable {
-    var assignment: ConfigurationAssignment?
-    var problem: String?
-  }
 
   private static let options = [
     CommandLineOption("config", letter: "c", takesValue: true),
@@ -66,12 +60,16 @@ package struct CommandLineOptions: Equatable {
     switch item {
     case .operand(let operand):
       throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes only options")
-    case .option("config", let value): configurationFile = try named(value, "--config", "a file")
+    case .option("config", let value):
+      configurationFile = try operand(value, of: "--config", "a file")
     case .option("socket", let value):
-      set("--socket", .control, "Socket", try named(value, "--socket", "a path"))
+      let path = try operand(value, of: "--socket", "a path")
+      settings.append(CommandLineSetting("--socket", .control, "Socket", path))
     case .option("cache-directory", let value):
-      set("--cache-directory", .disk, "Directory", try named(value, "--cache-directory", "a path"))
-    case .option("set", let value): try set(value ?? "")
+      let path = try operand(value, of: "--cache-directory", "a path")
+      settings.append(CommandLineSetting("--cache-directory", .disk, "Directory", path))
+    case .option("set", let value):
+      settings.append(try CommandLineSetting(value ?? "", for: Configuration.self))
     case .option("verbose", _): isVerbose = true
     case .option("check-config", _): ask(.checkConfiguration)
     case .option("print-config", _): ask(.printConfiguration)
@@ -84,40 +82,5 @@ package struct CommandLineOptions: Equatable {
   private mutating func ask(_ wanted: Action) {
     if action == .help || action == .version { return }
     action = wanted
-  }
-
-  private func named(
-    _ value: String?, _ option: String, _ what: String
-  ) throws(UsageProblem) -> String {
-    guard let value, !value.isEmpty else { throw UsageProblem("\(option) needs \(what)") }
-    return value
-  }
-
-  private mutating func set(
-    _ option: String, _ section: ConfigurationSection, _ key: String, _ value: String
-  ) {
-    let assignment = ConfigurationAssignment(
-      origin: option, section: section, key: key, value: value)
-    settings.append(Setting(assignment: assignment))
-  }
-
-  private mutating func set(_ text: String) throws(UsageProblem) {
-    guard let equals = text.firstIndex(of: "="),
-      let dot = text[..<equals].firstIndex(of: "."), dot != text.startIndex
-    else {
-      throw UsageProblem(
-        "--set '\(shown(text))' is not an assignment: write --set Section.Key=VALUE, "
-          + "such as --set Memory.Capacity=200M")
-    }
-    let section = String(text[..<dot])
-    guard let known = ConfigurationSection(rawValue: section) else {
-      return settings.append(Setting(problem: "--set: \(unknownSection(section))"))
-    }
-    let key = String(text[text.index(after: dot)..<equals])
-    let value = String(text[text.index(after: equals)...])
-    settings.append(
-      Setting(
-        assignment: ConfigurationAssignment(
-          origin: "--set", section: known, key: key, value: value)))
   }
 }

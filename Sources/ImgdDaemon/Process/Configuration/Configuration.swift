@@ -1,15 +1,5 @@
-// The operator's settings, as values that the rest of the daemon uses directly.
-//
-// The structs list the settings and their defaults. One table (`ConfigurationKey.all`) has a row for each
-// key: how a value is written in a file, which values are valid, and the help text. Reading, printing and
-// comparing all use this table, so every key that can be read can also be printed, in a form that can be
-// read again.
-//
-// Values come from four places, and a later place overrides an earlier one: the defaults, the file with
-// its drop-ins, the environment, the command line (`ConfigurationLoader`). Each place is a list of
-// assignments. All of them are read to the end and every problem is collected; only if there is none is
-// there a configuration. So a file with three mistakes causes three messages, and a reload of a file with
-// mistakes changes nothing.
+// The operator's settings, as values that the rest of the daemon uses directly. `ConfigurationKeys` has
+// the table of their keys, and `ProgramConfiguration` tells how they are read.
 
 import Glibc
 package import ImgdCache
@@ -139,37 +129,4 @@ package struct Configuration: Sendable, Equatable {
     package var idleExit = Duration.seconds(30)
     package var sandbox = SandboxChoice.required
   }
-
-  // MARK: As text
-
-  /// Every key with its value as text, section by section.
-  package var entries: [(section: String, key: String, value: String)] {
-    ConfigurationKey.all.map { ($0.section.rawValue, $0.name, $0.text(self)) }
-  }
-
-  /// A configuration file with these values and an explanation of every key.
-  package func printed() -> String {
-    let sections = ConfigurationSection.allCases.map { section in
-      "[\(section.rawValue)]\n" + ConfigurationKey.keys(of: section).map(printed).joined()
-    }
-    return sections.joined(separator: "\n")
-  }
-
-  private func printed(_ key: ConfigurationKey) -> String {
-    let restart = key.isLive ? "" : " A new value needs a restart."
-    return "# \(key.help)\(restart)\n\(key.name)=\(key.text(self))\n"
-  }
-
-  /// The keys that have a different value in `other`.
-  package func changes(to other: Configuration) -> [ConfigurationChange] {
-    ConfigurationKey.all.filter { $0.text(self) != $0.text(other) }
-      .map { ConfigurationChange(key: $0.fullName, isLive: $0.isLive) }
-  }
-}
-
-/// A key with different values in two configurations.
-package struct ConfigurationChange: Equatable, Sendable {
-  package let key: String
-  /// Whether a reload applies the new value; otherwise the daemon needs a restart.
-  package let isLive: Bool
 }

@@ -1,6 +1,7 @@
-extension ConfigurationKey {
-  /// All keys, section by section.
-  package static let all: [ConfigurationKey] =
+package import ImgdConfiguration
+
+extension Configuration: ProgramConfiguration {
+  package static let keys: [ConfigurationKey<Configuration>] =
     control + memory + disk + downloads + http + network + decode + fleet
 
   /// A larger size is a typing mistake; sums of sizes up to this limit do not overflow.
@@ -9,7 +10,7 @@ extension ConfigurationKey {
   /// With a deadline of zero every request would fail.
   private static let deadline = Duration.milliseconds(1)...Duration.seconds(86_400)
 
-  private static let control: [ConfigurationKey] = [
+  private static let control: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       // The address of a Unix socket has room for 108 bytes with the terminating zero.
       .control, "Socket", \.control.socket, .path(longest: 107), isLive: false,
@@ -25,7 +26,7 @@ extension ConfigurationKey {
       "The largest picture that is delivered inside an answer."),
   ]
 
-  private static let memory: [ConfigurationKey] = [
+  private static let memory: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .memory, "Capacity", \.memory.capacity, .size(anySize),
       "The size at which the memory tier evicts pictures."),
@@ -43,7 +44,7 @@ extension ConfigurationKey {
       "Whether the daemon empties the memory tier if memory is short: auto or off."),
   ]
 
-  private static let disk: [ConfigurationKey] = [
+  private static let disk: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .disk, "Enabled", \.disk.enabled, .boolean, isLive: false,
       "Whether pictures are kept on disk."),
@@ -70,7 +71,7 @@ extension ConfigurationKey {
       "How long a file stays at least after its path was handed out."),
   ]
 
-  private static let downloads: [ConfigurationKey] = [
+  private static let downloads: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .downloads, "MaxActive", \.downloads.maxActive, .count(1...10_000),
       "How many downloads run at once."),
@@ -109,7 +110,7 @@ extension ConfigurationKey {
       "The picture formats that are accepted, recognised by the first bytes."),
   ]
 
-  private static let http: [ConfigurationKey] = [
+  private static let http: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .http, "DefaultFreshness", \.http.defaultFreshness, .duration(anyDuration),
       "How long a picture counts as fresh if the origin sends nothing about its age."),
@@ -130,7 +131,7 @@ extension ConfigurationKey {
       "Further request headers that are credentials, beside those whose names say so."),
   ]
 
-  private static let network: [ConfigurationKey] = [
+  private static let network: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .network, "Private", \.network.privateAddresses, .word,
       "Connections to private addresses: if the request's URL leads there (direct), deny, allow."),
@@ -147,7 +148,7 @@ extension ConfigurationKey {
       .network, "CAFile", \.network.caFile, .path(longest: 4095),
       "The certificates that verify origins."),
   ]
-  private static let decode: [ConfigurationKey] = [
+  private static let decode: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .decode, "Workers", \.decode.workers, .decoderCount(1...256),
       "How many decoders may run at once; auto: one for each processor."),
@@ -175,7 +176,7 @@ extension ConfigurationKey {
       "Whether a decoder must have its whole sandbox (required), or what there is (best-effort)."),
   ]
 
-  private static let fleet: [ConfigurationKey] = [
+  private static let fleet: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .fleet, "Server", \.fleet.server, .fleetServer, isLive: false,
       "The Redis server that hosts share: unix:/path or host:port; empty for none."),

@@ -2,6 +2,7 @@
 
 import ImgdCache
 import ImgdFleet
+import ImgdService
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire

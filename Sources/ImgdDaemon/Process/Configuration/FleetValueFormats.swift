@@ -1,3 +1,4 @@
+import ImgdConfiguration
 import ImgdFleet
 import ImgdSystem
 

@@ -4,7 +4,9 @@
 // have had nothing to do for a while, have had many orders, or memory is short. Each order goes to one of
 // them and has exactly one answer, whatever becomes of the process.
 
+import ImgdConfiguration
 import ImgdDecode
+import ImgdService
 import ImgdSystem
 import ImgdWire
 

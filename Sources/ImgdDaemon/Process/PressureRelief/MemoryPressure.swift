@@ -1,3 +1,4 @@
+import ImgdService
 import ImgdSystem
 
 /// Memory pressure in the daemon: the source that reports it, and the relief.

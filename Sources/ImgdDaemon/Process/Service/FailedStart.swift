@@ -1,3 +1,4 @@
+import ImgdService
 import ImgdSystem
 import ImgdWire
 

@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdPicture
+import ImgdService
 import ImgdSystem
 
 /// Leaves the hottest pictures with the service manager when the daemon stops, and takes over those

@@ -1,5 +1,6 @@
 import ImgdCache
 import ImgdFleet
+import ImgdService
 import ImgdSystem
 import ImgdTransfer
 

@@ -1,3 +1,4 @@
+import ImgdService
 import ImgdSystem
 
 /// The status line that `systemctl status` shows to every user.

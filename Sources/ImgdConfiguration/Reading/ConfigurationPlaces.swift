@@ -1,0 +1,61 @@
+internal import ImgdSystem
+
+/// The places of a configuration: files, environment and command line.
+package struct ConfigurationPlaces {
+  private let file: String?
+  private let isFileRequired: Bool
+  private let environment: [String: String]
+  private let settings: [CommandLineSetting]
+
+  /// `named` is a file that must be there, in place of the usual one.
+  package init(
+    named: String?, usual: String?, environment: [String: String], settings: [CommandLineSetting]
+  ) {
+    file = named ?? usual
+    isFileRequired = named != nil
+    self.environment = environment
+    self.settings = settings
+  }
+
+  /// Reads them all; each overrides the one before.
+  ///
+  /// The error has the mistakes of all places; with any mistake there is no configuration.
+  package func read<Program: ProgramConfiguration>(
+    over defaults: Program
+  ) throws(ConfigurationProblems) -> Program {
+    var draft = ConfigurationDraft(defaults: defaults)
+    if let file { read(file, into: &draft) }
+    ConfigurationEnvironment(environment).apply(to: &draft)
+    for setting in settings {
+      if let problem = setting.problem { draft.note(problem) }
+      if let assignment = setting.assignment { draft.apply(assignment) }
+    }
+    return try draft.finished()
+  }
+
+  /// Reads a file, and then the files in its drop-in directory, in the byte order of their names.
+  private func read<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
+    let dropIns: [String]
+    do {
+      if let bytes = try readWholeFile(path) {
+        draft.apply(path: path, bytes)
+      } else if isFileRequired {
+        draft.note("\(path): the file does not exist")
+      }
+      dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
+    } catch {
+      return draft.note(error.description)
+    }
+    for name in dropIns { readDropIn("\(path).d/\(name)", into: &draft) }
+  }
+
+  private func readDropIn<Program>(_ path: String, into draft: inout ConfigurationDraft<Program>) {
+    do {
+      // A file that was removed after the directory was read is no mistake.
+      guard let bytes = try readWholeFile(path) else { return }
+      draft.apply(path: path, bytes)
+    } catch {
+      draft.note(error.description)
+    }
+  }
+}

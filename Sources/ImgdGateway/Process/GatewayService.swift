@@ -1,0 +1,55 @@
+import Glibc
+import ImgdService
+package import ImgdSystem
+
+/// The gateway's life as a service: tells the manager when it is ready and when it stops, and ends in
+/// good order at a signal.
+package final class GatewayService {
+  private static let signals = [SIGTERM, SIGINT]
+  /// How long answers under way may go on; the unit ends the process soon after.
+  private static let stopLimit = Duration.seconds(9)
+  /// How long a manager that reads nothing may hold up the end of the process.
+  private static let timeToFinish = Duration.seconds(5)
+
+  private let loop: EventLoop
+  private let manager: SystemdMessenger
+  private var signalWatch: SignalWatch?
+  private var isStopping = false
+
+  /// Takes nothing new, lets answers under way come to their end, and calls its argument then.
+  package var onStop: (_ done: @escaping () -> Void) -> Void = { $0() }
+  /// One line for the manager and its users, asked for when the service is ready.
+  package var statusText: () -> String = { "answers requests" }
+
+  package init(hasManager: Bool, on loop: EventLoop) throws(SystemFailure) {
+    self.loop = loop
+    try Log.writeAside(from: loop)
+    manager = try SystemdMessenger(hasManager: hasManager, on: loop)
+  }
+
+  /// Settles what becomes of signals; to be called before anything starts a thread.
+  package static func prepareProcess() {
+    SignalWatch.block(signals)
+    signal(SIGPIPE, SIG_IGN)
+    // A terminal that closes, or somebody who expects a reload, must not end answers under way.
+    signal(SIGHUP, SIG_IGN)
+    OpenFiles.raiseLimit()
+  }
+
+  /// Serves until told to stop.
+  package func run() throws(SystemFailure) {
+    signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] _ in stop() }
+    manager.post(.ready(status: statusText()))
+    loop.run()
+    manager.finish(within: Self.timeToFinish)
+  }
+
+  /// A second signal ends what the first one has left to run.
+  private func stop() {
+    guard !isStopping else { return loop.stop() }
+    isStopping = true
+    manager.post(.stopping(status: "finishing what runs"))
+    loop.schedule(after: Self.stopLimit) { [loop] in loop.stop() }
+    onStop { [loop] in loop.stop() }
+  }
+}

@@ -1,0 +1,50 @@
+import Glibc
+package import ImgdService
+import ImgdSystem
+
+/// The listening socket that the service manager has passed.
+package struct GatewaySocket {
+  /// The name that the socket unit gives with FileDescriptorName=.
+  private static let name = "http"
+  /// No more than can wait in a socket; else clients that reconnect at once would keep it busy.
+  private static let most = 4_096
+
+  /// nil if there is none, and the program makes its own.
+  package let descriptor: CInt?
+
+  /// Closes all other descriptors: they have no owner here.
+  package init(_ environment: SystemdEnvironment) {
+    let inherited = environment.inherited
+    // Programs other than systemd that pass sockets may give them no name.
+    let own =
+      inherited.first { $0.name == Self.name }
+      ?? inherited.first { $0.name == InheritedDescriptor.noName }
+    descriptor = own?.number
+    for other in inherited where other != own {
+      Log.warning(
+        .start,
+        "closed what was inherited as '\(other.name)': imgd-http takes one socket, named "
+          + "'\(Self.name)' by FileDescriptorName=")
+      close(other.number)
+    }
+  }
+
+  /// Warns that a place which the configuration names is not listened at.
+  func warnOfUnused(_ place: GatewayConfiguration.Place) {
+    guard descriptor != nil, place != GatewayConfiguration().listen else { return }
+    Log.warning(
+      .configuration,
+      "HTTP-Gateway.Listen=\(place.text) is not used: systemd has made the socket; set ListenStream= "
+        + "to move it (systemctl edit imgd-http.socket)")
+  }
+
+  /// Disconnects the clients that wait, where the program cannot start: for them the manager would start
+  /// it again and again, until it gives up the socket as well.
+  func turnAway(because reason: String) {
+    SystemdNotifier().send(.status(reason))
+    guard let descriptor, let listener = try? UnixListener(adopting: descriptor) else { return }
+    for _ in 0..<Self.most {
+      guard case .client = listener.accept() else { return }
+    }
+  }
+}

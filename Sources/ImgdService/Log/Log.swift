@@ -1,0 +1,164 @@
+import Glibc
+package import ImgdSystem
+
+/// A program's log for administrators; it stays empty in normal operation, however busy.
+///
+/// Levels say who must act: an error the operator, a warning the operator if it persists, a notice
+/// nobody (the state has changed). Debug entries, one for each request, are there on demand
+/// (`--verbose`). In the journal an entry has fields of its own, so that it is found by its subject; on
+/// standard error it is a line.
+/// URLs appear without query and fragment: a signed URL is a secret.
+/// The control loop's thread logs, and no other; tests have a loop on each of their threads.
+package enum Log {
+  /// The subject of an entry, in its field IMGD_EVENT.
+  package enum Subject: String {
+    case fetch, configuration, start, client, purge, disk, pressure, watchdog, handover, decoder,
+      fleet
+  }
+
+  /// One more field of an entry.
+  package struct Field {
+    package let name: StaticString
+    package let value: String
+
+    /// How many entries of the cache it is about.
+    package static func entries(_ count: Int) -> Field {
+      Field(name: "IMGD_ENTRIES", value: "\(count)")
+    }
+    /// How many bytes it is about.
+    package static func bytes(_ count: Int) -> Field {
+      Field(name: "IMGD_BYTES", value: "\(count)")
+    }
+    /// The part of the machine that has reported it.
+    package static func source(_ name: String) -> Field { Field(name: "IMGD_SOURCE", value: name) }
+    /// The user whose client it is about.
+    package static func uid(_ uid: UInt32) -> Field {
+      Field(name: "IMGD_CLIENT_UID", value: "\(uid)")
+    }
+    /// The process whose client it is about.
+    package static func pid(_ pid: Int32) -> Field {
+      Field(name: "IMGD_CLIENT_PID", value: "\(pid)")
+    }
+  }
+
+  /// The journal, when standard error leads there. Set once, before the first thread.
+  nonisolated(unsafe) private static var journal: SystemdJournal?
+  /// Writes to the journal once there is a loop that must not wait for it.
+  nonisolated(unsafe) private static var writer: JournalWriter?
+  /// The name under which entries are found. Set once, before the first thread.
+  nonisolated(unsafe) private static var program: StaticString = "imgd"
+  /// Whether debug entries are written. Set once, before the first thread.
+  nonisolated(unsafe) private static var isAskedForAll = false
+  private static let limit = Locked(LogLimit())
+
+  /// Whether there is an entry for each request.
+  package static var isVerbose: Bool { unsafe isAskedForAll }
+
+  /// The name before each line on standard error.
+  static var programName: String { unsafe "\(program)" }
+
+  /// Whether somebody watches who has started the program by hand.
+  package static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
+
+  /// Sends a program's entries to the journal from here on; to be called before anything starts a thread.
+  package static func open(_ journal: SystemdJournal?, of program: StaticString, isVerbose: Bool) {
+    unsafe self.journal = journal
+    unsafe self.program = program
+    unsafe isAskedForAll = isVerbose
+  }
+
+  /// Leaves waiting for the journal to another thread from here on.
+  package static func writeAside(from loop: EventLoop) throws(SystemFailure) {
+    guard let journal = unsafe journal else { return }
+    unsafe writer = try JournalWriter(journal, on: loop)
+  }
+
+  /// Waits for entries that are not written yet, but no longer than the limit. For the end.
+  package static func finish(within limit: Duration) {
+    unsafe writer.take()?.finish(within: limit)
+  }
+
+  /// An entry about which the operator has to do something.
+  package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
+    write(.error, subject, message, fields)
+  }
+
+  /// An entry about which the operator has to do something if it persists.
+  package static func warning(_ subject: Subject, _ message: String, _ fields: Field...) {
+    write(.warning, subject, message, fields)
+  }
+
+  /// An entry about a new state.
+  package static func notice(_ subject: Subject, _ message: String, _ fields: Field...) {
+    notice(subject, message, fields)
+  }
+
+  package static func notice(_ subject: Subject, _ message: String, _ fields: [Field]) {
+    write(.notice, subject, message, fields)
+  }
+
+  /// An entry for those who want to see all; the message is made only for them, and none is left out.
+  package static func debug(_ subject: Subject, _ message: () -> String) {
+    guard isVerbose else { return }
+    write(LogEntry(.debug, subject, printable(message()), []))
+  }
+
+  private static func write(
+    _ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]
+  ) {
+    switch limit.withLock({ $0.admit(subject, at: .current) }) {
+    case .refused: return
+    case .admitted(leftOut: 0): break
+    case .admitted(let count):
+      write(
+        LogEntry(
+          .warning, subject,
+          "entries like the last ones left out because there were too many: \(count)", []))
+    }
+    // Text of a client, a file or an origin may be part of it.
+    write(LogEntry(priority, subject, printable(message), fields))
+  }
+
+  private static func write(_ entry: LogEntry) {
+    if let writer = unsafe writer {
+      writer.write(entry)
+    } else {
+      entry.write(to: unsafe journal)
+    }
+  }
+}
+
+/// One entry of the log, on its way to the journal or to standard error.
+struct LogEntry: Sendable {
+  let priority: JournalPriority
+  let message: String
+  let fields: [(name: String, value: String)]
+
+  init(priority: JournalPriority, message: String, fields: [(name: String, value: String)]) {
+    self.priority = priority
+    self.message = message
+    self.fields = fields
+  }
+
+  init(
+    _ priority: JournalPriority, _ subject: Log.Subject, _ message: String, _ fields: [Log.Field]
+  ) {
+    self.init(
+      priority: priority, message: message,
+      fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
+  }
+
+  /// Writes it as fields to the journal, or as a line to standard error where there is no journal
+  /// or it refuses the entry.
+  func write(to journal: SystemdJournal?) {
+    let standard = [
+      ("MESSAGE", message), ("PRIORITY", "\(priority.rawValue)"),
+      ("SYSLOG_IDENTIFIER", Log.programName),
+    ]
+    if let journal, journal.send(standard + fields) { return }
+    let level = priority.isRemarkable ? "\(priority): " : ""
+    let line = Array("\(Log.programName): \(level)\(message)\n".utf8)
+    // Nothing can be done about a log that takes nothing.
+    _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
+  }
+}
