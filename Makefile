@@ -29,10 +29,10 @@ help:
 	@echo 'make test-python     run those of the module for Python alone'
 	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
-	@echo 'make build           build imgd, imgd-decoder, imgctl and imgd-bench into .build/release'
+	@echo 'make build           build all programs into .build/release'
 	@echo 'make install         install what was built, with the systemd units [PREFIX=/usr/local] [DESTDIR=]'
 	@echo 'make uninstall       remove it again; pictures and a configuration that was changed stay'
-	@echo 'make deb             build the Debian package into .build/deb'
+	@echo 'make deb             build the Debian packages into .build/deb'
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow      every test under the thread and the address sanitizer'
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
@@ -49,7 +49,7 @@ demo:
 
 test:
 	@$(call prepare,test deb)
-	@$(call release,imgd imgd-decoder imgctl)
+	@$(call release,imgd imgd-decoder imgctl imgd-http)
 	@swift build --build-tests
 	@status=0; .ci/test || status=1; .ci/test-imgctl || status=1; .ci/test-python || status=1; exit $$status
 
@@ -60,7 +60,7 @@ test-python:
 
 test-slow:
 	@$(call prepare,test)
-	@$(call release,imgd imgd-decoder imgctl)
+	@$(call release,imgd imgd-decoder imgctl imgd-http)
 	@swift build --build-tests
 	@IMGD_TESTS=slow .ci/test --filter SoakTests
 
@@ -72,7 +72,7 @@ run:
 
 build:
 	@$(call prepare)
-	@$(call release,imgd imgd-decoder imgctl imgd-bench)
+	@$(call release,imgd imgd-decoder imgctl imgd-http imgd-bench)
 
 install:
 	@systemd/install '$(PREFIX)' '$(DESTDIR)'
@@ -82,7 +82,7 @@ uninstall:
 
 deb:
 	@$(call prepare,deb)
-	@$(call release,imgd imgd-decoder imgctl)
+	@$(call release,imgd imgd-decoder imgctl imgd-http)
 	@debian/pack .build/deb
 
 check-packages:
