@@ -124,6 +124,10 @@ let package = Package(
     .target(
       name: "ImgdConnection", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
 
+    // The daemon's counters, as programs that watch it read them.
+    .target(
+      name: "ImgdMetrics", dependencies: ["ImgdConnection", "ImgdSystem"], swiftSettings: strict),
+
     // The same for Swift programs with tasks of their own.
     .target(
       name: "ImgdClient",
@@ -142,7 +146,9 @@ let package = Package(
 
     .target(
       name: "ImgctlCommands",
-      dependencies: ["CChafa", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdWords"],
+      dependencies: [
+        "CChafa", "ImgdConnection", "ImgdMetrics", "ImgdWire", "ImgdSystem", "ImgdWords",
+      ],
       swiftSettings: strict),
 
     // Entry points.
@@ -238,7 +244,8 @@ let package = Package(
     .testTarget(
       name: "ImgctlTests",
       dependencies: [
-        "ImgctlCommands", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "ImgctlCommands", "ImgdConnection", "ImgdMetrics", "ImgdWire", "ImgdSystem",
+        "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(
@@ -272,7 +279,10 @@ if Context.environment["IMGD_EMBEDDED"] != nil {
     .target(
       name: "EmbeddedGlibc",
       linkerSettings: [.linkedLibrary("swiftUnicodeDataTables"), .linkedLibrary("m")]))
-  let parts = ["ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConnection", "ImgctlCommands", "imgctl"]
+  let parts = [
+    "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConnection", "ImgdMetrics", "ImgctlCommands",
+    "imgctl",
+  ]
   for target in package.targets where parts.contains(target.name) {
     target.dependencies.append("EmbeddedGlibc")
     target.swiftSettings?.append(.enableExperimentalFeature("Embedded"))

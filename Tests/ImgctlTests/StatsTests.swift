@@ -3,6 +3,7 @@ import ImgdSystem
 import Testing
 
 @testable import ImgctlCommands
+@testable import ImgdMetrics
 
 /// The answer of a daemon that found 70 pictures in memory, 20 on disk and 10 nowhere.
 let someStatistics = """

@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 import Testing
 

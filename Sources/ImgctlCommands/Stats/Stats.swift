@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// `imgctl stats`: the daemon's counters.
@@ -57,7 +58,7 @@ struct Stats: Verb {
     let (statistics, answer) = try context.statistics(over: connection)
     switch form {
     case .json: try context.print(answer.text)
-    case .prometheus: try context.print(Metrics.text(of: statistics))
+    case .prometheus: try context.print(Metrics.text(of: statistics, by: "imgctl"))
     case .table:
       let table = StatisticsTable(statistics, socket: context.socket)
       try context.print(table.lines(context.palette).joined(separator: "\n"))

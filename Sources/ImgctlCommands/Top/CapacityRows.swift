@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// Draws how full the tiers are, the places for downloads, and the decoders.

@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// Looks at the daemon again and again from a loop, over a connection that is made anew when it breaks.

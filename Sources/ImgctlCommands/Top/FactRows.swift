@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.

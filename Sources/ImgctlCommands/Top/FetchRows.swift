@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// Draws the fetches under way, each with a bar.

@@ -1,3 +1,5 @@
+import ImgdMetrics
+
 import ImgdConnection
 
 /// All that `top` shows.

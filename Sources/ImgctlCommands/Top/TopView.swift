@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdMetrics
 import ImgdSystem
 
 /// Draws the state of `top` for a terminal of any size: what does not fit is left out from below, and lines are cut.

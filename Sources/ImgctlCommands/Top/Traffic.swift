@@ -1,3 +1,5 @@
+import ImgdMetrics
+
 /// What happened in one interval, per second.
 struct Traffic {
   let hits: Double

@@ -5,9 +5,14 @@ import ImgdConnection
 import ImgdSystem
 
 /// The daemon's counters in the text exposition format of Prometheus.
-enum Metrics {
-  /// All metrics, without a newline at the end.
-  static func text(of statistics: Statistics) -> String {
+package enum Metrics {
+  /// All metrics, without a newline at the end; `program` is the one that shows them.
+  package static func text(of statistics: Statistics, by program: String) -> String {
+    page(of: statistics, by: program).text
+  }
+
+  /// The same, for a program that adds metrics of its own.
+  package static func page(of statistics: Statistics, by program: String) -> MetricsPage {
     var page = MetricsPage()
     for family in MetricFamily.all {
       page.add(
@@ -23,12 +28,12 @@ enum Metrics {
       of: ["fleet"], from: statistics, to: &page, named: "imgd_fleet_lookup_duration",
       "from a question to the fleet's server to its answer")
     addStates(of: statistics, to: &page)
-    addUnknown(of: statistics, to: &page)
-    return page.lines.joined(separator: "\n")
+    addUnknown(of: statistics, to: &page, by: program)
+    return page
   }
 
   /// Whether a number, named by its path in the answer, only grows.
-  static func isCounter(_ path: String) -> Bool {
+  package static func isCounter(_ path: String) -> Bool {
     MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
   }
 
@@ -84,12 +89,14 @@ enum Metrics {
       [([], statistics.reply.object("disk")?.flag("loading") == true ? 1 : 0)])
   }
 
-  private static func addUnknown(of statistics: Statistics, to page: inout MetricsPage) {
+  private static func addUnknown(
+    of statistics: Statistics, to page: inout MetricsPage, by program: String
+  ) {
     for (path, value) in statistics.numbers
     where !MetricFamily.known.contains(path) && path.contains(".") {
       page.add(
         "imgd_" + String(path.unicodeScalars.map { isLetter($0) ? Character($0) : "_" }), "untyped",
-        "Not known to this release of imgctl", [([], Double(value))])
+        "Not known to this release of \(program)", [([], Double(value))])
     }
   }
 
@@ -98,41 +105,6 @@ enum Metrics {
     case "a"..."z", "A"..."Z", "0"..."9", "_": true
     default: false
     }
-  }
-}
-
-/// The lines of an exposition.
-private struct MetricsPage {
-  private(set) var lines: [String] = []
-
-  typealias Labels = [(name: String, value: String)]
-
-  /// Adds a metric with its values; nothing if the daemon has none.
-  mutating func add(
-    _ name: String, _ type: String, _ help: String, _ samples: [(labels: Labels, value: Double)]
-  ) {
-    guard !samples.isEmpty else { return }
-    begin(name, type, help)
-    for sample in samples { add(name, sample.labels, sample.value) }
-  }
-
-  mutating func begin(_ name: String, _ type: String, _ help: String) {
-    lines += ["# HELP \(name) \(help).", "# TYPE \(name) \(type)"]
-  }
-
-  mutating func add(_ name: String, _ labels: Labels, _ value: Double) {
-    let list = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")
-    let number = Int64(exactly: value).map { "\($0)" } ?? "\(value)"
-    lines.append(name + (list.isEmpty ? "" : "{\(list)}") + " " + number)
-  }
-
-  private static func escaped(_ value: String) -> String {
-    var text = ""
-    for scalar in printable(value).unicodeScalars {
-      if scalar == "\\" || scalar == "\"" { text += "\\" }
-      text.unicodeScalars.append(scalar)
-    }
-    return text
   }
 }
 
