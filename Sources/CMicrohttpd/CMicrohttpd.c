@@ -21,7 +21,6 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
     MHD_OPTION_CONNECTION_LIMIT, connections,
     MHD_OPTION_CONNECTION_TIMEOUT, seconds,
     MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of_connection,
-    MHD_OPTION_STRICT_FOR_CLIENT, 1,
     // Or else it would not use sendfile.
     MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
     MHD_OPTION_END);
@@ -30,6 +29,12 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
 int http_epoll(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;
+}
+
+// It is the library's own buffer, and the library is about to write to it as well.
+void http_skip_parameters(const char *target) {
+  char *mark = strchr((char *)target, '?');
+  if (mark) mark[1] = 0;
 }
 
 int http_socket(struct MHD_Connection *connection) {

@@ -18,6 +18,10 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
 // The descriptor that is readable when there is something to run for.
 int http_epoll(struct MHD_Daemon *daemon);
 
+// Has the library read no parameters of the target that it is telling of. Nobody asks it for them, and a
+// client that sends more than fit would wait for an answer for ever.
+void http_skip_parameters(const char *target);
+
 int http_socket(struct MHD_Connection *connection);
 // The place for what belongs to a connection, as its first notification has set it.
 void *http_connection_context(struct MHD_Connection *connection);

@@ -174,6 +174,7 @@ private func targetHasCome(
   let connection = unsafe Unmanaged<HTTPConnection>.fromOpaque(kept).takeUnretainedValue()
   let request = unsafe HTTPRequest(native, on: connection, target: target)
   connection.begin(request)
+  unsafe http_skip_parameters(target)
   return unsafe Unmanaged.passRetained(request).toOpaque()
 }
 

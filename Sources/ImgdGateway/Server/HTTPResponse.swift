@@ -7,6 +7,8 @@ package import ImgdSystem
   /// What follows the header fields.
   package enum Body: ~Copyable {
     case bytes([UInt8])
+    /// Nothing, but the length that the body would have: for a 304.
+    case length(Int)
     /// A part of a file, sent by the kernel without a copy.
     case file(FileDescriptor, Range<Int>)
     /// Text that comes bit by bit, until the stream is closed; for one request.
@@ -16,6 +18,7 @@ package import ImgdSystem
   /// The body as those see it who do not send it.
   package enum Content {
     case bytes([UInt8])
+    case length(Int)
     case file(Range<Int>)
     case stream(HTTPStream)
   }
@@ -33,6 +36,7 @@ package import ImgdSystem
     self.fields = fields
     switch consume body {
     case .bytes(let bytes): content = .bytes(bytes)
+    case .length(let length): content = .length(length)
     case .stream(let stream): content = .stream(stream)
     case .file(let file, let range):
       content = .file(range)
@@ -73,6 +77,9 @@ package import ImgdSystem
         unsafe MHD_create_response_from_buffer(
           room.count, UnsafeMutableRawPointer(mutating: room.baseAddress), .RESPMEM_MUST_COPY)
       }
+    case .length(let length):
+      return unsafe MHD_create_response_from_callback(
+        UInt64(length), 1, { _, _, _, _ in mhdEndWithError }, nil, nil)
     case .file(let range): return unsafe makeFile(range)
     case .stream(let stream): return unsafe stream.makeBody()
     }

@@ -101,7 +101,7 @@ package final class HTTPStream {
 
 // MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR: macros with casts.
 private let mhdEndOfStream = -1
-private let mhdEndWithError = -2
+let mhdEndWithError = -2
 
 /// The context is the stream, which the response keeps.
 private func readStream(

@@ -1,0 +1,84 @@
+import ImgdGateway
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@Suite struct DepartureTests {
+  private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  /// A stage with a request that waits, and the number of times that its client has left.
+  private func waiting(_ peer: HTTPPeer) throws -> (ServerStage, RawClient, () -> Int) {
+    let stage = try ServerStage(peer)
+    let client = try stage.connect()
+    var left = 0
+    stage.onRequest = { $0.onLeave = { left += 1 } }
+    client.send(Self.request)
+    try stage.wait { stage.exchanges.count == 1 }
+    stage.advance(.milliseconds(21))
+    #expect(left == 0)
+    return (stage, client, { left })
+  }
+
+  @Test(arguments: [HTTPPeer.unix, .loopback])
+  func aClientThatLeavesIsNoticed(_ peer: HTTPPeer) throws {
+    let (stage, client, left) = try waiting(peer)
+    client.close()
+    try stage.wait { stage.server.counters.connections == 0 }
+    #expect(left() == 1)
+    #expect(stage.server.counters.left == 1)
+    stage.exchanges[0].answer(.text("too late"))
+    stage.loop.settle()
+    #expect(left() == 1)
+  }
+
+  @Test func aClientThatLeavesSoonIsNoticedAfterAMoment() throws {
+    let stage = try ServerStage()
+    let client = try stage.connect()
+    var left = 0
+    stage.onRequest = { $0.onLeave = { left += 1 } }
+    client.send(Self.request)
+    try stage.wait { stage.exchanges.count == 1 }
+    client.close()
+    stage.loop.settle()
+    #expect(left == 0)
+    stage.advance(.milliseconds(21))
+    #expect(left == 1)
+  }
+
+  @Test func overAUnixSocketAClientMayEndSending() throws {
+    let (stage, client, left) = try waiting(.unix)
+    client.endSending()
+    stage.advance(.seconds(1))
+    #expect(left() == 0)
+    stage.exchanges[0].answer(.text("x"))
+    #expect(try client.answer().body == "x")
+  }
+
+  @Test func overTCPAClientThatEndsSendingHasLeft() throws {
+    let (stage, client, left) = try waiting(.loopback)
+    client.endSending()
+    try stage.wait { stage.server.counters.connections == 0 }
+    #expect(left() == 1)
+  }
+
+  @Test(arguments: [HTTPPeer.unix, .loopback])
+  func requestsThatFollowMeanwhileAreKept(_ peer: HTTPPeer) throws {
+    let (stage, client, left) = try waiting(peer)
+    client.send(Self.request)
+    stage.advance(.seconds(1))
+    #expect(left() == 0)
+    stage.onRequest = { $0.answer(.text("second")) }
+    stage.exchanges[0].answer(.text("first"))
+    #expect(try client.answers(2).map(\.body) == ["first", "second"])
+  }
+
+  @Test func aClientThatLeavesAfterItsAnswerIsNoMatter() throws {
+    let (stage, client, left) = try waiting(.unix)
+    stage.exchanges[0].answer(.text("x"))
+    _ = try client.answer()
+    client.close()
+    try stage.wait { stage.server.counters.connections == 0 }
+    #expect(left() == 0)
+    #expect(stage.server.counters.left == 0)
+  }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import ImgdGateway
+import ImgdSystem
+import ImgdTestSupport
+
+/// A server on a loop whose clock stands still, and the requests that it has handed out.
+final class ServerStage {
+  let clock = LoopClock.manual()
+  let loop: EventLoop
+  private(set) var server: HTTPServer!
+  private(set) var exchanges: [any HTTPExchange] = []
+  /// What becomes of a request; by default it waits.
+  var onRequest: (any HTTPExchange) -> Void = { _ in }
+
+  private let directory = TemporaryDirectory()
+  private var path: String { directory.path + "/http.sock" }
+
+  init(_ peer: HTTPPeer = .unix, _ limits: HTTPLimits = HTTPLimits()) throws {
+    loop = try EventLoop(clock: clock)
+    let listener =
+      try peer == .unix
+      ? HTTPListener(path: directory.path + "/http.sock")
+      : HTTPListener(address: "127.0.0.1", port: 0)
+    server = try HTTPServer(on: loop, listening: listener, limits: limits) { [unowned self] in
+      exchanges.append($0)
+      onRequest($0)
+    }
+  }
+
+  /// A stage whose server answers each request at once with its target.
+  static func echo(_ peer: HTTPPeer = .unix, _ limits: HTTPLimits = HTTPLimits()) throws
+    -> ServerStage
+  {
+    let stage = try ServerStage(peer, limits)
+    stage.onRequest = { $0.answer(.text($0.target)) }
+    return stage
+  }
+
+  func connect() throws -> RawClient {
+    let number =
+      try server.port.map { try connectLoopback($0) } ?? ImgdTestSupport.connect(to: path)
+    return RawClient(number) { [loop] in loop.settle() }
+  }
+
+  /// Lets time pass.
+  func advance(_ step: Duration) {
+    loop.settle()
+    clock.advance(by: step)
+    loop.settle()
+  }
+
+  /// Goes on until something is so.
+  func wait(until condition: () -> Bool) throws {
+    try waitFor {
+      loop.settle(); return condition()
+    }
+  }
+
+  /// No requests are kept any more.
+  func forgetExchanges() { exchanges = [] }
+  func forgetServer() { server = nil }
+}
+
+extension HTTPResponse {
+  static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+    HTTPResponse(status: status, fields: [("X-Test", "yes")], body: .bytes(Array(text.utf8)))
+  }
+}
+
+private func connectLoopback(_ port: Int) throws -> CInt {
+  let number = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+  address.sin_port = UInt16(port).bigEndian
+  let outcome = withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+  guard outcome == 0 else { throw TestFailure("connect: errno \(errno)") }
+  return number
+}
+
+/// Goes on for a minute at most.
+func waitFor(_ condition: () throws -> Bool) throws {
+  let end = Instant.current + .seconds(60)
+  while try !condition() {
+    guard Instant.current < end else { throw TestFailure("it did not come to that") }
+    sched_yield()
+  }
+}
