@@ -9,6 +9,7 @@ final class HTTPConnection {
   /// The request that is being read or answered.
   private(set) var request: HTTPRequest?
   private var departure: Watch?
+  private var holdsBack = false
   private var deadline: MovingDeadline?
 
   init(of engine: HTTPEngine, socket: CInt, peer: HTTPPeer) {
@@ -38,6 +39,26 @@ final class HTTPConnection {
   func end() {
     watchNoMore()
     deadline = nil
+  }
+
+  /// Has the kernel send the head of an answer together with the file that follows it: the library sends
+  /// each by a call of its own, and at once.
+  func holdBack() {
+    guard peer == .loopback else { return }
+    holdsBack = true
+    cork(1)
+  }
+
+  func holdBackNoMore() {
+    guard holdsBack else { return }
+    holdsBack = false
+    cork(0)
+  }
+
+  private func cork(_ value: CInt) {
+    var value = value
+    _ = unsafe setsockopt(
+      socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
   /// Has the library close it.

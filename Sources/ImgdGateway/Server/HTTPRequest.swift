@@ -100,6 +100,7 @@ import Glibc
     connection.engine.counters.countAnswer(response.status)
     stream = response.stream
     stream?.begin(for: self)
+    if case .file = response.content { connection.holdBack() }
     return unsafe response.queue(on: native)
   }
 
@@ -108,6 +109,7 @@ import Glibc
     let isMalformed = phase == .target
     if phase == .waiting { leave() }
     phase = .ended
+    connection.holdBackNoMore()
     if isMalformed { connection.engine.counters.malformed += 1 }
     stream?.end()
     stream = nil

@@ -96,7 +96,7 @@ struct RawAnswer {
   let head: String
   let body: String
 
-  var status: Int { Int(head.split(separator: " ")[1])! }
+  var status: Int { Int(head.split(separator: " ")[1]) ?? 0 }
 
   func field(_ name: String) -> String? { Self.field(name, of: head) }
 

@@ -7,7 +7,12 @@ import ImgdTestSupport
 final class ServerStage {
   let clock = LoopClock.manual()
   let loop: EventLoop
-  private(set) var server: HTTPServer!
+  /// Nil once it is forgotten.
+  private var running: HTTPServer?
+  var server: HTTPServer {
+    guard let running else { preconditionFailure("the server is forgotten") }
+    return running
+  }
   private(set) var exchanges: [any HTTPExchange] = []
   /// What becomes of a request; by default it waits.
   var onRequest: (any HTTPExchange) -> Void = { _ in }
@@ -21,7 +26,7 @@ final class ServerStage {
       try peer == .unix
       ? HTTPListener(path: directory.path + "/http.sock")
       : HTTPListener(address: "127.0.0.1", port: 0)
-    server = try HTTPServer(on: loop, listening: listener, limits: limits) { [unowned self] in
+    running = try HTTPServer(on: loop, listening: listener, limits: limits) { [unowned self] in
       exchanges.append($0)
       onRequest($0)
     }
@@ -56,9 +61,8 @@ final class ServerStage {
     }
   }
 
-  /// No requests are kept any more.
-  func forgetExchanges() { exchanges = [] }
-  func forgetServer() { server = nil }
+  /// Frees the server, which is not closed before.
+  func forgetServer() { running = nil }
 }
 
 extension HTTPResponse {
