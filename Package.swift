@@ -139,9 +139,10 @@ let package = Package(
     .target(
       name: "ImgdGateway",
       dependencies: [
-        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdService", "ImgdWire",
-        "ImgdSystem", "ImgdWords",
+        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdMetrics",
+        "ImgdService", "ImgdWire", "ImgdSystem", "ImgdWords",
       ],
+      resources: [.embedInCode("Page/page.html")],
       swiftSettings: strict),
 
     .target(
@@ -255,8 +256,8 @@ let package = Package(
     .testTarget(
       name: "ImgdGatewayTests",
       dependencies: [
-        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdService",
-        "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdMetrics",
+        "ImgdService", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(

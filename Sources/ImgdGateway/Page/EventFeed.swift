@@ -1,0 +1,95 @@
+import ImgdConnection
+import ImgdMetrics
+import ImgdSystem
+
+/// Looks at the daemon once a second while somebody has the page open, and shows all of them the same.
+final class EventFeed {
+  static let mostViewers = 32
+  static let period = Duration.seconds(1)
+  /// The most fetches under way that are shown.
+  private static let mostFetches = 50
+  /// A viewer who has not read so much gets nothing new until it has.
+  private static let mostUnsent = 128 << 10
+
+  private let link: DaemonLink
+  private let loop: EventLoop
+  private let purges: Bool
+  private var viewers: [HTTPStream] = []
+  private var history = TrafficHistory()
+  /// The event that was shown last.
+  private var newest: [UInt8] = []
+  private var timer: Timer?
+  /// Whether the answers to a look have not come yet.
+  private var isLooking = false
+
+  init(_ link: DaemonLink, on loop: EventLoop, purges: Bool) {
+    self.link = link
+    self.loop = loop
+    self.purges = purges
+  }
+
+  /// A stream for one more viewer; nil when there are as many as may be.
+  func addViewer() -> HTTPStream? {
+    guard viewers.count < Self.mostViewers else { return nil }
+    let stream = HTTPStream()
+    stream.onEnd = { [unowned self, unowned stream] in remove(stream) }
+    stream.write(EventFrame.history(history))
+    viewers.append(stream)
+    if timer == nil {
+      look()
+    } else {
+      stream.write(newest)
+    }
+    return stream
+  }
+
+  private func remove(_ stream: HTTPStream) {
+    viewers.removeAll { $0 === stream }
+    guard viewers.isEmpty else { return }
+    timer?.cancel()
+    timer = nil
+  }
+
+  // MARK: Looks
+
+  /// Asks for the counters and the oldest fetches; not again while the daemon is slow to answer.
+  private func look() {
+    timer = loop.schedule(after: Self.period) { [unowned self] in look() }
+    guard !isLooking else { return }
+    isLooking = true
+    link.ask(RequestLine("stats")) { [weak self] result in
+      switch PageReply.of(result) {
+      case .success(let reply): self?.listFetches(at: reply)
+      case .failure(let error): self?.fail(error)
+      }
+    }
+  }
+
+  private func listFetches(at reply: Reply) {
+    let statistics = Statistics(reply: reply, moment: loop.now)
+    history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
+    var line = RequestLine("list")
+    line.add("limit", Self.mostFetches)
+    link.ask(line) { [weak self] result in
+      switch PageReply.of(result) {
+      case .success(let reply): self?.show(statistics, reply.objects("jobs") ?? [])
+      case .failure(let error): self?.fail(error)
+      }
+    }
+  }
+
+  private func show(_ statistics: Statistics, _ fetches: [Reply]) {
+    publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
+  }
+
+  private func fail(_ error: GatewayError) {
+    publish(EventFrame.problem(error))
+  }
+
+  private func publish(_ event: [UInt8]) {
+    isLooking = false
+    newest = event
+    // A write may end a stream, which then leaves the list.
+    for viewer in viewers where viewer.unsent < Self.mostUnsent { viewer.write(event) }
+  }
+}

@@ -1,0 +1,51 @@
+// The disk tier lists its entries in the order in which they were stored, from any place on, and a place is a
+// number that grows with each entry. The newest are at the end, and the end is looked for: from the place that was
+// good the last time in growing steps until a page has no next one, then by halves between the two last places. A
+// cache of a million entries takes about thirty questions the first time, and one or two from then on.
+
+/// The search for a place in a listing behind which there is at most one page, and not a small one.
+struct NewestPlace {
+  /// Places are numbers of 32 bits.
+  static let last = Int(UInt32.max)
+
+  /// The length of a page.
+  private let wanted: Int
+  /// The place to ask for a page behind.
+  private(set) var candidate: Int
+  /// Behind this place there is more than a page; -1 while none is known.
+  private var low = -1
+  /// Behind this place there are too few for a page.
+  private var high: Int?
+  private var step: Int
+
+  init(wanted: Int, from candidate: Int = 0) {
+    self.wanted = wanted
+    self.candidate = candidate
+    step = wanted
+  }
+
+  /// Takes the page behind the candidate, and answers whether that is the one that was looked for.
+  mutating func isFound(by count: Int, hasMore: Bool) -> Bool {
+    if hasMore {
+      low = candidate
+      // Entries have been added meanwhile.
+      if candidate >= high ?? .max { high = nil }
+    } else if count >= wanted / 2 || candidate - low <= 1 {
+      return true
+    } else {
+      high = candidate
+    }
+    choose()
+    return false
+  }
+
+  private mutating func choose() {
+    if let high {
+      // The place above the low one is the last to be asked about.
+      candidate = max(low + (high - low) / 2, min(low + 1, high))
+    } else {
+      candidate = min(candidate + step, Self.last)
+      step = min(step * 2, Self.last)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import ImgdWire
+
+/// The answers of the page's routes: what all of them have in their header fields.
+enum PageAnswer {
+  typealias Fields = [(name: String, value: String)]
+
+  /// Nobody but the page itself reads, frames or embeds an answer, and nobody keeps it.
+  static let common: Fields = [
+    ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
+  ]
+
+  /// An answer with a body of bytes, which is for one reader at this moment.
+  static func bytes(
+    _ bytes: [UInt8], type: String, status: Int = 200, _ further: Fields = []
+  ) -> HTTPResponse {
+    HTTPResponse(
+      status: status,
+      fields: [("Content-Type", type), ("Cache-Control", "no-store")] + common + further,
+      body: .bytes(bytes))
+  }
+
+  /// An object of JSON, whose fields `fill` writes.
+  static func json(
+    status: Int = 200, _ further: Fields = [], _ fill: (inout JSONWriter) -> Void
+  ) -> HTTPResponse {
+    var writer = JSONWriter()
+    writer.object(fill)
+    writer.newline()
+    return bytes(writer.bytes, type: "application/json", status: status, further)
+  }
+
+  /// A refusal.
+  static func refusal(_ error: GatewayError, _ further: Fields = []) -> HTTPResponse {
+    json(status: error.status, further) { line in
+      line.object("error") { line in
+        line.field("code", error.code)
+        line.field("message", error.message)
+        line.field("retryable", error.isRetryable)
+        if let field = error.field { line.field("field", field) }
+      }
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import ImgdConnection
+import ImgdMetrics
+package import ImgdSystem
+import ImgdWire
+
+/// Answers the requests for the page, and those that the page itself sends.
+package final class PageHandler {
+  private let link: DaemonLink
+  private let loop: EventLoop
+  private let admission: PageAdmission
+  private let counters: () -> GatewayCounters
+  private let document = PageDocument.embedded()
+  private let feed: EventFeed
+  private let newest: NewestPictures
+
+  package init(
+    link: DaemonLink, on loop: EventLoop, access: GatewayConfiguration.PageAccess,
+    token: PurgeToken?, counters: @escaping () -> GatewayCounters
+  ) {
+    self.link = link
+    self.loop = loop
+    admission = PageAdmission(access: access, token: token)
+    self.counters = counters
+    feed = EventFeed(link, on: loop, purges: token != nil)
+    newest = NewestPictures(link, on: loop)
+  }
+
+  /// Called when a picture was purged by somebody else than the page.
+  package func forgetNewest() {
+    newest.forget()
+  }
+
+  /// Answers a request, now or later; false if its target is none of the page's.
+  package func take(_ exchange: any HTTPExchange) -> Bool {
+    let query = PageQuery(exchange.target)
+    guard let route = PageRoute(rawValue: query.path) else { return false }
+    do throws(GatewayError) {
+      try admission.check(route, exchange)
+      try carryOut(route, query, exchange)
+    } catch { refuse(error, exchange, route) }
+    return true
+  }
+
+  private func refuse(_ error: GatewayError, _ exchange: any HTTPExchange, _ route: PageRoute) {
+    let isMethod = error.status == 405
+    exchange.answer(PageAnswer.refusal(error, isMethod ? [("Allow", route.methods)] : []))
+  }
+
+  // MARK: Routes
+
+  private func carryOut(
+    _ route: PageRoute, _ query: PageQuery, _ exchange: any HTTPExchange
+  ) throws(GatewayError) {
+    switch route {
+    case .page: exchange.answer(document.response)
+    case .icon: exchange.answer(PageDocument.icon())
+    case .events: try watch(exchange)
+    case .entries: newest.list { Self.finish(exchange, $0) }
+    case .search: search(try query.value(of: "q"), exchange)
+    case .entry: look(at: try query.value(of: "url"), exchange)
+    case .thumbnail: shrink(try query.value(of: "url"), exchange)
+    case .purge: purge(try query.value(of: "url"), exchange)
+    case .metrics: measure(exchange)
+    case .health: examine(exchange)
+    }
+  }
+
+  private static func finish(
+    _ exchange: any HTTPExchange, _ result: Result<HTTPResponse, GatewayError>
+  ) {
+    switch result {
+    case .success(let response): exchange.answer(response)
+    case .failure(let error): exchange.answer(PageAnswer.refusal(error))
+    }
+  }
+
+  private func watch(_ exchange: any HTTPExchange) throws(GatewayError) {
+    let fields = [("Content-Type", "text/event-stream"), ("Cache-Control", "no-store")]
+    guard exchange.method == .get else {
+      return exchange.answer(
+        HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .bytes([])))
+    }
+    guard let stream = feed.addViewer() else {
+      throw GatewayError(
+        503, "too_many_requests", "\(EventFeed.mostViewers) have the page open already",
+        isRetryable: true)
+    }
+    exchange.answer(
+      HTTPResponse(status: 200, fields: fields + PageAnswer.common, body: .stream(stream)))
+  }
+
+  private func search(_ text: String, _ exchange: any HTTPExchange) {
+    PictureSearch.run(text, link) { Self.finish(exchange, $0) }
+  }
+
+  private func look(at url: String, _ exchange: any HTTPExchange) {
+    var line = RequestLine("query")
+    line.add("url", url)
+    link.ask(line) { result in
+      Self.finish(
+        exchange,
+        PageReply.of(result).map { reply in
+          PageAnswer.json { line in
+            line.name("entry")
+            EntryFields.write(reply, to: &line)
+          }
+        })
+    }
+  }
+
+  private func shrink(_ url: String, _ exchange: any HTTPExchange) {
+    let call = link.fetch(Thumbnail.request(url)) { result in
+      exchange.onLeave = nil
+      Self.finish(exchange, Self.thumbnail(result, exchange.fields("If-None-Match")))
+    }
+    exchange.onLeave = { call.cancel() }
+  }
+
+  private static func thumbnail(
+    _ result: Result<DaemonAnswer, ConnectionProblem>, _ tags: [String]
+  ) -> Result<HTTPResponse, GatewayError> {
+    PageReply.of(result).flatMap { _ in
+      let response = (try? result.get()).flatMap { Thumbnail.response(to: $0, known: tags) }
+      guard let response else {
+        return .failure(GatewayError(500, "internal", "the daemon's answer came without a picture"))
+      }
+      return .success(response)
+    }
+  }
+
+  private func purge(_ url: String, _ exchange: any HTTPExchange) {
+    var line = RequestLine("purge")
+    line.add("url", url)
+    link.ask(line) { [newest] result in
+      newest.forget()
+      Self.finish(
+        exchange,
+        PageReply.of(result).map { reply in
+          PageAnswer.json { $0.field("removed", reply.flag("removed") ?? false) }
+        })
+    }
+  }
+
+  private func measure(_ exchange: any HTTPExchange) {
+    link.ask(RequestLine("stats")) { [loop, counters] result in
+      let reply = try? PageReply.of(result).get()
+      let statistics = reply.map { Statistics(reply: $0, moment: loop.now) }
+      let text = GatewayMetrics.text(counters(), of: statistics)
+      exchange.answer(PageAnswer.bytes(Array(text.utf8), type: GatewayMetrics.type))
+    }
+  }
+
+  /// The reason why the daemon does not answer names its socket, and this answer is for anybody.
+  private func examine(_ exchange: any HTTPExchange) {
+    link.ask(RequestLine("ping")) { result in
+      guard case .success = PageReply.of(result) else {
+        return exchange.answer(
+          PageAnswer.refusal(
+            GatewayError(503, "unavailable", "the daemon does not answer", isRetryable: true),
+            [("Retry-After", "1")]))
+      }
+      exchange.answer(PageAnswer.json { $0.field("status", "ok") })
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import ImgdConnection
+
+/// A search for pictures by the beginning of their URL, or by their host: in both tiers, each picture once.
+final class PictureSearch {
+  static let most = 100
+
+  private let link: DaemonLink
+  private let done: (Result<HTTPResponse, GatewayError>) -> Void
+  /// The pages that are still to be asked for, the next one last.
+  private var rest: [(tier: String, prefix: String)]
+  private var known: Set<[String?]> = []
+  private var entries: [Reply] = []
+  private var hasMore = false
+
+  private init(
+    _ text: String, _ link: DaemonLink,
+    done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
+  ) {
+    self.link = link
+    self.done = done
+    rest = ["memory", "disk"].flatMap { tier in
+      Self.prefixes(text).reversed().map { (tier, $0) }
+    }
+  }
+
+  /// Asks for page after page, and calls with what was found.
+  static func run(
+    _ text: String, _ link: DaemonLink,
+    done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
+  ) {
+    PictureSearch(text, link, done: done).goOn()
+  }
+
+  /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and a host has no case.
+  static func prefixes(_ text: String) -> [String] {
+    guard let scheme = text.firstRange(of: "://") else {
+      return ["https://", "http://"].map { $0 + withLowerHost(text[...]) }
+    }
+    return [text[..<scheme.upperBound].lowercased() + withLowerHost(text[scheme.upperBound...])]
+  }
+
+  private static func withLowerHost(_ text: Substring) -> String {
+    let host = text.prefix { $0 != "/" }
+    return host.lowercased() + text[host.endIndex...]
+  }
+
+  private func goOn() {
+    guard entries.count < Self.most, let page = rest.popLast() else {
+      return done(.success(EntryFields.list(entries, hasMore: hasMore || !rest.isEmpty)))
+    }
+    var line = RequestLine("entries")
+    line.add("tier", page.tier)
+    line.add("limit", Self.most)
+    line.add("prefix", page.prefix)
+    link.ask(line) { [self] result in
+      switch PageReply.of(result) {
+      case .success(let reply): take(reply)
+      case .failure(let error): done(.failure(error))
+      }
+    }
+  }
+
+  private func take(_ reply: Reply) {
+    if reply.text("cursor") != nil { hasMore = true }
+    for entry in reply.objects("entries") ?? [] where entries.count < Self.most {
+      let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
+      if isNew { entries.append(entry) }
+    }
+    goOn()
+  }
+}

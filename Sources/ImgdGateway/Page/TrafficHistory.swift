@@ -1,0 +1,50 @@
+import ImgdMetrics
+import ImgdWire
+
+/// The last five minutes of the counters that the page plots, so that a page that is opened shows them at once.
+struct TrafficHistory {
+  /// Five minutes.
+  static let longest = 300
+
+  private struct Sample {
+    /// Milliseconds since 1970.
+    let time: Int
+    let process: Int
+    let hits: Int
+    let lookups: Int
+    let received: Int
+  }
+
+  private var samples: [Sample] = []
+
+  /// Adds the counters as they were at a time, in milliseconds since 1970.
+  mutating func add(_ statistics: Statistics, at time: Int) {
+    if samples.count == Self.longest { samples.removeFirst() }
+    samples.append(
+      Sample(
+        time: time, process: statistics.number("process", "pid"), hits: statistics.hits,
+        lookups: statistics.lookups("memory"),
+        received: statistics.number("downloads", "bytes_received")))
+  }
+
+  /// An array with one array for each sample: time, process, hits, look-ups, bytes received.
+  func write(to line: inout JSONWriter) {
+    line.beginArray()
+    for sample in samples { Self.write(sample, to: &line) }
+    line.endArray()
+  }
+
+  /// The newest sample alone.
+  func writeLast(to line: inout JSONWriter) {
+    guard let sample = samples.last else { return line.null() }
+    Self.write(sample, to: &line)
+  }
+
+  private static func write(_ sample: Sample, to line: inout JSONWriter) {
+    line.beginArray()
+    for number in [sample.time, sample.process, sample.hits, sample.lookups, sample.received] {
+      line.value(number)
+    }
+    line.endArray()
+  }
+}
