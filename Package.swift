@@ -82,6 +82,9 @@ let package = Package(
     .target(
       name: "ImgdService", dependencies: ["CSystemd", "ImgdSystem"], swiftSettings: strict),
 
+    // The grammar of HTTP's header fields.
+    .target(name: "ImgdHTTP", swiftSettings: strict),
+
     // Three trades that do not know each other.
     .target(
       name: "ImgdTransfer",
@@ -89,7 +92,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "ImgdCache",
-      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem", "ImgdWords"],
+      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdHTTP", "ImgdSystem", "ImgdWords"],
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
@@ -126,7 +129,8 @@ let package = Package(
 
     // The daemon's counters, as programs that watch it read them.
     .target(
-      name: "ImgdMetrics", dependencies: ["ImgdConnection", "ImgdSystem"], swiftSettings: strict),
+      name: "ImgdMetrics", dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem"],
+      swiftSettings: strict),
 
     // The same for Swift programs with tasks of their own.
     .target(
@@ -139,7 +143,7 @@ let package = Package(
     .target(
       name: "ImgdGateway",
       dependencies: [
-        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdMetrics",
+        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdHTTP", "ImgdMetrics",
         "ImgdService", "ImgdWire", "ImgdSystem", "ImgdWords",
       ],
       resources: [.embedInCode("Page/page.html")],
@@ -209,6 +213,10 @@ let package = Package(
       dependencies: ["CTestLinux", "ImgdService", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
+      name: "ImgdHTTPTests",
+      dependencies: ["ImgdHTTP", "ImgdTestSupport"],
+      swiftSettings: testing),
+    .testTarget(
       name: "ImgdTransferTests",
       dependencies: ["ImgdTransfer", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
@@ -256,7 +264,8 @@ let package = Package(
     .testTarget(
       name: "ImgdGatewayTests",
       dependencies: [
-        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdMetrics",
+        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdHTTP",
+        "ImgdMetrics",
         "ImgdService", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),

@@ -3,6 +3,7 @@
 
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The daemon's counters in the text exposition format of Prometheus.
 package enum Metrics {
@@ -79,10 +80,10 @@ package enum Metrics {
       guard let value = statistics.text(object, field) else { continue }
       page.add(name, "gauge", help, [([(field, value)], 1)])
     }
-    if let last = statistics.text("pressure", "last").flatMap(Moment.init) {
+    if let last = statistics.text("pressure", "last").flatMap({ Timestamp.seconds(of: $0) }) {
       page.add(
         "imgd_pressure_last_event_timestamp_seconds", "gauge", "When memory was last short",
-        [([], Double(last.secondsSince1970))])
+        [([], Double(last))])
     }
     page.add(
       "imgd_disk_loading", "gauge", "Whether the daemon still reads the index of the disk tier",

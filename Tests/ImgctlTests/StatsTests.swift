@@ -131,13 +131,4 @@ func statistics(
     let run = imgctl(["stats"] + options)
     #expect(run.exitCode == .wrongUsage && run.messages.contains(words))
   }
-
-  @Test(
-    arguments: [
-      ("1970-01-01T00:00:00Z", 0), ("2000-02-29T12:00:01Z", 951_825_601),
-      ("2026-11-23T00:16:19Z", 1_795_392_979), ("yesterday", nil), ("2026-13-01T00:00:00Z", nil),
-    ] as [(String, Int64?)])
-  func `times on the wire are read`(text: String, seconds: Int64?) {
-    #expect(Moment(text)?.secondsSince1970 == seconds)
-  }
 }

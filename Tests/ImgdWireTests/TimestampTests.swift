@@ -28,4 +28,13 @@ struct TimestampTests {
       #expect(text.dropFirst(11).prefix(2) == (parts.tm_hour < 10 ? "0" : "") + "\(parts.tm_hour)")
     }
   }
+
+  @Test(
+    arguments: [
+      ("1970-01-01T00:00:00Z", 0), ("2000-02-29T12:00:01Z", 951_825_601),
+      ("2026-11-23T00:16:19Z", 1_795_392_979), ("yesterday", nil), ("2026-13-01T00:00:00Z", nil),
+    ] as [(String, Int64?)])
+  func `a timestamp is read`(text: String, seconds: Int64?) {
+    #expect(Timestamp.seconds(of: text) == seconds)
+  }
 }

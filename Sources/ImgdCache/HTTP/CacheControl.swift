@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// The Cache-Control fields of an answer, as far as a cache that many share has to know them.
 ///
 /// Unknown directives count as not written. A number that is none counts as 0, so that what cannot

@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// One member of Cache-Control or Pragma, read so that what is malformed forbids and never permits.
 ///
 /// A directive counts as itself wherever its name is read, since what it forbids has been forbidden. What it

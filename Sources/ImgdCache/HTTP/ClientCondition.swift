@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// The condition under which a client asks for a picture that it has in some version, as far as a cache may
 /// evaluate it (RFC 9111, 4.3.2).
 ///

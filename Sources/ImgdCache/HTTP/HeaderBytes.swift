@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// Writes header fields as `StoredHeaders` keeps them in memory. No file has this form.
 struct HeaderWriter {
   private var bytes: [UInt8] = []

@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// Header fields of an HTTP message in their order, names in lower case.
 package typealias HeaderList = [(name: String, value: String)]
 

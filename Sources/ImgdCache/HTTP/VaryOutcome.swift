@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// The headers of a request on which its answer depends (RFC 9111, 4.1).
 ///
 /// Only what a client has asked for counts. Headers that the daemon adds by itself are the same in

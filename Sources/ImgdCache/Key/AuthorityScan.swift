@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// Looks at the front of a URL, up to its path, for `CanonicalURL.isCanonical`.
 ///
 /// It knows plain host names and dotted IPv4 addresses; to anything else it says no.

@@ -10,6 +10,8 @@
 // that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
 // here and what is connected to there cannot differ.
 
+internal import ImgdHTTP
+
 /// Why a text is no URL that can be fetched.
 package enum URLProblem: Error, Sendable, Equatable {
   /// A sentence that names what is wrong and what would be right.

@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// The digest of the parts of a key, which names the files of its picture.
 ///
 /// Files outlive the program, so that the parts and their form never change within one

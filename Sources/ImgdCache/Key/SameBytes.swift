@@ -32,9 +32,3 @@ package func hashBytes(of text: String, into hasher: inout Hasher) {
   text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
   hasher.combine(text.utf8.count)
 }
-
-@inline(__always)
-func decimalValue(_ byte: UInt8) -> Int? {
-  let digit = byte &- UInt8(ascii: "0")
-  return digit < 10 ? Int(digit) : nil
-}

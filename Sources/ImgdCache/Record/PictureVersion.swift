@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// The signs by which two versions of a picture are told apart.
 package struct PictureVersion: Sendable, Equatable {
   /// Of its bytes.

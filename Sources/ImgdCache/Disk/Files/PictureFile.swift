@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// One version of a picture, as a file: the digest of its key, its number, and the kind of its bytes.
 ///
 /// The next version has another number, so the meaning of a name never changes.

@@ -1,3 +1,5 @@
+internal import ImgdHTTP
+
 /// How a host is stored, so that the hosts below it are a range: "www.example.org" as
 /// "org.example.www.", and an address, which nothing lies below, as it is.
 struct HostOrder {

@@ -1,4 +1,4 @@
-import ImgdCache
+import ImgdHTTP
 import Testing
 
 @Suite struct HTTPDateTests {

@@ -15,7 +15,7 @@ extension HTTPDate {
   // MARK: Writing
 
   /// A moment in this form.
-  static func text(_ seconds: Int64) -> String {
+  package static func text(_ seconds: Int64) -> String {
     var moment = time_t(seconds)
     var parts = unsafe tm()
     // Fills the parts from a number, without a time zone.
@@ -47,7 +47,7 @@ extension HTTPDate {
   // MARK: Reading
 
   /// The seconds since 1970 of a date that `text` would write just so; nil for anything else.
-  static func secondsOfUsualForm(_ text: String) -> Int64? {
+  package static func secondsOfUsualForm(_ text: String) -> Int64? {
     let bytes = text.utf8.span
     guard bytes.count == template.count, hasMarks(bytes),
       let month = index(in: monthNames, bytes, at: Place.month),

@@ -1,53 +1,53 @@
 /// Walks over the value of a header field.
-struct FieldScanner {
+package struct FieldScanner {
   private let bytes: [UInt8]
   private var index = 0
   /// Whether a quoted string has begun that never ends: where its member ends is a guess.
-  private(set) var isTorn = false
+  package private(set) var isTorn = false
 
-  init(_ text: String) {
+  package init(_ text: String) {
     bytes = Array(text.utf8)
     skipBlanks()
   }
 
   /// Whether nothing is left but blanks.
-  var isAtEnd: Bool { bytes[index...].allSatisfy(isBlank) }
+  package var isAtEnd: Bool { bytes[index...].allSatisfy(isBlank) }
 
   /// Whether nothing is left of a member but blanks.
-  var isAtEndOfMember: Bool {
+  package var isAtEndOfMember: Bool {
     bytes[index...].first { !isBlank($0) }.map { $0 == UInt8(ascii: ",") } ?? true
   }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
   /// Whether a byte comes next.
-  func isAt(_ byte: UInt8) -> Bool { next == byte }
+  package func isAt(_ byte: UInt8) -> Bool { next == byte }
 
   /// Whether a member of a list ends here.
-  var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
+  package var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
 
-  mutating func skipBlanks() {
+  package mutating func skipBlanks() {
     while let byte = next, isBlank(byte) { index += 1 }
   }
 
   /// One blank, as dates have them.
-  mutating func takeBlank() -> Bool { take(0x20) }
+  package mutating func takeBlank() -> Bool { take(0x20) }
 
-  mutating func take(_ byte: UInt8) -> Bool {
+  package mutating func take(_ byte: UInt8) -> Bool {
     guard next == byte else { return false }
     index += 1
     return true
   }
 
   /// A run of letters in lower case.
-  mutating func takeLetters() -> [UInt8]? {
+  package mutating func takeLetters() -> [UInt8]? {
     let start = index
     while let byte = next, (byte | 0x20) &- UInt8(ascii: "a") < 26 { index += 1 }
     return index > start ? bytes[start..<index].map { $0 | 0x20 } : nil
   }
 
   /// A decimal number with as many digits as allowed; a longer run of digits is refused.
-  mutating func takeNumber(digits: ClosedRange<Int>) -> Int? {
+  package mutating func takeNumber(digits: ClosedRange<Int>) -> Int? {
     let start = index
     var number = 0
     while let byte = next, let digit = decimalValue(byte), index - start < digits.upperBound {
@@ -59,10 +59,10 @@ struct FieldScanner {
   }
 
   /// A token of HTTP in lower case.
-  mutating func takeToken() -> String? { takeWrittenToken()?.lowercased() }
+  package mutating func takeToken() -> String? { takeWrittenToken()?.lowercased() }
 
   /// A token of HTTP as it was written.
-  mutating func takeWrittenToken() -> String? {
+  package mutating func takeWrittenToken() -> String? {
     let start = index
     while let byte = next, isTokenByte(byte) { index += 1 }
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
@@ -72,7 +72,7 @@ struct FieldScanner {
   ///
   /// Nil for one that never ends: of it only the quote is passed over, and from there on quotes mean
   /// nothing, so that no sender hides a directive behind one.
-  mutating func takeQuoted() -> String? {
+  package mutating func takeQuoted() -> String? {
     guard take(UInt8(ascii: "\"")), !isTorn else { return nil }
     let start = index
     var text: [UInt8] = []
@@ -94,7 +94,7 @@ struct FieldScanner {
   }
 
   /// The text up to the next comma, without the blanks around it.
-  mutating func takeArgument() -> String {
+  package mutating func takeArgument() -> String {
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
     return text(from: start)
@@ -102,7 +102,7 @@ struct FieldScanner {
 
   /// The text up to the next comma that is not in quotes, quotes and all, without the blanks
   /// around it. A quoted string that never ends takes in all the rest.
-  mutating func takeMember() -> String {
+  package mutating func takeMember() -> String {
     skipBlanks()
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") {
@@ -121,7 +121,7 @@ struct FieldScanner {
   }
 
   /// Goes behind the next comma that is not in quotes; false at the end of the field.
-  mutating func nextMember() -> Bool {
+  package mutating func nextMember() -> Bool {
     while let byte = next {
       if byte == UInt8(ascii: "\"") {
         _ = takeQuoted()
@@ -139,4 +139,11 @@ private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 private func isTokenByte(_ byte: UInt8) -> Bool {
   if (byte | 0x20) &- UInt8(ascii: "a") < 26 || decimalValue(byte) != nil { return true }
   return "!#$%&'*+-.^_`|~".utf8.contains(byte)
+}
+
+/// The value of a decimal digit; nil for any other byte.
+@inlinable @inline(__always)
+package func decimalValue(_ byte: UInt8) -> Int? {
+  let digit = byte &- UInt8(ascii: "0")
+  return digit < 10 ? Int(digit) : nil
 }

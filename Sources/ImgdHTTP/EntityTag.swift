@@ -1,30 +1,37 @@
-/// Looks for an entity tag in the lists of If-None-Match (RFC 9110, 8.8.3, 13.1.2).
+/// Looks for an entity tag in the lists of If-None-Match and If-Match (RFC 9110, 8.8.3, 13.1).
 ///
-/// Tags are compared weakly: by what is between their quotes, byte for byte. There are no escapes in it, so that
-/// `"\"` is a whole tag, and commas mean nothing.
-struct EntityTag {
+/// What is between the quotes is compared byte for byte. There are no escapes in it, so that `"\"` is a whole tag,
+/// and commas mean nothing.
+package struct EntityTag {
   private let bytes: [UInt8]
   private let opaque: Range<Int>
+  private let isWeak: Bool
 
   /// Nil for a text that is not one tag.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     bytes = Array(text.utf8)
     var scanner = EntityTagScanner(bytes)
     scanner.skipBlanks()
-    guard let opaque = scanner.takeTag() else { return nil }
+    guard let tag = scanner.takeTag() else { return nil }
     scanner.skipBlanks()
     guard scanner.isAtEnd else { return nil }
-    self.opaque = opaque
+    (opaque, isWeak) = (tag.opaque, tag.isWeak)
   }
 
-  /// Whether a list has this tag; nil for a text that is no list of tags.
-  func isIn(_ list: String) -> Bool? {
+  /// Whether a list has this tag, weak or not; nil for a text that is no list of tags.
+  package func isIn(_ list: String) -> Bool? { isIn(list) { _ in true } }
+
+  /// Whether a list has this tag, and both stand for the very same bytes; nil for a text that is no list of tags.
+  package func isStrongly(in list: String) -> Bool? { isIn(list) { !isWeak && !$0 } }
+
+  private func isIn(_ list: String, _ counts: (_ isOtherWeak: Bool) -> Bool) -> Bool? {
     let listed = Array(list.utf8)
     var scanner = EntityTagScanner(listed)
     var isFound = false
     while scanner.skipToMember() {
       guard let other = scanner.takeTag(), scanner.isAtMemberEnd else { return nil }
-      isFound = isFound || bytes[opaque].elementsEqual(listed[other])
+      isFound =
+        isFound || counts(other.isWeak) && bytes[opaque].elementsEqual(listed[other.opaque])
     }
     return isFound
   }
@@ -64,8 +71,9 @@ private struct EntityTagScanner {
   }
 
   /// The place of what is between the quotes of a tag, weak or not.
-  mutating func takeTag() -> Range<Int>? {
-    if next == UInt8(ascii: "W") {
+  mutating func takeTag() -> (opaque: Range<Int>, isWeak: Bool)? {
+    let isWeak = next == UInt8(ascii: "W")
+    if isWeak {
       index += 1
       guard next == UInt8(ascii: "/") else { return nil }
       index += 1
@@ -76,7 +84,7 @@ private struct EntityTagScanner {
     while let byte = next, Self.isOpaque(byte) { index += 1 }
     guard next == UInt8(ascii: "\"") else { return nil }
     index += 1
-    return start..<index - 1
+    return (start..<index - 1, isWeak)
   }
 
   private static func isOpaque(_ byte: UInt8) -> Bool {
