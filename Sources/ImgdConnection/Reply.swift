@@ -1,4 +1,4 @@
-import ImgdWire
+package import ImgdWire
 
 /// A parsed line from the daemon: the answer to a command, or an event before it.
 package struct Reply: Sendable {
@@ -20,6 +20,9 @@ package struct Reply: Sendable {
 
   /// The names of the fields, in the order of the line.
   package var fields: [String] { content.object?.map { $0.name } ?? [] }
+
+  /// The fields with their values, in the same order.
+  package var members: [JSONValue.Member] { content.object ?? [] }
 
   /// Whether the command succeeded; nil in an event, which does not end a command.
   package var succeeded: Bool? { content["ok"]?.bool }

@@ -11,6 +11,9 @@ package final class DaemonAnswer {
     self.descriptor = descriptor
   }
 
+  /// Whether a picture came with the answer and was not taken yet.
+  var hasDescriptor: Bool { descriptor != nil }
+
   /// The picture, if one came with the answer and was not taken yet.
   package func takeDescriptor() -> FileDescriptor? { descriptor.take() }
 }

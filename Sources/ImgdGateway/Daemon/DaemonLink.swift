@@ -71,6 +71,15 @@ package final class DaemonLink {
     }
   }
 
+  /// Subscribes to topics of the daemon's events, over a connection of its own.
+  package func subscribe(
+    to topics: [String], onBegin: @escaping (Reply) -> Void = { _ in },
+    onEvent: @escaping (Reply) -> Void, onLost: @escaping () -> Void
+  ) -> DaemonEvents {
+    DaemonEvents(
+      on: loop, path: path(), topics: topics, onBegin: onBegin, onEvent: onEvent, onLost: onLost)
+  }
+
   private func begin(_ call: DaemonCall) -> DaemonCall {
     if underWay.count < Self.mostUnderWay {
       send(call)

@@ -1,0 +1,144 @@
+// Pictures that were just given, for those who ask for the same a moment later.
+//
+// A page has the same picture ten times, and a thousand readers open the page at once. For each the daemon would
+// be asked, and its descriptor be sent. A held picture is as the daemon told of it at most a second ago, and the
+// daemon tells of purges: as long as it does not, nothing is held.
+
+internal import ImgdConnection
+internal import ImgdSystem
+
+/// A picture that was given whole.
+struct HeldPicture {
+  let headers: PictureHeaders
+  let response: HTTPResponse
+}
+
+/// The pictures of the last second.
+final class HeldPictures {
+  /// The request that a picture answers.
+  struct Key: Hashable {
+    fileprivate let line: [UInt8]
+    private let varies: Bool
+
+    /// `varies` says that the line depends on the client.
+    init(_ line: [UInt8], varies: Bool) {
+      self.line = line
+      self.varies = varies
+    }
+  }
+
+  /// Where a picture will be held that is being asked for.
+  struct Place {
+    let key: Key
+    /// The drops up to then.
+    let mark: Int
+  }
+
+  private struct Entry {
+    let picture: HeldPicture
+    let end: Instant
+  }
+
+  static let most = 512
+  private static let longestLine = 2_048
+  private static let lifetime = Duration.seconds(1)
+
+  private let link: DaemonLink
+  private let loop: EventLoop
+  private var entries: [Key: Entry] = [:]
+  /// In the order of their ends.
+  private var inOrder = Fifo<Key>()
+  private var sweep: Timer?
+  /// Counts the drops: what was asked for before one is not held after it.
+  private(set) var mark = 0
+  private var events: DaemonEvents?
+  private var isTold = false
+  /// Before that no further subscription is tried.
+  private var nextAttempt: Instant
+
+  init(link: DaemonLink, on loop: EventLoop) {
+    self.link = link
+    self.loop = loop
+    nextAttempt = loop.now
+  }
+
+  deinit {
+    sweep?.cancel()
+    events?.close()
+  }
+
+  var count: Int { entries.count }
+
+  /// The picture that answers a request, if it was given within the last second.
+  func find(_ key: Key, at now: Instant) -> HeldPicture? {
+    guard let entry = entries[key], now < entry.end else { return nil }
+    return entry.picture
+  }
+
+  /// Holds a picture that others may be given as well.
+  func keep(_ picture: HeldPicture, as place: Place) {
+    let facts = picture.headers.facts
+    guard facts.mayBeKept, facts.freshFor > 0, place.key.line.count <= Self.longestLine else {
+      return
+    }
+    guard isTold else { return listen() }
+    removeEnded()
+    guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
+    entries[place.key] = Entry(picture: picture, end: loop.now + Self.lifetime)
+    inOrder.append(place.key)
+    armSweep()
+  }
+
+  /// Lets all go: they may have been purged.
+  func drop() {
+    mark &+= 1
+    entries = [:]
+    inOrder = Fifo()
+    sweep.take()?.cancel()
+  }
+
+  // MARK: Their end
+
+  private func removeEnded() {
+    while let key = inOrder.first, let entry = entries[key], entry.end <= loop.now {
+      entries[key] = nil
+      _ = inOrder.popFirst()
+    }
+  }
+
+  private func armSweep() {
+    guard sweep == nil, let key = inOrder.first, let entry = entries[key] else { return }
+    sweep = loop.schedule(after: entry.end - loop.now) { [unowned self] in
+      sweep = nil
+      removeEnded()
+      armSweep()
+    }
+  }
+
+  // MARK: The daemon's word
+
+  private func listen() {
+    guard events == nil, loop.now >= nextAttempt else { return }
+    nextAttempt = loop.now + Self.lifetime
+    events = link.subscribe(
+      to: ["cache"],
+      onBegin: { [unowned self] _ in
+        // What was asked for before may have been purged before.
+        drop()
+        isTold = true
+      },
+      onEvent: { [unowned self] in take($0) },
+      onLost: { [unowned self] in
+        events = nil
+        isTold = false
+        drop()
+      })
+  }
+
+  private func take(_ event: Reply) {
+    switch (event.event, event.text("what")) {
+    case ("cache", "stored"), ("cache", "evicted"): break
+    default: drop()
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import ImgdConnection
+internal import ImgdSystem
+
+/// One request for a picture, until it has its answer or its client has gone.
+final class PictureFetch {
+  let request: PictureRequest
+  let exchange: any HTTPExchange
+  private var done: (() -> Void)?
+  /// Its request to the daemon.
+  var call: DaemonCall?
+  /// The end of the daemon's time.
+  var alarm: Timer?
+
+  init(
+    _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
+  ) {
+    self.request = request
+    self.exchange = exchange
+    self.done = done
+  }
+
+  var hasEnded: Bool { done == nil }
+
+  /// Whether the answer depends on the formats that the client takes.
+  var varies: Bool { request.format == .auto }
+
+  /// Fields of all its answers.
+  var ownFields: PictureHeaders.Fields { varies ? [("Vary", "Accept")] : [] }
+
+  /// Whether it may get a part of the picture, which only GET defines.
+  var mayWantPart: Bool { exchange.method == .get && !exchange.fields("Range").isEmpty }
+
+  /// The format for its client.
+  func choice(of encoders: Set<String>) -> PictureRequest.Format {
+    AcceptedFormats(exchange.fields("Accept")).choice(of: encoders) ?? .original
+  }
+
+  /// Gives up what waits for it; a fetch that the daemon has not answered is cancelled there.
+  func end() {
+    exchange.onLeave = nil
+    alarm.take()?.cancel()
+    call.take()?.cancel()
+    done.take()?()
+  }
+}

@@ -1,0 +1,161 @@
+// The way of an admitted request: format ─► line ─► held? ─► daemon ─► conditions ─► range ─► answer.
+
+internal import ImgdConnection
+package import ImgdSystem
+
+/// Carries out requests for pictures that were let through.
+package final class PictureHandler {
+  /// How much longer than a picture may take the daemon may take to say so.
+  private static let grace = Duration.seconds(2)
+
+  private let link: DaemonLink
+  private let loop: EventLoop
+  private let timeout: Duration
+  private let wallSeconds: () -> Int64
+  private let held: HeldPictures
+  package private(set) var counters = PictureCounters()
+
+  /// `timeout` is what a picture may take; `wallSeconds` is the time in seconds since 1970, for dates.
+  package init(
+    link: DaemonLink, on loop: EventLoop, timeout: Duration,
+    wallSeconds: @escaping () -> Int64 = { WallClock.seconds }
+  ) {
+    self.link = link
+    self.loop = loop
+    self.timeout = timeout
+    self.wallSeconds = wallSeconds
+    held = HeldPictures(link: link, on: loop)
+  }
+
+  /// Has pictures asked for again that were given a moment ago: something was purged.
+  package func forgetHeld() { held.drop() }
+
+  /// Answers a request; `done` is called once, when it has its answer or its client has gone.
+  package func fetch(
+    _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
+  ) {
+    counters.underWay += 1
+    let fetch = PictureFetch(request, for: exchange, done: done)
+    guard exchange.method == .get || exchange.method == .head else {
+      return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
+    }
+    guard request.format == .auto else { return begin(fetch, as: request.format) }
+    if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
+    expect(fetch)
+    link.learnEncoders { [unowned self] encoders in
+      if !fetch.hasEnded { begin(fetch, as: fetch.choice(of: encoders)) }
+    }
+  }
+
+  private func begin(_ fetch: PictureFetch, as format: PictureRequest.Format) {
+    let line = fetch.request.line(format: format, timeout: timeout)
+    let key = HeldPictures.Key(line.bytes, varies: fetch.varies)
+    if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
+      counters.heldHits += 1
+      return answer(fetch, picture.headers) { picture.response }
+    }
+    expect(fetch)
+    let mark = held.mark
+    fetch.call = link.fetch(line) { [unowned self] outcome in
+      take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
+    }
+  }
+
+  /// Prepares for a daemon that is silent, and for a client that goes.
+  private func expect(_ fetch: PictureFetch) {
+    guard fetch.alarm == nil else { return }
+    fetch.alarm = loop.schedule(after: timeout + Self.grace) { [unowned self] in
+      end(fetch, with: .silent)
+    }
+    fetch.exchange.onLeave = { [unowned self] in
+      counters.departures += 1
+      finish(fetch)
+    }
+  }
+
+  // MARK: Answers
+
+  private func take(
+    _ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place
+  ) {
+    guard case .success(let answer) = outcome else { return end(fetch, with: .unreachable) }
+    guard answer.reply.succeeded == true else {
+      return end(fetch, with: ErrorAnswer(answer.reply))
+    }
+    // Without room for a descriptor, none could be received.
+    guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else {
+      return end(fetch, with: .unreachable)
+    }
+    let headers = PictureHeaders(facts: facts, own: fetch.ownFields)
+    let part = { headers.partResponse($0, answer.takeDescriptor()) }
+    self.answer(fetch, headers, part: part) {
+      let response = headers.wholeResponse(answer.takeDescriptor())
+      held.keep(HeldPicture(headers: headers, response: response), as: place)
+      return response
+    }
+  }
+
+  /// Answers with the picture, as far as the request's conditions want it; without `part` only with all of it.
+  private func answer(
+    _ fetch: PictureFetch, _ headers: PictureHeaders, part: ((Range<Int>) -> HTTPResponse)? = nil,
+    whole: () -> HTTPResponse
+  ) {
+    let facts = headers.facts
+    let conditions = Conditions(of: fetch.exchange, now: wallSeconds())
+    switch conditions.verdict(on: facts) {
+    case .failed: return end(fetch, with: ErrorAnswer(.preconditionFailed))
+    case .isKnown: return end(fetch, with: headers.notModifiedResponse)
+    case .goesOn: break
+    }
+    guard let part, fetch.mayWantPart, conditions.permitsPart(of: facts) else {
+      return end(fetch, with: whole(), bytes: facts.bytes)
+    }
+    switch ByteRange(fetch.exchange.fields("Range"), of: facts.bytes) {
+    case .whole: end(fetch, with: whole(), bytes: facts.bytes)
+    case .part(let range): end(fetch, with: part(range), bytes: range.count)
+    case .unsatisfiable:
+      end(
+        fetch, with: ErrorAnswer(.rangeNotSatisfiable(of: facts.bytes)),
+        adding: [("Content-Range", "bytes */\(facts.bytes)")])
+    }
+  }
+
+  private func end(
+    _ fetch: PictureFetch, with error: ErrorAnswer,
+    adding fields: [(name: String, value: String)] = []
+  ) {
+    end(fetch, with: error.response(adding: fields + fetch.ownFields))
+  }
+
+  private func end(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
+    guard !fetch.hasEnded else { return }
+    counters.count(response.status)
+    if fetch.exchange.method == .get { counters.bytes &+= bytes }
+    fetch.exchange.onLeave = nil
+    fetch.exchange.answer(response)
+    finish(fetch)
+  }
+
+  private func finish(_ fetch: PictureFetch) {
+    guard !fetch.hasEnded else { return }
+    counters.underWay -= 1
+    fetch.end()
+  }
+}
+
+extension GatewayError {
+  fileprivate static var methodNotAllowed: GatewayError {
+    GatewayError(405, "method_not_allowed", "a picture is had by GET or HEAD")
+  }
+
+  fileprivate static var preconditionFailed: GatewayError {
+    GatewayError(
+      412, "precondition_failed",
+      "the picture is not the one that If-Match or If-Unmodified-Since names")
+  }
+
+  fileprivate static func rangeNotSatisfiable(of bytes: Int) -> GatewayError {
+    GatewayError(
+      416, "range_not_satisfiable", "the picture has \(bytes) bytes, none of which Range names")
+  }
+}
