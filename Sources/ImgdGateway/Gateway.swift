@@ -1,10 +1,109 @@
-package import ImgdSystem
+// The way of a request: the server hands out an exchange; the router finds out who answers it; a picture is
+// read from its target, admitted, counted for its address, and fetched from the daemon.
+
+import Glibc
+internal import ImgdSystem
+
+/// The reason why the gateway cannot begin.
+enum GatewayProblem: Error, CustomStringConvertible {
+  /// A key or a token that the configuration names cannot be used.
+  case secret(SecretFileProblem)
+  case system(SystemFailure)
+
+  var description: String {
+    switch self {
+    case .secret(let problem): problem.message
+    case .system(let failure): failure.description
+    }
+  }
+
+  /// One of sysexits.
+  var exitCode: CInt {
+    switch self {
+    case .secret: EX_CONFIG
+    case .system: EX_OSERR
+    }
+  }
+}
 
 /// The composition of the gateway.
-package final class Gateway {
-  private let loop: EventLoop
+final class Gateway {
+  private let server: HTTPServer
 
-  package init(_ configuration: GatewayConfiguration, on loop: EventLoop) {
-    self.loop = loop
+  /// Serves from here on; `daemon` names the daemon's socket, and is asked at each connection to it.
+  init(
+    _ configuration: GatewayConfiguration, listening listener: HTTPListener,
+    daemon: @escaping () -> String, on loop: EventLoop
+  ) throws(GatewayProblem) {
+    let secrets: GatewaySecrets
+    do throws(SecretFileProblem) {
+      secrets = try GatewaySecrets(configuration)
+    } catch { throw .secret(error) }
+    let link = DaemonLink(on: loop, path: daemon)
+    let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
+    let addresses = AddressLimits(
+      maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
+    let source = CounterSource(pictures: pictures, addresses: addresses)
+    let page = PageHandler(
+      link: link, on: loop, access: configuration.page, token: secrets.token,
+      onPurge: { pictures.forgetHeld() }, counters: { source.counters })
+    let router = GatewayRouter(
+      page: page, pictures: pictures,
+      access: PictureAccess(
+        allow: configuration.allow, keys: secrets.keys, presets: configuration.presets,
+        onlyPresets: configuration.onlyPresets),
+      addresses: addresses, trusting: configuration.trustedProxies, on: loop)
+    do throws(SystemFailure) {
+      server = try HTTPServer(
+        on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.take)
+    } catch { throw .system(error) }
+    source.server = server
+  }
+
+  /// Takes nothing new, and calls `done` when the answers under way are sent.
+  func close(_ done: @escaping () -> Void) {
+    server.close(done)
+  }
+}
+
+/// The secrets that the configuration names.
+private struct GatewaySecrets {
+  let keys: SigningKeys
+  let token: PurgeToken?
+
+  init(_ configuration: GatewayConfiguration) throws(SecretFileProblem) {
+    let (keyFile, tokenFile) = (configuration.keyFile, configuration.tokenFile)
+    keys = keyFile.isEmpty ? .none : try SigningKeys.read(path: keyFile)
+    token = tokenFile.isEmpty ? nil : try PurgeToken.read(tokenFile)
+  }
+}
+
+/// Collects what the parts of the gateway have counted.
+private final class CounterSource {
+  private let pictures: PictureHandler
+  private let addresses: AddressLimits
+  weak var server: HTTPServer?
+
+  init(pictures: PictureHandler, addresses: AddressLimits) {
+    self.pictures = pictures
+    self.addresses = addresses
+  }
+
+  var counters: GatewayCounters {
+    var counters = GatewayCounters()
+    if let server { counters.server = server.counters }
+    counters.bytesSent = pictures.counters.bytes
+    counters.held = pictures.counters.heldHits
+    counters.limited = addresses.refused
+    return counters
+  }
+}
+
+extension HTTPLimits {
+  fileprivate init(_ configuration: GatewayConfiguration) {
+    self.init()
+    connections = configuration.maxConnections
+    headTimeout = configuration.idleTimeout
+    idleTimeout = configuration.idleTimeout
   }
 }

@@ -36,6 +36,9 @@ import Testing
       let said = try machine.perform("'/tmp/to stage/usr/bin/imgctl' completion \(shell)")
       #expect(said == installed)
     }
+    let gateway = try machine.perform(
+      "cat '/tmp/to stage/usr/lib/systemd/system/imgd-http.service'")
+    #expect(gateway.contains("\nExecStart=/usr/bin/imgd-http --socket "))
     let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")
     #expect(page.contains("\n.ds PREFIX /usr\n"))
 
@@ -64,7 +67,7 @@ import Testing
     try make("uninstall PREFIX=/usr/local")
     #expect(try machine.state() == "active", "that is another one")
     try make("uninstall \(prefix)")
-    for unit in ["imgd.service", "imgd.socket"] {
+    for unit in ["imgd.service", "imgd.socket", "imgd-http.service", "imgd-http.socket"] {
       #expect(try machine.property("LoadState", of: unit) == "not-found")
     }
     #expect(try machine.perform("find /opt/own* /etc/systemd -name '*imgd*' -not -type d") == "")
@@ -90,7 +93,7 @@ import Testing
       unshare --mount sh -c 'mount -t tmpfs tmpfs /run && \
         make --silent --directory=\(Project.root) install && test -z "$(ls /run)"'
       """)
-    try machine.perform("getent passwd imgd && getent group imgd")
+    try machine.perform("getent passwd imgd imgd-http && getent group imgd imgd-http")
   }
 
   @Test(arguments: ["opt", "", "'/opt/a\"b'", "'/opt/a;b'"])

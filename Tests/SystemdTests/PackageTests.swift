@@ -98,6 +98,35 @@ import Testing
     }
   }
 
+  @Test func `the gateway is a package of its own, and off until it is enabled`() throws {
+    defer { origin.stop() }
+    let units = ["imgd-http.service", "imgd-http.socket"]
+    try install(version: "0.0.1")
+    #expect(try machine.run("dpkg -L imgd").output.contains("imgd-http") == false)
+    try machine.perform("dpkg --no-triggers --install /srv/packages/0.0.1/imgd-http_*.deb")
+    for unit in units {
+      #expect(try machine.state(of: unit) == "inactive")
+      #expect(try machine.property("UnitFileState", of: unit) == "disabled")
+    }
+    try machine.perform("getent passwd imgd-http && /usr/bin/imgd-http --check-config")
+
+    // One that runs is another one after an upgrade, and its socket is the same.
+    try machine.perform("systemctl enable --now imgd-http.service")
+    let socket = try machine.property("InvocationID", of: "imgd-http.socket")
+    let service = try machine.property("InvocationID", of: "imgd-http.service")
+    try machine.perform(
+      "dpkg --no-triggers --install /srv/packages/0.0.2/imgd_*.deb /srv/packages/0.0.2/imgd-http_*.deb"
+    )
+    #expect(try machine.property("InvocationID", of: "imgd-http.service") != service)
+    #expect(try machine.property("InvocationID", of: "imgd-http.socket") == socket)
+
+    try machine.perform("dpkg --no-triggers --purge imgd-http")
+    for unit in units { #expect(try machine.property("LoadState", of: unit) == "not-found") }
+    #expect(access(machine.path("/run/imgd/http.sock"), F_OK) != 0)
+    #expect(try machine.perform("find /etc/systemd /var/lib/systemd -name '*imgd-http*'") == "")
+    try expectService()
+  }
+
   /// In Python as Debian has it, which looks nowhere else.
   @Test func `the module for Python serves from its installation to its removal`() throws {
     defer { origin.stop() }

@@ -1,5 +1,6 @@
 import Glibc
 import ImgdCache
+import ImgdService
 import ImgdSystem
 
 /// Why the daemon could not start.
@@ -18,11 +19,7 @@ enum StartProblem: Error, CustomStringConvertible {
 
   var exitCode: CInt {
     switch self {
-    case .listening(.taken): EX_UNAVAILABLE
-    case .listening(.pathTooLong), .listening(.exposed): EX_CONFIG
-    case .listening(.notASocket), .listening(.noPlace): EX_CANTCREAT
-    case .listening(.notListening), .listening(.notLoopback), .listening(.notLocal): EX_CONFIG
-    case .listening(.system): EX_CANTCREAT
+    case .listening(let problem): problem.exitCode
     case .directory(.taken): EX_UNAVAILABLE
     case .directory(.unsafe): EX_CONFIG
     case .directory(.unavailable): EX_CANTCREAT

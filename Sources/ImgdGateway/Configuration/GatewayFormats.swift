@@ -72,7 +72,8 @@ extension GatewayConfiguration.Place {
   }
 
   private static func isLoopback(_ address: String) -> Bool {
-    address.contains(":") ? address == "::1" : address.hasPrefix("127.")
+    guard address.contains(":") else { return address.hasPrefix("127.") }
+    return URLHost(named: "[\(address)]") == URLHost(named: "[::1]")
   }
 }
 
@@ -81,7 +82,7 @@ extension ValueFormat where Value == [String] {
   static var hosts: Self {
     Self { text throws(WrongValue) in
       let hosts = items(of: text).map { $0.lowercased() }
-      for host in hosts where !isHostPattern(host) {
+      for host in hosts where !HostList.takes(host) {
         throw WrongValue(
           "contains '\(shown(host))', which is not a host: write names such as example.org, which "
             + "stands for its subdomains as well, addresses, or *")
@@ -91,28 +92,6 @@ extension ValueFormat where Value == [String] {
       $0.joined(separator: " ")
     }
   }
-}
-
-/// Whether a word of `Allow=` can be the host of a URL, without a port: those are letters, digits,
-/// hyphens and underscores between dots, or an IPv6 address in brackets.
-private func isHostPattern(_ word: String) -> Bool {
-  if word == "*" { return true }
-  if word.hasPrefix("[") {
-    return word.hasSuffix("]") && isAddress(String(word.dropFirst().dropLast()), AF_INET6)
-  }
-  let labels = word.split(separator: ".", omittingEmptySubsequences: false)
-  return word.utf8.count <= 253
-    && labels.allSatisfy { label in
-      !label.isEmpty
-        && label.utf8.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-          default: false
-          }
-        }
-    }
 }
 
 extension ValueFormat where Value == [Preset] {

@@ -8,6 +8,7 @@ package final class PageHandler {
   private let link: DaemonLink
   private let loop: EventLoop
   private let admission: PageAdmission
+  private let onPurge: () -> Void
   private let counters: () -> GatewayCounters
   private let document = PageDocument.embedded()
   private let feed: EventFeed
@@ -15,11 +16,13 @@ package final class PageHandler {
 
   package init(
     link: DaemonLink, on loop: EventLoop, access: GatewayConfiguration.PageAccess,
-    token: PurgeToken?, counters: @escaping () -> GatewayCounters
+    token: PurgeToken?, onPurge: @escaping () -> Void = {},
+    counters: @escaping () -> GatewayCounters
   ) {
     self.link = link
     self.loop = loop
     admission = PageAdmission(access: access, token: token)
+    self.onPurge = onPurge
     self.counters = counters
     feed = EventFeed(link, on: loop, purges: token != nil)
     newest = NewestPictures(link, on: loop)
@@ -131,8 +134,9 @@ package final class PageHandler {
   private func purge(_ url: String, _ exchange: any HTTPExchange) {
     var line = RequestLine("purge")
     line.add("url", url)
-    link.ask(line) { [newest] result in
+    link.ask(line) { [newest, onPurge] result in
       newest.forget()
+      onPurge()
       Self.finish(
         exchange,
         PageReply.of(result).map { reply in

@@ -56,23 +56,44 @@ package enum GatewayProgram {
     in environment: SystemdEnvironment
   ) -> CInt {
     GatewayService.prepareProcess()
-    GatewaySocket(environment).warnOfUnused(configuration.listen)
+    let socket = GatewaySocket(environment)
+    socket.warnOfUnused(configuration.listen)
+    let listener: HTTPListener
+    do throws(ListenProblem) {
+      listener = try socket.listen(at: configuration.listen)
+    } catch { return failToServe(error.description, error.exitCode) }
     do throws(SystemFailure) {
       let loop = try EventLoop()
       let service = try GatewayService(hasManager: environment.hasManager, on: loop)
-      let gateway = Gateway(configuration, on: loop)
-      try service.run()
-      withExtendedLifetime(gateway) {}
-      return EX_OK
-    } catch {
-      SystemdNotifier().send(.status(error.description))
-      return fail(error.description, EX_OSERR)
+      return try serve(configuration, options, listener, service, on: loop)
+    } catch { return failToServe(error.description, EX_OSERR) }
+  }
+
+  private static func serve(
+    _ configuration: GatewayConfiguration, _ options: GatewayOptions, _ listener: HTTPListener,
+    _ service: GatewayService, on loop: EventLoop
+  ) throws(SystemFailure) -> CInt {
+    let gateway: Gateway
+    // Looked for at each connection: a daemon of the user's own may have come meanwhile.
+    let daemon = {
+      SocketSearch.path(named: options.socket, environment: ProcessEnvironment.all)
     }
+    do throws(GatewayProblem) {
+      gateway = try Gateway(configuration, listening: listener, daemon: daemon, on: loop)
+    } catch { return failToServe(error.description, error.exitCode) }
+    service.onStop = gateway.close
+    try service.run()
+    return EX_OK
   }
 
   private static func say(_ text: String) -> CInt {
     StandardStream.say(text)
     return EX_OK
+  }
+
+  private static func failToServe(_ text: String, _ code: CInt) -> CInt {
+    SystemdNotifier().send(.status(text))
+    return fail(text, code)
   }
 
   private static func fail(_ text: String, _ code: CInt) -> CInt {

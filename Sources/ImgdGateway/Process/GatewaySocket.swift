@@ -10,7 +10,7 @@ package struct GatewaySocket {
   private static let most = 4_096
 
   /// nil if there is none, and the program makes its own.
-  package let descriptor: CInt?
+  private let descriptor: CInt?
 
   /// Closes all other descriptors: they have no owner here.
   package init(_ environment: SystemdEnvironment) {
@@ -38,11 +38,20 @@ package struct GatewaySocket {
         + "to move it (systemctl edit imgd-http.socket)")
   }
 
+  /// Listens at the manager's socket, or else at a place of its own.
+  func listen(at place: GatewayConfiguration.Place) throws(ListenProblem) -> HTTPListener {
+    if let descriptor { return try HTTPListener(adopting: descriptor) }
+    return switch place {
+    case .unix(let path): try HTTPListener(path: path)
+    case .loopback(let address, let port): try HTTPListener(address: address, port: port)
+    }
+  }
+
   /// Disconnects the clients that wait, where the program cannot start: for them the manager would start
   /// it again and again, until it gives up the socket as well.
   func turnAway(because reason: String) {
     SystemdNotifier().send(.status(reason))
-    guard let descriptor, let listener = try? UnixListener(adopting: descriptor) else { return }
+    guard let descriptor, let listener = try? HTTPListener(adopting: descriptor) else { return }
     for _ in 0..<Self.most {
       guard case .client = listener.accept() else { return }
     }

@@ -1,0 +1,45 @@
+internal import ImgdSystem
+
+/// Finds out for each request who answers it, and admits those for pictures.
+final class GatewayRouter {
+  private let page: PageHandler
+  private let pictures: PictureHandler
+  private let access: PictureAccess
+  private let addresses: AddressLimits
+  private let trusted: [HTTPPeer]
+  private let loop: EventLoop
+
+  init(
+    page: PageHandler, pictures: PictureHandler, access: PictureAccess, addresses: AddressLimits,
+    trusting trusted: [HTTPPeer], on loop: EventLoop
+  ) {
+    self.page = page
+    self.pictures = pictures
+    self.access = access
+    self.addresses = addresses
+    self.trusted = trusted
+    self.loop = loop
+  }
+
+  func take(_ exchange: any HTTPExchange) {
+    if page.take(exchange) { return }
+    do throws(GatewayError) {
+      guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
+      let request = try access.admit(parsed, now: Int(WallClock.seconds))
+      let place = try self.place(of: exchange)
+      pictures.fetch(request, for: exchange) { place?.end() }
+    } catch { exchange.answer(ErrorAnswer(error).response()) }
+  }
+
+  /// The request's place among those of its address; nil for a program of this machine.
+  private func place(of exchange: any HTTPExchange) throws(GatewayError) -> AddressPlace? {
+    let client = ForwardedAddress.client(
+      of: exchange.fields("X-Forwarded-For"), peer: exchange.peer, trusting: trusted)
+    guard let client else { return nil }
+    return try addresses.begin(client, now: loop.now)
+  }
+
+  private static let unknown = GatewayError(
+    404, "not_found",
+    "there is nothing here: a picture is /fetch?url=https://… or /w:300/plain/https://…")
+}

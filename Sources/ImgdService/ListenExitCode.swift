@@ -1,0 +1,13 @@
+import Glibc
+package import ImgdSystem
+
+extension ListenProblem {
+  /// One of sysexits: the unit decides by it whether another attempt can succeed.
+  package var exitCode: CInt {
+    switch self {
+    case .taken: EX_UNAVAILABLE
+    case .pathTooLong, .exposed, .notListening, .notLoopback, .notLocal: EX_CONFIG
+    case .notASocket, .noPlace, .system: EX_CANTCREAT
+    }
+  }
+}
