@@ -20,7 +20,7 @@ import Testing
     let place = "/tmp/answer"
     let identity = user.map { "setpriv --reuid=\($0) --regid=nogroup --clear-groups " } ?? ""
     let status = try machine.run(
-      "rm -f \(place); \(identity)curl -sS --unix-socket \(Self.socket) -o \(place) "
+      "rm -f \(place); \(identity)curl -s --max-time 20 --unix-socket \(Self.socket) -o \(place) "
         + "-w '%{http_code}' 'http://localhost\(target)'"
     ).output
     return (status, read(machine.path(place)) ?? "")
@@ -81,7 +81,7 @@ import Testing
       "imgd-http.socket", with: "[Socket]\nListenStream=\nListenStream=127.0.0.1:8080\n")
     try machine.perform("systemctl start imgd-http.socket")
     let said = try machine.perform(
-      "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/health")
+      "curl -sS --max-time 20 -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/health")
     #expect(said == "200")
   }
 
