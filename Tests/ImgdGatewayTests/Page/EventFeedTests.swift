@@ -1,0 +1,111 @@
+import ImgdConnection
+import ImgdMetrics
+import ImgdSystem
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@testable import ImgdGateway
+
+@Suite struct EventFeedTests {
+  private func event(_ bytes: [UInt8]) throws -> (name: String, data: JSONValue) {
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let name = try #require(lines.first { $0.hasPrefix("event: ") }).dropFirst(7)
+    let data = try #require(lines.first { $0.hasPrefix("data: ") }).dropFirst(6)
+    #expect(String(decoding: bytes.suffix(2), as: UTF8.self) == "\n\n")
+    return (String(name), try JSONValue(parsing: String(data)))
+  }
+
+  private func statistics(_ fields: String = PageStage.statistics) throws -> Statistics {
+    Statistics(
+      reply: try Reply(Array("{\"ok\":true,\(fields)}".utf8), from: "test"),
+      moment: Instant(nanoseconds: 0))
+  }
+
+  @Test func `a look has a sample, the counters and the fetches`() throws {
+    var history = TrafficHistory()
+    history.add(try statistics(), at: 1_000)
+    let fetch = try Reply(
+      Array(#"{"url":"http://a/\u000ab","receipt":"r","received":5,"expected":null}"#.utf8),
+      from: "test")
+    let (name, data) = try event(
+      EventFrame.look(try statistics(), history, fetches: [fetch], purges: true))
+    #expect(name == "look" && data["sample"] == [1_000, 9, 8, 10, 500])
+    #expect(data["purges"] == true && data["stats"]?["memory"]?["hits"] == 7)
+    #expect(data["fetches"]?[0]?["url"] == "http://a/\nb")
+    #expect(data["fetches"]?[0]?["expected"]?.isNull == true)
+  }
+
+  @Test func `a stream begins with five minutes at most`() throws {
+    var history = TrafficHistory()
+    for second in 0..<400 { history.add(try statistics(), at: second) }
+    let (name, data) = try event(EventFrame.history(history))
+    #expect(name == "history" && data.array?.count == 300)
+    #expect(data[0]?[0] == 100 && data[299]?[0] == 399)
+  }
+
+  @Test func `a long URL is cut off`() throws {
+    let url = "http://a/" + String(repeating: "é", count: 4_000)
+    let fetch = try Reply(Array(#"{"url":"\#(url)"}"#.utf8), from: "test")
+    let bytes = EventFrame.look(
+      try statistics(), TrafficHistory(), fetches: [fetch], purges: false)
+    #expect(bytes.count < 1_500)
+  }
+
+  @Test func `all viewers share one look a second`() throws {
+    let stage = try PageStage()
+    let viewers = (0..<3).map { _ in stage.ask("/events") }
+    #expect(viewers[0].field("Content-Type") == "text/event-stream")
+    #expect(stage.daemon.commands == ["stats", "list"])
+    for _ in 0..<5 { stage.advance(by: .seconds(1)) }
+    #expect(stage.daemon.commands.count == 12)
+    let unsent = viewers.map { $0.stream?.unsent ?? 0 }
+    #expect(unsent.allSatisfy { $0 > 500 })
+  }
+
+  @Test func `nobody is looked for when all have gone`() throws {
+    let stage = try PageStage()
+    let viewer = stage.ask("/events")
+    viewer.stream?.end()
+    for _ in 0..<5 { stage.advance(by: .seconds(1)) }
+    #expect(stage.daemon.commands.count == 2)
+    _ = stage.ask("/events")
+    #expect(stage.daemon.commands.count == 4)
+  }
+
+  @Test func `so many may watch, and one more when one has gone`() throws {
+    let stage = try PageStage()
+    let viewers = (0..<32).map { _ in stage.ask("/events") }
+    #expect(viewers.allSatisfy { $0.status == 200 })
+    #expect(stage.ask("/events").status == 503)
+    viewers[7].stream?.end()
+    #expect(stage.ask("/events").status == 200)
+  }
+
+  @Test func `a viewer that reads nothing holds little`() throws {
+    let stage = try PageStage()
+    let viewer = stage.ask("/events")
+    for _ in 0..<2_000 { stage.advance(by: .seconds(1)) }
+    let unsent = viewer.stream?.unsent ?? 0
+    #expect(unsent > 100_000 && unsent < 160_000)
+  }
+
+  @Test func `a daemon that refuses is told of, and asked again`() throws {
+    var isReady = false
+    let stage = try PageStage { request in
+      isReady ? PageStage.plain(request) : .refusal("shutting_down")
+    }
+    let viewer = stage.ask("/events")
+    let before = viewer.stream?.unsent ?? 0
+    isReady = true
+    stage.advance(by: .seconds(1))
+    #expect(stage.daemon.commands == ["stats", "stats", "list"])
+    #expect((viewer.stream?.unsent ?? 0) > before)
+  }
+
+  @Test func `a request for the head alone opens no stream`() throws {
+    let stage = try PageStage()
+    let exchange = stage.ask("/events", .head)
+    #expect(exchange.status == 200 && exchange.stream == nil && stage.daemon.requests.isEmpty)
+  }
+}

@@ -1,0 +1,233 @@
+"""Opens the page of the gateway in a browser, with a daemon at work behind it, and looks at all that it shows."""
+
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+from browser import Browser
+from origin import Origin
+
+NAMES = ["harbour-at-dawn", "portrait-04", "alpine lake", "cover", "product-front", "hero", "lighthouse",
+         "map-tile-14", "forest-path", "market", "bridge", "window", "desk", "tea", "mountains", "sand"]
+
+
+def free_port():
+    """A port of this machine that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Programs:
+    """imgd and imgd-http in a directory of their own."""
+
+    def __init__(self, build, directory):
+        self._build = build
+        self._socket = f"{directory}/imgd.sock"
+        self._files = f"{directory}/imgd.conf"
+        self._directory = directory
+        self._running = []
+        self.token = secrets.token_hex(16)
+        self.port = free_port()
+        self.url = f"http://localhost:{self.port}"
+        with open(f"{directory}/token", "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(self.token + "\n")
+        with open(self._files, "w", encoding="ascii") as file:
+            file.write("[Memory]\nPressure=off\n[Network]\nPrivate=yes\n")
+            file.write(f"[HTTP-Gateway]\nListen=127.0.0.1:{self.port}\nAllow=*\nTokenFile={directory}/token\n")
+
+    def start_daemon(self):
+        """Starts imgd, and returns when it listens."""
+        self._start("imgd", "--socket", self._socket, "--cache-directory", f"{self._directory}/cache",
+                    "--config", self._files)
+        self._wait(lambda: os.path.exists(self._socket), "imgd does not listen")
+
+    def start_gateway(self):
+        """Starts imgd-http, and returns when it is in health."""
+        self._start("imgd-http", "--socket", self._socket, "--config", self._files)
+        self._wait(self._is_healthy, "imgd-http does not answer")
+
+    def _start(self, name, *arguments):
+        self._running.append((name, subprocess.Popen([f"{self._build}/{name}", *arguments])))
+
+    def _is_healthy(self):
+        try:
+            return urllib.request.urlopen(f"{self.url}/health", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def _wait(self, is_true, problem):
+        deadline = time.monotonic() + 30
+        while not is_true():
+            if time.monotonic() > deadline:
+                raise SystemExit(problem)
+            time.sleep(0.05)
+
+    def stop(self, name):
+        """Ends one of the programs."""
+        for entry in [entry for entry in self._running if entry[0] == name]:
+            entry[1].terminate()
+            entry[1].wait(20)
+            self._running.remove(entry)
+
+    def fetch(self, url):
+        """Gets a picture through the gateway."""
+        target = f"{self.url}/fetch?url={urllib.parse.quote(url, safe='')}"
+        with urllib.request.urlopen(target, timeout=60) as answer:
+            return answer.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for name in ("imgd-http", "imgd"):
+            self.stop(name)
+
+
+@contextlib.contextmanager
+def traffic(programs, origin):
+    """Pictures that are asked for again and again while the page is looked at."""
+    ended = threading.Event()
+
+    def ask():
+        turn = 0
+        while not ended.wait(0.04):
+            turn += 1
+            name = NAMES[turn * 7 % len(NAMES)] if turn % 9 else f"passing-{turn}"
+            with contextlib.suppress(OSError):
+                programs.fetch(f"{origin.url}/{urllib.parse.quote(name)}.png")
+
+    threads = [threading.Thread(target=ask)]
+    threads += [threading.Thread(target=lambda number=number: programs.fetch(f"{origin.url}/large-{number}.png?slow"))
+                for number in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def shoot_all(browser, directory):
+    """Pictures of the page in both sizes and both schemes."""
+    for name, width, height in (("wide", 1400, 1000), ("narrow", 400, 900)):
+        for scheme in ("light", "dark"):
+            browser.show_as(width, height, scheme)
+            time.sleep(0.5)
+            browser.shoot(f"{directory}/{name}-{scheme}.png")
+        assert browser.ask("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+    browser.show_as(1400, 1000)
+
+
+def check_plots(browser):
+    """The numbers change, and the keyboard reads them at another time."""
+    before = browser.ask("document.querySelector('#hits .stroke').getAttribute('d')")
+    browser.wait(f"document.querySelector('#hits .stroke').getAttribute('d') !== {before!r}")
+    browser.wait("Number.parseFloat(document.querySelector('#ratio .value').textContent) > 0")
+    browser.ask("document.querySelector('#hits .plot').focus()")
+    for _ in range(2):
+        browser.press("ArrowLeft")
+    browser.wait("document.querySelector('#hits .plot').getAttribute('aria-valuetext').includes('ago: ')")
+    assert browser.ask("document.querySelectorAll('.plot.read').length") == 4, "the plots share no cursor"
+    browser.press("Escape")
+    assert browser.ask("document.querySelectorAll('.plot.read').length") == 0, "the cursor stays"
+
+
+def check_fetches(browser):
+    """A download under way has a row with its progress."""
+    browser.wait("[...document.querySelectorAll('#fetches progress')].some((bar) => bar.value > 0 && bar.max > 1)")
+    assert browser.ask("document.querySelector('#fetches').textContent").count("large-") >= 1
+
+
+def check_pictures(browser):
+    """There are thumbnails, and the search finds some of them."""
+    browser.wait("document.querySelectorAll('#tiles img.there').length >= 8")
+    browser.ask("document.querySelector('#search').focus()")
+    browser.type("127.0.0.1")
+    browser.wait("document.querySelector('#pictures-title').textContent === 'Found'")
+    browser.ask("(() => { const box = document.querySelector('#search'); box.value = 'nowhere.example'; "
+                "box.dispatchEvent(new Event('input')); })()")
+    browser.wait("document.querySelector('#tiles .empty') !== null")
+    browser.ask("(() => { const box = document.querySelector('#search'); box.value = ''; "
+                "box.dispatchEvent(new Event('input')); })()")
+    browser.wait("document.querySelectorAll('#tiles .tile').length >= 8")
+
+
+def check_purge(browser, token, directory):
+    """A picture is removed with the token, and only with it."""
+    tile = "[...document.querySelectorAll('.tile')].find((tile) => tile.textContent.includes('harbour-at-dawn'))"
+    browser.wait(f"{tile} !== undefined")
+    browser.ask(f"{tile}.click()")
+    browser.wait("document.querySelector('#detail').open && "
+                 "document.querySelector('#detail-facts').textContent.includes('memory')")
+    browser.shoot(f"{directory}/detail.png")
+    browser.ask("document.querySelector('#detail-purge').click()")
+    browser.wait("document.activeElement.id === 'token'")
+    browser.type("not the token at all")
+    browser.press("Enter", "\r")
+    browser.wait("document.querySelector('#detail-outcome').textContent.startsWith('Not removed')")
+    browser.type(token)
+    browser.press("Enter", "\r")
+    browser.wait("!document.querySelector('#detail').open")
+    browser.wait("document.querySelector('#said').textContent.startsWith('Removed harbour')")
+
+
+def check_theme(browser):
+    """The button goes through the schemes."""
+    seen = set()
+    for _ in range(3):
+        browser.ask("document.querySelector('#theme').click()")
+        seen.add(browser.ask("getComputedStyle(document.body).backgroundColor + document.querySelector('#theme-name').textContent"))
+    assert len(seen) == 3, seen
+
+
+def check_restart(browser, programs):
+    """The page says that the daemon has gone, and goes on when it is back."""
+    programs.stop("imgd")
+    browser.wait("document.querySelector('#state').textContent === 'No daemon'")
+    assert browser.ask("!document.querySelector('#notice').hidden"), "no notice"
+    programs.start_daemon()
+    browser.wait("document.querySelector('#state').textContent === 'Live'")
+    programs.stop("imgd-http")
+    browser.wait("document.querySelector('#state').textContent === 'Reconnecting…'")
+    programs.start_gateway()
+    browser.wait("document.querySelector('#state').textContent === 'Live'")
+
+
+def main():
+    build, directory = sys.argv[1], sys.argv[2]
+    os.makedirs(directory, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="imgd-page-") as place, Origin() as origin, \
+            Programs(build, place) as programs, Browser() as browser:
+        programs.start_daemon()
+        programs.start_gateway()
+        browser.show_as(1400, 1000)
+        browser.open(f"{programs.url}/")
+        browser.wait("document.querySelector('#state')?.textContent === 'Live'")
+        browser.shoot(f"{directory}/empty.png")
+        with traffic(programs, origin):
+            check_fetches(browser)
+            check_pictures(browser)
+            check_plots(browser)
+            shoot_all(browser, directory)
+        # The refusal of a wrong token is a message in the browser's log as well, and so is a lost connection.
+        assert not browser.complaints, browser.complaints
+        check_theme(browser)
+        check_purge(browser, programs.token, directory)
+        check_restart(browser, programs)
+        violations = [line for line in browser.complaints if "Content Security Policy" in line or line.startswith("security")]
+        assert not violations, violations
+    print(f"the page is as it should be; pictures of it are in {directory}")
+
+
+main()
