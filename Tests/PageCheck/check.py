@@ -41,7 +41,7 @@ class Programs:
         with open(f"{directory}/token", "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(self.token + "\n")
         with open(self._files, "w", encoding="ascii") as file:
-            file.write("[Memory]\nPressure=off\n[Network]\nPrivate=yes\n")
+            file.write("[Memory]\nPressure=off\n[Network]\nPrivate=allow\n")
             file.write(f"[HTTP-Gateway]\nListen=127.0.0.1:{self.port}\nAllow=*\nTokenFile={directory}/token\n")
 
     def start_daemon(self):

@@ -57,10 +57,11 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         if self.path.endswith("?slow"):
             # So that a fetch is seen under way.
-            for start in range(0, len(body), 1024):
-                self.wfile.write(body[start:start + 1024])
+            part = len(body) // 24 + 1
+            for start in range(0, len(body), part):
+                self.wfile.write(body[start:start + part])
                 self.wfile.flush()
-                time.sleep(0.3)
+                time.sleep(0.5)
         else:
             self.wfile.write(body)
 
