@@ -20,15 +20,8 @@ enum PageReply {
       reply.errorMessage ?? "the daemon gave no reason", isRetryable: reply.isRetryable)
   }
 
+  /// A picture that is not in the cache is nothing that the page could get: for the page it is not there.
   private static func status(of code: ReplyCode) -> Int {
-    switch code {
-    case .notCached: 404
-    case .badRequest, .badURL, .blockedScheme, .unknownField, .lineTooLong: 400
-    case .forbidden: 403
-    case .notAnImage, .unsupportedFormat, .tooManyPixels, .decodeFailed, .decodeCrashed: 422
-    case .tooManyRequests, .queueFull, .shuttingDown, .unavailable, .cancelled, .diskFull: 503
-    case .timeout: 504
-    default: 500
-    }
+    code == .notCached ? 404 : ErrorStatus.status(of: code, origin: nil)
   }
 }
