@@ -67,7 +67,7 @@ package struct ErrorAnswer {
       writer.field("code", error.code)
       writer.field("message", error.message)
       writer.field("retryable", error.isRetryable)
-      writer.field("field", error.field)
+      if let field = error.field { writer.field("field", field) }
       if !details.isEmpty {
         writer.name("details")
         writer.object(details)

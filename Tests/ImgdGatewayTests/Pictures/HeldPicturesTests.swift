@@ -1,0 +1,163 @@
+import ImgdSystem
+import ImgdTestSupport
+import Testing
+
+@testable import ImgdGateway
+
+/// Pictures that are given again for a second.
+@Suite struct HeldPicturesTests {
+  private let stage: PictureStage
+
+  /// With a subscription, which the first picture that may be held brings about.
+  init() throws {
+    stage = try PictureStage()
+    _ = stage.ask { $0.url = "http://h/first" }
+    stage.pass(.seconds(2))
+  }
+
+  private var asked: Int { stage.daemon.requests("fetch").count - 1 }
+
+  private var subscription: Int { stage.daemon.requests("subscribe").last?.connection ?? 0 }
+
+  private func tell(_ event: String) {
+    stage.daemon.send(event, over: subscription)
+    stage.loop.settle()
+  }
+
+  @Test func `a picture is given again for a second`() {
+    let first = stage.ask()
+    let again = stage.ask()
+    #expect(asked == 1 && again.answers[0] === first.answers[0])
+    #expect(stage.handler.counters.heldHits == 1 && stage.done == 3)
+    stage.pass(.milliseconds(999))
+    _ = stage.ask(.head)
+    #expect(asked == 1)
+    stage.pass(.milliseconds(1))
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  @Test func `conditions hold for a picture that is given again, and parts are asked for`() {
+    _ = stage.ask()
+    #expect(stage.ask(.get, [("If-None-Match", "\"00112233445566aa\"")]).status == 304)
+    #expect(stage.ask(.get, [("If-Match", "\"x\"")]).status == 412)
+    #expect(stage.ask(.head, [("Range", "bytes=0-9")]).status == 200)
+    #expect(asked == 1)
+    let part = stage.ask(.get, [("Range", "bytes=0-9")])
+    #expect(part.status == 206 && asked == 2)
+  }
+
+  @Test func `another form, and a choice for the client, are pictures of their own`() {
+    _ = stage.ask { $0.format = .webp }
+    _ = stage.ask { $0.format = .png }
+    let chosen = stage.ask(.get, [("Accept", "image/webp")]) { $0.format = .auto }
+    #expect(asked == 3 && chosen["Vary"] == "Accept")
+    let again = stage.ask(.get, [("Accept", "image/webp, */*")]) { $0.format = .auto }
+    #expect(asked == 3 && again["Vary"] == "Accept")
+    #expect(stage.ask { $0.format = .webp }["Vary"] == nil)
+    #expect(asked == 3)
+  }
+
+  @Test(arguments: [
+    ("", #","keep":false"#), (#","stale":true"#, ""),
+  ])
+  func `what others may not keep, and what is stale, is asked for each time`(
+    fields: String, lent: String
+  ) {
+    for _ in 0..<2 { _ = stage.ask(fields: fields, lent: lent) }
+    #expect(asked == 2)
+  }
+
+  @Test func `a part and an answer without a picture are not held`() {
+    _ = stage.ask(.get, [("Range", "bytes=0-9")])
+    _ = stage.ask(.get, [("If-None-Match", "*")])
+    _ = stage.ask()
+    #expect(asked == 3)
+  }
+
+  @Test(arguments: [
+    #"{"event":"cache","what":"purged","tier":"disk","entries":1,"seq":1}"#,
+    #"{"event":"cache","what":"removed_all","tier":"memory","entries":1,"seq":1}"#,
+    #"{"event":"overflow","lost":3,"seq":1}"#,
+  ])
+  func `a purge takes all at once`(event: String) {
+    _ = stage.ask()
+    tell(event)
+    _ = stage.ask()
+    #expect(asked == 2)
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  @Test func `other news of the cache takes nothing`() {
+    _ = stage.ask()
+    tell(#"{"event":"cache","what":"stored","tier":"memory","entries":1,"seq":1}"#)
+    tell(#"{"event":"cache","what":"evicted","tier":"memory","entries":1,"seq":2}"#)
+    _ = stage.ask()
+    #expect(asked == 1)
+  }
+
+  @Test func `a picture that was asked for before a purge is not held after it`() {
+    stage.daemon.onRequest = { _ in }
+    stage.begin(PlannedExchange())
+    let request = stage.daemon.requests[stage.daemon.requests.count - 1]
+    tell(#"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#)
+    stage.daemon.give(request)
+    stage.loop.settle()
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  @Test func `a purge of the gateway's own takes all as well`() {
+    _ = stage.ask()
+    stage.handler.forgetHeld()
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  @Test func `nothing is held without the daemon's word, which is asked for once a second`() {
+    _ = stage.ask()
+    let count = stage.daemon.requests("subscribe").count
+    func hangUp() {
+      stage.daemon.hangUp(subscription)
+      stage.loop.settle()
+    }
+    hangUp()
+    _ = stage.ask()
+    #expect(asked == 2 && stage.daemon.requests("subscribe").count == count + 1)
+    hangUp()
+    for _ in 0..<2 { _ = stage.ask() }
+    #expect(asked == 4 && stage.daemon.requests("subscribe").count == count + 1)
+    stage.pass(.seconds(1))
+    _ = stage.ask()
+    #expect(asked == 5 && stage.daemon.requests("subscribe").count == count + 2)
+    for _ in 0..<2 { _ = stage.ask() }
+    #expect(asked == 6)
+  }
+
+  @Test func `only so many are held, and none longer than it is of use`() throws {
+    for number in 0...HeldPictures.most {
+      let url = "http://h/\(number)"
+      _ = stage.ask { $0.url = url }
+    }
+    let count = asked
+    _ = stage.ask { $0.url = "http://h/0" }
+    #expect(asked == count)
+    _ = stage.ask { $0.url = "http://h/\(HeldPictures.most)" }
+    #expect(asked == count + 1)
+    weak var held: HTTPResponse?
+    do {
+      let exchange = stage.ask { $0.url = "http://h/1" }
+      held = exchange.answers[0]
+    }
+    #expect(held != nil)
+    stage.pass(.seconds(1))
+    #expect(held == nil)
+  }
+
+  @Test func `a very long request is not held`() {
+    let url = "http://h/" + String(repeating: "x", count: 2_000)
+    for _ in 0..<2 { _ = stage.ask { $0.url = url } }
+    #expect(asked == 2)
+  }
+}

@@ -1,0 +1,196 @@
+import ImgdSystem
+import ImgdTestSupport
+import ImgdWire
+import Testing
+
+@testable import ImgdGateway
+
+/// Requests for pictures, from the admitted request to the answer.
+@Suite struct PictureHandlerTests {
+  private let stage: PictureStage
+
+  init() throws { stage = try PictureStage() }
+
+  private var fetches: [JSONValue] { stage.daemon.requests("fetch").map(\.line) }
+
+  @Test func `the daemon is asked for what the request wants, and for nothing else`() {
+    _ = stage.ask { $0 = PictureRequest(url: "http://h/a?b=\"c\"") }
+    _ = stage.ask {
+      ($0.width, $0.height, $0.fit, $0.crop, $0.enlarge) = (300, 200, .cover, .attention, true)
+      ($0.format, $0.quality) = (.webp, 70)
+    }
+    _ = stage.ask { $0.height = 50 }
+    let lines = fetches.map { line in
+      JSONValue.object((line.object ?? []).filter { !["id", "receipt"].contains($0.name) })
+    }
+    #expect(
+      lines == [
+        [
+          "cmd": "fetch", "url": "http://h/a?b=\"c\"", "deliver": "fd", "timeout_ms": 30_000,
+        ],
+        [
+          "cmd": "fetch", "url": "http://h/a", "deliver": "fd",
+          "resize": [
+            "width": 300, "height": 200, "fit": "cover", "crop": "attention", "enlarge": true,
+          ], "format": "webp", "quality": 70, "timeout_ms": 30_000,
+        ],
+        [
+          "cmd": "fetch", "url": "http://h/a", "deliver": "fd", "resize": ["height": 50],
+          "timeout_ms": 30_000,
+        ],
+      ])
+  }
+
+  @Test func `a picture comes with its validators, its age and what is left of its lifetime`() {
+    let answer = stage.ask(lent: #","modified":"1994-11-06T08:49:37Z""#)
+    #expect(answer.status == 200 && answer.part == 0..<100)
+    let fields = [
+      "Content-Type": "image/png", "ETag": "\"00112233445566aa\"", "Age": "3",
+      "Cache-Control": "public, max-age=60", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+      "Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "default-src 'none'; sandbox", "Content-Disposition": "inline",
+    ]
+    #expect(answer.answers[0].fields.count == fields.count)
+    for (name, value) in fields { #expect(answer[name] == value) }
+    #expect(stage.done == 1)
+  }
+
+  @Test(
+    arguments: [
+      (#","stale":true"#, "", "public, max-age=3"), ("", #","keep":false"#, "no-store"),
+      (#","age":9223372036854775807,"fresh_for":9223372036854775807"#, "", "public, max-age=60"),
+    ])
+  func `the lifetime is that of the daemon's answer`(
+    fields: String, lent: String, control: String
+  ) {
+    #expect(stage.ask(fields: fields, lent: lent)["Cache-Control"] == control)
+  }
+
+  @Test func `HEAD has the fields of GET`() {
+    let (get, head) = (stage.ask(), stage.ask(.head))
+    #expect(head.status == 200)
+    #expect(get.answers[0].fields.map(\.value) == head.answers[0].fields.map(\.value))
+  }
+
+  @Test func `other methods are refused`() {
+    let answer = stage.ask(.post)
+    #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD")
+    #expect(fetches.isEmpty && stage.done == 1)
+  }
+
+  // MARK: Formats
+
+  @Test(
+    arguments: [
+      ("image/avif,image/webp", "avif"), ("image/webp", "webp"), ("image/*", nil), ("", nil),
+    ])
+  func `the format is chosen for the client, and caches are told`(accept: String, format: String?) {
+    let answer = stage.ask(.get, [("Accept", accept)]) { $0.format = .auto }
+    #expect(answer["Vary"] == "Accept" && fetches[0]["format"]?.string == format)
+    #expect(stage.ask(.get, [("Accept", accept)])["Vary"] == nil)
+  }
+
+  @Test func `what the daemon can write is asked once`() {
+    for number in 0..<3 {
+      let url = "http://h/\(number)"
+      _ = stage.ask { ($0.url, $0.format) = (url, .auto) }
+    }
+    #expect(stage.daemon.requests("hello").count == 1 && fetches.count == 3)
+  }
+
+  @Test func `every answer to a request that varies says so`() {
+    let tag = "\"00112233445566aa\""
+    let auto: (inout PictureRequest) -> Void = { $0.format = .auto }
+    for sent in [[("If-None-Match", tag)], [("If-Match", "\"x\"")], [("Range", "bytes=900-")]] {
+      #expect(stage.ask(.get, sent, auto)["Vary"] == "Accept")
+    }
+  }
+
+  @Test func `a client that leaves before the format is known is over`() {
+    let exchange = PlannedExchange()
+    stage.begin(exchange) { $0.format = .auto }
+    exchange.leave()
+    stage.daemon.answer(stage.daemon.requests[0])
+    stage.loop.settle()
+    #expect(stage.done == 1 && fetches.isEmpty && exchange.answers.isEmpty)
+  }
+
+  // MARK: Failures
+
+  @Test func `a failure of the daemon's is told`() {
+    stage.daemon.onRequest = { [unowned daemon = stage.daemon] request in
+      daemon.answer(request, #""ok":false,"error":{"code":"dns","message":"no such name"}"#)
+    }
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    #expect(exchange.status == 502 && exchange.text?.contains("no such name") == true)
+    #expect(stage.done == 1)
+  }
+
+  @Test func `without a daemon there is an answer, too`() {
+    stage.daemon.close()
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    #expect(exchange.status == 503 && exchange["Retry-After"] == "1" && stage.done == 1)
+  }
+
+  @Test(arguments: [
+    #""ok":true"#, #""ok":true,"type":"image/png","fds":[]"#,
+    #""ok":true,"type":"image/png","fds":[{"bytes":0}]"#,
+    #""ok":true,"type":"image/png","fds":[{"bytes":7}]"#,
+    #""ok":true,"fds":[{"bytes":7}]"#,
+  ])
+  func `an answer without its picture is a failure`(fields: String) {
+    stage.daemon.onRequest = { [unowned daemon = stage.daemon] in daemon.answer($0, fields) }
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    #expect(exchange.status == 503 && stage.done == 1)
+  }
+
+  @Test func `a daemon that is silent is not waited for for ever`() {
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    stage.pass(.seconds(31))
+    #expect(exchange.answers.isEmpty)
+    stage.pass(.seconds(1))
+    #expect(exchange.status == 504 && stage.done == 1)
+    #expect(stage.daemon.requests("cancel").count == 1)
+    stage.daemon.give(stage.daemon.requests[0])
+    stage.loop.settle()
+    #expect(exchange.answers.count == 1 && stage.done == 1)
+  }
+
+  // MARK: Clients that leave
+
+  @Test func `the fetch of a client that leaves is cancelled`() {
+    let exchange = PlannedExchange()
+    stage.begin(exchange)
+    exchange.leave()
+    stage.loop.settle()
+    #expect(stage.daemon.requests("cancel").count == 1 && stage.done == 1)
+    stage.daemon.give(stage.daemon.requests[0])
+    stage.pass(.seconds(40))
+    #expect(exchange.answers.isEmpty && stage.done == 1)
+    #expect(stage.handler.counters.departures == 1)
+  }
+
+  @Test func `nobody is told of a client that leaves with its answer`() {
+    let answer = stage.ask()
+    #expect(answer.onLeave == nil)
+    stage.pass(.seconds(40))
+    #expect(answer.answers.count == 1 && stage.done == 1)
+  }
+
+  @Test func `what was done is counted`() {
+    _ = stage.ask()
+    _ = stage.ask(.head) { $0.url = "http://h/b" }
+    _ = stage.ask(.get, [("Range", "bytes=0-9")])
+    _ = stage.ask(.get, [("If-None-Match", "*")])
+    _ = stage.ask(.post)
+    stage.daemon.onRequest = { _ in }
+    stage.begin(PlannedExchange()) { $0.url = "http://h/c" }
+    let counters = stage.handler.counters
+    #expect(counters.answers == [2: 3, 3: 1, 4: 1])
+    #expect(counters.bytes == 110 && counters.underWay == 1)
+  }
+}
