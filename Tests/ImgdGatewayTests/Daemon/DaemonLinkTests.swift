@@ -193,7 +193,11 @@ import Testing
     loop.settle()
     #expect(daemon.requests.count == DaemonLink.mostUnderWay)
     #expect(outcomes.codes == ["broken"])
-    for request in daemon.requests { daemon.answer(request) }
+    for request in daemon.requests {
+      daemon.answer(request)
+      // The socket has not room for all.
+      if request.id.isMultiple(of: 64) { loop.settle() }
+    }
     loop.settle()
     #expect(daemon.requests.count == 2 * DaemonLink.mostUnderWay)
     #expect(outcomes.all.count == DaemonLink.mostUnderWay + 1)

@@ -89,6 +89,7 @@ final class PlannedDaemon {
   /// Takes no connection any more.
   func close() {
     for connection in Array(connections.keys) { hangUp(connection) }
+    watches.first { $0.descriptor == listener.number }?.cancel()
     _ = listener.close()
   }
 

@@ -58,7 +58,6 @@ import Testing
   @Test(
     arguments: [
       (#","stale":true"#, "", "public, max-age=3"), ("", #","keep":false"#, "no-store"),
-      (#","age":9223372036854775807,"fresh_for":9223372036854775807"#, "", "public, max-age=60"),
     ])
   func `the lifetime is that of the daemon's answer`(
     fields: String, lent: String, control: String
