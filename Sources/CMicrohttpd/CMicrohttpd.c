@@ -4,8 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-// A request with its target, which may be 24 KiB of percent escapes, and the head of its answer.
-static const size_t memory_of_connection = 32 * 1024;
+// A request with its target, which may be 24 KiB of percent escapes, and the head of its answer. From 32 KiB on the
+// library maps this memory, and what a crowd of clients took goes back to the machine with them.
+static const size_t memory_of_connection = 36 * 1024;
 
 // MHD_ALLOW_SUSPEND_RESUME without the descriptor that would wake another thread.
 static const unsigned suspending = MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC;
@@ -23,6 +24,9 @@ struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned c
     MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_of_connection,
     // Or else it would not use sendfile.
     MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+#if MHD_VERSION >= 0x00097701
+    MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#endif
     MHD_OPTION_END);
 }
 
@@ -31,8 +35,14 @@ int http_epoll(struct MHD_Daemon *daemon) {
   return info ? info->epoll_fd : -1;
 }
 
+// Where the parts of a head lie is known of this version. Later ones are strict themselves.
+static int is_layout_known(void) {
+  return strcmp(MHD_get_version(), "0.9.75") == 0;
+}
+
 // It is the library's own buffer, and the library is about to write to it as well.
 void http_skip_parameters(const char *target) {
+  if (!is_layout_known()) return;
   char *mark = strchr((char *)target, '?');
   if (mark) mark[1] = 0;
 }
@@ -79,15 +89,21 @@ static int is_text(const char *text, size_t length) {
 
 static int ends_line(const char *at) { return at[0] == 0 && at[1] == 0; }
 
+// Whether nothing but a colon and blanks lies between the end of the line before, a name and its value.
+static int is_adjacent(
+  const char *from, const char *name, size_t name_length, const char *value, size_t value_length) {
+  const char *at = name + name_length + 1;
+  while (at < value && (*at == ' ' || *at == '\t')) at++;
+  return name == from && at == value && ends_line(value + value_length);
+}
+
 static enum MHD_Result read_field(
   void *context, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
   size_t value_length) {
   (void)kind;
   struct reading *reading = context;
-  if (name != reading->at || !is_token(name, name_length) || !value) return MHD_NO;
-  const char *at = name + name_length + 1;
-  while (at < value && (*at == ' ' || *at == '\t')) at++;
-  if (at != value || !is_text(value, value_length) || !ends_line(value + value_length)) return MHD_NO;
+  if (!is_token(name, name_length) || !value || !is_text(value, value_length)) return MHD_NO;
+  if (is_layout_known() && !is_adjacent(reading->at, name, name_length, value, value_length)) return MHD_NO;
   reading->at = value + value_length + 2;
   struct http_head *head = &reading->head;
   if (is_named(name, name_length, "Host")) head->hosts++;
@@ -103,6 +119,12 @@ struct http_head http_read_head(
   struct MHD_Connection *connection, const char *method, const char *target, size_t target_length,
   const char *version) {
   struct reading reading = {.at = version + strlen(version) + 2};
+  if (!is_layout_known()) {
+    int fields = MHD_get_connection_values_n(connection, MHD_HEADER_KIND, NULL, NULL);
+    reading.head.is_strict =
+      MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading) == fields;
+    return reading.head;
+  }
   const union MHD_ConnectionInfo *info =
     MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   size_t method_length = strlen(method);

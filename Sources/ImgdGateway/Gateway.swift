@@ -67,7 +67,7 @@ final class Gateway {
 }
 
 /// The secrets that the configuration names.
-private struct GatewaySecrets {
+struct GatewaySecrets {
   let keys: SigningKeys
   let token: PurgeToken?
 
@@ -105,5 +105,6 @@ extension HTTPLimits {
     connections = configuration.maxConnections
     headTimeout = configuration.idleTimeout
     idleTimeout = configuration.idleTimeout
+    closingTimeout = .seconds(8)
   }
 }
