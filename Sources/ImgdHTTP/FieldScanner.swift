@@ -26,6 +26,7 @@ package struct FieldScanner {
   /// Whether a member of a list ends here.
   package var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
 
+  /// Goes over spaces and tabs.
   package mutating func skipBlanks() {
     while let byte = next, isBlank(byte) { index += 1 }
   }
@@ -33,6 +34,7 @@ package struct FieldScanner {
   /// One blank, as dates have them.
   package mutating func takeBlank() -> Bool { take(0x20) }
 
+  /// Goes over a byte, if it comes next.
   package mutating func take(_ byte: UInt8) -> Bool {
     guard next == byte else { return false }
     index += 1
@@ -142,8 +144,7 @@ private func isTokenByte(_ byte: UInt8) -> Bool {
 }
 
 /// The value of a decimal digit; nil for any other byte.
-@inlinable @inline(__always)
-package func decimalValue(_ byte: UInt8) -> Int? {
+@inlinable @inline(__always) package func decimalValue(_ byte: UInt8) -> Int? {
   let digit = byte &- UInt8(ascii: "0")
   return digit < 10 ? Int(digit) : nil
 }

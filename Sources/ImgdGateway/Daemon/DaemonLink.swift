@@ -12,6 +12,7 @@ internal import ImgdWire
 
 /// The gateway's connection to the daemon, made when it is needed and anew after a restart.
 package final class DaemonLink {
+  /// The daemon's line, whether it tells of success or failure, or why there is none.
   package typealias Outcome = Result<DaemonAnswer, ConnectionProblem>
 
   /// Less than half of what the daemon accepts from a connection; further ones wait for their turn.
