@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import Testing
 
@@ -22,6 +23,7 @@ struct GatewayPurgeTests {
     let directory = TemporaryDirectory()
     let file = directory.path + "/token"
     try write("correct-horse-battery\n", to: file)
+    chmod(file, 0o600)
     let stage = try GatewayStage(["Allow=127.0.0.1", "TokenFile=\(file)"])
     stage.origin.plan("/a", .picture(TestPicture.png(bytes: 500)))
     #expect(try stage.gateway.fetch(stage.url("/a")).status == 200)

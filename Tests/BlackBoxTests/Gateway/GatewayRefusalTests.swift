@@ -1,3 +1,4 @@
+import Glibc
 import ImgdTestSupport
 import Testing
 
@@ -48,6 +49,7 @@ struct GatewayRefusalTests {
     let directory = TemporaryDirectory()
     let file = directory.path + "/key"
     try write("0123456789abcdef\n", to: file)
+    chmod(file, 0o600)
     let stage = try GatewayStage(["Allow=127.0.0.1", "KeyFile=\(file)"])
     stage.origin.plan("/a.png", .picture(TestPicture.png(bytes: 500)))
     #expect(try stage.gateway.fetch(stage.url("/a.png")).status == 200)

@@ -54,7 +54,7 @@ package final class HTTPConversation {
       return (0...bytes.count - 4).first { Array(bytes[$0..<$0 + 4]) == end }.map { $0 + 4 }
     }
     var answer = try HTTPAnswer(head: String(decoding: head, as: UTF8.self))
-    if !isHead, let length = answer["content-length"].flatMap({ Int($0) }) {
+    if !isHead, answer.status != 304, let length = answer["content-length"].flatMap({ Int($0) }) {
       answer.body = try take { $0.count >= length ? length : nil }
     }
     return answer
