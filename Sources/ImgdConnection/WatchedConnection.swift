@@ -60,7 +60,8 @@ package final class WatchedConnection {
     exchange()
   }
 
-  private func exchange() {
+  /// Sends and receives as much as is possible without waiting, in place of the loop's next call.
+  package func exchange() {
     guard watch != nil else { return }
     do throws(ConnectionProblem) {
       let isOpen = try connection.exchange()

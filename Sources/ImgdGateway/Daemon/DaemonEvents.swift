@@ -44,6 +44,11 @@ package final class DaemonEvents {
     connection.take()?.close()
   }
 
+  /// Passes on the events that have arrived and that the loop has not looked at yet.
+  func takeArrived() {
+    connection?.exchange()
+  }
+
   private func lose() {
     guard !isOver else { return }
     close()

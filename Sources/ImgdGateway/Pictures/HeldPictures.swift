@@ -53,6 +53,8 @@ final class HeldPictures {
   private(set) var mark = 0
   private var events: DaemonEvents?
   private var isTold = false
+  /// The tick in which it was last looked for events.
+  private var lastHeard: UInt64 = 0
   /// Before that no further subscription is tried.
   private var nextAttempt: Instant
 
@@ -71,6 +73,8 @@ final class HeldPictures {
 
   /// The picture that answers a request, if it was given within the last second.
   func find(_ key: Key, at now: Instant) -> HeldPicture? {
+    guard entries[key] != nil else { return nil }
+    hearOfPurges()
     guard let entry = entries[key], now < entry.end else { return nil }
     return entry.picture
   }
@@ -116,6 +120,14 @@ final class HeldPictures {
   }
 
   // MARK: The daemon's word
+
+  /// Once a tick: of a purge that was answered before a request came, the event has come as well, though the
+  /// loop may reach the request first.
+  private func hearOfPurges() {
+    guard lastHeard != loop.tickCount else { return }
+    lastHeard = loop.tickCount
+    events?.takeArrived()
+  }
 
   private func listen() {
     guard events == nil, loop.now >= nextAttempt else { return }

@@ -108,6 +108,14 @@ import Testing
     #expect(asked == 2)
   }
 
+  @Test func `a purge that has been told counts before the loop has read of it`() {
+    _ = stage.ask()
+    stage.daemon.send(
+      #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
   @Test func `a purge of the gateway's own takes all as well`() {
     _ = stage.ask()
     stage.handler.forgetHeld()
