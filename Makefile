@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-python test-slow run build install uninstall deb check check-slow \
-  check-packages check-source-package bench fuzz install-deps clean
+  check-page check-packages check-source-package bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -35,6 +35,7 @@ help:
 	@echo 'make deb             build the Debian packages into .build/deb'
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
 	@echo 'make check-slow      every test under the thread and the address sanitizer'
+	@echo 'make check-page      open the page of imgd-http in a browser, and look at all that it shows'
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
 	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
@@ -85,6 +86,11 @@ deb:
 	@$(call release,imgd imgd-decoder imgctl imgd-http)
 	@debian/pack .build/deb
 
+check-page:
+	@$(call prepare,page)
+	@$(call release,imgd imgd-decoder imgd-http)
+	@.ci/check-page release
+
 check-packages:
 	@.ci/install-packages check
 	@.ci/check-packages
@@ -111,7 +117,7 @@ fuzz:
 	@.ci/fuzz '$(FUZZ_SECONDS)'
 
 install-deps:
-	@.ci/install-packages build demo test deb check bench
+	@.ci/install-packages build demo page test deb check bench
 
 clean:
 	@rm -rf .build
