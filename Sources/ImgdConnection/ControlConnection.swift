@@ -33,11 +33,11 @@ package final class ControlConnection {
   /// Called with each line that is sent or has arrived.
   package var onLine: ((_ line: [UInt8], _ direction: Direction) -> Void)?
 
-  /// Connects to the daemon at a socket path.
-  package init(path: String) throws(ConnectionProblem) {
+  /// Connects to the daemon at a socket path; `mayWait` until it has room for the connection.
+  package init(path: String, mayWait: Bool = true) throws(ConnectionProblem) {
     self.path = path
     do throws(SystemFailure) {
-      socket = try ClientSocket(path: path)
+      socket = try ClientSocket(path: path, mayWait: mayWait)
     } catch { throw ConnectionProblem(error, path: path) }
   }
 

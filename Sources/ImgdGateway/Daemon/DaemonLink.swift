@@ -45,19 +45,21 @@ package final class DaemonLink {
 
   // MARK: Requests
 
-  /// Sends a request, and calls back with its answer once, unless it is cancelled; never within this call.
+  /// Sends a request, and calls back with its answer once, unless it is cancelled; never within this call. A
+  /// daemon that is silent for longer than `limit` is given up.
   @discardableResult
   package func ask(
-    _ request: RequestLine, _ done: @escaping (Outcome) -> Void
+    _ request: RequestLine, within limit: Duration = .seconds(5),
+    _ done: @escaping (Outcome) -> Void
   ) -> DaemonCall {
-    begin(DaemonCall(request, isFetch: false, over: self, done))
+    begin(DaemonCall(request, isFetch: false, over: self, done), within: limit)
   }
 
   /// The same for a fetch, which the daemon cancels with the call.
   package func fetch(
-    _ request: RequestLine, _ done: @escaping (Outcome) -> Void
+    _ request: RequestLine, within limit: Duration, _ done: @escaping (Outcome) -> Void
   ) -> DaemonCall {
-    begin(DaemonCall(request, isFetch: true, over: self, done))
+    begin(DaemonCall(request, isFetch: true, over: self, done), within: limit)
   }
 
   /// Calls back with the formats that the daemon can write, of which there may be none: at once if it has told,
@@ -78,10 +80,14 @@ package final class DaemonLink {
     onEvent: @escaping (Reply) -> Void, onLost: @escaping () -> Void
   ) -> DaemonEvents {
     DaemonEvents(
-      on: loop, path: path(), topics: topics, onBegin: onBegin, onEvent: onEvent, onLost: onLost)
+      on: loop, path: connection == nil ? path() : connectedPath, topics: topics, onBegin: onBegin,
+      onEvent: onEvent, onLost: onLost)
   }
 
-  private func begin(_ call: DaemonCall) -> DaemonCall {
+  private func begin(_ call: DaemonCall, within limit: Duration) -> DaemonCall {
+    call.alarm = loop.schedule(after: limit) { [weak self, weak call] in
+      call?.giveUp(.silent(path: self?.connectedPath ?? ""))
+    }
     if underWay.count < Self.mostUnderWay {
       send(call)
     } else if waiting.count < Self.mostWaiting {

@@ -32,13 +32,7 @@ enum PageAnswer {
 
   /// A refusal.
   static func refusal(_ error: GatewayError, _ further: Fields = []) -> HTTPResponse {
-    json(status: error.status, further) { line in
-      line.object("error") { line in
-        line.field("code", error.code)
-        line.field("message", error.message)
-        line.field("retryable", error.isRetryable)
-        if let field = error.field { line.field("field", field) }
-      }
-    }
+    let retry: Fields = [429, 503].contains(error.status) ? [("Retry-After", "1")] : []
+    return json(status: error.status, further + retry) { error.write(to: &$0) }
   }
 }

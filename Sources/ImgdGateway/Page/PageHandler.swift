@@ -28,11 +28,6 @@ package final class PageHandler {
     newest = NewestPictures(link, on: loop)
   }
 
-  /// Called when a picture was purged by somebody else than the page.
-  package func forgetNewest() {
-    newest.forget()
-  }
-
   /// Answers a request, now or later; false if its target is none of the page's.
   package func take(_ exchange: any HTTPExchange) -> Bool {
     let query = PageQuery(exchange.target)
@@ -112,7 +107,7 @@ package final class PageHandler {
   }
 
   private func shrink(_ url: String, _ exchange: any HTTPExchange) {
-    let call = link.fetch(Thumbnail.request(url)) { result in
+    let call = link.fetch(Thumbnail.request(url), within: .seconds(15)) { result in
       exchange.onLeave = nil
       Self.finish(exchange, Self.thumbnail(result, exchange.fields("If-None-Match")))
     }
@@ -156,12 +151,11 @@ package final class PageHandler {
 
   /// The reason why the daemon does not answer names its socket, and this answer is for anybody.
   private func examine(_ exchange: any HTTPExchange) {
-    link.ask(RequestLine("ping")) { result in
+    link.ask(RequestLine("ping"), within: .seconds(2)) { result in
       guard case .success = PageReply.of(result) else {
         return exchange.answer(
           PageAnswer.refusal(
-            GatewayError(503, "unavailable", "the daemon does not answer", isRetryable: true),
-            [("Retry-After", "1")]))
+            GatewayError(503, "unavailable", "the daemon does not answer", isRetryable: true)))
       }
       exchange.answer(PageAnswer.json { $0.field("status", "ok") })
     }

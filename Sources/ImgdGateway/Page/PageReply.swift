@@ -8,8 +8,7 @@ enum PageReply {
     switch result {
     case .success(let answer):
       answer.reply.succeeded == true ? .success(answer.reply) : .failure(refusal(in: answer.reply))
-    case .failure(let problem):
-      .failure(GatewayError(503, "unavailable", problem.description, isRetryable: true))
+    case .failure: .failure(.unreachable)
     }
   }
 

@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdHTTP
 
 /// A small picture of one that is in the cache.
 enum Thumbnail {
@@ -33,8 +34,9 @@ enum Thumbnail {
     let tag = checksum.map { "\"\($0)\"" }
     var fields: PageAnswer.Fields = [("Cache-Control", "private, max-age=\(lifetime)")]
     if let tag { fields.append(("ETag", tag)) }
-    if let tag, tags.contains(tag) {
-      return HTTPResponse(status: 304, fields: fields + PageAnswer.common, body: .bytes([]))
+    let own = tag.flatMap { EntityTag($0) }
+    if let own, tags.contains(where: { $0 == "*" || own.isIn($0) == true }) {
+      return HTTPResponse(status: 304, fields: fields + PageAnswer.common, body: .length(length))
     }
     fields.append(("Content-Type", type))
     fields.append(("Content-Security-Policy", "default-src 'none'; sandbox"))

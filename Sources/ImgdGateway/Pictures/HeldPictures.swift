@@ -19,11 +19,13 @@ final class HeldPictures {
   struct Key: Hashable {
     fileprivate let line: [UInt8]
     private let varies: Bool
+    private let expires: Int?
 
-    /// `varies` says that the line depends on the client.
-    init(_ line: [UInt8], varies: Bool) {
+    /// `varies` says that the line depends on the client; `expires` is the end of the target.
+    init(_ line: [UInt8], varies: Bool, expires: Int?) {
       self.line = line
       self.varies = varies
+      self.expires = expires
     }
   }
 

@@ -8,8 +8,6 @@ final class PictureFetch {
   private var done: (() -> Void)?
   /// Its request to the daemon.
   var call: DaemonCall?
-  /// The end of the daemon's time.
-  var alarm: Timer?
 
   init(
     _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
@@ -37,8 +35,8 @@ final class PictureFetch {
 
   /// Gives up what waits for it; a fetch that the daemon has not answered is cancelled there.
   func end() {
+    guard !hasEnded else { return }
     exchange.onLeave = nil
-    alarm.take()?.cancel()
     call.take()?.cancel()
     done.take()?()
   }

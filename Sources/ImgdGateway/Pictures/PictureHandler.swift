@@ -34,7 +34,6 @@ package final class PictureHandler {
   package func fetch(
     _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
   ) {
-    counters.underWay += 1
     let fetch = PictureFetch(request, for: exchange, done: done)
     guard exchange.method == .get || exchange.method == .head else {
       return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
@@ -49,28 +48,22 @@ package final class PictureHandler {
 
   private func begin(_ fetch: PictureFetch, as format: PictureRequest.Format) {
     let line = fetch.request.line(format: format, timeout: timeout)
-    let key = HeldPictures.Key(line.bytes, varies: fetch.varies)
+    let key = HeldPictures.Key(
+      line.bytes, varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
       counters.heldHits += 1
       return answer(fetch, picture.headers) { picture.response }
     }
     expect(fetch)
     let mark = held.mark
-    fetch.call = link.fetch(line) { [unowned self] outcome in
+    fetch.call = link.fetch(line, within: timeout + Self.grace) { [unowned self] outcome in
       take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }
   }
 
-  /// Prepares for a daemon that is silent, and for a client that goes.
+  /// Prepares for a client that goes.
   private func expect(_ fetch: PictureFetch) {
-    guard fetch.alarm == nil else { return }
-    fetch.alarm = loop.schedule(after: timeout + Self.grace) { [unowned self] in
-      end(fetch, with: .silent)
-    }
-    fetch.exchange.onLeave = { [unowned self] in
-      counters.departures += 1
-      finish(fetch)
-    }
+    fetch.exchange.onLeave = { fetch.end() }
   }
 
   // MARK: Answers
@@ -78,7 +71,12 @@ package final class PictureHandler {
   private func take(
     _ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place
   ) {
-    guard case .success(let answer) = outcome else { return end(fetch, with: .unreachable) }
+    let answer: DaemonAnswer
+    switch outcome {
+    case .success(let told): answer = told
+    case .failure(.silent): return end(fetch, with: .silent)
+    case .failure: return end(fetch, with: .unreachable)
+    }
     guard answer.reply.succeeded == true else {
       return end(fetch, with: ErrorAnswer(answer.reply))
     }
@@ -86,7 +84,9 @@ package final class PictureHandler {
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else {
       return end(fetch, with: .unreachable)
     }
-    let headers = PictureHeaders(facts: facts, own: fetch.ownFields)
+    let headers = PictureHeaders(
+      facts: facts, own: fetch.ownFields,
+      mostFresh: fetch.request.expires.map { $0 - Int(wallSeconds()) })
     let part = { headers.partResponse($0, answer.takeDescriptor()) }
     self.answer(fetch, headers, part: part) {
       let response = headers.wholeResponse(answer.takeDescriptor())
@@ -129,16 +129,9 @@ package final class PictureHandler {
 
   private func end(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
-    counters.count(response.status)
     if fetch.exchange.method == .get { counters.bytes &+= bytes }
     fetch.exchange.onLeave = nil
     fetch.exchange.answer(response)
-    finish(fetch)
-  }
-
-  private func finish(_ fetch: PictureFetch) {
-    guard !fetch.hasEnded else { return }
-    counters.underWay -= 1
     fetch.end()
   }
 }

@@ -39,7 +39,7 @@ package enum GatewayProgram {
       let configuration = try options.configuration(
         environment: ProcessEnvironment.all, uid: geteuid())
       switch options.action {
-      case .checkConfiguration: return say("the configuration is good\n")
+      case .checkConfiguration: return check(configuration)
       case .printConfiguration: return say(configuration.printed())
       default: return serve(configuration, options, in: environment)
       }
@@ -49,6 +49,14 @@ package enum GatewayProgram {
       }
       return fail(error.description, EX_CONFIG)
     }
+  }
+
+  /// The files of secrets are part of it.
+  private static func check(_ configuration: GatewayConfiguration) -> CInt {
+    do throws(SecretFileProblem) {
+      _ = try GatewaySecrets(configuration)
+      return say("the configuration is good\n")
+    } catch { return fail(error.message, EX_CONFIG) }
   }
 
   private static func serve(

@@ -18,8 +18,6 @@ package final class GatewayService {
 
   /// Takes nothing new, lets answers under way come to their end, and calls its argument then.
   package var onStop: (_ done: @escaping () -> Void) -> Void = { $0() }
-  /// One line for the manager and its users, asked for when the service is ready.
-  package var statusText: () -> String = { "answers requests" }
 
   package init(hasManager: Bool, on loop: EventLoop) throws(SystemFailure) {
     self.loop = loop
@@ -39,7 +37,7 @@ package final class GatewayService {
   /// Serves until told to stop.
   package func run() throws(SystemFailure) {
     signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] _ in stop() }
-    manager.post(.ready(status: statusText()))
+    manager.post(.ready(status: "answers requests"))
     loop.run()
     manager.finish(within: Self.timeToFinish)
   }

@@ -1,3 +1,5 @@
+package import ImgdWire
+
 /// A refusal: an answer with a status and a small object of JSON.
 package struct GatewayError: Error, Equatable {
   package let status: Int
@@ -19,5 +21,18 @@ package struct GatewayError: Error, Equatable {
     self.message = message
     self.isRetryable = isRetryable
     self.field = field
+  }
+
+  /// Writes the object that an answer has under `error`.
+  package func write(to line: inout JSONWriter, details: [JSONValue.Member] = []) {
+    line.object("error") { line in
+      line.field("code", code)
+      line.field("message", message)
+      line.field("retryable", isRetryable)
+      if let field { line.field("field", field) }
+      guard !details.isEmpty else { return }
+      line.name("details")
+      line.object(details)
+    }
   }
 }

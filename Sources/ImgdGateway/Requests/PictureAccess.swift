@@ -32,7 +32,9 @@ package struct PictureAccess {
         "the target was good until \(expires) (seconds since 1970): ask for a new one",
         field: "expires")
     }
-    return try form(of: parsed).request(for: parsed.source.text)
+    var request = try form(of: parsed).request(for: parsed.source.text)
+    request.expires = parsed.expires
+    return request
   }
 
   private func check(_ signature: String, of text: String) throws(GatewayError) {

@@ -25,6 +25,8 @@ package struct PictureRequest: Equatable, Sendable {
   package var enlarge = false
   package var format = Format.original
   package var quality: Int?
+  /// The end of the target, in seconds since 1970: no cache may answer it later.
+  package var expires: Int?
 
   package init(url: String) {
     self.url = url

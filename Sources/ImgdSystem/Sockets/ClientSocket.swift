@@ -9,9 +9,9 @@ package struct ClientSocket: ~Copyable {
   /// The descriptor, for a loop to watch.
   package var number: CInt { stream.descriptor.number }
 
-  /// Connects, waiting while the daemon has too many connections to accept.
-  package init(path: String) throws(SystemFailure) {
-    let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  /// Connects; where the daemon has too many connections to accept it waits, or fails if it may not.
+  package init(path: String, mayWait: Bool = true) throws(SystemFailure) {
+    let number = mayWait ? socket(AF_UNIX, Self.waiting, 0) : linux_unix_socket()
     guard number >= 0 else { throw SystemFailure("socket") }
     let descriptor = FileDescriptor(owning: number)
     // The path is a C string for the length of the call.
@@ -19,6 +19,8 @@ package struct ClientSocket: ~Copyable {
     guard linux_set_nonblocking(number) == 0 else { throw SystemFailure("fcntl", path) }
     stream = StreamSocket(descriptor)
   }
+
+  private static let waiting = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
 
   /// Takes over a connection that is already established.
   package init(_ descriptor: consuming FileDescriptor) throws(SystemFailure) {

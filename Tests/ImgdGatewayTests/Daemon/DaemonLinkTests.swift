@@ -36,7 +36,7 @@ import Testing
   private func fetch(_ url: String = "http://h/a") -> DaemonCall {
     var line = RequestLine("fetch")
     line.add("url", url)
-    return link.fetch(line) { [outcomes] in outcomes.all.append($0) }
+    return link.fetch(line, within: .seconds(60)) { [outcomes] in outcomes.all.append($0) }
   }
 
   /// How many bytes the picture has that came with an answer; nil without one.

@@ -50,9 +50,12 @@ import Testing
   @Test func `a purge is seen at once`() throws {
     let stage = try PageStage(Self.disk(of: 5))
     _ = stage.ask("/entries")
-    stage.handler.forgetNewest()
+    stage.take(
+      StagedExchange(
+        "/purge?url=http://a/1", .post,
+        [("Host", "localhost"), ("Authorization", "Bearer \(PageStage.token)")]))
     _ = stage.ask("/entries")
-    #expect(stage.daemon.requests.count == 2)
+    #expect(stage.daemon.requests.count == 3)
   }
 
   @Test func `without a disk tier memory is looked at`() throws {

@@ -137,4 +137,14 @@ import Testing
     #expect(exchange.status == 200 && exchange.text.contains("\nimgd_up 0\n"))
     #expect(!exchange.text.contains("imgd_cache_hits_total"))
   }
+
+  @Test(arguments: ["/health", "/metrics", "/search?q=h", "/entry?url=http://h/a"])
+  func `a daemon that is silent is given up`(target: String) throws {
+    let stage = try PageStage { _ in .silence }
+    let exchange = stage.ask(target)
+    #expect(exchange.response == nil)
+    stage.advance(by: .seconds(6))
+    #expect(exchange.status == (target == "/metrics" ? 200 : 503))
+    #expect(target == "/metrics" || exchange.field("Retry-After") == "1")
+  }
 }

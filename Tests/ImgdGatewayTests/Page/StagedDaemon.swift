@@ -10,10 +10,18 @@ final class StagedDaemon {
   struct Answer {
     var fields: String
     var picture: [UInt8]?
+    private(set) var isSilence = false
 
     init(_ fields: String, picture: [UInt8]? = nil) {
       self.fields = fields
       self.picture = picture
+    }
+
+    /// No answer at all.
+    static var silence: Answer {
+      var answer = Answer("")
+      answer.isSilence = true
+      return answer
     }
 
     static func refusal(_ code: String) -> Answer {
@@ -99,6 +107,7 @@ final class StagedDaemon {
     guard let request = try? JSONValue(parsing: line) else { return }
     requests.append(request)
     let answer = script(request)
+    guard !answer.isSilence else { return }
     if let picture = answer.picture,
       let file = try? Payload(picture).shareable().openReadOnly()
     {

@@ -39,8 +39,9 @@ import Testing
     ("quality:80/format:jpg/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.jpeg, 80) }),
     ("q:80/f:auto/", ImgdGatewayTests.cat { ($0.format, $0.quality) = (.auto, 80) }),
     ("ext:webp/", ImgdGatewayTests.cat { $0.format = .webp }),
-    ("cb:a:b:c/", ImgdGatewayTests.cat()), ("cachebuster:/exp:5/", ImgdGatewayTests.cat()),
-    ("expires:5/", ImgdGatewayTests.cat()),
+    ("cb:a:b:c/", ImgdGatewayTests.cat()),
+    ("cachebuster:/exp:5/", ImgdGatewayTests.cat { $0.expires = 5 }),
+    ("expires:5/", ImgdGatewayTests.cat { $0.expires = 5 }),
     ("pr:icon/", ImgdGatewayTests.cat { ($0.width, $0.height, $0.fit) = (32, 32, .cover) }),
     (
       "preset:icon/w:16/", ImgdGatewayTests.cat { ($0.width, $0.height, $0.fit) = (16, 32, .cover) }

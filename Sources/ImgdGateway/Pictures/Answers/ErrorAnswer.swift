@@ -33,15 +33,11 @@ package struct ErrorAnswer {
         status, code.rawValue, Self.message(code) ?? reply.errorMessage ?? "imgd has failed",
         isRetryable: reply.isRetryable, field: details?.text("field")),
       retryAfter: status == 503 ? Self.seconds(details?.number("retry_after_ms")) : nil,
-      details: Self.shown(details))
+      details: details?.members.filter { Self.shown.contains($0.name) } ?? [])
   }
 
   /// No connection to the daemon; why that is so is nothing for strangers.
-  package static var unreachable: ErrorAnswer {
-    ErrorAnswer(
-      GatewayError(
-        503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true))
-  }
+  package static var unreachable: ErrorAnswer { ErrorAnswer(.unreachable) }
 
   /// The daemon did not answer in time.
   package static var silent: ErrorAnswer {
@@ -63,16 +59,7 @@ package struct ErrorAnswer {
   private var json: [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.object("error") { writer in
-      writer.field("code", error.code)
-      writer.field("message", error.message)
-      writer.field("retryable", error.isRetryable)
-      if let field = error.field { writer.field("field", field) }
-      if !details.isEmpty {
-        writer.name("details")
-        writer.object(details)
-      }
-    }
+    error.write(to: &writer, details: details)
     writer.endObject()
     writer.newline()
     return writer.bytes
@@ -85,12 +72,21 @@ package struct ErrorAnswer {
     code == .blockedAddress ? "the host is at an address that imgd may not connect to" : nil
   }
 
-  private static func shown(_ details: Reply?) -> [JSONValue.Member] {
-    details?.members.filter { $0.name != "address" && $0.name != "field" } ?? []
-  }
+  /// Neither addresses of the inner network, nor receipts of others, nor what later daemons tell.
+  private static let shown = [
+    "status", "phase", "limit", "retry_after_ms", "expected", "received", "cached", "age", "stale",
+  ]
 
   private static func seconds(_ milliseconds: Int?) -> Int {
     guard let milliseconds, milliseconds > 0 else { return 1 }
     return (milliseconds - 1) / 1_000 + 1
+  }
+}
+
+extension GatewayError {
+  /// No answer from the daemon; the reason names its socket, and is nothing for strangers.
+  static var unreachable: GatewayError {
+    GatewayError(
+      503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)
   }
 }

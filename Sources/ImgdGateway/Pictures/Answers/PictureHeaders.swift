@@ -8,6 +8,8 @@ struct PictureHeaders {
   let facts: PictureFacts
   /// Fields of this request's answers, whatever they are.
   let own: Fields
+  /// For how long the target is good at most, in seconds.
+  var mostFresh: Int?
 
   /// Those of the whole picture.
   var whole: Fields {
@@ -39,7 +41,9 @@ struct PictureHeaders {
 
   /// `max-age` counts from the origin's answer on, as `Age` does.
   private var lifetime: String {
-    facts.mayBeKept ? "public, max-age=\(facts.age + facts.freshFor)" : "no-store"
+    guard facts.mayBeKept else { return "no-store" }
+    let freshFor = min(facts.freshFor, max(mostFresh ?? .max, 0))
+    return "public, max-age=\(facts.age + freshFor)"
   }
 
   // MARK: Answers
