@@ -189,6 +189,30 @@ import Testing
     #expect(try stage.entries(prefix: "/neither").isEmpty)
   }
 
+  @Test func `entries on disk come as they were stored, behind any number`() throws {
+    let stage = try CoreStage()
+    for number in [7, 2, 9, 4, 1, 8] {
+      stage.origin.plan("/\(number)", .conditional(png(), tag: "\"1\""))
+      try stage.fetch("/\(number)")
+    }
+    // One that is confirmed keeps its place, one that is fetched anew goes to the end.
+    #expect(try stage.source(of: "/2", #""cache":"no-cache""#) == "revalidated")
+    #expect(try stage.source(of: "/9", #""cache":"reload""#) == "network")
+    let order = ["/7", "/2", "/4", "/1", "/8", "/9"].map { stage.origin.url($0) }
+    for _ in 0..<2 {
+      var shown: [Int] = []
+      for place in 0..<40 {
+        let page = try stage.page(behind: "\(place)")
+        #expect(page == Array(order.suffix(page.count)), "behind \(place)")
+        shown.append(page.count)
+      }
+      #expect(shown.first == 6 && shown.last == 0 && shown == shown.sorted(by: >))
+      #expect(Set(shown) == Set(0...6))
+      for place in ["4294967295", "4294967296"] { #expect(try stage.page(behind: place) == []) }
+      try stage.restart()
+    }
+  }
+
   @Test func `stats counts exactly the files on the disk`() throws {
     let stage = try CoreStage("Disk.Lease=0s")
     for number in 0..<20 {

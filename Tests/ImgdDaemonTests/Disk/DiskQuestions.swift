@@ -40,6 +40,12 @@ extension CoreStage {
 
   func count(_ name: String) throws -> Int { try stats("disk", name) }
 
+  /// The URLs of the disk tier behind a place.
+  func page(behind cursor: String) throws -> [String] {
+    let page = try client.ask(#"{"cmd":"entries","tier":"disk","cursor":"\#(cursor)"}"#)
+    return (page["entries"]?.array ?? []).compactMap { $0["url"]?.string }
+  }
+
   /// All entries of the disk tier, page by page.
   func entries(limit: Int = 1_000, prefix: String = "") throws -> [JSONValue] {
     var all: [JSONValue] = []
