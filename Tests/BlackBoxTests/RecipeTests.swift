@@ -20,13 +20,8 @@ import Testing
 
   /// The blocks of a language below a heading, with this test's URLs and places.
   private func blocks(_ language: String, _ heading: String) throws -> [String] {
-    let page = try #require(read(Self.root + "/docs/recipes.md"))
-    let section = page.split(separator: "\n## ").first { $0.hasPrefix(heading + "\n") }
-    // Every other part is a block; the first begins with the heading.
-    let parts = try #require(section).split(separator: "```", omittingEmptySubsequences: false)
-    let inside = parts.indices.filter { $0 % 2 == 1 }.map { parts[$0] }
-    return inside.filter { $0.hasPrefix(language + "\n") }.map { part in
-      part.dropFirst(language.count + 1).replacing("https://example.org", with: stage.base)
+    try DocumentPage("recipes.md").blocks(language, under: heading).map { block in
+      block.replacing("https://example.org", with: stage.base)
         .replacing("/var/cache/imgd", with: stage.daemon.cacheDirectory)
     }
   }
@@ -113,38 +108,21 @@ import Testing
     let python = try ChildProcess.spawn(
       "/usr/bin/python3", [directory.path + "/pictures.py"], environment: environment)
     defer { Self.end(python) }
-    let port = try PassedListener()
-    try write(
+    let nginx = try NginxProcess(in: directory.path) { address in
       """
-      daemon off;
-      user root;
-      pid \(directory.path)/nginx.pid;
-      events { worker_connections 64; }
-      http {
-        access_log off;
-        client_body_temp_path temp;
-        proxy_temp_path temp;
-        fastcgi_temp_path temp;
-        uwsgi_temp_path temp;
-        scgi_temp_path temp;
-        server {
-          listen 127.0.0.1:\(port.port);
-          \(locations)
-        }
+      server {
+        listen \(address);
+        \(locations)
       }
-      """, to: directory.path + "/nginx.conf")
-    let nginx = try ChildProcess.spawn(
-      "/usr/sbin/nginx",
-      ["-p", directory.path, "-c", directory.path + "/nginx.conf", "-e", "stderr"],
-      output: directory.path + "/said", environment: ["NGINX=3;"], descriptors: [port.number])
-    defer { Self.end(nginx) }
-    let url = "http://127.0.0.1:\(port.port)/pictures/"
+      """
+    }
+    let url = "http://\(nginx.address)/pictures/"
     // Until the application listens, nginx answers 502.
     let (code, output) = try run(
       "curl", "-sSf", "--max-time", "60", "--retry", "60", "--retry-delay", "1",
       "--retry-all-errors", "-D", "head",
       "-o", "cat.jpg", url + "cat.jpg")
-    #expect(code == 0, "\(output) \(read(directory.path + "/said") ?? "")")
+    #expect(code == 0, "\(output) \(nginx.complaints)")
     let head = try #require(read(directory.path + "/head"))
     #expect(head.contains("Content-Type: image/jpeg") && head.contains("Server: nginx"))
     let thumbnail = try run(
@@ -157,7 +135,7 @@ import Testing
     // Nobody gets at the cache itself.
     let inside = try run(
       "curl", "-s", "--max-time", "60", "-o", "/dev/null", "-w", "%{http_code}",
-      "http://127.0.0.1:\(port.port)/imgd-files/lock")
+      "http://\(nginx.address)/imgd-files/lock")
     #expect(inside.output == "404")
   }
 
@@ -179,11 +157,5 @@ import Testing
       "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", "./pictures.service",
       "./pictures.timer")
     #expect(code == 0 && output == "", "\(output)")
-  }
-}
-
-extension StringProtocol {
-  fileprivate func replacing(_ old: String, with new: String) -> String {
-    split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
   }
 }
