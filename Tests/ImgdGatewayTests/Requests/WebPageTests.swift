@@ -1,4 +1,5 @@
 import ImgdTestSupport
+import ImgdWire
 import Testing
 
 @testable import ImgdGateway
@@ -43,6 +44,25 @@ import Testing
     #expect(
       tables.isSuperset(of: names + options + formats),
       "\(Set(names + options).subtracting(tables))")
+  }
+
+  @Test func `its metrics are those of the gateway`() {
+    let shown = words { $0.hasPrefix("  | `imgd_") }.filter { $0.hasPrefix("imgd_") }
+    let text = GatewayMetrics.text(GatewayCounters(), of: nil)
+    let names = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+      .map { String($0.split(separator: " ")[2]) }
+    #expect(shown == Set(names))
+  }
+
+  @Test func `its errors have their status`() {
+    // Those that a line of the gateway's cannot meet with.
+    let impossible: [ReplyCode] = [.unknownField, .badJSON]
+    for code in ReplyCode.allCases where !impossible.contains(code) {
+      let status = ErrorStatus.status(of: code, origin: nil)
+      guard status != 500 else { continue }
+      let rows = lines.filter { $0.hasPrefix("| \(status) |") }
+      #expect(rows.contains { $0.contains("`\(code.rawValue)`") }, "\(status) \(code.rawValue)")
+    }
   }
 
   @Test func `its presets can be read`() throws {
