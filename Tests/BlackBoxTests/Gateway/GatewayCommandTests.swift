@@ -61,6 +61,12 @@ import Testing
     #expect(output.contains("would be open to other machines"), "\(output)")
   }
 
+  @Test func `a key that cannot be read is found before the start`() throws {
+    let (code, output) = try perform(
+      "-c", "/dev/null", "--check-config", "--set", "HTTP-Gateway.KeyFile=/nowhere/key")
+    #expect(code == EX_CONFIG && output.contains("KeyFile=/nowhere/key cannot be read"))
+  }
+
   @Test func `a directory that is not there is a socket that cannot be made`() throws {
     let (code, output) = try perform("-c", "/dev/null", "--listen", "/nowhere/at/all/http.sock")
     #expect(code == EX_CANTCREAT, "\(output)")
