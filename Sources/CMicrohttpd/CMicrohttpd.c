@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "CMicrohttpd.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -11,8 +13,18 @@ static const size_t memory_of_connection = 36 * 1024;
 // MHD_ALLOW_SUSPEND_RESUME without the descriptor that would wake another thread.
 static const unsigned suspending = MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC;
 
+// Where the parts of a head lie is known of this version. Later ones are strict themselves; earlier ones are not,
+// and are refused.
+static const char known_layout[] = "0.9.75";
+
 struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds) {
+  if (strverscmp(MHD_get_version(), known_layout) < 0) {
+    errno = EOPNOTSUPP;
+    return NULL;
+  }
   void *context = callbacks->context;
+  // Some failures have no number of the system.
+  errno = ENOMEM;
   return MHD_start_daemon(
     MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TURBO | suspending, 0, NULL, NULL,
     callbacks->on_request, context,
@@ -35,9 +47,8 @@ int http_epoll(struct MHD_Daemon *daemon) {
   return info ? info->epoll_fd : -1;
 }
 
-// Where the parts of a head lie is known of this version. Later ones are strict themselves.
 static int is_layout_known(void) {
-  return strcmp(MHD_get_version(), "0.9.75") == 0;
+  return strcmp(MHD_get_version(), known_layout) == 0;
 }
 
 // It is the library's own buffer, and the library is about to write to it as well.
@@ -63,7 +74,9 @@ void *http_connection_context(struct MHD_Connection *connection) {
 // a colon and over each of the blanks around the target, two over the end of a line. So each field must begin
 // where the one before ends, and nothing may be left over.
 struct reading {
+  int is_layout_known;
   const char *at;
+  int sound;  // fields
   struct http_head head;
 };
 
@@ -103,8 +116,9 @@ static enum MHD_Result read_field(
   (void)kind;
   struct reading *reading = context;
   if (!is_token(name, name_length) || !value || !is_text(value, value_length)) return MHD_NO;
-  if (is_layout_known() && !is_adjacent(reading->at, name, name_length, value, value_length)) return MHD_NO;
+  if (reading->is_layout_known && !is_adjacent(reading->at, name, name_length, value, value_length)) return MHD_NO;
   reading->at = value + value_length + 2;
+  reading->sound++;
   struct http_head *head = &reading->head;
   if (is_named(name, name_length, "Host")) head->hosts++;
   if (is_named(name, name_length, "Transfer-Encoding")) head->codings++;
@@ -118,17 +132,18 @@ static enum MHD_Result read_field(
 struct http_head http_read_head(
   struct MHD_Connection *connection, const char *method, const char *target, size_t target_length,
   const char *version) {
-  struct reading reading = {.at = version + strlen(version) + 2};
-  if (!is_layout_known()) {
+  struct reading reading = {.is_layout_known = is_layout_known(), .at = version + strlen(version) + 2};
+  size_t method_length = strlen(method);
+  if (!is_token(method, method_length)) return reading.head;
+  if (!reading.is_layout_known) {
     int fields = MHD_get_connection_values_n(connection, MHD_HEADER_KIND, NULL, NULL);
-    reading.head.is_strict =
-      MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading) == fields;
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading);
+    reading.head.is_strict = reading.sound == fields;
     return reading.head;
   }
   const union MHD_ConnectionInfo *info =
     MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-  size_t method_length = strlen(method);
-  if (!info || !is_token(method, method_length) || method + method_length + 1 != target) return reading.head;
+  if (!info || method + method_length + 1 != target) return reading.head;
   if (target + target_length + 1 != version || !ends_line(version + strlen(version))) return reading.head;
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, read_field, &reading);
   // The empty line.

@@ -13,7 +13,8 @@ struct http_callbacks {
   MHD_RequestCompletedCallback on_completed;
 };
 
-// Starts it without a thread and without a socket to listen on; connections are added. NULL on failure.
+// Starts it without a thread and without a socket to listen on; connections are added. NULL on failure: errno
+// says why, which is EOPNOTSUPP for a version of the library that is too old to be strict.
 struct MHD_Daemon *http_start(const struct http_callbacks *callbacks, unsigned connections, unsigned seconds);
 // The descriptor that is readable when there is something to run for.
 int http_epoll(struct MHD_Daemon *daemon);

@@ -53,7 +53,7 @@ internal import ImgdSystem
     // One more than are accepted: it never has to refuse one.
     guard
       let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds)
-    else { throw SystemFailure("MHD_start_daemon", errno: ENOMEM) }
+    else { throw SystemFailure("MHD_start_daemon", errno: errno) }
     return unsafe daemon
   }
 
