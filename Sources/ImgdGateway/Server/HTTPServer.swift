@@ -90,6 +90,8 @@ package final class HTTPServer {
       engine.counters.refused += 1
       refuse(socket)
       listener.restoreReserve()
+      rest()
+      return false
     case .nobody: return false
     case .exhausted:
       rest()
@@ -101,7 +103,7 @@ package final class HTTPServer {
   /// By closing it: there is no descriptor to spare for saying so.
   private func refuse(_ socket: consuming StreamSocket) {}
 
-  /// The kernel is short of memory: asking again at once would only turn the loop.
+  /// The process is short of descriptors, or the kernel of memory: asking again at once would not help.
   private func rest() {
     listening?.interest = []
     loop.schedule(after: .milliseconds(100)) { [weak self] in self?.listening?.interest = .read }

@@ -53,8 +53,12 @@ import Testing
       setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       while dup(0) >= 0 {}
       stage.loop.settle()
+      for refused in 1...4 {
+        precondition(stage.server.counters.refused == refused, "one is refused")
+        precondition(!stage.loop.tick(waiting: false), "then the loop rests")
+        stage.advance(.milliseconds(100))
+      }
       precondition(stage.server.counters.refused == 4, "all are refused")
-      precondition(!stage.loop.tick(waiting: false), "nothing is ready any more")
       for client in numbers + [client] {
         let isClosed = try client.isClosed()
         precondition(isClosed, "a connection that is refused is closed")
