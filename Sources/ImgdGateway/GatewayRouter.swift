@@ -27,7 +27,9 @@ final class GatewayRouter {
       guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
       let request = try access.admit(parsed, now: Int(WallClock.seconds))
       let place = try self.place(of: exchange)
-      pictures.fetch(request, for: exchange) { place?.end() }
+      // Not before the answer is sent: slow readers are to count.
+      exchange.onEnd = { place?.end() }
+      pictures.fetch(request, for: exchange) {}
     } catch { exchange.answer(ErrorAnswer(error).response()) }
   }
 

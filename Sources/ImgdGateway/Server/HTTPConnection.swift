@@ -3,6 +3,9 @@ internal import ImgdSystem
 
 /// A client's connection; the library owns its socket.
 final class HTTPConnection {
+  /// In bytes a second: an answer has the time that it takes at this pace, in addition to that of silence.
+  private static let slowestReader = 4_096
+
   let engine: HTTPEngine
   let socket: CInt
   let peer: HTTPPeer
@@ -26,6 +29,12 @@ final class HTTPConnection {
 
   func headHasCome() {
     deadline?.clear()
+  }
+
+  /// The library would wait without end for a client that makes a little room now and then.
+  func answerBegins(_ length: Int) {
+    deadline?.set(
+      after: engine.limits.idleTimeout + .seconds(length / Self.slowestReader))
   }
 
   func requestHasEnded() {

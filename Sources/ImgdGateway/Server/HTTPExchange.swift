@@ -16,6 +16,8 @@ package protocol HTTPExchange: AnyObject {
   var peer: HTTPPeer { get }
   /// Called once if the client goes before it has its answer.
   var onLeave: (() -> Void)? { get set }
+  /// Called once when the request is over: its answer is sent, or its connection gone.
+  var onEnd: (() -> Void)? { get set }
 
   /// The values of a header field, in the order in which they were sent; the name in any case.
   func fields(_ name: String) -> [String]

@@ -16,6 +16,7 @@ import Glibc
   private(set) var target = ""
   var peer: HTTPPeer { connection.peer }
   var onLeave: (() -> Void)?
+  var onEnd: (() -> Void)?
 
   // Valid until the request has ended; the library tells of that.
   private let native: OpaquePointer
@@ -100,6 +101,7 @@ import Glibc
     connection.engine.counters.countAnswer(response.status)
     stream = response.stream
     stream?.begin(for: self)
+    if stream == nil { connection.answerBegins(response.bodyLength) }
     if case .file = response.content { connection.holdBack() }
     return unsafe response.queue(on: native)
   }
@@ -114,6 +116,9 @@ import Glibc
     stream?.end()
     stream = nil
     connection.requestHasEnded()
+    let onEnd = onEnd
+    self.onEnd = nil
+    onEnd?()
   }
 
   // MARK: Streams

@@ -53,6 +53,15 @@ package import ImgdSystem
     return stream
   }
 
+  /// The bytes of a body that is there as a whole.
+  var bodyLength: Int {
+    switch content {
+    case .bytes(let bytes): bytes.count
+    case .file(let range): range.count
+    case .length, .stream: 0
+    }
+  }
+
   /// Begins to send this as the answer of a connection; false without memory.
   func queue(on connection: OpaquePointer) -> Bool {
     if unsafe native == nil { unsafe native = make() }

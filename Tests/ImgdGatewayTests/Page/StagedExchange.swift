@@ -8,6 +8,7 @@ final class StagedExchange: HTTPExchange {
   let target: String
   let peer = HTTPPeer.loopback
   var onLeave: (() -> Void)?
+  var onEnd: (() -> Void)?
   private let sent: [(name: String, value: String)]
   private(set) var response: HTTPResponse?
 

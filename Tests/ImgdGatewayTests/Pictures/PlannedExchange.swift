@@ -6,6 +6,7 @@ final class PlannedExchange: HTTPExchange {
   let target = "/fetch"
   let peer = HTTPPeer.unix
   var onLeave: (() -> Void)?
+  var onEnd: (() -> Void)?
   private let sent: [(name: String, value: String)]
   private(set) var answers: [HTTPResponse] = []
 

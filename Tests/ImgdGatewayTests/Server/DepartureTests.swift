@@ -31,6 +31,32 @@ import Testing
     #expect(left() == 1)
   }
 
+  @Test func aRequestEndsOnceItsClientHasLeft() throws {
+    let (stage, client, left) = try waiting(.unix)
+    var ends = 0
+    stage.exchanges[0].onEnd = {
+      #expect(left() == 1)
+      ends += 1
+    }
+    client.close()
+    try stage.wait { stage.server.counters.connections == 0 }
+    stage.exchanges[0].answer(.text("too late"))
+    stage.forgetServer()
+    #expect(ends == 1)
+  }
+
+  @Test func aRequestEndsOnceItsAnswerIsSent() throws {
+    let (stage, client, _) = try waiting(.unix)
+    var ends = 0
+    stage.exchanges[0].onEnd = { ends += 1 }
+    stage.exchanges[0].answer(.text("x"))
+    #expect(ends == 0)
+    _ = try client.answer()
+    #expect(ends == 1)
+    stage.forgetServer()
+    #expect(ends == 1)
+  }
+
   @Test func aClientThatLeavesSoonIsNoticedAfterAMoment() throws {
     let stage = try ServerStage()
     let client = try stage.connect()

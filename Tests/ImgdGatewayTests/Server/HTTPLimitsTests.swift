@@ -109,6 +109,26 @@ import Testing
     #expect(try client.all().isEmpty)
   }
 
+  @Test func aReaderThatIsSlowHasTimeForSoManyBytes() throws {
+    let stage = try ServerStage()
+    let bytes = [UInt8](repeating: 65, count: 1 << 20)
+    var ends = 0
+    stage.onRequest = {
+      $0.onEnd = { ends += 1 }
+      $0.answer(HTTPResponse(status: 200, fields: [], body: .bytes(bytes)))
+    }
+    let client = try stage.connect()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    try client.wait(for: "200 OK")
+    stage.advance(.seconds(30 + 256 - 1))
+    #expect(try !client.isClosed())
+    #expect(ends == 0)
+    stage.advance(.seconds(2))
+    try stage.wait { stage.server.counters.connections == 0 }
+    #expect(ends == 1)
+    #expect(try client.all().utf8.count < bytes.count)
+  }
+
   @Test func aRequestThatWaitsForItsAnswerHasTime() throws {
     let stage = try ServerStage()
     let client = try stage.connect()
