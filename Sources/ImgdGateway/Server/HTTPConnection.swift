@@ -70,6 +70,11 @@ final class HTTPConnection {
       socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
+  /// The server closes: what is under way may be finished.
+  func serverCloses() {
+    if let request { request.serverCloses() } else { shutDown() }
+  }
+
   /// Has the library close it.
   func shutDown() {
     shutdown(socket, CInt(SHUT_RDWR))

@@ -123,10 +123,11 @@ internal import ImgdSystem
 
   // MARK: Ending
 
-  /// Closes the connections that have nothing to do, and each other after its answer.
+  /// Closes the connections without a request that is handed out, ends streams, and closes each other
+  /// connection after its answer.
   func beginClosing() {
     isClosing = true
-    for connection in connections.values where connection.request == nil { connection.shutDown() }
+    for connection in connections.values { connection.serverCloses() }
   }
 
   /// Ends all at once. The library must have nothing suspended when it is stopped.

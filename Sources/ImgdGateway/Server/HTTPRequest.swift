@@ -25,6 +25,8 @@ import Glibc
   private let targetLength: Int
   private var phase = Phase.target
   private var response: HTTPResponse?
+  /// The body of the answer that is being sent, if that comes bit by bit.
+  private var stream: HTTPStream?
   private var hasLeft = false
   /// Whether the library has put its connection aside.
   private(set) var isSuspended = false
@@ -85,6 +87,7 @@ import Glibc
   }
 
   private func handOut() -> Bool {
+    guard !connection.engine.isClosing else { return false }
     connection.headHasCome()
     phase = .handedOut
     connection.engine.counters.requests += 1
@@ -101,6 +104,7 @@ import Glibc
     connection.engine.counters.countAnswer(response.status)
     stream = response.stream
     stream?.begin(for: self)
+    if connection.engine.isClosing { stream?.close() }
     if stream == nil { connection.answerBegins(response.bodyLength) }
     if case .file = response.content { connection.holdBack() }
     return unsafe response.queue(on: native)
@@ -121,14 +125,17 @@ import Glibc
     onEnd?()
   }
 
-  // MARK: Streams
+  // MARK: Closing
 
-  private var stream: HTTPStream?
-
-  /// Called from the library's call for more of the body.
-  func suspendStream() {
-    suspend()
+  /// The server closes: what is not handed out is given up, and a stream would never end by itself.
+  func serverCloses() {
+    switch phase {
+    case .target, .head: connection.shutDown()
+    case .handedOut, .waiting, .resumed, .answered, .ended: stream?.close()
+    }
   }
+
+  // MARK: Streams
 
   func resumeStream() {
     if isSuspended { resume() }
@@ -141,7 +148,8 @@ import Glibc
 
   // MARK: Suspending
 
-  private func suspend() {
+  /// Called from the library's call for the answer, or for more of its body.
+  func suspend() {
     isSuspended = true
     pause += 1
     unsafe MHD_suspend_connection(native)
@@ -163,10 +171,10 @@ import Glibc
 
   /// Nobody is there any more who could be answered.
   func abandon() {
+    stream?.cutOff()
     guard isSuspended else { return }
     leave()
-    stream?.cutOff()
-    if isSuspended { resume() }
+    resume()
   }
 
   private func leave() {

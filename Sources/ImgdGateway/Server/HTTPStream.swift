@@ -87,7 +87,7 @@ package final class HTTPStream {
 
   private func takeNothing() -> Int {
     guard state == .open, let request else { return mhdEndOfStream }
-    request.suspendStream()
+    request.suspend()
     return 0
   }
 

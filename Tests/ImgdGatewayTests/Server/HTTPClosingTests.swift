@@ -35,17 +35,10 @@ import Testing
   @Test func theyAreNotWaitedForLong() throws {
     let stage = try ServerStage()
     let client = try stage.connect()
-    let stream = HTTPStream()
-    var ends = 0
-    stream.onEnd = { ends += 1 }
     client.send(Self.request)
     try stage.wait { stage.exchanges.count == 1 }
     var left = 0
     stage.exchanges[0].onLeave = { left += 1 }
-    stage.onRequest = { $0.answer(HTTPResponse(status: 200, fields: [], body: .stream(stream))) }
-    let reader = try stage.connect()
-    reader.send(Self.request)
-    try reader.wait(for: "200 OK")
     var isClosed = false
     stage.server.close { isClosed = true }
     stage.advance(.seconds(4))
@@ -53,9 +46,110 @@ import Testing
     stage.advance(.seconds(2))
     #expect(isClosed)
     #expect(left == 1)
-    #expect(ends == 1)
     #expect(try client.all().isEmpty)
     stage.exchanges[0].answer(.text("too late"))
+  }
+
+  @Test func streamsAreEndedAtOnce() throws {
+    let stage = try ServerStage()
+    let stream = HTTPStream()
+    let late = HTTPStream()
+    stage.onRequest = { $0.answer(.stream(stream)) }
+    let client = try stage.connect()
+    client.send(Self.request)
+    try client.wait(for: "200 OK")
+    stage.onRequest = { _ in }
+    let other = try stage.connect()
+    other.send(Self.request)
+    try stage.wait { stage.exchanges.count == 2 }
+    var isClosed = false
+    stage.server.close { isClosed = true }
+    stage.exchanges[1].answer(.stream(late))
+    #expect(try client.all().hasSuffix("\r\n\r\n0\r\n\r\n"))
+    #expect(try other.all().hasSuffix("\r\n\r\n0\r\n\r\n"))
+    try stage.wait { isClosed }
+  }
+
+  @Test func requestsThatHaveNotComeWholeAreNot() throws {
+    let stage = try ServerStage()
+    let client = try stage.connect()
+    client.send("GET / HTTP/1.1\r\nHost: ")
+    var isClosed = false
+    stage.server.close { isClosed = true }
+    #expect(try client.all().isEmpty)
+    try stage.wait { isClosed }
+    #expect(stage.server.counters.malformed == 1)
+  }
+
+  @Test func requestsThatComeWholeOnlyNowAreNot() throws {
+    let stage = try ServerStage()
+    let idle = try stage.connect()
+    try stage.wait { stage.server.counters.connections == 1 }
+    let begun = try stage.connect()
+    begun.send("GET / HTTP/1.1\r\nHost: ")
+    idle.sendUnseen(Self.request)
+    begun.sendUnseen("h\r\n\r\n")
+    var isClosed = false
+    stage.server.close { isClosed = true }
+    #expect(try idle.all().isEmpty)
+    #expect(try begun.all().isEmpty)
+    try stage.wait { isClosed }
+    #expect(stage.exchanges.isEmpty)
+  }
+
+  @Test func requestsBehindTheLastAnswerAreNot() throws {
+    let stage = try ServerStage()
+    let client = try stage.connect()
+    client.send(Self.request + Self.request)
+    try stage.wait { stage.exchanges.count == 1 }
+    var isClosed = false
+    stage.server.close { isClosed = true }
+    stage.exchanges[0].answer(.text("x"))
+    #expect(try client.all().hasSuffix("x"))
+    try stage.wait { isClosed }
+    #expect(stage.exchanges.count == 1)
+  }
+
+  @Test func aServerThatIsFreedTakesNothingMore() async {
+    await #expect(processExitsWith: .success) {
+      let stage = try ServerStage()
+      let client = try stage.connect()
+      client.send("GET / HTTP/1.1\r\nHost: ")
+      client.sendUnseen("h\r\n\r\n")
+      stage.forgetServer()
+      let text = try client.all()
+      precondition(text.isEmpty && stage.exchanges.isEmpty, "it is not handed out")
+    }
+  }
+
+  @Test func aServerThatIsFreedEndsStreamsThatHaveMore() async {
+    await #expect(processExitsWith: .success) {
+      let stage = try ServerStage()
+      let client = try stage.connect()
+      client.send(HTTPClosingTests.request)
+      let stream = HTTPStream()
+      var ends = 0
+      stream.onEnd = { ends += 1 }
+      stage.exchanges[0].answer(.stream(stream))
+      try client.wait(for: "200 OK")
+      stream.write(Array("more".utf8))
+      stage.forgetServer()
+      precondition(ends == 1, "it ends")
+    }
+  }
+
+  @Test func aServerThatIsFreedEndsStreamsThatHaveNotBegun() async {
+    await #expect(processExitsWith: .success) {
+      let stage = try ServerStage()
+      let client = try stage.connect()
+      client.send(HTTPClosingTests.request)
+      let stream = HTTPStream()
+      var ends = 0
+      stream.onEnd = { ends += 1 }
+      stage.exchanges[0].answer(.stream(stream))
+      stage.forgetServer()
+      precondition(ends == 1, "it ends")
+    }
   }
 
   @Test func aServerThatIsFreedLeavesNothing() throws {

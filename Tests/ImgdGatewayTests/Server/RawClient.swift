@@ -28,6 +28,11 @@ final class RawClient {
     }
   }
 
+  /// Sends a little while the server does nothing.
+  func sendUnseen(_ text: String) {
+    _ = Glibc.send(number, text, text.utf8.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+  }
+
   func endSending() {
     shutdown(number, CInt(SHUT_WR))
     turn()

@@ -69,6 +69,10 @@ extension HTTPResponse {
   static func text(_ text: String, status: Int = 200) -> HTTPResponse {
     HTTPResponse(status: status, fields: [("X-Test", "yes")], body: .bytes(Array(text.utf8)))
   }
+
+  static func stream(_ stream: HTTPStream) -> HTTPResponse {
+    HTTPResponse(status: 200, fields: [], body: .stream(stream))
+  }
 }
 
 private func connectLoopback(_ port: Int) throws -> CInt {
