@@ -2,23 +2,6 @@ import Glibc
 import ImgdConfiguration
 import ImgdSystem
 
-/// The words of `TrustedProxies=`.
-extension HTTPPeer: RawRepresentable, CaseIterable {
-  package init?(rawValue: String) {
-    guard let peer = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
-    self = peer
-  }
-
-  package static let allCases: [HTTPPeer] = [.unix, .loopback]
-
-  package var rawValue: String {
-    switch self {
-    case .unix: "unix"
-    case .loopback: "loopback"
-    }
-  }
-}
-
 extension ValueFormat where Value == GatewayConfiguration.Place {
   /// An absolute path, or a port of this machine.
   static var place: Self {

@@ -13,6 +13,7 @@ internal import ImgdSystem
 
   let loop: EventLoop
   let limits: HTTPLimits
+  private let peer: HTTPPeer
   let departures: DepartureWatch
   var onRequest: (any HTTPExchange) -> Void = { _ in }
   /// Called when a connection has been closed.
@@ -24,14 +25,14 @@ internal import ImgdSystem
   private var watch: Watch?
   private var deadline: MovingDeadline?
   private var connections: [CInt: HTTPConnection] = [:]
-  private var peer = HTTPPeer.unix
   private var isRunning = false
   private var isDue = false
   private var hasResumed = false
 
-  init(on loop: EventLoop, limits: HTTPLimits) throws(SystemFailure) {
+  init(on loop: EventLoop, limits: HTTPLimits, peer: HTTPPeer) throws(SystemFailure) {
     self.loop = loop
     self.limits = limits
+    self.peer = peer
     departures = DepartureWatch(on: loop)
     // The library sends files by a call that has no other way to spare the process a signal.
     signal(SIGPIPE, SIG_IGN)
@@ -60,9 +61,8 @@ internal import ImgdSystem
   // MARK: Connections
 
   /// Takes a connection over; false without memory.
-  func add(_ socket: consuming StreamSocket, peer: HTTPPeer) -> Bool {
+  func add(_ socket: consuming StreamSocket) -> Bool {
     guard let daemon = unsafe daemon else { return false }
-    self.peer = peer
     // The library wants an address, but has no use for it.
     var address = sockaddr()
     let added = unsafe MHD_add_connection(

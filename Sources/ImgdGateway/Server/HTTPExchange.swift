@@ -3,8 +3,9 @@ package enum HTTPMethod: Sendable {
   case get, head, post, other
 }
 
-/// The kind of socket over which a request came. Either way the peer is a program of this machine.
-package enum HTTPPeer: Sendable {
+/// The kind of socket over which a request came, by its word in `TrustedProxies=`. Either way the peer is a
+/// program of this machine.
+package enum HTTPPeer: String, CaseIterable, Sendable {
   case unix, loopback
 }
 

@@ -19,7 +19,7 @@ package final class HTTPServer {
   ) throws(SystemFailure) {
     self.loop = loop
     self.listener = listener
-    engine = try HTTPEngine(on: loop, limits: limits)
+    engine = try HTTPEngine(on: loop, limits: limits, peer: listener.peer)
     engine.onRequest = onRequest
     engine.onClose = { [weak self] in self?.connectionHasClosed() }
     listening = try loop.watch(listener.number, for: .read) { [weak self] _ in self?.accept() }
@@ -85,7 +85,7 @@ package final class HTTPServer {
   private func acceptOne() -> Bool {
     switch listener.accept() {
     case .client(let socket):
-      if !engine.add(socket, peer: listener.peer) { engine.counters.refused += 1 }
+      if !engine.add(socket) { engine.counters.refused += 1 }
     case .beyondDescriptors(let socket):
       engine.counters.refused += 1
       refuse(socket)
