@@ -3,12 +3,18 @@ package import ImgdSystem
 
 /// A subscription to the daemon's events, over a connection of its own.
 package final class DaemonEvents {
+  /// The daemon writes each event whole, and a socket takes more than so many: when fewer lie there, the daemon
+  /// has none that it could not write.
+  static let mostTaken = 64
+
   private let path: String
   private let onBegin: (Reply) -> Void
   private let onEvent: (Reply) -> Void
   private let onLost: () -> Void
   private var connection: WatchedConnection?
   private var isOver = false
+  /// The lines that have come.
+  private var count = 0
 
   /// Connects and subscribes to topics of the protocol.
   ///
@@ -44,9 +50,16 @@ package final class DaemonEvents {
     connection.take()?.close()
   }
 
-  /// Passes on the events that have arrived and that the loop has not looked at yet.
-  func takeArrived() {
-    connection?.exchange()
+  /// Passes on the events that have arrived and that the loop has not looked at yet; answers whether those are
+  /// all that the daemon has told of by now. Where they are many, there may be more.
+  func takeArrived() -> Bool {
+    let end = count + Self.mostTaken
+    var before: Int
+    repeat {
+      before = count
+      connection?.exchange()
+    } while count > before && count < end
+    return count < end
   }
 
   private func lose() {
@@ -56,6 +69,7 @@ package final class DaemonEvents {
   }
 
   private func receive(_ line: [UInt8]) {
+    count += 1
     do throws(ConnectionProblem) {
       let reply = try Reply(line, from: path)
       switch reply.succeeded {

@@ -44,6 +44,8 @@ final class HeldPictures {
   static let most = 512
   private static let longestLine = 2_048
   private static let lifetime = Duration.seconds(1)
+  /// When nobody has asked for a picture for so long, the daemon need not tell of every change.
+  static let patience = Duration.seconds(30)
 
   private let link: DaemonLink
   private let loop: EventLoop
@@ -55,6 +57,8 @@ final class HeldPictures {
   private(set) var mark = 0
   private var events: DaemonEvents?
   private var isTold = false
+  /// When there was last a picture to hold.
+  private var lastUse: Instant
   /// The tick in which it was last looked for events.
   private var lastHeard: UInt64 = 0
   /// Before that no further subscription is tried.
@@ -64,6 +68,7 @@ final class HeldPictures {
     self.link = link
     self.loop = loop
     nextAttempt = loop.now
+    lastUse = loop.now
   }
 
   deinit {
@@ -87,11 +92,14 @@ final class HeldPictures {
     guard facts.mayBeKept, facts.freshFor > 0, place.key.line.count <= Self.longestLine else {
       return
     }
+    lastUse = loop.now
     guard isTold else { return listen() }
     removeEnded()
     guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
     entries[place.key] = Entry(picture: picture, end: loop.now + Self.lifetime)
     inOrder.append(place.key)
+    // It waits for the end of the subscription, if for any.
+    if entries.count == 1 { sweep.take()?.cancel() }
     armSweep()
   }
 
@@ -101,6 +109,7 @@ final class HeldPictures {
     entries = [:]
     inOrder = Fifo()
     sweep.take()?.cancel()
+    armSweep()
   }
 
   // MARK: Their end
@@ -113,12 +122,19 @@ final class HeldPictures {
   }
 
   private func armSweep() {
-    guard sweep == nil, let key = inOrder.first, let entry = entries[key] else { return }
-    sweep = loop.schedule(after: entry.end - loop.now) { [unowned self] in
+    guard sweep == nil, let next = nextSweep else { return }
+    sweep = loop.schedule(after: next - loop.now) { [unowned self] in
       sweep = nil
       removeEnded()
+      if entries.isEmpty, loop.now >= lastUse + Self.patience { stopListening() }
       armSweep()
     }
+  }
+
+  /// When the oldest picture ends, or the daemon's word will not be wanted any more.
+  private var nextSweep: Instant? {
+    if let key = inOrder.first, let entry = entries[key] { return entry.end }
+    return events == nil ? nil : lastUse + Self.patience
   }
 
   // MARK: The daemon's word
@@ -128,7 +144,7 @@ final class HeldPictures {
   private func hearOfPurges() {
     guard lastHeard != loop.tickCount else { return }
     lastHeard = loop.tickCount
-    events?.takeArrived()
+    if events?.takeArrived() == false { drop() }
   }
 
   private func listen() {
@@ -147,6 +163,13 @@ final class HeldPictures {
         isTold = false
         drop()
       })
+    armSweep()
+  }
+
+  private func stopListening() {
+    events.take()?.close()
+    isTold = false
+    drop()
   }
 
   private func take(_ event: Reply) {

@@ -21,6 +21,8 @@ final class PlannedDaemon {
   private var watches: [Watch] = []
   private var connections: [Int: CInt] = [:]
   private(set) var connectionCount = 0
+  /// How many the gateway has not closed.
+  var openConnections: Int { connections.count }
   private(set) var requests: [Request] = []
   /// Answers lines as they arrive; by itself none is.
   var onRequest: (Request) -> Void = { _ in }

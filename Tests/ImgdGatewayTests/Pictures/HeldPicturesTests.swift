@@ -78,6 +78,7 @@ import Testing
   @Test(arguments: [
     #"{"event":"cache","what":"purged","tier":"disk","entries":1,"seq":1}"#,
     #"{"event":"cache","what":"removed_all","tier":"memory","entries":1,"seq":1}"#,
+    #"{"event":"cache","what":"marked","tier":"memory","entries":0,"seq":1}"#,
     #"{"event":"overflow","lost":3,"seq":1}"#,
   ])
   func `a purge takes all at once`(event: String) {
@@ -114,6 +115,67 @@ import Testing
       #"{"event":"cache","what":"purged","tier":"memory","entries":1,"seq":1}"#, over: subscription)
     _ = stage.ask()
     #expect(asked == 2)
+  }
+
+  @Test(arguments: [(DaemonEvents.mostTaken - 1, 1), (DaemonEvents.mostTaken, 2)])
+  func `where more is told than is read at once, nothing is held`(events: Int, fetches: Int) {
+    _ = stage.ask()
+    let event = #"{"event":"cache","what":"stored","tier":"memory","entries":1,"seq":1}"#
+    stage.daemon.send(
+      Array(repeating: event, count: events).joined(separator: "\n"), over: subscription)
+    _ = stage.ask()
+    #expect(asked == fetches)
+  }
+
+  @Test func `all that has been told is read, though a read brings a part of it`() {
+    _ = stage.ask()
+    let event =
+      #"{"event":"cache","what":"stored","note":"\#(String(repeating: "x", count: 40_000))"}"#
+    for _ in 0..<3 { stage.daemon.send(event, over: subscription) }
+    stage.daemon.send(#"{"event":"cache","what":"marked"}"#, over: subscription)
+    _ = stage.ask()
+    #expect(asked == 2)
+  }
+
+  // MARK: The subscription
+
+  private var subscriptions: Int { stage.daemon.requests("subscribe").count }
+
+  @Test func `the daemon need not tell when nobody has asked for long`() {
+    _ = stage.ask()
+    #expect(stage.daemon.openConnections == 2)
+    stage.pass(HeldPictures.patience - .milliseconds(1))
+    #expect(stage.daemon.openConnections == 2)
+    stage.pass(.milliseconds(1))
+    #expect(stage.daemon.openConnections == 1 && subscriptions == 1)
+    // The first picture brings about a subscription again, and the next one is held.
+    for _ in 0..<3 { _ = stage.ask() }
+    #expect(asked == 3 && subscriptions == 2 && stage.daemon.openConnections == 2)
+  }
+
+  @Test func `a subscription lasts while pictures are asked for`() {
+    for _ in 0..<3 {
+      _ = stage.ask()
+      stage.pass(HeldPictures.patience - .seconds(1))
+    }
+    #expect(subscriptions == 1 && stage.daemon.openConnections == 2)
+    stage.handler.forgetHeld()
+    stage.pass(.seconds(1))
+    #expect(stage.daemon.openConnections == 1)
+  }
+
+  @Test func `a picture that was asked for before the end of a subscription is not held after it`()
+  {
+    stage.daemon.onRequest = { _ in }
+    stage.begin(PlannedExchange())
+    let request = stage.daemon.requests[stage.daemon.requests.count - 1]
+    stage.pass(HeldPictures.patience - .seconds(2))
+    #expect(stage.daemon.openConnections == 1)
+    stage.daemon.onRequest = { [unowned daemon = stage.daemon] in daemon.answer($0) }
+    stage.daemon.give(request)
+    stage.loop.settle()
+    _ = stage.ask()
+    #expect(asked == 2 && subscriptions == 2)
   }
 
   @Test func `a purge of the gateway's own takes all as well`() {
