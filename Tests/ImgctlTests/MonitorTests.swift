@@ -26,6 +26,10 @@ import Testing
       "cache     emptied    disk: 3 entries, 0 bytes"
     ),
     (
+      #"{"event":"cache","what":"marked","tier":"memory","entries":0,"bytes":0}"#,
+      "cache     marked     memory: 0 entries, 0 bytes"
+    ),
+    (
       #"{"event":"pressure","source":"cgroup","removed_entries":2,"removed_bytes":1024}"#,
       "pressure  removed    2 entries, 1.0K, because of cgroup"
     ),

@@ -18,7 +18,7 @@ public struct DaemonEvent: Sendable {
   public enum Kind: Equatable, Sendable {
     /// A fetch: `queued`, `running`, `done`, `failed` or `cancelled`.
     case job(receipt: Receipt?, url: String, state: String)
-    /// A tier: `stored`, `evicted`, `purged` or `removed_all`.
+    /// A tier: `stored`, `evicted`, `purged`, `removed_all` or `marked`; a purge may have found nothing.
     case cache(change: String, tier: String, entries: Int, bytes: Int)
     /// So much was removed because memory was short.
     case pressure(source: String, entries: Int, bytes: Int)

@@ -19,6 +19,21 @@ struct GatewayPurgeTests {
     #expect(stage.origin.count("/a") == 20)
   }
 
+  @Test func `a soft purge is in force at the gateway when it is answered`() throws {
+    let stage = try GatewayStage()
+    let picture = TestPicture.png(bytes: 500)
+    stage.origin.plan("/a", .picture(picture, headers: [("Cache-Control", "max-age=600")]))
+    for round in 1...20 {
+      for _ in 0..<3 { #expect(try stage.gateway.fetch(stage.url("/a")).body == picture) }
+      #expect(stage.origin.count("/a") == round)
+      try stage.stage.play(
+        #"""
+        > {"cmd":"purge","url":"ORIGIN/a","soft":true}
+        < {"ok":true,"removed":false}
+        """#)
+    }
+  }
+
   @Test func `a purge over HTTP takes the token`() throws {
     let directory = TemporaryDirectory()
     let file = directory.path + "/token"

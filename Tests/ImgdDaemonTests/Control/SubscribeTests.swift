@@ -82,8 +82,9 @@ import Testing
       < {"event":"cache","what":"stored","entries":1,"seq":3}
       < {"event":"cache","what":"evicted","entries":2,"seq":4}
       < {"event":"cache","what":"purged","entries":1,"seq":5}
-      < {"event":"cache","what":"stored","entries":1,"seq":6}
-      < {"event":"cache","what":"removed_all","entries":1,"seq":7}
+      < {"event":"cache","what":"purged","entries":0,"seq":6}
+      < {"event":"cache","what":"stored","entries":1,"seq":7}
+      < {"event":"cache","what":"removed_all","entries":1,"seq":8}
       """#, on: listener)
   }
 

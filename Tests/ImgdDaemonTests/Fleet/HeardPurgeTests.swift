@@ -105,6 +105,28 @@ import Testing
     #expect(try stage.source(of: "/a") == "memory")
   }
 
+  @Test func `subscribers are told of each, and of a loss`() throws {
+    let stage = try stage()
+    let listener = try stage.connect()
+    try stage.play(
+      #"""
+      > {"cmd":"subscribe","id":1,"events":["cache"]}
+      < {"id":1,"ok":true}
+      """#, on: listener)
+    fleet.hear(stage.of("/x"))
+    fleet.hear(stage.of("/x"), from: 2, isSoft: true)
+    stage.settle()
+    fleet.join(last: 2, loss: "the stream was cut")
+    stage.settle()
+    try stage.play(
+      #"""
+      < {"event":"cache","what":"purged","tier":"memory","entries":0,"seq":1}
+      < {"event":"cache","what":"marked","tier":"memory","entries":0,"seq":2}
+      < {"event":"cache","what":"marked","tier":"memory","entries":1,"seq":3}
+      < {"event":"cache","what":"marked","tier":"disk","entries":1,"seq":4}
+      """#, on: listener)
+  }
+
   @Test func `an age counts back from where the purge was asked for`() throws {
     let stage = try stage()
     stage.pass(.seconds(100))

@@ -85,7 +85,9 @@ final class Clients {
   /// What is written meanwhile goes into the other array, and is sent in the same tick.
   private func flushAllWriting() {
     swap(&writing, &flushing)
-    for session in flushing { session.flush() }
+    // Who reads that a purge is over must find its event at any other client.
+    for session in flushing where session.subscriber != nil { session.flush() }
+    for session in flushing where session.subscriber == nil { session.flush() }
     flushing.removeAll(keepingCapacity: true)
   }
 

@@ -12,7 +12,7 @@ final class PurgeCommand {
 
   init(_ parts: CoreParts, loop: EventLoop) {
     places = Purge.Places(
-      jobs: parts.jobs, downloader: parts.downloader, pictures: parts.pictures)
+      jobs: parts.jobs, downloader: parts.downloader, pictures: parts.pictures, hub: parts.hub)
     fleet = parts.fleetPurges
     turns = parts.turns
     self.loop = loop
@@ -65,7 +65,7 @@ final class PurgeCommand {
     if case .unrecorded(let reason, let isFull) = disk {
       return session.refuse(id: id, receipt: nil, .unrecordedPurge(reason, isFull: isFull))
     }
-    let entries = memory.entries + disk.entries
+    let entries = memory.entries + disk.removal.entries
     if matchesAll, !purge.soft, entries > 0 {
       let place = purge.tier == .all ? "" : " in \(purge.tier)"
       session.log(.purge, "purged everything\(place), entries: \(entries)", .entries(entries))
@@ -80,12 +80,6 @@ final class PurgeCommand {
       }
       if let sending { line.field("fleet", sending.rawValue) }
     }
-  }
-}
-
-extension PurgeOutcome {
-  fileprivate var entries: Int {
-    if case .done(let removal) = self { removal.entries } else { 0 }
   }
 }
 

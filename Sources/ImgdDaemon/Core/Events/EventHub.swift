@@ -18,6 +18,8 @@ final class EventHub {
   private var isTelling = false
   /// The place of the subscriber who is told next.
   private var next = 0
+  /// What waits until everybody has heard the log up to a number, in the order of the numbers.
+  private var waiting = Fifo<(number: UInt64, then: () -> Void)>()
   private(set) var pressure = Statistics.Pressure()
 
   init(turns: Turns) {
@@ -52,6 +54,11 @@ final class EventHub {
       event.field("url", url)
       event.field("state", state.rawValue)
     }
+  }
+
+  /// Tells of a purge that is in force, whatever has been found: copies of what it means may be elsewhere.
+  func purge(_ what: CacheChange, _ removal: Removal, tier: Tier) {
+    cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
   }
 
   func cache(_ what: CacheChange, _ removal: Removal, tier: Tier = .memory) {
@@ -95,6 +102,12 @@ final class EventHub {
     tell(.config, "config") { $0.field("what", wasTaken ? "reloaded" : "refused") }
   }
 
+  /// Calls when all that there is to tell has been told: within this call, unless the telling takes turns.
+  func whenTold(_ then: @escaping () -> Void) {
+    guard isTelling else { return then() }
+    waiting.append((log.last, then))
+  }
+
   private func tell(
     _ topic: Topics, _ name: StaticString, _ describe: (inout JSONWriter) -> Void
   ) {
@@ -120,7 +133,12 @@ final class EventHub {
       return true
     }
     next = 0
-    isTelling = subscribers.contains { $0.heard < log.last }
+    let told = subscribers.reduce(log.last) { min($0, $1.heard) }
+    while let first = waiting.first, first.number <= told {
+      _ = waiting.popFirst()
+      first.then()
+    }
+    isTelling = told < log.last
     if !isTelling { log.empty() }
     return isTelling
   }
@@ -143,4 +161,6 @@ enum CacheChange: String {
   case evicted
   case purged
   case removedAll = "removed_all"
+  /// A purge has left the pictures, and has each confirmed before it is shown as fresh.
+  case marked
 }

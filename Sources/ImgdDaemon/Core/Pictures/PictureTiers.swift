@@ -359,13 +359,12 @@ final class PictureTiers {
     return memory.beginPurge(filter, soft: marksOnly, fromAllTiers: fromAllTiers)
   }
 
-  func endPurge(_ filter: PurgeFilter, marksOnly: Bool, _ removal: Removal) {
+  func endPurge(_ filter: PurgeFilter, marksOnly: Bool) {
     purgesUnderWay -= 1
     memoryPurges += 1
     guard !marksOnly else { return }
     variants.forget(filter)
     onMemoryPurge()
-    hub.cache(filter.matchesAll ? .removedAll : .purged, removal)
   }
 
   /// Removes the matching pictures from disk, or marks them stale; nothing that matches is found there
@@ -374,12 +373,7 @@ final class PictureTiers {
     _ filter: PurgeFilter, marksOnly: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
     diskPurges += 1
-    disk.purge(filter, soft: marksOnly) { [unowned hub] outcome in
-      if !marksOnly, case .done(let removal) = outcome {
-        hub.cache(filter.matchesAll ? .removedAll : .purged, removal, tier: .disk)
-      }
-      then(outcome)
-    }
+    disk.purge(filter, soft: marksOnly, then: then)
   }
 
   /// Empties the memory tier in parts, decoded pictures first, and the remembered answers last; pictures on their way are stored as if

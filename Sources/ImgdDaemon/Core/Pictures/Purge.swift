@@ -4,6 +4,9 @@
 //
 // A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
 // one place is met at a later one. A download that has begun since is not meant.
+//
+// Whoever keeps copies of pictures elsewhere hears of every purge, though it may have found nothing here: a
+// picture may have been too large for a tier, or have had to go. The purge is over when all have been told.
 
 import ImgdCache
 import ImgdSystem
@@ -17,6 +20,7 @@ final class Purge {
     unowned let jobs: FetchJobs
     unowned let downloader: Downloader
     unowned let pictures: PictureTiers
+    unowned let hub: EventHub
   }
 
   private let filter: PurgeFilter
@@ -25,6 +29,7 @@ final class Purge {
   private let jobs: FetchJobs
   private let downloader: Downloader
   private let pictures: PictureTiers
+  private let hub: EventHub
   private let loop: EventLoop
   private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   /// Fetches that come later are not meant.
@@ -50,6 +55,7 @@ final class Purge {
     jobs = places.jobs
     downloader = places.downloader
     pictures = places.pictures
+    hub = places.hub
     self.loop = loop
     self.then = then
     newest = jobs.newest
@@ -125,13 +131,31 @@ final class Purge {
   }
 
   /// Memory and disk are over with it in the same step: nothing rises from there in between.
+  ///
+  /// The event comes first, since the disk may call back at once. No request is looked at before the step is over.
   private func end(_ fromMemory: Removal) {
-    if scope == .memory {
-      pictures.endPurge(filter, marksOnly: marksOnly, fromMemory)
-      return then(fromMemory, .done(.none))
+    if scope != .disk { hub.purge(change, fromMemory, tier: .memory) }
+    guard scope != .memory else {
+      pictures.endPurge(filter, marksOnly: marksOnly)
+      return hub.whenTold { [then] in then(fromMemory, .done(.none)) }
     }
-    pictures.purgeDisk(filter, marksOnly: marksOnly) { [then] in then(fromMemory, $0) }
-    if scope == .all { pictures.endPurge(filter, marksOnly: marksOnly, fromMemory) }
+    pictures.purgeDisk(filter, marksOnly: marksOnly) { [hub, change, scope, then] outcome in
+      let removal = outcome.removal
+      if scope == .disk || removal.entries > 0 { hub.purge(change, removal, tier: .disk) }
+      hub.whenTold { then(fromMemory, outcome) }
+    }
+    if scope == .all { pictures.endPurge(filter, marksOnly: marksOnly) }
+  }
+
+  private var change: CacheChange {
+    if marksOnly { .marked } else { filter.matchesAll ? .removedAll : .purged }
+  }
+}
+
+extension PurgeOutcome {
+  /// As far as the disk tier knows by now.
+  var removal: Removal {
+    if case .done(let removal) = self { removal } else { .none }
   }
 }
 
