@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `a purge is answered while there is always something more to tell`() throws {
+  @Test func `each of many purges is told to each of many subscribers, and answered`() throws {
     let stage = try CoreStage("Disk.Enabled=no")
     let listeners = try (0..<40).map { _ in try stage.connect() }
     for listener in listeners { try subscribe(listener, of: stage) }
