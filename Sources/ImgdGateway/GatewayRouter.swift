@@ -22,14 +22,14 @@ final class GatewayRouter {
   }
 
   func take(_ exchange: any HTTPExchange) {
-    if page.take(exchange) { return }
     do throws(GatewayError) {
-      guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
-      let request = try access.admit(parsed, now: Int(WallClock.seconds))
       let place = try self.place(of: exchange)
       // Not before the answer is sent: slow readers are to count.
       exchange.onEnd = { place?.end() }
-      pictures.fetch(request, for: exchange) {}
+      if page.take(exchange) { return }
+      guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
+      let request = try access.admit(parsed, now: Int(WallClock.seconds))
+      pictures.fetch(request, for: exchange)
     } catch { exchange.answer(ErrorAnswer(error).response()) }
   }
 

@@ -5,19 +5,14 @@ internal import ImgdSystem
 final class PictureFetch {
   let request: PictureRequest
   let exchange: any HTTPExchange
-  private var done: (() -> Void)?
+  private(set) var hasEnded = false
   /// Its request to the daemon.
   var call: DaemonCall?
 
-  init(
-    _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
-  ) {
+  init(_ request: PictureRequest, for exchange: any HTTPExchange) {
     self.request = request
     self.exchange = exchange
-    self.done = done
   }
-
-  var hasEnded: Bool { done == nil }
 
   /// Whether the answer depends on the formats that the client takes.
   var varies: Bool { request.format == .auto }
@@ -36,8 +31,8 @@ final class PictureFetch {
   /// Gives up what waits for it; a fetch that the daemon has not answered is cancelled there.
   func end() {
     guard !hasEnded else { return }
+    hasEnded = true
     exchange.onLeave = nil
     call.take()?.cancel()
-    done.take()?()
   }
 }

@@ -30,11 +30,9 @@ package final class PictureHandler {
   /// Has pictures asked for again that were given a moment ago: something was purged.
   package func forgetHeld() { held.drop() }
 
-  /// Answers a request; `done` is called once, when it has its answer or its client has gone.
-  package func fetch(
-    _ request: PictureRequest, for exchange: any HTTPExchange, done: @escaping () -> Void
-  ) {
-    let fetch = PictureFetch(request, for: exchange, done: done)
+  /// Answers a request, unless its client goes before that.
+  package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange) {
+    let fetch = PictureFetch(request, for: exchange)
     guard exchange.method == .get || exchange.method == .head else {
       return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
     }

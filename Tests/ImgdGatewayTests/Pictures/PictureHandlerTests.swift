@@ -52,7 +52,6 @@ import Testing
     ]
     #expect(answer.answers[0].fields.count == fields.count)
     for (name, value) in fields { #expect(answer[name] == value) }
-    #expect(stage.done == 1)
   }
 
   @Test(
@@ -74,7 +73,7 @@ import Testing
   @Test func `other methods are refused`() {
     let answer = stage.ask(.post)
     #expect(answer.status == 405 && answer["Allow"] == "GET, HEAD")
-    #expect(fetches.isEmpty && stage.done == 1)
+    #expect(fetches.isEmpty)
   }
 
   // MARK: Formats
@@ -111,7 +110,7 @@ import Testing
     exchange.leave()
     stage.daemon.answer(stage.daemon.requests[0])
     stage.loop.settle()
-    #expect(stage.done == 1 && fetches.isEmpty && exchange.answers.isEmpty)
+    #expect(fetches.isEmpty && exchange.answers.isEmpty)
   }
 
   // MARK: Failures
@@ -123,14 +122,13 @@ import Testing
     let exchange = PlannedExchange()
     stage.begin(exchange)
     #expect(exchange.status == 502 && exchange.text?.contains("no such name") == true)
-    #expect(stage.done == 1)
   }
 
   @Test func `without a daemon there is an answer, too`() {
     stage.daemon.close()
     let exchange = PlannedExchange()
     stage.begin(exchange)
-    #expect(exchange.status == 503 && exchange["Retry-After"] == "1" && stage.done == 1)
+    #expect(exchange.status == 503 && exchange["Retry-After"] == "1")
   }
 
   @Test(arguments: [
@@ -143,7 +141,7 @@ import Testing
     stage.daemon.onRequest = { [unowned daemon = stage.daemon] in daemon.answer($0, fields) }
     let exchange = PlannedExchange()
     stage.begin(exchange)
-    #expect(exchange.status == 503 && stage.done == 1)
+    #expect(exchange.status == 503)
   }
 
   @Test func `a daemon that is silent is not waited for for ever`() {
@@ -152,11 +150,11 @@ import Testing
     stage.pass(.seconds(31))
     #expect(exchange.answers.isEmpty)
     stage.pass(.seconds(1))
-    #expect(exchange.status == 504 && stage.done == 1)
+    #expect(exchange.status == 504)
     #expect(stage.daemon.requests("cancel").count == 1)
     stage.daemon.give(stage.daemon.requests[0])
     stage.loop.settle()
-    #expect(exchange.answers.count == 1 && stage.done == 1)
+    #expect(exchange.answers.count == 1)
   }
 
   @Test func `no cache answers a target after its end`() {
@@ -173,17 +171,17 @@ import Testing
     stage.begin(exchange)
     exchange.leave()
     stage.loop.settle()
-    #expect(stage.daemon.requests("cancel").count == 1 && stage.done == 1)
+    #expect(stage.daemon.requests("cancel").count == 1)
     stage.daemon.give(stage.daemon.requests[0])
     stage.pass(.seconds(40))
-    #expect(exchange.answers.isEmpty && stage.done == 1)
+    #expect(exchange.answers.isEmpty)
   }
 
   @Test func `nobody is told of a client that leaves with its answer`() {
     let answer = stage.ask()
     #expect(answer.onLeave == nil)
     stage.pass(.seconds(40))
-    #expect(answer.answers.count == 1 && stage.done == 1)
+    #expect(answer.answers.count == 1)
   }
 
   @Test func `what was done is counted`() {
