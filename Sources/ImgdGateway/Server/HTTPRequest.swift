@@ -1,6 +1,7 @@
 // A request goes through the library's hands four times: its target has come; its head has come whole; it is
 // complete, and is handed out; its answer is sent. Between the last two it is suspended, unless it is answered
-// at once.
+// at once. It is not suspended in the call that hands it out: the library would still have the connection down as one
+// to read from, look there first when it is resumed, and close it where the client has sent all that it had to.
 
 internal import CMicrohttpd
 import Glibc
@@ -9,7 +10,7 @@ import Glibc
 /// A request that the library has received, as long as somebody is interested in it.
 @safe final class HTTPRequest: HTTPExchange {
   private enum Phase {
-    case target, head, handedOut, waiting, resumed, answered, ended
+    case target, head, handedOut, unanswered, waiting, resumed, answered, ended
   }
 
   private(set) var method = HTTPMethod.other
@@ -46,7 +47,7 @@ import Glibc
   }
 
   func answer(_ response: HTTPResponse) {
-    guard phase == .handedOut || phase == .waiting, !hasLeft else {
+    guard [.handedOut, .unanswered, .waiting].contains(phase), !hasLeft else {
       precondition(hasLeft || phase == .ended, "a request is answered once")
       response.stream?.end()
       return
@@ -64,6 +65,7 @@ import Glibc
     switch phase {
     case .target: return unsafe judge(method, version)
     case .head: return handOut()
+    case .unanswered: return goOn()
     case .resumed: return send()
     case .handedOut, .waiting, .answered, .ended: return false
     }
@@ -93,6 +95,13 @@ import Glibc
     connection.engine.counters.requests += 1
     connection.engine.onRequest(self)
     if response != nil { return send() }
+    phase = .unanswered
+    return true
+  }
+
+  /// The library asks once more for the answer, in the same tick as a rule.
+  private func goOn() -> Bool {
+    if response != nil || hasLeft { return send() }
     phase = .waiting
     suspend()
     return true
@@ -113,7 +122,7 @@ import Glibc
   /// The request is over, and what the library knew of it gone.
   func end() {
     let isMalformed = phase == .target
-    if phase == .waiting { leave() }
+    if phase == .waiting || phase == .unanswered { leave() }
     phase = .ended
     connection.holdBackNoMore()
     if isMalformed { connection.engine.counters.malformed += 1 }
@@ -131,7 +140,7 @@ import Glibc
   func serverCloses() {
     switch phase {
     case .target, .head: connection.shutDown()
-    case .handedOut, .waiting, .resumed, .answered, .ended: stream?.close()
+    case .handedOut, .unanswered, .waiting, .resumed, .answered, .ended: stream?.close()
     }
   }
 
@@ -172,9 +181,9 @@ import Glibc
   /// Nobody is there any more who could be answered.
   func abandon() {
     stream?.cutOff()
-    guard isSuspended else { return }
+    guard isSuspended || phase == .unanswered else { return }
     leave()
-    resume()
+    if isSuspended { resume() }
   }
 
   private func leave() {

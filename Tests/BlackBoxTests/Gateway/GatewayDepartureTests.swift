@@ -46,6 +46,20 @@ struct GatewayDepartureTests {
     #expect(try client.answer().body == picture)
   }
 
+  @Test func `many that send no more at once all get their answers`() throws {
+    stage.origin.plan("/cat", .picture(picture))
+    #expect(try stage.gateway.fetch(stage.url("/cat")).status == 200)
+    for _ in 0..<10 {
+      let clients = try (0..<100).map { _ in
+        let client = try HTTPConversation(stage.gateway.socket)
+        try client.send("/fetch?url=" + stage.url("/cat"), ["Range: bytes=0-9"])
+        client.endSending()
+        return client
+      }
+      for client in clients { #expect(try client.answer().status == 206) }
+    }
+  }
+
   @Test func `a stop answers what is under way`() throws {
     let client = try begin()
     #expect(gate.waitUntilReached())

@@ -80,6 +80,14 @@ import Testing
     #expect(try client.answer().body == "x")
   }
 
+  @Test func anAnswerReachesAClientThatHasJustEndedSending() throws {
+    let (stage, client, left) = try waiting(.unix)
+    client.endUnseen()
+    stage.exchanges[0].answer(.text("x"))
+    #expect(try client.answer().body == "x")
+    #expect(left() == 0)
+  }
+
   @Test func overTCPAClientThatEndsSendingHasLeft() throws {
     let (stage, client, left) = try waiting(.loopback)
     client.endSending()

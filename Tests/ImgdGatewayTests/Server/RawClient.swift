@@ -33,6 +33,11 @@ final class RawClient {
     _ = Glibc.send(number, text, text.utf8.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
   }
 
+  /// Ends sending, and the server does not see it before its next turn.
+  func endUnseen() {
+    shutdown(number, CInt(SHUT_WR))
+  }
+
   func endSending() {
     shutdown(number, CInt(SHUT_WR))
     turn()
