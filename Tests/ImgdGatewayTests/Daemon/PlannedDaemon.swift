@@ -17,7 +17,7 @@ final class PlannedDaemon {
   let path: String
   let loop: EventLoop
   private let directory = TemporaryDirectory()
-  private let listener: UnixListener
+  private let listener: FileDescriptor
   private var watches: [Watch] = []
   private var connections: [Int: CInt] = [:]
   private(set) var connectionCount = 0
@@ -30,7 +30,7 @@ final class PlannedDaemon {
   init(on loop: EventLoop) throws {
     self.loop = loop
     path = directory.path + "/s"
-    listener = try UnixListener(path: path)
+    listener = FileDescriptor(owning: try listen(at: path))
     watches.append(try loop.watch(listener.number, for: .read) { [unowned self] _ in take() })
   }
 
@@ -92,7 +92,7 @@ final class PlannedDaemon {
   func close() {
     for connection in Array(connections.keys) { hangUp(connection) }
     watches.first { $0.descriptor == listener.number }?.cancel()
-    _ = listener.close()
+    shutdown(listener.number, CInt(SHUT_RDWR))
   }
 
   // MARK: Connections

@@ -50,7 +50,7 @@ final class StagedDaemon {
     self.loop = loop
     self.script = script
     let path = directory.path + "/s"
-    listener = Self.listen(path)
+    listener = FileDescriptor(owning: try listen(at: path))
     link = DaemonLink(on: loop) { path }
     watches.append(
       try loop.watch(listener.number, for: .read) { [unowned self] _ in accept() })
@@ -60,20 +60,6 @@ final class StagedDaemon {
 
   /// The commands that have been asked for, without their other fields.
   var commands: [String] { requests.compactMap { $0["cmd"]?.string } }
-
-  private static func listen(_ path: String) -> FileDescriptor {
-    let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    let bound = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    precondition(bound == 0 && Glibc.listen(number, 5) == 0, "a socket in a new directory")
-    return FileDescriptor(owning: number)
-  }
 
   private func accept() {
     let number = Glibc.accept(listener.number, nil, nil)

@@ -24,7 +24,7 @@ final class ServerStage {
     loop = try EventLoop(clock: clock)
     let listener =
       try peer == .unix
-      ? HTTPListener(path: directory.path + "/http.sock")
+      ? HTTPListener(adopting: listen(at: directory.path + "/http.sock"))
       : HTTPListener(address: "127.0.0.1", port: 0)
     running = try HTTPServer(on: loop, listening: listener, limits: limits) { [unowned self] in
       exchanges.append($0)

@@ -157,6 +157,19 @@ package final class TestClient: @unchecked Sendable {
   }
 }
 
+/// A Unix socket that listens, made without the mask of this process: other tests make files meanwhile.
+package func listen(at path: String) throws -> CInt {
+  let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+  let number = socket(AF_UNIX, kind, 0)
+  guard UnixName.withAddress(of: path, { Glibc.bind(number, $0, $1) }) == 0,
+    Glibc.listen(number, SOMAXCONN) == 0
+  else {
+    defer { close(number) }
+    throw TestFailure("\(path): \(String(cString: strerror(errno)))")
+  }
+  return number
+}
+
 /// A connection to a Unix socket.
 package func connect(to path: String) throws -> CInt {
   let number = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
