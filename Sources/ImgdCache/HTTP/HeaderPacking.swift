@@ -15,14 +15,31 @@ enum HeaderPacking {
     var parts: [String] = []
     var offset = 0
     while offset < packed.count {
-      guard packed.count - offset >= 4 else { return nil }
-      let count = count(packed, at: offset)
-      guard count <= packed.count - offset - 4 else { return nil }
-      parts.append(String(decoding: packed[offset + 4..<offset + 4 + count], as: UTF8.self))
-      offset += 4 + count
+      guard let part = part(of: packed, at: offset) else { return nil }
+      parts.append(String(decoding: packed[part], as: UTF8.self))
+      offset = part.upperBound
     }
     guard parts.count.isMultiple(of: 2) else { return nil }
     return stride(from: 0, to: parts.count, by: 2).map { (parts[$0], parts[$0 + 1]) }
+  }
+
+  /// The first value of a name in lower case, for which no list is made.
+  static func value(of name: String, in packed: [UInt8]) -> String? {
+    var offset = 0
+    while let key = part(of: packed, at: offset), let value = part(of: packed, at: key.upperBound) {
+      if packed[key].elementsEqual(name.utf8) {
+        return String(decoding: packed[value], as: UTF8.self)
+      }
+      offset = value.upperBound
+    }
+    return nil
+  }
+
+  /// The place of the part behind the length at an offset; nil where there is none.
+  private static func part(of packed: [UInt8], at offset: Int) -> Range<Int>? {
+    guard packed.count - offset >= 4 else { return nil }
+    let (start, count) = (offset + 4, count(packed, at: offset))
+    return count <= packed.count - start ? start..<start + count : nil
   }
 
   private static func count(_ packed: [UInt8], at offset: Int) -> Int {

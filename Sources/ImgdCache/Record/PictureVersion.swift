@@ -32,8 +32,8 @@ extension DiskEntry {
 extension StoredRecord {
   /// When the origin last changed the picture, in seconds since 1970; zero where it does not say.
   var modified: UInt32 {
-    HeaderPacking.list(of: headers)?.first { $0.name == "last-modified" }
-      .flatMap { modification($0.value, readAt: storedAt) } ?? 0
+    HeaderPacking.value(of: "last-modified", in: headers)
+      .flatMap { modification($0, readAt: storedAt) } ?? 0
   }
 }
 
