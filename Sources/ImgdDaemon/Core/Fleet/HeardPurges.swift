@@ -141,9 +141,10 @@ final class HeardPurges {
 
 extension PurgeFilter {
   /// The same filter when some time has passed since it was asked for: pictures that have come since are younger.
+  /// How long ago that was is known within the delays of the server: rather one picture too many is fetched anew.
   fileprivate func aged(since askedAt: Instant, at now: Instant) -> PurgeFilter {
     var aged = self
-    aged.olderThan = olderThan.map { $0.asAge + (now - askedAt).asAge }
+    aged.olderThan = olderThan.map { $0.asAge + (now - askedAt - .seconds(1)).asAge }
     return aged
   }
 }
