@@ -139,6 +139,14 @@ import Testing
     #expect(try stage.source(of: "/a") == "network")
   }
 
+  @Test func `a delay of the server keeps no picture that came just before the purge`() throws {
+    let stage = try stage()
+    stage.pass(.milliseconds(20))
+    fleet.hear(filter { $0.olderThan = .zero }, age: .milliseconds(500))
+    stage.settle()
+    #expect(try stage.source(of: "/a") == "network")
+  }
+
   @Test func `a purge that is told twice is carried out once`() throws {
     let stage = try stage()
     fleet.hear(stage.of("/a"))
