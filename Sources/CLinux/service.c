@@ -12,15 +12,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-ssize_t linux_listening_path(int fd, char *path, size_t capacity) {
-  struct sockaddr_un address;
-  socklen_t length = sizeof address, size = sizeof(int);
+// The address of a stream socket that listens: its length, 0 for a socket of another kind, -1 for none.
+static ssize_t listening_address(int fd, void *address, socklen_t length) {
+  socklen_t size = sizeof(int);
   int type = 0, listens = 0;
   if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return -1;
   if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) return -1;
-  memset(&address, 0, sizeof address);
-  if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return -1;
-  if (type != SOCK_STREAM || !listens || address.sun_family != AF_UNIX) {
+  memset(address, 0, length);
+  if (getsockname(fd, address, &length) != 0) return -1;
+  return type == SOCK_STREAM && listens ? (ssize_t)length : 0;
+}
+
+ssize_t linux_listening_path(int fd, char *path, size_t capacity) {
+  struct sockaddr_un address;
+  ssize_t length = listening_address(fd, &address, sizeof address);
+  if (length < 0) return -1;
+  if (length == 0 || address.sun_family != AF_UNIX) {
     errno = EINVAL;
     return -1;
   }
@@ -52,13 +59,9 @@ static int loopback_port(const struct sockaddr_storage *address) {
 
 int linux_listening_port(int fd) {
   struct sockaddr_storage address;
-  socklen_t length = sizeof address, size = sizeof(int);
-  int type = 0, listens = 0;
-  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return -1;
-  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) return -1;
-  memset(&address, 0, sizeof address);
-  if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return -1;
-  if (type == SOCK_STREAM && listens) return loopback_port(&address);
+  ssize_t length = listening_address(fd, &address, sizeof address);
+  if (length < 0) return -1;
+  if (length > 0) return loopback_port(&address);
   errno = EINVAL;
   return -1;
 }
