@@ -75,13 +75,13 @@ struct ShellExamples {
 
   @Test func `how the cache does`() throws {
     try stage.fetch("/a.jpg")
-    let said = try JSONValue(parsing: try run(try command("How the cache does.")))
+    let said = try JSONValue(parsing: try run(try command("How the cache is doing.")))
     #expect(said["entries"] == .integer(1))
   }
 
   @Test(.enabled(if: access("/usr/bin/nc", X_OK) == 0)) func `how the cache does, by nc`() throws {
     try stage.fetch("/a.jpg")
-    let said = try JSONValue(parsing: try run(try command("How the cache does, by nc.")))
+    let said = try JSONValue(parsing: try run(try command("How the cache is doing, by nc.")))
     #expect(said["entries"] == .integer(1))
   }
 
