@@ -77,6 +77,26 @@ import Testing
     #expect(try shell("sha256sum").prefix(64) == sum && sum.count == 64)
   }
 
+  @Test(.enabled(if: access("/usr/bin/socat", X_OK) == 0))
+  func `a line of the socket has no spaces before it, however long it takes`() throws {
+    let gate = Gate()
+    stage.origin.plan("/cat.jpg", .held(at: gate, then: .picture(Self.cat)))
+    let block = try #require(blocks("sh", "Shell").first { $0.contains("socat") })
+    try write(block, to: directory.path + "/lines.sh")
+    let shell = try ChildProcess.spawn(
+      "/bin/sh", [directory.path + "/lines.sh"], output: directory.path + "/said",
+      environment: environment)
+    #expect(gate.waitUntilReached())
+    // A connection that waits in the same way has got a space.
+    try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/cat.jpg"}"#)
+    stage.client.halfClose()
+    #expect(try stage.client.receiveRaw().first == UInt8(ascii: " "))
+    gate.open()
+    #expect(ChildProcess.wait(shell) == 0)
+    let said = try #require(read(directory.path + "/said"))
+    #expect(said.hasPrefix("{") && said.contains(#""ok":true"#), "\(said)")
+  }
+
   @Test(.enabled(if: access("/usr/bin/node", X_OK) == 0))
   func `node fetches a thumbnail`() throws {
     let program = try #require(blocks("js", "node").first)
