@@ -136,7 +136,7 @@ package final class PictureHandler {
 
 extension GatewayError {
   fileprivate static var methodNotAllowed: GatewayError {
-    GatewayError(405, "method_not_allowed", "a picture is had by GET or HEAD")
+    GatewayError(405, "method_not_allowed", "pictures are fetched with GET or HEAD")
   }
 
   fileprivate static var preconditionFailed: GatewayError {

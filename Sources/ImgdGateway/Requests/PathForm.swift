@@ -145,14 +145,14 @@ struct PathForm {
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "."
     let names = PathOption.names.joined(separator: ", ")
     return wrong(
-      "the option \"\(Excerpt.of(name))\" is not taken\(advice) Those taken are \(names)",
+      "there is no option \"\(Excerpt.of(name))\"\(advice) The options are \(names)",
       field: Excerpt.of(name))
   }
 
   private static func noStep(_ segment: Substring) -> GatewayError {
     wrong(
-      "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL comes behind \"plain/\","
-        + " and not in base64")
+      "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL follows \"plain/\","
+        + " and is not in base64")
   }
 
   private static func noSource() -> GatewayError {

@@ -55,8 +55,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("blur:3/", "blur", "Those taken are resize|rs, size|s"),
-    ("widht:3/", "widht", #"did you mean "width"?"#), (":/", "", "is not taken"),
+    ("blur:3/", "blur", "The options are resize|rs, size|s"),
+    ("widht:3/", "widht", #"did you mean "width"?"#), (":/", "", "there is no option"),
     ("w:3/w:3/", "width", "set twice"), ("w:0/width:0/", "width", "set twice"),
     ("rs:fit:3/w:3/", "width", "given twice"),
     ("w:3/rs:fit:3/", "resize", #""resize:width" is given twice"#),
