@@ -18,7 +18,7 @@ package struct PurgeToken: Sendable {
     else {
       throw SecretFileProblem(
         message: "the file of HTTP-Gateway.TokenFile must have one line of \(Self.shortest) to "
-          + "\(Self.longest) letters, digits and signs, without blanks, as openssl rand -hex 32 writes"
+          + "\(Self.longest) letters, digits and signs, without spaces, as openssl rand -hex 32 writes"
       )
     }
     bytes = Array(line)

@@ -88,7 +88,7 @@ struct PathForm {
     }
     if let rest {
       throw Self.wrong(
-        "the option \"\(option.rawValue)\" has \"\(Excerpt.of(String(rest)))\" behind its last argument;"
+        "the option \"\(option.rawValue)\" has \"\(Excerpt.of(String(rest)))\" after its last argument;"
           + " it takes \(parameters.map { option.name(of: $0) }.joined(separator: ", "))",
         field: option.rawValue)
     }

@@ -31,7 +31,8 @@ package enum SecretFile {
     }
     guard bytes.count <= longest else {
       throw SecretFileProblem(
-        message: "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, and takes a few lines"
+        message:
+          "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, where a few lines are expected"
       )
     }
     return bytes

@@ -22,13 +22,14 @@ package struct SigningKeys: Sendable {
     if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
       throw SecretFileProblem(
         message:
-          "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and takes at least"
+          "key \(short + 1) of HTTP-Gateway.KeyFile= has \(keys[short].count) bytes, and needs at least"
           + " \(Self.shortest): openssl rand -hex 32 makes one")
     }
     guard 1...Self.most ~= keys.count else {
       throw SecretFileProblem(
         message:
-          "HTTP-Gateway.KeyFile= has \(keys.count) keys, and takes 1 to \(Self.most), one a line")
+          "HTTP-Gateway.KeyFile= has \(keys.count) keys, where 1 to \(Self.most) are allowed, one on each line"
+      )
     }
   }
 

@@ -27,7 +27,7 @@ package struct SourceURL: Equatable, Sendable {
     for (place, byte) in decoded.enumerated() {
       switch byte {
       case 0..<0x20, 0x7f:
-        throw wrong("the URL has a control character (byte \(byte)), and takes text without")
+        throw wrong("the URL must not have control characters, and has byte \(byte)")
       case UInt8(ascii: "#"):
         throw wrong(
           "the URL has a fragment, which no origin is sent: leave out \"#\", or write %23 in the URL"

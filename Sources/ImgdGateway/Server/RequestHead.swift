@@ -62,7 +62,7 @@ struct HTTPRefusal: Equatable {
     HTTPRefusal(status: 400, message: message)
   }
 
-  static let body = HTTPRefusal(status: 413, message: "no body of a request is taken")
+  static let body = HTTPRefusal(status: 413, message: "a request must not have a body")
 
   var response: HTTPResponse {
     let text = #"{"error":{"code":"bad_request","message":"\#(message)","retryable":false}}"#

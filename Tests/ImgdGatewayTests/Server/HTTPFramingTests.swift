@@ -125,7 +125,7 @@ import Testing
     let answer = try client.answer()
     #expect(
       answer.body
-        == #"{"error":{"code":"bad_request","message":"no body of a request is taken","retryable":false}}"#
+        == #"{"error":{"code":"bad_request","message":"a request must not have a body","retryable":false}}"#
         + "\n")
     #expect(answer.field("Content-Type") == "application/json")
     #expect(answer.field("Connection") == "close")
