@@ -230,4 +230,5 @@ def main():
     print(f"the page is as it should be; pictures of it are in {directory}")
 
 
-main()
+if __name__ == "__main__":
+    main()
