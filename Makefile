@@ -4,14 +4,16 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python test-slow run build install uninstall deb check check-slow \
+.PHONY: help demo page test test-python test-slow run build install uninstall deb check check-slow \
   check-page check-packages check-source-package bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
 # The socket of `make run`; without it imgd uses its default socket.
 SOCKET ?=
-# The cache directory of `make run`: not that of an installed imgd.
+# The port of `make page`; 8080 unless it is given.
+PORT ?=
+# The cache directory of `make run` and `make page`: not that of an installed imgd.
 CACHE ?= $(CURDIR)/.build/cache
 # `make install` installs below $(DESTDIR)$(PREFIX).
 PREFIX ?= /usr/local
@@ -25,6 +27,7 @@ release = .ci/build-release $(1)
 
 help:
 	@echo 'make demo            build imgd, and show what it does'
+	@echo 'make page            run imgd and imgd-http, for the page of the cache in a browser [PORT=8080]'
 	@echo 'make test            run the tests'
 	@echo 'make test-python     run those of the module for Python alone'
 	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
@@ -47,6 +50,11 @@ demo:
 	@$(call prepare,demo)
 	@$(call release,imgd imgd-decoder imgctl)
 	@docs/demo.sh .build/release
+
+page:
+	@$(call prepare)
+	@$(call release,imgd imgd-decoder imgctl imgd-http)
+	@SOCKET='$(SOCKET)' CACHE='$(CACHE)' PORT='$(PORT)' docs/page.sh .build/release
 
 test:
 	@$(call prepare,test deb)

@@ -115,6 +115,7 @@ picture 16 16 >"$place/www/small.png"
 picture 96 64 >"$place/www/medium.png"
 picture 320 240 >"$place/www/large.png"
 ln "$place/www/large.png" "$place/www/slow.png"
+cp docs/images/landscape.png "$place/www"
 
 # --- An origin that serves them, and slow.png slowly ---
 
@@ -224,8 +225,19 @@ run "echo '{\"cmd\":\"fetch\",\"url\":\"$origin/medium.png\"}' | socat - UNIX-CO
 expect '.[0].ok and .[0].source == "disk"'
 
 say 'Remove pictures from the cache, and see that one is gone:'
-run 'imgctl purge --all'
+run 'imgctl purge --all --yes'
 run "echo '{\"cmd\":\"query\",\"url\":\"$origin/medium.png\"}' | socat - UNIX-CONNECT:\$IMGD_SOCKET | jq -c '{ok,tier}'"
 expect '.[0] == {ok: true, tier: "none"}'
 
-say 'Done. To go on: make run in one terminal, and the lines of README.md in another.'
+# The last command must leave its picture in the terminal, so nothing reads along.
+say 'A picture that one can see:'
+if [ -t 1 ]; then
+  printf '$ imgctl show %s\n' "$origin/landscape.png"
+  imgctl show "$origin/landscape.png" --size 60x20 || die 'the picture was not shown:' "$place/imgd.log"
+else
+  run "imgctl thumbnail $origin/landscape.png -o $PWD/.build/landscape.webp --force --format webp"
+  [ -s .build/landscape.webp ] || die 'there is no thumbnail'
+fi
+
+say 'Done. The cache also has a page, http://localhost:8080/, once this command has built and started the gateway:'
+echo 'make page'
