@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo page test test-python test-slow run build install uninstall deb check check-slow \
+.PHONY: help demo page test test-python test-service test-slow run build install uninstall deb check check-slow \
   check-page check-packages check-source-package bench fuzz install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
@@ -24,12 +24,15 @@ FUZZ_SECONDS ?= 60
 # Before a build: installs the packages for it, and removes products that another directory has left.
 prepare = .ci/install-packages build $(1) && .ci/build-place
 release = .ci/build-release $(1)
+# All that is shipped, in the form in which it is shipped.
+shipped = imgd imgd-decoder imgd-http small-imgctl
 
 help:
 	@echo 'make demo            build imgd, and show what it does'
 	@echo 'make page            run imgd and imgd-http, for the page of the cache in a browser [PORT=8080]'
-	@echo 'make test            run the tests'
+	@echo 'make test            run the tests: a line for each target, and what failed'
 	@echo 'make test-python     run those of the module for Python alone'
+	@echo 'make test-service    run those of what is shipped: under systemd, as packages, imgctl as it is installed'
 	@echo 'make test-slow       run the tests that measure, or repeat one thing thousands of times'
 	@echo 'make run             run imgd in the foreground [SOCKET=PATH] [CACHE=DIR] [ARGS=...]'
 	@echo 'make build           build all programs into .build/release'
@@ -48,8 +51,8 @@ help:
 
 demo:
 	@$(call prepare,demo)
-	@$(call release,imgd imgd-decoder imgctl)
-	@docs/demo.sh .build/release
+	@.ci/build-debug imgd imgd-decoder imgctl
+	@docs/demo.sh .build/debug
 
 page:
 	@$(call prepare)
@@ -57,20 +60,25 @@ page:
 	@SOCKET='$(SOCKET)' CACHE='$(CACHE)' PORT='$(PORT)' docs/page.sh .build/release
 
 test:
-	@$(call prepare,test deb)
-	@$(call release,imgd imgd-decoder imgctl imgd-http)
-	@swift build --build-tests
-	@status=0; .ci/test || status=1; .ci/test-imgctl || status=1; .ci/test-python || status=1; exit $$status
+	@$(call prepare,test)
+	@.ci/build-debug
+	@status=0; .ci/test || status=1; .ci/test-python || status=1; exit $$status
 
 test-python:
 	@$(call prepare,test)
-	@$(call release,imgd imgd-decoder)
+	@.ci/build-debug imgd imgd-decoder
 	@.ci/test-python
+
+test-service:
+	@$(call prepare,test deb)
+	@$(call release,$(shipped))
+	@.ci/build-debug
+	@status=0; .ci/test --filter '^SystemdTests\.' || status=1; .ci/test-imgctl || status=1; exit $$status
 
 test-slow:
 	@$(call prepare,test)
-	@$(call release,imgd imgd-decoder imgctl imgd-http)
-	@swift build --build-tests
+	@$(call release,$(shipped))
+	@.ci/build-debug
 	@IMGD_TESTS=slow .ci/test --filter SoakTests
 
 run:
@@ -81,7 +89,7 @@ run:
 
 build:
 	@$(call prepare)
-	@$(call release,imgd imgd-decoder imgctl imgd-http imgd-bench)
+	@$(call release,$(shipped) imgd-bench)
 
 install:
 	@systemd/install '$(PREFIX)' '$(DESTDIR)'
@@ -91,13 +99,13 @@ uninstall:
 
 deb:
 	@$(call prepare,deb)
-	@$(call release,imgd imgd-decoder imgctl imgd-http)
+	@$(call release,$(shipped))
 	@debian/pack .build/deb
 
 check-page:
 	@$(call prepare,page)
-	@$(call release,imgd imgd-decoder imgd-http)
-	@.ci/check-page release
+	@.ci/build-debug imgd imgd-decoder imgd-http
+	@.ci/check-page debug
 
 check-packages:
 	@.ci/install-packages check

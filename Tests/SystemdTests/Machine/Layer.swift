@@ -34,7 +34,7 @@ final class Layer: Sendable {
 
   private static let installed = Result {
     guard access(Project.path(".build/release/imgd"), X_OK) == 0 else {
-      throw TestFailure("no .build/release/imgd: `make test` builds it first")
+      throw TestFailure("no .build/release/imgd: `make test-service` builds it first")
     }
     // What an imgd of this machine has left is in the copy as well.
     return try Layer(

@@ -16,9 +16,9 @@ import zlib
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-#: Where the programs are that `make build` has built.
+#: Where the programs are that `make test` has built.
 PROGRAMS = Path(
-    os.environ.get("IMGD_PROGRAMS", Path(__file__).parents[3] / ".build" / "release")
+    os.environ.get("IMGD_PROGRAMS", Path(__file__).parents[3] / ".build" / "debug")
 )
 #: Longer than anything takes on a machine that works, however busy it is.
 LONG = 120.0
