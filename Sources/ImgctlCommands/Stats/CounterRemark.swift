@@ -32,8 +32,11 @@ enum CounterRemark {
     case ("clients.rejected", _), ("clients.slow_closed", _): .doubtful
     case ("fleet.purges.gaps", _), ("fleet.purges.pending", _), ("fleet.invalid", _): .doubtful
     case ("disk.state", "ok"), ("decode.sandbox", "full"), ("fleet.state", "ok"): .good
-    case ("disk.state", "read-only"), ("fleet.state", "down"), ("fleet.state", "refused"): .bad
-    case ("disk.state", _), ("decode.sandbox", _), ("pressure.note", _), ("decode.note", _),
+    case ("disk.state", "read-only"), ("disk.state", "down"), ("fleet.state", "down"),
+      ("fleet.state", "refused"):
+      .bad
+    case ("disk.state", _), ("disk.reason", _), ("decode.sandbox", _), ("pressure.note", _),
+      ("decode.note", _),
       ("fleet.state", _), ("fleet.reason", _):
       .doubtful
     default: nil

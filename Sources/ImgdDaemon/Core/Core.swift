@@ -89,6 +89,10 @@ final class Core {
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
     parts.commands.onCommand = surroundings.onActivity
+    disk.onNews = { [unowned hub = parts.hub] news in
+      hub.tell(news)
+      surroundings.onActivity()
+    }
     clients.onDeparture = { [unowned commands] in commands.forget($0) }
   }
 
@@ -157,6 +161,14 @@ final class Core {
     return "downloading \(parts.downloader.activeCount), "
       + "waiting \(parts.downloader.queuedCount); "
       + "\(memory.count) pictures in memory (\(memory.usage >> 20) MB), \(disk.count) on disk; "
-      + "\(share) hits"
+      + "\(share) hits" + troubles
+  }
+
+  /// What is not in order, behind the rest of the line.
+  private var troubles: String {
+    var text = ""
+    if let reason = disk.reason { text += "; the disk tier is \(disk.state.rawValue): \(reason)" }
+    if let trouble = fleet.trouble { text += "; the fleet is \(trouble)" }
+    return text
   }
 }

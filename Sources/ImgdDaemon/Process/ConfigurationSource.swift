@@ -26,6 +26,13 @@ struct ConfigurationSource: Sendable {
     return source
   }
 
+  /// Whether a directory is the one, or in the one, that the service manager makes at every start.
+  func isManagers(_ directory: String) -> Bool {
+    let instance = Instance(environment: environment, uid: geteuid())
+    guard let made = instance.directory(named: "CACHE_DIRECTORY") else { return false }
+    return directory == made || directory.hasPrefix(made + "/")
+  }
+
   /// Warns that a socket that the configuration names is not made.
   func warnOfUnusedSocket(in wanted: Configuration) {
     let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket

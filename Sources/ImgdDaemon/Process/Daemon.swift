@@ -42,6 +42,8 @@ final class Daemon {
   private var isStopping = false
   /// Whether a reload was asked for before the daemon was ready.
   private var reloadIsDue = false
+  /// One of sysexits; the service manager starts the daemon again unless it is EX_OK.
+  private(set) var exitCode = EX_OK
 
   init(
     _ wanted: Configuration, reloadingFrom source: ConfigurationSource,
@@ -55,7 +57,7 @@ final class Daemon {
     if let problem = configuration.network.certificateProblem {
       Log.warning(.configuration, problem)
     }
-    let directory: DiskDirectory?
+    let directory: Result<DiskDirectory, DirectoryProblem>?
     do throws(StartProblem) {
       directory = try Self.openDirectory(configuration.disk)
     } catch {
@@ -97,6 +99,9 @@ final class Daemon {
       links.pressure = pressure
     } catch { throw .system(error) }
     core.onMemoryPurge = { [handover] in handover.forget() }
+    if environment.hasManager, source.isManagers(configuration.disk.directory) {
+      core.disk.onExclusion = { [unowned self] in endToBeStartedAgain() }
+    }
     reloader.onBegin = { [service] in service.beginsReload() }
     reloader.onReload = { [unowned self] in apply($0) }
     reloader.onAnswer = { [unowned self] in answer($0) }
@@ -128,18 +133,18 @@ final class Daemon {
     } catch { throw .listening(error) }
   }
 
-  /// The cache directory, or nil when there is none for now: it is tried again later. A directory
-  /// that belongs to another user or another daemon ends the start.
+  /// The cache directory, or why there is none for now: it is tried again later. A directory that belongs
+  /// to another user or another daemon ends the start.
   private static func openDirectory(
     _ settings: Configuration.Disk
-  ) throws(StartProblem) -> DiskDirectory? {
+  ) throws(StartProblem) -> Result<DiskDirectory, DirectoryProblem>? {
     guard settings.enabled else { return nil }
     do throws(DirectoryProblem) {
-      return try DiskDirectory.open(settings.directory)
+      return .success(try DiskDirectory.open(settings.directory))
     } catch {
       guard case .unavailable = error else { throw .directory(error) }
       Log.warning(.disk, "no pictures are kept on disk for now: \(error.description)")
-      return nil
+      return .failure(error)
     }
   }
 
@@ -153,10 +158,10 @@ final class Daemon {
   }
 
   private static func makeTier(
-    _ settings: Configuration.Disk, in directory: DiskDirectory?, runtime: String?,
-    on loop: EventLoop
+    _ settings: Configuration.Disk, in directory: Result<DiskDirectory, DirectoryProblem>?,
+    runtime: String?, on loop: EventLoop
   ) throws(SystemFailure) -> DiskTier {
-    guard settings.enabled else { return DiskTier(offOn: loop) }
+    guard let directory else { return DiskTier(offOn: loop) }
     return try DiskTier(
       directory, path: settings.directory, runtime: runtime,
       limits: DiskTier.Limits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
@@ -288,6 +293,17 @@ final class Daemon {
       finish()
     }
     loop.schedule(after: Self.stopLimit) { [loop] in loop.stop() }
+  }
+
+  /// The directory of the pictures was removed, and the service manager makes it anew at a start alone.
+  private func endToBeStartedAgain() {
+    guard isServing, !isStopping else { return }
+    Log.warning(
+      .disk,
+      "the directory of the pictures is gone, and only systemd can make it: ends, to be started again"
+    )
+    exitCode = EX_TEMPFAIL
+    drain()
   }
 
   /// Every request that has arrived gets its line; then nothing is left to do.

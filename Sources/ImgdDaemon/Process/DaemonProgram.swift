@@ -64,8 +64,9 @@ package enum DaemonProgram {
     OpenFiles.raiseLimit()
     Heap.mergeFreedAtOnce()
     do throws(StartProblem) {
-      try Daemon(configuration, reloadingFrom: source, in: environment).run()
-      return EX_OK
+      let daemon = try Daemon(configuration, reloadingFrom: source, in: environment)
+      try daemon.run()
+      return daemon.exitCode
     } catch {
       SystemdNotifier().send(.status(error.description))
       return fail(error.description, error.exitCode)

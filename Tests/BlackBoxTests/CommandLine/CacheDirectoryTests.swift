@@ -97,9 +97,17 @@ import Testing
       > {"cmd":"fetch","url":"ORIGIN/a.png"}
       < {"ok":true,"source":"network","path":null,"deliver_note":"…"}
       > {"cmd":"stats"}
-      < {"ok":true,"disk":{"state":"off","entries":0}}
+      < {"ok":true,"disk":{"state":"down","reason":"…","entries":0}}
       """)
     #expect(stage.daemon.log.contains("/proc/imgd"), "\(stage.daemon.log)")
+    let doctor = try ChildProcess.run(
+      BuiltProduct.path(of: "imgctl"), ["--socket", stage.daemon.socket, "doctor"])
+    #expect(doctor.code == 1)
+    #expect(
+      doctor.output.contains(
+        "problem  disk          mkdir /proc/imgd: No such file or directory\n"
+          + "                       → name another directory in Disk.Directory="),
+      "\(doctor.output)")
   }
 
   @Test func `a reload changes the limits of the disk tier and not its directory`() throws {

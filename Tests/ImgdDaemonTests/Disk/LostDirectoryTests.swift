@@ -62,10 +62,15 @@ import Testing
       #expect(line["path"] == .null && line["deliver_note"]?.string?.isEmpty == false)
     }
     #expect(read(stage.cache) == "theirs\n")
-    #expect(try stage.disk("state") == .string("off"))
+    #expect(try stage.disk("state") == .string("down"))
+    #expect(
+      try stage.disk("reason")?.string?.hasPrefix("\(stage.cache) is not a directory") == true)
+    #expect(stage.core.statusText.contains("; the disk tier is down: \(stage.cache) is not"))
     unlink(stage.cache)
     stage.pass(.seconds(60))
     #expect(try stage.disk("state") == .string("ok"))
+    #expect(try stage.disk("reason") == nil)
+    #expect(!stage.core.statusText.contains("disk tier"))
     #expect(readBytes(try stage.path(of: "/a")) == png())
   }
 

@@ -69,11 +69,19 @@ struct DaemonCheck {
       return .note(
         "disk", "off: pictures have no files, and are lost at a stop",
         remedy: "Disk.Enabled=yes in imgd.conf")
-    default:
-      return .problem(
-        "disk", "\(directory) cannot be written to",
-        remedy: "see whether its file system is full or read-only: df \(directory)")
+    default: return trouble(disk, directory)
     }
+  }
+
+  /// The daemon's reason has what would be right behind a semicolon, where it knows that.
+  private func trouble(_ disk: Reply, _ directory: String) -> Finding {
+    let parts = (disk.text("reason") ?? "\(directory) cannot be used")
+      .split(separator: ";", maxSplits: 1)
+    let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
+    return .problem(
+      "disk", parts.first.map { String($0) } ?? "",
+      remedy: remedy ?? "see whether its file system is full or read-only, and whose it is: "
+        + "df \(directory); ls -ld \(directory)")
   }
 
   /// Files that differed from what was stored point at a disk that is about to fail.

@@ -9,6 +9,7 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
   case unsafe(path: String, reason: String)
   case unavailable(SystemFailure)
 
+  /// What is wrong and, behind a semicolon, what would be right.
   package var description: String {
     switch self {
     case .taken(let path, let pid?):
@@ -16,10 +17,27 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
     case .taken(let path, nil):
       "\(path) is used by another daemon: give each a directory of its own"
     case .unsafe(let path, let reason): "\(path) \(reason)"
-    case .unavailable(let failure) where failure.errno == EROFS:
-      "\(failure.description); a service of systemd can write where its unit says, and nowhere else: "
+    case .unavailable(let failure):
+      Self.remedy(for: failure).map { "\(failure.description); \($0)" } ?? failure.description
+    }
+  }
+
+  /// Whether it is a right that is missing, and not a disk that fails.
+  var isExclusion: Bool {
+    guard case .unavailable(let failure) = self else { return false }
+    return [EROFS, EACCES, EPERM].contains(failure.errno)
+  }
+
+  private static func remedy(for failure: SystemFailure) -> String? {
+    let making = "install -d -o \(geteuid()) -g \(getegid()) -m 750 \(failure.subject)"
+    switch failure.errno {
+    case EROFS:
+      return "a service of systemd can write where its unit says, and nowhere else: "
         + "ReadWritePaths=, see imgd(8)"
-    case .unavailable(let failure): failure.description
+    case EACCES, EPERM:
+      return "let the user who runs imgd into the directories above it, and as root: \(making)"
+    case ENOENT, ENOTDIR: return "name another directory in Disk.Directory="
+    default: return nil
     }
   }
 }

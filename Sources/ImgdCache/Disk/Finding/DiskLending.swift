@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// Why there is no path to an image.
 package enum PathRefusal: Sendable, CaseIterable {
-  case off, readOnly, full, busy
+  case off, down, readOnly, full, busy
   case noStore, credentials, tooLarge, purged
   /// The request does not want it stored on disk.
   case notWanted
@@ -59,7 +59,7 @@ final class DiskLending {
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
   func lend(_ image: CachedImage, mayStore: Bool) -> DiskTier.Lending {
-    guard health.state != .off || health.isOpening else { return .refused(.off) }
+    guard health.state != .down || health.isOpening else { return .refused(.down) }
     if stores.contains(image) { return .waiting }
     if image.file == nil { reunite(image) }
     if let file = image.file, let entry = files.entry(of: file) {
@@ -80,7 +80,7 @@ final class DiskLending {
 
   /// Leases the file of an image of which nothing has to be found out; nil: `lend` knows more.
   func lendAgain(_ image: CachedImage) -> StoredFile? {
-    guard health.state != .off, stores.isEmpty || !stores.contains(image), let file = image.file
+    guard health.state != .down, stores.isEmpty || !stores.contains(image), let file = image.file
     else { return nil }
     let term = term()
     if file.term == term { return file }

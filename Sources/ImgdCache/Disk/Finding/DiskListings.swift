@@ -56,7 +56,7 @@ final class DiskListings {
         page(after: cursor, limit: limit, prefix: prefix, then: then)
       }
     }
-    guard health.state != .off, let start = UInt32(exactly: cursor ?? 0) else {
+    guard health.state != .down, let start = UInt32(exactly: cursor ?? 0) else {
       return then(DiskTier.Page())
     }
     threads.ask(
@@ -79,7 +79,7 @@ final class DiskListings {
     if mustWait {
       return gate.wait { [unowned self] in look(for: key, then: then) }
     }
-    guard health.state != .off, let digest = key.digest else { return then(nil) }
+    guard health.state != .down, let digest = key.digest else { return then(nil) }
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
       then: { [unowned self] row in
@@ -96,7 +96,7 @@ final class DiskListings {
     if mustWait {
       return gate.wait { [unowned self] in variants(of: base, then: then) }
     }
-    guard health.state != .off, let digest = base.digest else { return then([]) }
+    guard health.state != .down, let digest = base.digest else { return then([]) }
     threads.ask(
       { (reader) throws(DiskTrouble) in
         try reader.rows(ofBase: digest.tag, limit: 2 * VariantTable.mostOfOne)
@@ -112,7 +112,7 @@ final class DiskListings {
   /// Whether there may be any; nobody has to wait for that.
   func mayHaveVariants(of base: CacheKey) -> Bool {
     guard let digest = base.digest else { return false }
-    return mustWait || health.state != .off && index.mayHaveEntry(ofBase: digest.tag)
+    return mustWait || health.state != .down && index.mayHaveEntry(ofBase: digest.tag)
   }
 
   /// The index is being opened.

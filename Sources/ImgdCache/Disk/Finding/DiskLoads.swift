@@ -66,7 +66,7 @@ final class DiskLoads {
   func mayHold(_ key: CacheKey) -> Bool {
     guard let digest = key.digest else { return false }
     if gate.isClosed { return true }
-    return health.state != .off
+    return health.state != .down
       && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
   }
 
@@ -86,7 +86,7 @@ final class DiskLoads {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
       return .later
     }
-    guard health.state != .off else { return .nothing }
+    guard health.state != .down else { return .nothing }
     if let image = stores.image(for: key) {
       note(image, for: waiter)
       return .image(image)

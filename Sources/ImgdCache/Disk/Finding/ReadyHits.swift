@@ -42,7 +42,7 @@ final class ReadyHits {
   func find(
     _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
   ) -> ReadyHit? {
-    guard !gate.isClosed, health.state != .off, stores.isEmpty,
+    guard !gate.isClosed, health.state != .down, stores.isEmpty,
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
@@ -58,7 +58,7 @@ final class ReadyHits {
   /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its
   /// bytes are looked at; it counts as a use all the same, since something that was made of it is used.
   func glance(at key: CacheKey) -> FreshEntry? {
-    guard !gate.isClosed, health.state != .off, let digest = key.digest, stores.isEmpty,
+    guard !gate.isClosed, health.state != .down, let digest = key.digest, stores.isEmpty,
       let place = index.place(of: digest)
     else { return nil }
     let entry = index[place]

@@ -116,7 +116,7 @@ final class DiskOpener {
     parts.threads.supersede()
     parts.threads.letGo(of: parts.index.takeAll())
     parts.index.begin()
-    parts.health.worsen(to: .off)
+    parts.health.worsen(to: .down)
     parts.files.leave()
     parts.verified.end()
     parts.leases.forget()

@@ -23,6 +23,10 @@ final class DiskRecovery {
   private var pause = firstPause
   /// The next try, while it is waited for.
   private var next: Timer?
+  /// Whether there has been a directory in the life of this process.
+  private var hadDirectory = false
+  /// Called when the directory was lost, and this process may not make it again.
+  var onExclusion: () -> Void = {}
 
   init(
     _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ answers: StoredAnswers,
@@ -45,9 +49,18 @@ final class DiskRecovery {
   }
 
   /// Begins with a directory that has been opened, or looks for one later.
-  func begin(_ directory: DiskDirectory?) {
-    guard let directory else { return retryLater() }
-    opener.open(directory) { [unowned self] in pause = Self.firstPause }
+  func begin(_ directory: Result<DiskDirectory, DirectoryProblem>) {
+    switch directory {
+    case .success(let directory): opener.open(directory) { [unowned self] in hasOpened() }
+    case .failure(let problem):
+      health.begin(with: problem.description)
+      retryLater()
+    }
+  }
+
+  private func hasOpened() {
+    pause = Self.firstPause
+    hadDirectory = true
   }
 
   /// Something could not be done: what is broken is opened anew, at once or later.
@@ -56,12 +69,13 @@ final class DiskRecovery {
     switch trouble.kind {
     case .gone where files.isOpen: reopen()
     case .indexLost where files.isOpen: reopen(beginningAnew: true)
-    case .full, .readOnly, .broken, .gone, .indexLost:
+    case .full, .readOnly, .broken, .gone, .indexLost, .excluded:
       // Nothing is told of what should have been purged.
-      let isOff = !files.isOpen || removals.isOwing
-      health.worsen(to: isOff ? .off : .readOnly, isFull: trouble.kind == .full)
+      let isDown = !files.isOpen || removals.isOwing
+      health.worsen(to: isDown ? .down : .readOnly, isFull: trouble.kind == .full)
       stores.refuseAll()
       retryLater()
+      if trouble.kind == .excluded, hadDirectory { onExclusion() }
     }
   }
 
@@ -80,7 +94,7 @@ final class DiskRecovery {
 
   /// Gives the index up and opens what the path leads to.
   func reopen(beginningAnew: Bool = false) {
-    opener.reopen(beginningAnew: beginningAnew) { [unowned self] in pause = Self.firstPause }
+    opener.reopen(beginningAnew: beginningAnew) { [unowned self] in hasOpened() }
   }
 
   private func retryLater() {

@@ -37,11 +37,11 @@ final class DiskPurges {
   ///
   /// From this call on nothing that matches is found.
   func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
-    if health.state == .off, gate.isClosed {
+    if health.state == .down, gate.isClosed {
       return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
     }
     stores.drop { filter.matches(key: $0.key, tags: $0.tags) }
-    if health.state != .off {
+    if health.state != .down {
       reports.purge()
       // Pictures that have been stored by then are found by the search.
       stores.sendAll()

@@ -124,7 +124,7 @@ final class DiskRemovals {
     let order = RemovalOrder(
       filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
     let work = work(order, then: then)
-    guard health.state != .off else { return owed.add([work]) }
+    guard health.state != .down else { return owed.add([work]) }
     searches.add(work)
     if work.isClearing { entries.forget() }
     go()

@@ -50,7 +50,7 @@ final class OwedPurges {
     untold += more.filter(\.isAwaited)
     limit()
     // Nothing may be told of what they mean.
-    health.worsen(to: .off, isFull: health.isFull)
+    health.worsen(to: .down, isFull: health.isFull)
     isDirty = true
     writeDown()
   }

@@ -74,7 +74,7 @@ final class DiskStores {
 
   /// Why an image would not be kept; nil when it would.
   func refusal(of image: CachedImage) -> PathRefusal? {
-    if health.state == .off && !health.isOpening { return .off }
+    if health.state == .down && !health.isOpening { return .down }
     if image.scope != nil { return .credentials }
     if image.isPurged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
@@ -208,7 +208,7 @@ final class DiskStores {
     case .gone, .indexLost:
       if isCurrent, files.isOpen { threads.report(trouble) }
       return true
-    case .readOnly, .broken: return false
+    case .readOnly, .broken, .excluded: return false
     }
   }
 

@@ -11,6 +11,8 @@ struct DiskTrouble: Error, Sendable {
     case gone
     /// The index file cannot be used.
     case indexLost
+    /// The directory is not there, or not to be used, and this process has no right to change that.
+    case excluded
     /// Anything else, such as a failing disk.
     case broken
   }
@@ -26,6 +28,11 @@ struct DiskTrouble: Error, Sendable {
   init(_ failure: SystemFailure) {
     kind = Kind(StorageTrouble(failure))
     reason = failure.description
+  }
+
+  init(_ problem: DirectoryProblem) {
+    kind = problem.isExclusion ? .excluded : .broken
+    reason = problem.description
   }
 
   init(_ problem: IndexProblem) {

@@ -122,7 +122,7 @@ final class DiskWriter {
     do throws(DirectoryProblem) {
       directory = try DiskDirectory.open(path)
     } catch {
-      throw DiskTrouble(.broken, error.description)
+      throw DiskTrouble(error)
     }
     return beginningAnew ? try beginAnew(in: directory) : try open(directory)
   }

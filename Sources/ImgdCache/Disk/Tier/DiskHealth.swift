@@ -1,6 +1,6 @@
 /// The abilities of the tier at this moment, and the trouble that limits them.
 final class DiskHealth {
-  private(set) var state = DiskTier.State.off
+  private(set) var state = DiskTier.State.down
   /// Nothing can be written for want of room.
   private(set) var isFull = false
   /// It will be known soon whether anything can be stored.
@@ -8,7 +8,7 @@ final class DiskHealth {
 
   private let reports: DiskReports
   /// The trouble that stands in the way since the tier last worked.
-  private var told: String?
+  private(set) var reason: String?
 
   init(_ reports: DiskReports) {
     self.reports = reports
@@ -16,9 +16,14 @@ final class DiskHealth {
 
   /// Reports trouble once, however often the cause is tried again.
   func tell(_ trouble: DiskTrouble) {
-    guard trouble.reason != told else { return }
-    told = trouble.reason
+    guard trouble.reason != reason else { return }
+    reason = trouble.reason
     reports.onNews(.trouble(trouble.reason))
+  }
+
+  /// Takes note of trouble that has been reported already.
+  func begin(with reason: String) {
+    self.reason = reason
   }
 
   func worsen(to state: DiskTier.State, isFull: Bool = false) {
@@ -28,8 +33,8 @@ final class DiskHealth {
 
   func recover() {
     state = .ok
-    guard told != nil else { return }
-    told = nil
+    guard reason != nil else { return }
+    reason = nil
     reports.onNews(.recovered)
   }
 

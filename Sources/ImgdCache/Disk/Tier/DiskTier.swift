@@ -23,6 +23,9 @@ package final class DiskTier {
   package enum State: String, Sendable {
     case ok
     case readOnly = "read-only"
+    /// Nothing is found and nothing stored until the directory can be used.
+    case down
+    /// There is none.
     case off
   }
 
@@ -51,8 +54,8 @@ package final class DiskTier {
   ///
   /// In the directory `runtime` it keeps what the disk refuses to keep.
   package convenience init(
-    _ directory: DiskDirectory?, path: String, runtime: String?, limits: Limits,
-    suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
+    _ directory: Result<DiskDirectory, DirectoryProblem>, path: String, runtime: String?,
+    limits: Limits, suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
   ) throws(SystemFailure) {
     self.init(
       try DiskParts(
@@ -60,7 +63,7 @@ package final class DiskTier {
       directory)
   }
 
-  init(_ parts: DiskParts, _ directory: DiskDirectory?) {
+  init(_ parts: DiskParts, _ directory: Result<DiskDirectory, DirectoryProblem>) {
     self.parts = parts
     parts.recovery.begin(directory)
     parts.eviction.scheduleSweep()
@@ -81,6 +84,9 @@ package final class DiskTier {
   package var counts: Counts { parts?.reports.counts ?? Counts() }
 
   package var state: State { parts?.health.state ?? .off }
+
+  /// What stands in the way, and what would be right; nil while nothing does, and for a tier that is off.
+  package var reason: String? { parts?.health.reason }
 
   package var count: Int { parts?.index.count ?? 0 }
 
@@ -109,6 +115,12 @@ package final class DiskTier {
   package var onNews: (DiskNews) -> Void {
     get { parts?.reports.onNews ?? { _ in } }
     set { parts?.reports.onNews = newValue }
+  }
+
+  /// Called when the directory was lost, and this process may not make it again; set once by the composition.
+  package var onExclusion: () -> Void {
+    get { parts?.recovery.onExclusion ?? {} }
+    set { parts?.recovery.onExclusion = newValue }
   }
 
   // MARK: Finding

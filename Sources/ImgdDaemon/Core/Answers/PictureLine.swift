@@ -233,6 +233,7 @@ extension PathRefusal {
   var note: String {
     switch self {
     case .off: "no disk tier: use deliver fd"
+    case .down: "the disk tier does not work now: use deliver fd"
     case .readOnly: "the disk tier cannot write now: use deliver fd"
     case .full: "the disk is full: use deliver fd"
     case .busy: "too much waits for the disk: use deliver fd"

@@ -95,6 +95,7 @@ final class StatsCommand {
     line.field("write_errors", disk.counts.writeErrors)
     line.field("corrupt", disk.counts.corrupt)
     line.field("state", disk.state.rawValue)
+    if let reason = disk.reason { line.field("reason", reason) }
     if disk.isLoading { line.field("loading", true) }
   }
 

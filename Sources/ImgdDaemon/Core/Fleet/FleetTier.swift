@@ -63,6 +63,11 @@ final class FleetTier {
 
   // MARK: Looking in
 
+  /// The state, while something is not in order; its reason names the server and is not for everybody.
+  var trouble: String? {
+    state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil
+  }
+
   var counts: Counts {
     guard let parts else { return Counts() }
     let (lookups, claims) = (parts.lookups, parts.claims)

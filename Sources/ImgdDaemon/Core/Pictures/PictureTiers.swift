@@ -40,7 +40,6 @@ final class PictureTiers {
     self.turns = turns
     self.loop = loop
     self.settings = settings
-    disk.onNews = { [unowned hub] in hub.tell($0) }
   }
 
   func apply(_ settings: Configuration) {

@@ -130,6 +130,18 @@ import Testing
     #expect(DirectoryProblem.unavailable(failure).description.hasPrefix("mkdir /a/b: "))
   }
 
+  @Test(
+    arguments: [
+      (EROFS, "; a service of systemd can write where its unit says, and nowhere else: "),
+      (EACCES, "as root: install -d -o \(geteuid()) -g \(getegid()) -m 750 /a/b"),
+      (ENOENT, "; name another directory in Disk.Directory="),
+    ] as [(CInt, String)])
+  func `what would be right stands behind a semicolon`(errno: CInt, remedy: String) {
+    let problem = DirectoryProblem.unavailable(SystemFailure("mkdir", "/a/b", errno: errno))
+    #expect(problem.description.contains(remedy), "\(problem)")
+    #expect(problem.description.split(separator: ";").count == 2)
+  }
+
   // MARK: The lock
 
   @Test func `a directory is used by one daemon at a time`() throws {

@@ -49,7 +49,7 @@ import Testing
     let parts = try DiskParts(
       path: stage.place.root + "/none/cache", limits: .limits(.share(percent: 5, most: 1 << 30)),
       suffixes: ["png"], loop: stage.loop, wall: TierStage.start)
-    let tier = DiskTier(parts, nil)
+    let tier = DiskTier(parts, .failure(.taken(path: "/none", pid: nil)))
     #expect(tier.limits.capacity == 1 << 30)
     tier.apply(.limits(.share(percent: 5, most: 1 << 20)))
     #expect(tier.limits.capacity == 1 << 20)

@@ -139,7 +139,7 @@ import Testing
     let lock = try lock(stage)
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
     stage.pass(.seconds(150))
-    #expect(stage.tier.state == .off)
+    #expect(stage.tier.state == .down)
     try letGo(lock)
     stage.pass(.seconds(10))
     #expect(stage.tier.state == .ok)

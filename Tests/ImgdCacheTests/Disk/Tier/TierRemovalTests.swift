@@ -144,7 +144,7 @@ import Testing
     let stage = try TierStage.withTagged(.limits(lease: .zero))
     let lock = try lock(stage)
     #expect(stage.outcome(of: TierStage.tagged) == .pending)
-    #expect(stage.tier.state == .off && stage.parts.removals.isOwing)
+    #expect(stage.tier.state == .down && stage.parts.removals.isOwing)
     #expect(stage.fetch(url(0)) == nil)
     try lock.execute("ROLLBACK")
     lock.close()
@@ -159,7 +159,7 @@ import Testing
     let stage = try TierStage.withTagged(.limits(lease: .zero))
     let lock = try lock(stage)
     stage.purge { $0.tag = "t" }
-    #expect(stage.tier.state == .off)
+    #expect(stage.tier.state == .down)
     try lock.execute("ROLLBACK")
     lock.close()
     stage.pass(.seconds(2))

@@ -98,7 +98,7 @@ final class TierStage {
       path: place.path, runtime: runtime, limits: limits, suffixes: ["bin", "jpg", "png", "gif"],
       loop: loop,
       wall: wall)
-    return (DiskTier(parts, try? openWhenFree()), parts)
+    return (DiskTier(parts, try openWhenFree()), parts)
   }
 
   /// Whether one of the threads has something to do or to tell.
@@ -110,12 +110,12 @@ final class TierStage {
   }
 
   /// A thread that was left behind holds the lock until it has ended.
-  private func openWhenFree() throws -> DiskDirectory {
+  private func openWhenFree() throws -> Result<DiskDirectory, DirectoryProblem> {
     for _ in 0..<1_000_000 {
       do throws(DirectoryProblem) {
-        return try DiskDirectory.open(place.path)
+        return .success(try DiskDirectory.open(place.path))
       } catch {
-        guard case .taken = error else { throw error }
+        guard case .taken = error else { return .failure(error) }
         sched_yield()
       }
     }

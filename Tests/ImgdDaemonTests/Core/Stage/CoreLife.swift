@@ -28,7 +28,9 @@ final class CoreLife {
     transfers = try PlannedTransfers(of: origin, on: loop)
     decoding.loop = loop
     disk = try Self.disk(configuration.disk, on: loop)
-    let tier = try disk.map { DiskTier($0, try DiskDirectory.open(configuration.disk.directory)) }
+    let tier = try disk.map {
+      DiskTier($0, .success(try DiskDirectory.open(configuration.disk.directory)))
+    }
     core = Core(
       configuration, transfers: transfers, decoding: decoding, fleet: fleet,
       disk: tier ?? DiskTier(offOn: loop), loop: loop,
