@@ -27,18 +27,27 @@ struct Reload: Verb {
       }
       return .done
     }
-    guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
+    guard answer.reply.succeeded == true else { return try refuse(answer.reply, in: context) }
     try context.print(answer, asJSON: asJSON, Self.text)
     return .done
   }
 
+  /// Each mistake is a line of its own.
+  private func refuse(_ reply: Reply, in context: Context) throws(Failure) -> ExitCode {
+    let mistakes = reply.object("error")?.object("details")?.texts("mistakes") ?? []
+    guard mistakes.count > 1 else { throw Failure(refusal: reply) }
+    for mistake in mistakes { context.console.complain(mistake) }
+    throw Failure(reply.exitCode, "nothing was changed: see the \(mistakes.count) lines above")
+  }
+
   /// The keys that a reload has changed, and those that need a restart.
   private static func text(_ reply: Reply) -> String {
-    let changed = (reply.texts("changed") ?? []).map { printable($0) }
     let waiting = (reply.texts("needs_restart") ?? []).map { printable($0) }
-    let first =
-      changed.isEmpty ? "no value has changed" : "changed: " + changed.joined(separator: ", ")
-    guard !waiting.isEmpty else { return first }
-    return first + "\nneeds a restart: " + waiting.joined(separator: ", ")
+    let inForce = (reply.texts("changed") ?? []).map { printable($0) }
+      .filter { !waiting.contains($0) }
+    var lines: [String] = []
+    if !inForce.isEmpty { lines.append("changed: " + inForce.joined(separator: ", ")) }
+    if !waiting.isEmpty { lines.append("needs a restart: " + waiting.joined(separator: ", ")) }
+    return lines.isEmpty ? "no value has changed" : lines.joined(separator: "\n")
   }
 }

@@ -67,11 +67,19 @@ package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible 
   private static let most = 50
 
   package let lines: [String]
+  private let count: Int
 
   init(_ problems: [String]) {
+    count = problems.count
     let more = problems.count - Self.most
     lines = problems.prefix(Self.most) + (more > 0 ? ["and \(more) more mistakes"] : [])
   }
 
   package var description: String { lines.joined(separator: "\n") }
+
+  /// All of them in one line, for a status and for clients: how many, and the first.
+  package var summary: String {
+    guard lines.count > 1, let first = lines.first else { return description }
+    return "\(count) mistakes in the configuration, the first: \(first)"
+  }
 }

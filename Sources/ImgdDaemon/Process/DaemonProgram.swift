@@ -18,7 +18,9 @@ package enum DaemonProgram {
       let options = try CommandLineOptions.parse(arguments)
       return perform(options)
     } catch {
-      return fail(error.description + "\nimgd --help lists the options", EX_USAGE)
+      let code = fail(error.description, EX_USAGE)
+      if !error.description.contains("--help") { Log.notice(.start, "--help lists the options") }
+      return code
     }
   }
 
@@ -46,7 +48,7 @@ package enum DaemonProgram {
       }
     } catch {
       if options.action == .run {
-        FailedStart.report(error.lines.joined(separator: "; "), in: environment)
+        FailedStart.report(error.summary, in: environment)
       }
       return fail(error.description, EX_CONFIG)
     }

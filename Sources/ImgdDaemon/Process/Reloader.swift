@@ -77,9 +77,10 @@ final class Reloader {
   private func take(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
     switch result {
     case .failure(let problems):
-      let reasons = problems.lines.joined(separator: "; ")
-      Log.error(.configuration, "the configuration is not reloaded: \(reasons)")
-      return .refused(reasons)
+      for line in problems.lines {
+        Log.error(.configuration, "the configuration is not reloaded: \(line)")
+      }
+      return .refused(problems)
     case .success(let reading):
       warn(of: reading)
       var fresh = source.adapted(reading.configuration)
@@ -88,8 +89,7 @@ final class Reloader {
       for key in Configuration.keys where !key.isLive { key.reset(&fresh, current) }
       current = fresh
       onReload(fresh)
-      let changed = changes.filter(\.isLive).map(\.key)
-      return waiting.isEmpty ? .changed(changed) : .changedButFor(changed, waiting: waiting)
+      return .changed(changes.map(\.key), waiting: waiting)
     }
   }
 

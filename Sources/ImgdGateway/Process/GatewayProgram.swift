@@ -23,7 +23,9 @@ package enum GatewayProgram {
       let options = try GatewayOptions.parse(arguments)
       return perform(options, in: environment)
     } catch {
-      return fail(error.description + "\nimgd-http --help lists the options", EX_USAGE)
+      let code = fail(error.description, EX_USAGE)
+      if !error.description.contains("--help") { Log.notice(.start, "--help lists the options") }
+      return code
     }
   }
 
@@ -45,7 +47,7 @@ package enum GatewayProgram {
       }
     } catch {
       if options.action == .run {
-        GatewaySocket(environment).turnAway(because: error.lines.joined(separator: "; "))
+        GatewaySocket(environment).turnAway(because: error.summary)
       }
       return fail(error.description, EX_CONFIG)
     }

@@ -1,4 +1,4 @@
-/// Sizes in configuration files: bytes, or a number with K, M, G or T, in capitals or not.
+/// Sizes in configuration files: bytes, or a number with K, M, G or T.
 package enum SizeText {
   private static let units: [(letter: UInt8, shift: Int)] = [
     (UInt8(ascii: "T"), 40), (UInt8(ascii: "G"), 30), (UInt8(ascii: "M"), 20),
@@ -7,17 +7,38 @@ package enum SizeText {
 
   /// The number of bytes; nil when the text is no size or the number does not fit.
   ///
-  /// `KiB` is `K`, and so on; `KB` is refused, since to some it means a thousand.
+  /// `K`, `KB` and `KiB` are all 1024, in capitals or not, with blanks before them or not: each is what other
+  /// programs write for it.
   package static func bytes(_ text: String) -> Int? {
-    var digits = text.utf8[...]
-    let isBinary = text.hasSuffix("iB")
-    if isBinary { digits = digits.dropLast(2) }
-    let unit = digits.last.flatMap { last in units.first { $0.letter == last & ~0x20 } }
-    if isBinary, unit == nil { return nil }
-    if unit != nil { digits = digits.dropLast() }
-    guard let number = decimalNumber(digits) else { return nil }
-    let (bytes, tooLarge) = number.multipliedReportingOverflow(by: 1 << (unit?.shift ?? 0))
+    let end = text.utf8.firstIndex { !isDigit($0) } ?? text.utf8.endIndex
+    let unit = text.utf8[end...].drop { isBlank($0) }
+    if unit.isEmpty, end != text.utf8.endIndex { return nil }
+    guard let number = decimalNumber(text.utf8[..<end]), let shift = shift(of: unit) else {
+      return nil
+    }
+    let (bytes, tooLarge) = number.multipliedReportingOverflow(by: 1 << shift)
     return tooLarge ? nil : bytes
+  }
+
+  /// The power of two that a unit stands for; none and `B` are bytes.
+  private static func shift(of text: Substring.UTF8View) -> Int? {
+    var rest = text
+    let unit = rest.first.flatMap { first in units.first { $0.letter == first & ~0x20 } }
+    if unit != nil { rest = rest.dropFirst() }
+    if unit != nil, rest.first.map({ $0 & ~0x20 }) == UInt8(ascii: "I") {
+      rest = rest.dropFirst()
+      if rest.isEmpty { return nil }
+    }
+    if rest.first.map({ $0 & ~0x20 }) == UInt8(ascii: "B") { rest = rest.dropFirst() }
+    return rest.isEmpty ? unit?.shift ?? 0 : nil
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
   }
 
   /// The shortest text for exactly this number of bytes.

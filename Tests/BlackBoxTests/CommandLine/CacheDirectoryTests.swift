@@ -118,7 +118,7 @@ import Testing
     try stage.play(
       """
       > {"cmd":"reload"}
-      < {"ok":true,"changed":["Disk.Capacity","Disk.TrimTo","HTTP.StaleIfError"],"needs_restart":["Disk.Enabled"]}
+      < {"ok":true,"changed":["Disk.Enabled","Disk.Capacity","Disk.TrimTo","HTTP.StaleIfError"],"needs_restart":["Disk.Enabled"]}
       > {"cmd":"fetch","url":"ORIGIN/a.png"}
       < {"ok":true,"path":"…"}
       > {"cmd":"stats"}

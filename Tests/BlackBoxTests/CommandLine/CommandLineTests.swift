@@ -15,6 +15,12 @@ import Testing
     #expect(code == EX_USAGE)
     #expect(output.hasPrefix("imgd: error: "))
     #expect(output.contains("--help"))
+    #expect(output.split(separator: "\n").filter { $0.contains("error:") }.count == 1)
+  }
+
+  @Test func `an unknown option is one line, with where the options are listed`() throws {
+    let (_, output) = try ChildProcess.run(Self.imgd, ["--nonsense"])
+    #expect(output == "imgd: error: unknown option --nonsense: --help lists the options\n")
   }
 
   @Test func `a mistyped option is answered with the right one`() throws {

@@ -23,7 +23,7 @@ import Testing
     #expect(
       output == """
         imgd-http: error: unknown option --lisen: did you mean --listen?
-        imgd-http: error: imgd-http --help lists the options
+        imgd-http: --help lists the options
 
         """)
   }

@@ -65,6 +65,19 @@ private final class Files {
     #expect(lines.last == "and 9950 more mistakes")
   }
 
+  @Test func `mistakes are one line where there is room for one`() throws {
+    let files = try Files(["one.conf": "[Memory]\nx\n", "two.conf": "[Memory]\nx\ny\n"])
+    for (name, beginning) in [
+      ("one", "\(files.path)/one.conf:2: 'x' is not"),
+      ("two", "2 mistakes in the configuration, the first: \(files.path)/two.conf:2: 'x' is not"),
+    ] {
+      let summary = #expect(throws: ConfigurationProblems.self) {
+        try load(["--config", "\(files.path)/\(name).conf"])
+      }?.summary
+      #expect(summary?.hasPrefix(beginning) == true, "\(summary ?? "")")
+    }
+  }
+
   /// The message goes into the journal and into a status that every user of the machine can read.
   @Test(arguments: [
     ("Proxy=http://ann:secret@proxy:99999", "Network.Proxy=http://…@proxy:99999 is not a proxy"),

@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdConfiguration
 import ImgdPicture
 import ImgdSystem
 import ImgdWire
@@ -157,8 +158,10 @@ extension WireError {
       "the picture is \(picture.format.name); Downloads.AcceptTypes allows \(names)")
   }
 
-  static func badConfiguration(_ problems: String) -> WireError {
-    WireError(.badRequest, "nothing was changed: \(problems)")
+  static func badConfiguration(_ problems: ConfigurationProblems) -> WireError {
+    WireError(
+      .badRequest, "nothing was changed: \(problems.summary)",
+      details: ["mistakes": .array(problems.lines.map { .string($0) })])
   }
 
   static func badCursor(_ cursor: String, of command: Request.Command) -> WireError {

@@ -126,17 +126,15 @@ final class ServiceCommands {
 
 /// The result of a reload of the configuration.
 enum ReloadAnswer {
-  case changed([String])
-  /// Some keys changed; the `waiting` ones take effect at a restart.
-  case changedButFor([String], waiting: [String])
-  /// All mistakes, in one line for clients and for the status.
-  case refused(String)
+  /// The keys with a new value; the `waiting` ones among them take effect at a restart.
+  case changed([String], waiting: [String])
+  case refused(ConfigurationProblems)
   /// The daemon stops, and has not read it.
   case stopping
 
   /// Why nothing has changed; nil when the configuration was good.
   var refusal: String? {
-    if case .refused(let reason) = self { reason } else { nil }
+    if case .refused(let problems) = self { problems.summary } else { nil }
   }
 
   var isGood: Bool { refusal == nil }
@@ -154,10 +152,9 @@ enum Features {
 extension ClientSession {
   fileprivate func reply(_ answer: ReloadAnswer, id: RequestID) {
     switch answer {
-    case .refused(let reason): refuse(id: id, receipt: nil, .badConfiguration(reason))
+    case .refused(let problems): refuse(id: id, receipt: nil, .badConfiguration(problems))
     case .stopping: refuse(id: id, receipt: nil, .shuttingDown)
-    case .changed(let keys): reply(id: id, changed: keys, waiting: [])
-    case .changedButFor(let keys, let waiting): reply(id: id, changed: keys, waiting: waiting)
+    case .changed(let keys, let waiting): reply(id: id, changed: keys, waiting: waiting)
     }
   }
 

@@ -35,7 +35,8 @@ final class CoreLife {
       configuration, transfers: transfers, decoding: decoding, fleet: fleet,
       disk: tier ?? DiskTier(offOn: loop), loop: loop,
       in: Core.Surroundings(
-        reload: { $0(.changed([])) }, pressureSource: { ("none", nil) }, onActivity: {},
+        reload: { $0(.changed([], waiting: [])) }, pressureSource: { ("none", nil) },
+        onActivity: {},
         fleetServer: fleet.map { _ in "planned:6379" }))
     transfers.receive = { [unowned core] in core.receive($0) }
     fleet?.attach(to: core, on: loop)
