@@ -17,6 +17,14 @@ package struct ConfigurationPlaces {
     self.settings = settings
   }
 
+  /// The usual file, its drop-in directory and the files in it, as far as they are there; none where a file was
+  /// named, which is not what a service reads.
+  package var files: [String] {
+    guard let file, !isFileRequired else { return [] }
+    let names = (try? namesInDirectory(file + ".d", suffix: ".conf")) ?? []
+    return [file, file + ".d"] + names.map { "\(file).d/\($0)" }
+  }
+
   /// Reads them all; each overrides the one before.
   ///
   /// The error has the mistakes of all places; with any mistake there is no configuration.

@@ -11,6 +11,11 @@ package struct Instance {
   /// The machine's service does not run as root, but it has the machine's configuration.
   package var servesMachine: Bool { uid == 0 || serviceConfiguration == "/etc/imgd" }
 
+  /// Whether root checks the machine's configuration, which the service reads as another user.
+  package var isCheckedByRoot: Bool {
+    uid == 0 && (serviceConfiguration ?? "/etc/imgd") == "/etc/imgd"
+  }
+
   /// The configuration directory that systemd or the unit has set for the service.
   private var serviceConfiguration: String? { directory(named: "CONFIGURATION_DIRECTORY") }
 

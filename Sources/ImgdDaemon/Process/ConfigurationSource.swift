@@ -19,6 +19,17 @@ struct ConfigurationSource: Sendable {
     try ConfigurationLoader.load(options, environment: environment)
   }
 
+  /// The files that the service has to be able to read with this configuration.
+  func files(of configuration: Configuration) -> [ServiceFile] {
+    var files = ConfigurationLoader.files(options, environment: environment).map { ServiceFile($0) }
+    files.append(ServiceFile(configuration.network.caFile))
+    let fleet = configuration.fleet
+    if !fleet.server.isEmpty, !fleet.passwordFile.isEmpty {
+      files.append(ServiceFile(fleet.passwordFile, isSecret: true))
+    }
+    return files
+  }
+
   /// The same source for a daemon whose socket is already open.
   func served(at socket: String) -> ConfigurationSource {
     var source = self

@@ -42,7 +42,7 @@ package enum DaemonProgram {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
       let configuration = try source.load()
       switch options.action {
-      case .checkConfiguration: return say("the configuration is good\n")
+      case .checkConfiguration: return check(source.files(of: configuration))
       case .printConfiguration: return say(configuration.printed())
       default: return serve(configuration, reloadingFrom: source, in: environment)
       }
@@ -52,6 +52,16 @@ package enum DaemonProgram {
       }
       return fail(error.description, EX_CONFIG)
     }
+  }
+
+  /// Root looks with the eyes of the service's user.
+  private static func check(_ files: [ServiceFile]) -> CInt {
+    let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
+    let user =
+      instance.isCheckedByRoot ? ServiceUser(of: "imgd.service", orNamed: "imgd") : nil
+    let complaints = user?.complaints(about: files) ?? []
+    guard complaints.isEmpty else { return fail(complaints.joined(separator: "\n"), EX_CONFIG) }
+    return say("the configuration is good\n")
   }
 
   private static func serve(

@@ -14,6 +14,8 @@ package struct GatewayOptions: Equatable {
   private var configurationFile: String?
   private var settings: [CommandLineSetting] = []
 
+  package static let systemFile = "/etc/imgd/imgd.conf"
+
   private static let options = [
     CommandLineOption("config", letter: "c", takesValue: true),
     CommandLineOption("socket", takesValue: true),
@@ -54,17 +56,25 @@ package struct GatewayOptions: Equatable {
 
   /// The configuration of files, environment and command line; each overrides the one before.
   package func configuration(
-    environment: [String: String], uid: UInt32, systemFile: String = "/etc/imgd/imgd.conf"
+    environment: [String: String], uid: UInt32, systemFile: String = GatewayOptions.systemFile
   ) throws(ConfigurationProblems) -> GatewayConfiguration {
     let instance = Instance(environment: environment, uid: uid)
     var defaults = GatewayConfiguration()
     if !instance.servesMachine {
       defaults.listen = .unix(Self.place(besides: environment, uid: uid))
     }
-    let places = ConfigurationPlaces(
+    return try places(of: instance, systemFile: systemFile).read(over: defaults)
+  }
+
+  /// The files that a service reads.
+  func files(of instance: Instance) -> [String] {
+    places(of: instance, systemFile: Self.systemFile).files
+  }
+
+  private func places(of instance: Instance, systemFile: String) -> ConfigurationPlaces {
+    ConfigurationPlaces(
       named: configurationFile, usual: instance.configurationFile(system: systemFile),
-      environment: environment, settings: settings)
-    return try places.read(over: defaults)
+      environment: instance.environment, settings: settings)
   }
 
   /// The path of a user's own gateway, in the directory of the user's own daemon.

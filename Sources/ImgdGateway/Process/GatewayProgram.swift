@@ -41,7 +41,7 @@ package enum GatewayProgram {
       let configuration = try options.configuration(
         environment: ProcessEnvironment.all, uid: geteuid())
       switch options.action {
-      case .checkConfiguration: return check(configuration)
+      case .checkConfiguration: return check(configuration, options)
       case .printConfiguration: return say(configuration.printed())
       default: return serve(configuration, options, in: environment)
       }
@@ -54,11 +54,23 @@ package enum GatewayProgram {
   }
 
   /// The files of secrets are part of it.
-  private static func check(_ configuration: GatewayConfiguration) -> CInt {
+  private static func check(_ configuration: GatewayConfiguration, _ options: GatewayOptions)
+    -> CInt
+  {
     do throws(SecretFileProblem) {
       _ = try GatewaySecrets(configuration)
-      return say("the configuration is good\n")
     } catch { return fail(error.message, EX_CONFIG) }
+    // Root looks with the eyes of the service's user.
+    let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
+    let user =
+      instance.isCheckedByRoot ? ServiceUser(of: "imgd-http.service", orNamed: "imgd-http") : nil
+    let secrets = [configuration.keyFile, configuration.tokenFile].filter { !$0.isEmpty }
+    let files =
+      options.files(of: instance).map { ServiceFile($0) }
+      + secrets.map { ServiceFile($0, isSecret: true) }
+    let complaints = user?.complaints(about: files) ?? []
+    guard complaints.isEmpty else { return fail(complaints.joined(separator: "\n"), EX_CONFIG) }
+    return say("the configuration is good\n")
   }
 
   private static func serve(

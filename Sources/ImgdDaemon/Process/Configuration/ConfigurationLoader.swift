@@ -4,16 +4,31 @@ import ImgdSystem
 
 /// Builds the daemon's configuration from files, environment and command line.
 package enum ConfigurationLoader {
+  package static let systemFile = "/etc/imgd/imgd.conf"
+
   /// Reads files, environment and command line; each overrides the one before.
   package static func load(
     _ options: CommandLineOptions, environment: [String: String], uid: UInt32 = geteuid(),
-    systemFile: String = "/etc/imgd/imgd.conf"
+    systemFile: String = ConfigurationLoader.systemFile
   ) throws(ConfigurationProblems) -> Configuration {
     let instance = Instance(environment: environment, uid: uid)
-    let places = ConfigurationPlaces(
+    return try places(options, of: instance, systemFile: systemFile).read(over: instance.defaults)
+  }
+
+  /// The files that a service reads.
+  static func files(
+    _ options: CommandLineOptions, environment: [String: String]
+  ) -> [String] {
+    places(options, of: Instance(environment: environment, uid: geteuid())).files
+  }
+
+  private static func places(
+    _ options: CommandLineOptions, of instance: Instance,
+    systemFile: String = ConfigurationLoader.systemFile
+  ) -> ConfigurationPlaces {
+    ConfigurationPlaces(
       named: options.configurationFile, usual: instance.configurationFile(system: systemFile),
-      environment: environment, settings: options.settings)
-    return try places.read(over: instance.defaults)
+      environment: instance.environment, settings: options.settings)
   }
 }
 

@@ -1,0 +1,132 @@
+// Root may read everything, and the service may not: it runs as a user of its own. So a check by root becomes
+// that user, once everything else has been looked at, and asks the kernel what may be read: it knows of groups,
+// of access control lists, and of the directories on the way.
+
+import Glibc
+import ImgdSystem
+
+/// The user as whom the service manager runs a program.
+package struct ServiceUser: Sendable, Equatable {
+  let name: String
+  let uid: UInt32
+  let gid: UInt32
+  /// The groups beside its own.
+  let groups: [UInt32]
+
+  /// The user of a unit; where no service manager knows the unit, the one whom the installation makes. Nil where
+  /// there is none, and for root.
+  package init?(of unit: String, orNamed usual: String) {
+    guard let facts = Self.facts(of: unit) else {
+      self.init(named: usual, group: nil, supplementary: [])
+      return
+    }
+    guard let user = facts["User"], !user.isEmpty else { return nil }
+    let groups = (facts["SupplementaryGroups"] ?? "").split(separator: " ").map(String.init)
+    self.init(named: user, group: facts["Group"], supplementary: groups)
+  }
+
+  init?(named name: String, group: String?, supplementary: [String]) {
+    // What is returned is the C library's until the next call of this thread, and is copied at once.
+    guard let entry = unsafe getpwnam(name), unsafe entry.pointee.pw_uid != 0 else { return nil }
+    self.name = name
+    uid = unsafe entry.pointee.pw_uid
+    let own = unsafe entry.pointee.pw_gid
+    gid = group.flatMap { $0.isEmpty ? nil : Self.number(ofGroup: $0) } ?? own
+    groups = Self.groups(of: name, gid) + supplementary.compactMap { Self.number(ofGroup: $0) }
+  }
+
+  /// What systemd knows of a unit that is installed; nil where it knows nothing, or does not run.
+  private static func facts(of unit: String) -> [String: String]? {
+    guard unsafe access("/run/systemd/system", F_OK) == 0 else { return nil }
+    let properties = "LoadState,User,Group,SupplementaryGroups"
+    let line = "systemctl show --property=\(properties) \(unit) 2>/dev/null"
+    guard let stream = unsafe popen(line, "r") else { return nil }
+    var text = ""
+    var buffer = [CChar](repeating: 0, count: 4096)
+    // Each call fills at most the size of the buffer, and ends what it fills with a zero.
+    while unsafe fgets(&buffer, CInt(buffer.count), stream) != nil {
+      text += String(
+        decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+    // The only place that closes the stream.
+    guard unsafe pclose(stream) == 0 else { return nil }
+    var facts: [String: String] = [:]
+    for line in text.split(separator: "\n") {
+      guard let equals = line.firstIndex(of: "=") else { continue }
+      facts[String(line[..<equals])] = String(line[line.index(after: equals)...])
+    }
+    return facts["LoadState"] == "loaded" ? facts : nil
+  }
+
+  private static func number(ofGroup name: String) -> UInt32? {
+    unsafe getgrnam(name).map { unsafe $0.pointee.gr_gid } ?? UInt32(name)
+  }
+
+  private static func groups(of user: String, _ own: UInt32) -> [UInt32] {
+    var count: CInt = 0
+    // The first call fails and tells how many there are; the lists may change before the second.
+    _ = unsafe getgrouplist(user, own, nil, &count)
+    guard count > 0 else { return [] }
+    var groups = [gid_t](repeating: 0, count: Int(count))
+    let found = unsafe getgrouplist(user, own, &groups, &count)
+    return found > 0 ? Array(groups.prefix(Int(found))) : []
+  }
+
+  /// The name of its group.
+  fileprivate var groupName: String {
+    unsafe getgrgid(gid).flatMap { unsafe $0.pointee.gr_name }.map { unsafe String(cString: $0) }
+      ?? "\(gid)"
+  }
+
+  /// Makes this process the user's, for good; false where root may not do that.
+  fileprivate func become() -> Bool {
+    unsafe setgroups(groups.count, groups) == 0 && setgid(gid) == 0 && setuid(uid) == 0
+  }
+}
+
+/// A file that a service has to read.
+package struct ServiceFile: Sendable {
+  let path: String
+  /// Whether others must not read it.
+  let isSecret: Bool
+
+  package init(_ path: String, isSecret: Bool = false) {
+    self.path = path
+    self.isSecret = isSecret
+  }
+}
+
+extension ServiceUser {
+  /// The files that are there and closed to the user, each with what would be right. For the end of a process:
+  /// it is the user's from here on.
+  package func complaints(about files: [ServiceFile]) -> [String] {
+    let group = groupName
+    guard become() else { return [] }
+    return files.compactMap { complaint(about: $0, group: group) }
+  }
+
+  private func complaint(about file: ServiceFile, group: String) -> String? {
+    let isDirectory = (try? FileStatus.of(path: file.path).kind) == .directory
+    guard !Self.isOpen(file.path, isDirectory ? R_OK | X_OK : R_OK) else { return nil }
+    let sentence = "\(file.path) cannot be read by the user \(name), as whom the service runs: "
+    if let closed = Self.directories(above: file.path).first(where: { !Self.isOpen($0, X_OK) }) {
+      return sentence + "its directory is closed, chmod o+x \(closed)"
+    }
+    if file.isSecret {
+      return sentence + "chgrp \(group) \(file.path), and chmod 640 \(file.path)"
+    }
+    return sentence + "chmod \(isDirectory ? "o+rx" : "o+r") \(file.path)"
+  }
+
+  /// Whether the user has a right; also for what is not there, which is another mistake or none.
+  private static func isOpen(_ path: String, _ right: CInt) -> Bool {
+    // The path is a C string for the length of the call.
+    unsafe access(path, right) == 0 || ![EACCES, EPERM].contains(errno)
+  }
+
+  /// The directories on the way to a file, the highest first.
+  private static func directories(above path: String) -> [String] {
+    path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }
+      .map { String(path[..<$0]) }
+  }
+}
