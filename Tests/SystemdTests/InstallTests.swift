@@ -39,6 +39,7 @@ import Testing
     let gateway = try machine.perform(
       "cat '/tmp/to stage/usr/lib/systemd/system/imgd-http.service'")
     #expect(gateway.contains("\nExecStart=/usr/bin/imgd-http --socket "))
+    try machine.perform("test -d '/tmp/to stage/etc/imgd/imgd.conf.d'")
     let page = try machine.perform("cat '/tmp/to stage/usr/share/man/man8/imgd.8'")
     #expect(page.contains("\n.ds PREFIX /usr\n"))
 

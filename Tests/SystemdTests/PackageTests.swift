@@ -22,6 +22,14 @@ import Testing
     try expectService()
     try expectPathsOfPackage()
     let kept = try fetch()
+    // As README.Debian has it.
+    let text = try #require(read(Project.path("debian/README.Debian")))
+    let command = """
+      printf '[HTTP-Gateway]\\nAllow=example.org\\n' \\
+            > /etc/imgd/imgd.conf.d/http.conf
+      """
+    #expect(text.contains("    " + command))
+    try machine.perform(command)
 
     let socket = try machine.property("InvocationID", of: "imgd.socket")
     let service = try machine.property("InvocationID")
