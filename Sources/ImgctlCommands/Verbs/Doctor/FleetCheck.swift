@@ -64,7 +64,9 @@ struct FleetCheck {
           "fleet",
           "since the start purges of others may have been missed "
             + (gaps == 1 ? "once" : "\(gaps) times") + ": all pictures were marked as stale",
-          remedy: "see why in the log of imgd; a server that is emptied is a usual cause"))
+          remedy:
+            "see why in the log of imgd (journalctl -u imgd IMGD_EVENT=fleet); a server that is "
+            + "emptied is a usual cause"))
     }
     return findings
   }

@@ -157,7 +157,7 @@ final class FleetPurges {
 
   private func noteGap(_ reason: String, at position: FleetPosition?) {
     gaps += 1
-    Log.notice(.purge, "purges of the fleet may have been missed, everything is stale: \(reason)")
+    Log.notice(.fleet, "purges of the fleet may have been missed, everything is stale: \(reason)")
     applied.markEverything(at: position)
   }
 
@@ -178,6 +178,6 @@ final class FleetPurges {
     applied.add(heard, at: position, isOwn: isOwn)
     guard applied.giveUpIfTooMany() else { return }
     gaps += 1
-    Log.notice(.purge, "too many purges of the fleet wait, everything is stale")
+    Log.notice(.fleet, "too many purges of the fleet wait, everything is stale")
   }
 }
