@@ -45,6 +45,134 @@ import Testing
     #expect(OpenFileLimit(table)?.count == count)
   }
 
+  @Test func `a daemon that was started by hand is no problem`() {
+    let states = UnitStates(Self.show(socket: "inactive", file: "disabled", service: "inactive"))
+    let findings = states.findings(command: "systemctl --user", hasAnswered: true)
+    #expect(findings.map(\.grade) == [.note])
+    #expect(findings[0].text.contains("started by hand"))
+  }
+
+  @Test(arguments: [(true, "sudo systemctl enable --now imgd.socket"), (false, "imgd, as root")])
+  func `advice about systemd is for machines that run it`(
+    hasManager: Bool, command: String
+  ) throws {
+    let context = Context(
+      console: .standard, socket: "/run/imgd/imgd.sock", manner: try Manner([]), environment: [:])
+    let place = SocketPlace(context, hasManager: hasManager)
+    #expect(place.startCommand == command)
+    #expect(place.logCommand.isEmpty == !hasManager && place.restartCommand.isEmpty == !hasManager)
+  }
+
+  private static func gateway(socket: String, file: String, service: String) -> UnitStates {
+    UnitStates(
+      """
+      Id=imgd-http.socket
+      LoadState=\(socket == "none" ? "not-found" : "loaded")
+      ActiveState=\(socket)
+      UnitFileState=\(file)
+      Listen=/run/imgd/http.sock (Stream)
+
+      Id=imgd-http.service
+      LoadState=loaded
+      ActiveState=\(service)
+      UnitFileState=disabled
+
+      """)
+  }
+
+  @Test(
+    arguments: [
+      (gateway(socket: "none", file: "", service: "inactive"), nil, nil),
+      (gateway(socket: "inactive", file: "disabled", service: "inactive"), nil, nil),
+      (gateway(socket: "inactive", file: "enabled", service: "inactive"), nil, "problem"),
+      (gateway(socket: "active", file: "enabled", service: "inactive"), .status(500), "ok"),
+      (gateway(socket: "active", file: "enabled", service: "failed"), nil, "problem"),
+      (gateway(socket: "inactive", file: "disabled", service: "failed"), nil, "problem"),
+      (gateway(socket: "active", file: "disabled", service: "active"), .status(200), "ok"),
+      (gateway(socket: "active", file: "disabled", service: "active"), .status(503), "problem"),
+      (gateway(socket: "active", file: "disabled", service: "active"), .silence, "problem"),
+      // A user who may not connect.
+      (gateway(socket: "active", file: "disabled", service: "active"), nil, "ok"),
+    ] as [(UnitStates, GatewayAnswer?, String?)])
+  func `the gateway is judged where it is used`(
+    units: UnitStates, answer: GatewayAnswer?, grade: String?
+  ) {
+    let findings = GatewayCheck(units).findings(
+      command: "sudo systemctl", lastError: { _ in ": KeyFile=/k cannot be read" },
+      answer: { path in
+        #expect(path == "/run/imgd/http.sock")
+        return answer
+      })
+    #expect(findings.map(\.grade.rawValue) == [grade].compactMap { $0 })
+    for finding in findings where finding.text.contains("failed") {
+      #expect(finding.text == "imgd-http.service has failed: KeyFile=/k cannot be read")
+      #expect(finding.remedy?.hasPrefix("imgd-http --check-config") == true)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("HTTP/1.1 200 OK\r\n", 200), ("HTTP/1.1 503 ", 503), ("HTTP/1.1 2", 2), ("", nil),
+      ("SSH-2.0 200", nil), ("HTTP/1.1", nil), ("HTTP/1.1 two hundred", nil),
+    ] as [(String, Int?)])
+  func `the status of the gateway's answer is read`(text: String, status: Int?) {
+    #expect(GatewayAnswer.status(in: Array(text.utf8)) == status)
+  }
+
+  @Test(
+    arguments: [
+      (0, "the configuration is good\n", false, "ok", "good, as imgd --check-config reads it"),
+      (78, "imgd: error: /c:3: a\nimgd: error: /c:4: b\n", false, "problem", "/c:3: a\n/c:4: b"),
+      (
+        78, "imgd: error: open /c: Permission denied\n", false, "note", "open /c: Permission denied"
+      ),
+      (
+        78, "imgd: error: open /c: Permission denied\n", true, "problem",
+        "open /c: Permission denied"
+      ),
+      (127, "", true, nil, nil),
+    ] as [(CInt, String, Bool, String?, String?)])
+  func `each mistake of the configuration is a line`(
+    code: CInt, said: String, isRoot: Bool, grade: String?, text: String?
+  ) {
+    let finding = ConfigurationCheck.finding(code, said, of: "imgd", isRoot: isRoot)
+    #expect(finding?.grade.rawValue == grade)
+    #expect(finding?.text == text)
+    let plain = Palette(.never, isTerminal: true, environment: [:])
+    if let finding, said.contains("/c:4") {
+      #expect(
+        finding.lines(plain).hasPrefix(
+          "problem  configuration /c:3: a\n                       /c:4: b\n                       → "
+        ))
+      #expect(finding.remedy?.contains("imgd --check-config") == true)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (
+        #"{"state":"off"}"#, "note", "off: pictures have no files, and are lost at a stop",
+        "Disk.Enabled=yes"
+      ),
+      (
+        #"{"state":"down","reason":"mkdir /d: Read-only file system; a service: ReadWritePaths=, see imgd(8)"}"#,
+        "problem", "mkdir /d: Read-only file system", "a service: ReadWritePaths=, see imgd(8)"
+      ),
+      (#"{"state":"down","reason":"/d is a link"}"#, "problem", "/d is a link", "see whether"),
+      (#"{"state":"read-only"}"#, "problem", "/d cannot be used", "see whether"),
+    ] as [(String, String, String, String)])
+  func `the disk is judged by its state`(
+    disk: String, grade: String, text: String, remedy: String
+  ) throws {
+    let stats = try Reply(Array(#"{"disk":\#(disk)}"#.utf8), from: "here")
+    let config = try Reply(
+      Array(#"{"config":{"Disk":{"Directory":"/d"}}}"#.utf8), from: "here")
+    let answers = Interview.Answers(hello: stats, stats: stats, config: config)
+    let finding = try #require(DaemonCheck(answers).findings.first)
+    #expect(finding.grade.rawValue == grade && finding.text == text)
+    #expect(finding.remedy?.hasPrefix(remedy) == true)
+  }
+
   @Test func `a finding is a line, or an object with what to do`() {
     let finding = Finding.problem("disk", "\u{1b}[2J is full", remedy: "make room")
     let plain = Palette(.never, isTerminal: true, environment: [:])

@@ -69,6 +69,25 @@ import Testing
     #expect(try machine.run("\(inside) touch /run/imgd/a /etc/imgd/a /var/cache/a").status != 0)
   }
 
+  @Test func `doctor says that it works, and why it does not`() throws {
+    try machine.perform("systemctl start imgd.service imgd-http.service")
+    let well = try machine.run("imgctl doctor")
+    #expect(well.output.contains("ok       imgd-http     answers at \(Self.socket)\n"), "\(well)")
+    #expect(well.output.contains("ok       configuration good"), "\(well)")
+    try machine.perform("openssl rand -hex 32 | install -m 600 /dev/stdin /etc/imgd/http.key")
+    try stage.configure("[HTTP-Gateway]\nKeyFile=/etc/imgd/http.key\n")
+    let check = try machine.run("imgd-http --check-config")
+    #expect(check.status == EX_CONFIG)
+    #expect(check.output.contains("chgrp imgd-http /etc/imgd/http.key, and chmod 640 "), "\(check)")
+    #expect(try machine.run("systemctl restart imgd-http.service").status != 0)
+    let ill = try machine.run("imgctl doctor")
+    #expect(ill.status == 1)
+    let finding = "problem  imgd-http     imgd-http.service has failed: "
+    #expect(ill.output.contains(finding + "HTTP-Gateway.KeyFile=/etc/imgd/http.key"), "\(ill)")
+    try machine.perform("chgrp imgd-http /etc/imgd/http.key; chmod 640 /etc/imgd/http.key")
+    try machine.perform("imgd-http --check-config && systemctl restart imgd-http.service")
+  }
+
   @Test func `strangers do not reach its socket`() throws {
     let listing = try machine.perform("stat --format='%U %G %a' \(Self.socket)")
     #expect(listing == "root imgd-http 660")

@@ -91,6 +91,10 @@ import Testing
     #expect(try machine.state() == "active")
     #expect(try stage.stats("memory", "capacity") == 10 << 20)
     try machine.waitForJournal("/etc/imgd/imgd.conf:3")
+    let doctor = try machine.run("imgctl doctor")
+    #expect(doctor.status == 1)
+    let finding = "problem  configuration /etc/imgd/imgd.conf:3: Memory.Preferred=much"
+    #expect(doctor.output.contains(finding), "\(doctor.output)")
     // And it is not held against the next one.
     try stage.configure("[Memory]\nCapacity=2M\nPreferred=1M\n")
     try machine.perform("systemctl reload imgd.service")

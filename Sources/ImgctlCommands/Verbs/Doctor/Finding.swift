@@ -13,6 +13,7 @@ struct Finding: Equatable {
 
   let grade: Grade
   let subject: String
+  /// One line, or several.
   let text: String
   /// The thing to do about it, for all but good news.
   let remedy: String?
@@ -20,7 +21,8 @@ struct Finding: Equatable {
   private init(_ grade: Grade, _ subject: String, _ text: String, _ remedy: String?) {
     self.grade = grade
     self.subject = subject
-    self.text = printable(text)
+    self.text = text.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { printable(String($0)) }.joined(separator: "\n")
     self.remedy = remedy.map { printable($0) }
   }
 
@@ -51,7 +53,8 @@ struct Finding: Equatable {
   /// The finding as people read it, with its remedy on a line of its own.
   func lines(_ palette: Palette) -> String {
     let margin = String(repeating: " ", count: 23)
-    return palette(grade.rawValue.padded(to: 8), style) + " " + subject.padded(to: 13) + " " + text
+    let first = palette(grade.rawValue.padded(to: 8), style) + " " + subject.padded(to: 13) + " "
+    return first + text.split(separator: "\n").joined(separator: "\n" + margin)
       + (remedy.map { "\n" + margin + "→ " + $0 } ?? "")
   }
 

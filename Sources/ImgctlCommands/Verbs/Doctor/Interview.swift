@@ -29,13 +29,16 @@ struct Interview {
       ]
     } catch {
       answers = nil
-      findings = [
-        .problem(
-          "answer", error.sentence,
-          remedy:
-            "see why in the log of imgd\(place.logCommand), or start it: \(place.startCommand)")
-      ]
+      findings = [.problem("answer", error.sentence, remedy: Self.remedy(error, place))]
     }
+  }
+
+  /// A daemon that cannot start says why to who asks.
+  private static func remedy(_ failure: Failure, _ place: SocketPlace) -> String {
+    guard !failure.sentence.hasPrefix("imgd cannot start: ") else {
+      return "correct that: imgd --check-config tells all mistakes of a configuration"
+    }
+    return "see why in the log of imgd\(place.logCommand), or start it: \(place.startCommand)"
   }
 
   private static func version(of hello: Reply, _ place: SocketPlace) -> Finding {

@@ -2,38 +2,60 @@ import Glibc
 import ImgdSystem
 
 /// Another program's answer.
-enum ProgramOutput {
+struct ProgramOutput {
   private static let longest = 1 << 16
+
+  /// The exit code; nil when a signal has ended it.
+  let code: CInt?
+  let text: String
 
   /// The standard output of a program that is found as a shell finds it; nil if it does not start, or fails.
   static func of(
     _ program: String, _ arguments: [String], environment: [String: String]
   ) -> String? {
+    let output = with(.messagesLost, program, arguments, environment: environment)
+    return output?.code == 0 ? output?.text : nil
+  }
+
+  /// What becomes of the standard error of a program.
+  enum Messages { case messagesLost, messagesRead }
+
+  /// What a program has written, and its exit code; nil if it does not start.
+  static func with(
+    _ messages: Messages, _ program: String, _ arguments: [String], environment: [String: String]
+  ) -> ProgramOutput? {
     var ends: [CInt] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let reading = FileDescriptor(owning: ends[0])
     let pid = start(
       [program] + arguments, environment.map { "\($0.key)=\($0.value)" },
-      output: FileDescriptor(owning: ends[1]))
+      output: FileDescriptor(owning: ends[1]), messages)
     guard let pid else { return nil }
     let text = TextFile.content(of: reading, longest: longest)
     var status: CInt = 0
     while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    return status == 0 ? text : nil
+    // As WIFEXITED and WEXITSTATUS have it, which are macros.
+    let code = status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+    return text.map { ProgramOutput(code: code, text: $0) }
   }
 
-  /// Starts the program without input and messages. This process keeps no end of the output, which thus ends with
-  /// the program.
+  /// Starts the program without input. This process keeps no end of the output, which thus ends with the
+  /// program.
   private static func start(
-    _ command: [String], _ environment: [String], output: consuming FileDescriptor
+    _ command: [String], _ environment: [String], output: consuming FileDescriptor,
+    _ messages: Messages
   ) -> pid_t? {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
     unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 1)
-    unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    switch messages {
+    case .messagesLost:
+      unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    case .messagesRead: unsafe posix_spawn_file_actions_adddup2(&actions, output.number, 2)
+    }
     var pid: pid_t = 0
     let code = unsafe withCStrings(command) { arguments in
       unsafe withCStrings(environment) { variables in

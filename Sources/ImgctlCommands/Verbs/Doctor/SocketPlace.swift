@@ -14,9 +14,12 @@ struct SocketPlace {
   let isOwn: Bool
   /// Whether it is the socket of the machine's unit.
   let isMachines: Bool
+  /// Whether systemd manages this machine's services.
+  let hasManager: Bool
 
-  init(_ context: Context) {
+  init(_ context: Context, hasManager: Bool = TextFile.isThere("/run/systemd/system")) {
     path = context.socket
+    self.hasManager = hasManager
     let own = ControlSocketPlace.user(environment: context.environment, uid: ProcessUser.effective)
     isOwn = path == own
     isMachines = path == ControlSocketPlace.system
@@ -42,18 +45,23 @@ struct SocketPlace {
 
   /// The command that starts a daemon for this socket.
   var startCommand: String {
-    if isMachines { return "sudo systemctl enable --now imgd.socket" }
-    if isOwn { return "systemctl --user enable --now imgd.socket" }
+    if isMachines {
+      return hasManager ? "sudo systemctl enable --now imgd.socket" : "imgd, as root"
+    }
+    if isOwn { return hasManager ? "systemctl --user enable --now imgd.socket" : "imgd" }
     return "imgd --socket \(path)"
   }
 
   /// The command that shows the log, in brackets, where the daemon is a unit.
   var logCommand: String {
-    isMachines ? " (journalctl -u imgd)" : isOwn ? " (journalctl --user -u imgd)" : ""
+    guard hasManager else { return "" }
+    return isMachines ? " (journalctl -u imgd)" : isOwn ? " (journalctl --user -u imgd)" : ""
   }
 
   /// The command that restarts the daemon, after a colon, where it is a unit.
   var restartCommand: String {
-    isMachines ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
+    guard hasManager else { return "" }
+    return isMachines
+      ? ": sudo systemctl restart imgd" : isOwn ? ": systemctl --user restart imgd" : ""
   }
 }

@@ -3,30 +3,58 @@ import ImgdSystem
 /// The units of imgd, where systemd runs and the socket is that of a unit.
 struct UnitCheck {
   private let place: SocketPlace
+  private let hasAnswered: Bool
   private let environment: [String: String]
 
-  init(_ place: SocketPlace, environment: [String: String]) {
+  /// `hasAnswered` says whether a daemon was found at the socket.
+  init(_ place: SocketPlace, hasAnswered: Bool, environment: [String: String]) {
     self.place = place
+    self.hasAnswered = hasAnswered
     self.environment = environment
   }
 
   var findings: [Finding] {
-    guard place.isOwn || place.isMachines, TextFile.isThere("/run/systemd/system") else {
-      return []
-    }
+    guard place.isOwn || place.isMachines, place.hasManager else { return [] }
+    let units = ["imgd.socket", "imgd.service"]
+    // The gateway is the machine's alone.
+    let gatewayUnits = ["imgd-http.socket", "imgd-http.service"]
     let arguments =
       (place.isOwn ? ["--user"] : [])
-      + [
-        "show", "--property=Id,LoadState,ActiveState,UnitFileState", "imgd.socket", "imgd.service",
-      ]
+      + ["show", "--property=Id,LoadState,ActiveState,UnitFileState,Listen"]
+      + units + (place.isOwn ? [] : gatewayUnits)
     guard
       let answer = ProgramOutput.of("systemctl", arguments, environment: environment)
     else { return [.note("unit", "systemctl does not answer")] }
-    return UnitStates(answer).findings(command: place.isOwn ? "systemctl --user" : "sudo systemctl")
+    let command = place.isOwn ? "systemctl --user" : "sudo systemctl"
+    let states = UnitStates(answer)
+    return states.findings(command: command, hasAnswered: hasAnswered, lastError: lastError)
+      + gateway(states, command)
+  }
+
+  private func gateway(_ states: UnitStates, _ command: String) -> [Finding] {
+    let check = GatewayCheck(states)
+    guard check.isWanted else { return [] }
+    let findings = check.findings(command: command, lastError: lastError) {
+      GatewayAnswer(of: $0)
+    }
+    // Good news about the same files has been told.
+    let configuration = ConfigurationCheck(place, of: "imgd-http", environment: environment)
+    return findings + configuration.findings.filter { $0.grade != .ok }
+  }
+
+  /// The last error that a unit has logged, behind a colon; root alone may read the journal.
+  private func lastError(_ unit: String) -> String? {
+    guard place.isMachines, ProcessUser.effective == 0 else { return nil }
+    let arguments = [
+      "--quiet", "--boot", "--unit=\(unit)", "--priority=err", "--lines=1", "--output=cat",
+      "--no-pager",
+    ]
+    let text = ProgramOutput.of("journalctl", arguments, environment: environment)
+    return text.flatMap { $0.split(separator: "\n").last.map { ": " + String($0) } }
   }
 }
 
-/// The states of both units, as `systemctl show` prints them.
+/// The states of units, as `systemctl show` prints them.
 struct UnitStates {
   private let units: [[String: String]]
 
@@ -44,7 +72,10 @@ struct UnitStates {
   }
 
   /// The state of the socket's unit, and that of a service which has failed.
-  func findings(command: String) -> [Finding] {
+  func findings(
+    command: String, hasAnswered: Bool = false,
+    lastError: (_ unit: String) -> String? = { _ in nil }
+  ) -> [Finding] {
     let socket = unit("imgd.socket"), service = unit("imgd.service")
     guard socket["LoadState"] == "loaded" else {
       return [.note("unit", "imgd.socket is not installed: imgd does not start by itself")]
@@ -53,11 +84,18 @@ struct UnitStates {
     if service["ActiveState"] == "failed" {
       findings.append(
         .problem(
-          "unit", "imgd.service has failed",
+          "unit", "imgd.service has failed" + (lastError("imgd.service") ?? ""),
           remedy: "journalctl -u imgd says why; then: \(command) restart imgd.socket imgd.service"))
     }
     let (state, file) = (socket["ActiveState"] ?? "?", socket["UnitFileState"] ?? "?")
-    if state != "active" {
+    if state != "active", hasAnswered {
+      findings.append(
+        .note(
+          "unit", "imgd.socket is \(state): the imgd that answers was started by hand",
+          remedy:
+            "to have it started by itself, end that one, and: \(command) enable --now imgd.socket"
+        ))
+    } else if state != "active" {
       findings.append(
         .problem(
           "unit", "imgd.socket is \(state)", remedy: "\(command) enable --now imgd.socket"))
@@ -72,7 +110,8 @@ struct UnitStates {
     return findings
   }
 
-  private func unit(_ name: String) -> [String: String] {
+  /// The properties of a unit; none of one that is not there.
+  func unit(_ name: String) -> [String: String] {
     units.first { $0["Id"] == name } ?? [:]
   }
 }

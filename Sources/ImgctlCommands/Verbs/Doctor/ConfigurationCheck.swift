@@ -1,0 +1,79 @@
+import Glibc
+import ImgdSystem
+
+/// The configuration that the next start or reload reads: the daemon that runs may have refused it.
+struct ConfigurationCheck {
+  private let place: SocketPlace
+  private let environment: [String: String]
+  /// The program that reads it, with `--check-config`.
+  private let program: String
+
+  init(_ place: SocketPlace, of program: String = "imgd", environment: [String: String]) {
+    self.place = place
+    self.environment = environment
+    self.program = program
+  }
+
+  /// Nothing about a daemon that was started with a socket of its own: its options are not known.
+  var findings: [Finding] {
+    guard place.isMachines || place.isOwn,
+      let output = ProgramOutput.with(
+        .messagesRead, Self.path(of: program), ["--check-config"], environment: variables),
+      let code = output.code
+    else { return [] }
+    return [
+      Self.finding(code, output.text, of: program, isRoot: ProcessUser.effective == 0)
+    ].compactMap { $0 }
+  }
+
+  /// Judges what `--check-config` has said; nil for a program that could not tell.
+  static func finding(
+    _ code: CInt, _ text: String, of program: String, isRoot: Bool
+  ) -> Finding? {
+    let subject = "configuration"
+    if code == 0 { return .ok(subject, "good, as \(program) --check-config reads it") }
+    guard code == configurationError else { return nil }
+    let prefix = "\(program): error: "
+    let mistakes = text.split(separator: "\n")
+      .map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : String($0) }
+    let shown = mistakes.joined(separator: "\n")
+    // Files may be for root and the service alone.
+    if !isRoot, mistakes.allSatisfy({ $0.hasSuffix("Permission denied") }) {
+      return .note(subject, shown, remedy: "root can look at it: sudo imgctl doctor")
+    }
+    return .problem(
+      subject, shown,
+      remedy: "correct it, until \(program) --check-config is content: no restart and no reload "
+        + "will take it")
+  }
+
+  /// EX_CONFIG, which is a macro.
+  private static let configurationError: CInt = 78
+
+  /// The machine's service has the machine's configuration, and nothing of this user's environment; a user's own
+  /// has that user's, also if the user is root.
+  private var variables: [String: String] {
+    guard place.isMachines else {
+      var variables = environment
+      let home = environment["HOME"].map { $0 + "/.config" }
+      variables["CONFIGURATION_DIRECTORY"] = (environment["XDG_CONFIG_HOME"] ?? home).map {
+        $0 + "/imgd"
+      }
+      return variables
+    }
+    var variables = ["CONFIGURATION_DIRECTORY": "/etc/imgd"]
+    variables["PATH"] = environment["PATH"]
+    return variables
+  }
+
+  /// The program beside this one, or the one that a shell finds.
+  private static func path(of program: String) -> String {
+    var own = [CChar](repeating: 0, count: 4096)
+    // Fills at most the size of the buffer.
+    let count = max(unsafe readlink("/proc/self/exe", &own, own.count), 0)
+    let path = String(decoding: own.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return program }
+    let beside = String(path[...slash]) + program
+    return TextFile.isThere(beside) ? beside : program
+  }
+}

@@ -1,0 +1,66 @@
+import ImgdSystem
+
+/// The gateway for HTTP: whether its units work, where they are used, and whether it answers.
+struct GatewayCheck {
+  private let socket: [String: String]
+  private let service: [String: String]
+
+  init(_ units: UnitStates) {
+    socket = units.unit("imgd-http.socket")
+    service = units.unit("imgd-http.service")
+  }
+
+  /// Whether anybody has turned it on.
+  var isWanted: Bool {
+    guard socket["LoadState"] == "loaded" else { return false }
+    return [socket["UnitFileState"], service["UnitFileState"]].contains("enabled")
+      || socket["ActiveState"] == "active" || service["ActiveState"] == "failed"
+  }
+
+  /// The findings, with the last error of its log, and its answer to a request for `/health`.
+  func findings(
+    command: String, lastError: (_ unit: String) -> String?,
+    answer: (_ socket: String) -> GatewayAnswer?
+  ) -> [Finding] {
+    guard isWanted else { return [] }
+    if service["ActiveState"] == "failed" {
+      return [
+        .problem(
+          "imgd-http", "imgd-http.service has failed" + (lastError("imgd-http.service") ?? ""),
+          remedy: "imgd-http --check-config, and journalctl -u imgd-http, say why; then: "
+            + "\(command) restart imgd-http.socket imgd-http.service")
+      ]
+    }
+    guard socket["ActiveState"] == "active" else {
+      return [
+        .problem(
+          "imgd-http", "imgd-http.socket is \(socket["ActiveState"] ?? "?")",
+          remedy: "\(command) enable --now imgd-http.socket")
+      ]
+    }
+    // A question would start it.
+    guard service["ActiveState"] == "active", let path, let answer = answer(path) else {
+      return [.ok("imgd-http", "imgd-http.socket is active")]
+    }
+    switch answer {
+    case .status(200): return [.ok("imgd-http", "answers at \(path)")]
+    case .status(let status):
+      return [
+        .problem(
+          "imgd-http", "\(path)/health answers \(status): the gateway does not reach imgd",
+          remedy: "see the other problems; if there is none: \(command) restart imgd-http")
+      ]
+    case .silence:
+      return [
+        .problem(
+          "imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
+      ]
+    }
+  }
+
+  /// The socket, where it is one in the file system: `/run/imgd/http.sock (Stream)`.
+  private var path: String? {
+    guard let listen = socket["Listen"], listen.hasPrefix("/") else { return nil }
+    return listen.split(separator: " ").first.map { String($0) }
+  }
+}
