@@ -15,7 +15,7 @@ import uuid
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optional
 
-from .errors import ConnectionFailed, ConnectionLost
+from .errors import ConnectionFailed, ConnectionLost, Error, no_descriptor
 
 #: No answer comes near it: a page of entries has 256 KiB. What sends more is not imgd.
 LONGEST_LINE = 16 * 1024 * 1024
@@ -24,7 +24,7 @@ MOST_DESCRIPTORS = 64
 
 
 class Descriptor:
-    """A file descriptor that is closed with the object at the latest."""
+    """A file descriptor that is closed with the object at the latest; -1 is none."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -38,6 +38,12 @@ class Descriptor:
         number, self._number = self._number, -1
         if number >= 0:
             os.close(number)
+
+    def __enter__(self) -> Descriptor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __del__(self) -> None:
         self.close()
@@ -67,7 +73,7 @@ class Call:
         self.request = request
         self.size = size
         self.answer: Optional[Answer] = None
-        self.failure: Optional[ConnectionFailed] = None
+        self.failure: Optional[Error] = None
         #: Called whenever there is something new.
         self.on_news: Optional[Callable[[], None]] = None
         self._progress: Optional[Progress] = None
@@ -98,7 +104,7 @@ class Call:
             )
             self._tell()
 
-    def end(self, answer: Optional[Answer], failure: Optional[ConnectionFailed]) -> None:
+    def end(self, answer: Optional[Answer], failure: Optional[Error]) -> None:
         """Notes how it has ended."""
         self.answer, self.failure = answer, failure
         self._tell()
@@ -202,6 +208,8 @@ class Conversation:
         elif "id" in fields:
             identifier = fields["id"]
             call = self._calls.pop(identifier, None) if type(identifier) is int else None
+            if call is not None and descriptor is not None and descriptor.fileno() < 0:
+                return call.end(None, no_descriptor())
             if call is not None:
                 return call.end(Answer(fields, descriptor), None)
         else:
@@ -216,7 +224,7 @@ class Conversation:
         if call is not None:
             call.take_event(event)
         else:
-            self.events.append(event)
+            self.events.append(without_frame(event))
 
     def _take_refusal(self, fields: Dict[str, Any]) -> None:
         """Takes a line that names no request: about the connection, or a line too long to be read."""
@@ -231,6 +239,11 @@ class Conversation:
 
     def _fail_strange(self, reason: str) -> None:
         self.fail(ConnectionFailed(f"the program at {self._path} is not imgd: {reason}"))
+
+
+def without_frame(fields: Dict[str, Any]) -> Dict[str, Any]:
+    """What a line says, without the fields that tell which line it is."""
+    return {name: value for name, value in fields.items() if name not in ("id", "ok")}
 
 
 def _line(request: Dict[str, Any]) -> bytes:

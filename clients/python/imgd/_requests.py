@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 Request = Dict[str, Any]
 Receipt = Union[str, uuid.UUID]
-#: `(width, height)`, of which one may be None, or `resize` as the protocol has it.
-Size = Union[Tuple[Optional[int], Optional[int]], Mapping[str, Any]]
+#: A width, `(width, height)`, of which one may be None, or `resize` as the protocol has it.
+Size = Union[int, Tuple[Optional[int], Optional[int]], Mapping[str, Any]]
+
+Cache = Literal[
+    "default", "reload", "no-cache", "force-cache", "only-if-cached", "peek", "no-store"
+]
+Fit = Literal["contain", "cover", "fill"]
+Crop = Literal["centre", "attention"]
+Format = Literal["original", "jpeg", "png", "webp", "avif"]
+Priority = Literal["low", "normal", "high"]
+Deliver = Literal["path", "bytes", "pixels", "none"]
+Tier = Literal["memory", "disk"]
+PurgedTier = Literal["memory", "disk", "all"]
+Topic = Literal["jobs", "cache", "pressure", "config"]
 
 _deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"}
 
@@ -16,13 +28,13 @@ _deliveries = {"path": "path", "bytes": "fd", "pixels": "pixels", "none": "none"
 def fetch(
     url: str,
     *,
-    cache: Optional[str] = None,
+    cache: Optional[Cache] = None,
     resize: Optional[Size] = None,
-    fit: Optional[str] = None,
-    crop: Optional[str] = None,
-    format: Optional[str] = None,
+    fit: Optional[Fit] = None,
+    crop: Optional[Crop] = None,
+    format: Optional[Format] = None,
     quality: Optional[int] = None,
-    priority: Optional[str] = None,
+    priority: Optional[Priority] = None,
     tags: Union[None, str, Sequence[str]] = None,
     headers: Optional[Mapping[str, str]] = None,
     identifier: Optional[str] = None,
@@ -30,7 +42,7 @@ def fetch(
     timeout: Optional[float] = None,
     max_bytes: Optional[int] = None,
     describe: bool = False,
-    deliver: str = "path",
+    deliver: Deliver = "path",
     progress: bool = False,
     receipt: Optional[Receipt] = None,
     wait: bool = True,
@@ -38,7 +50,7 @@ def fetch(
     """A `fetch`; without a receipt, each attempt at it gets one of its own."""
     request: Request = {
         "cmd": "fetch",
-        "url": url,
+        "url": _url(url),
         "receipt": str(receipt) if receipt is not None else None,
         "deliver": _delivery(deliver),
         "cache": cache,
@@ -59,7 +71,7 @@ def fetch(
     return _present(request)
 
 
-def wait(receipt: Receipt, deliver: Optional[str]) -> Request:
+def wait(receipt: Receipt, deliver: Optional[Deliver]) -> Request:
     """A `wait`."""
     delivery = _delivery(deliver) if deliver is not None else None
     return _present({"cmd": "wait", "receipt": str(receipt), "deliver": delivery})
@@ -84,13 +96,13 @@ def purge(
     unused_for: Optional[int] = None,
     expired: bool = False,
     everything: bool = False,
-    tier: Optional[str] = None,
+    tier: Optional[PurgedTier] = None,
     soft: bool = False,
 ) -> Request:
     """A `purge`, of everything only if that is what was said."""
     filters = _present(
         {
-            "url": url,
+            "url": _url(url) if url is not None else None,
             "identifier": identifier,
             "prefix": prefix,
             "host": host,
@@ -113,11 +125,11 @@ def purge(
 def query(url: str, identifier: Optional[str], describe: bool) -> Request:
     """A `query`."""
     return _present(
-        {"cmd": "query", "url": url, "identifier": identifier, "describe": describe or None}
+        {"cmd": "query", "url": _url(url), "identifier": identifier, "describe": describe or None}
     )
 
 
-def entries(tier: str, prefix: Optional[str], cursor: Optional[str]) -> Request:
+def entries(tier: Tier, prefix: Optional[str], cursor: Optional[str]) -> Request:
     """One page of `entries`."""
     return _present(
         {"cmd": "entries", "tier": tier, "prefix": prefix, "cursor": cursor, "limit": 1000}
@@ -129,11 +141,18 @@ def jobs(cursor: Optional[str]) -> Request:
     return _present({"cmd": "list", "cursor": cursor})
 
 
-def subscribe(topics: Sequence[str]) -> Request:
+def subscribe(topics: Sequence[Topic]) -> Request:
     """A `subscribe`."""
     if not topics:
         raise ValueError("subscribe needs a topic: jobs, cache, pressure or config")
     return {"cmd": "subscribe", "events": list(topics)}
+
+
+def _url(url: str) -> str:
+    # A program without type checks may have a Path or a URL of its own type here.
+    if not isinstance(url, str):
+        raise TypeError(f"a URL is a str, not {type(url).__name__}: {url!r}")
+    return url
 
 
 def _delivery(deliver: str) -> str:
@@ -143,14 +162,21 @@ def _delivery(deliver: str) -> str:
         raise ValueError(f"deliver is one of {', '.join(_deliveries)}, not {deliver!r}") from None
 
 
-def _resize(size: Optional[Size], fit: Optional[str], crop: Optional[str]) -> Optional[Request]:
+def _resize(size: Optional[Size], fit: Optional[Fit], crop: Optional[Crop]) -> Optional[Request]:
     manner = _present({"fit": fit, "crop": crop})
     if size is None:
         if manner:
-            raise ValueError(f"{' and '.join(manner)} mean nothing without resize")
+            verb = "means" if len(manner) == 1 else "mean"
+            raise ValueError(f"{' and '.join(manner)} {verb} nothing without resize")
         return None
     if isinstance(size, Mapping):
         return {**size, **manner}
+    if isinstance(size, int):
+        size = (size, None)
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
+        raise ValueError(
+            f"resize is a width, or (width, height), of which one may be None, not {size!r}"
+        )
     width, height = size
     return {**_present({"width": width, "height": height}), **manner}
 

@@ -86,7 +86,8 @@ def _remedy(path: str) -> str:
 def receive(connection: socket.socket) -> Tuple[bytes, List[int], bool]:
     """What has arrived: bytes, descriptors, and whether there were more than could be taken.
 
-    No bytes mean the end. Raises BlockingIOError if nothing has arrived.
+    A descriptor for which this process has no number left is -1. No bytes mean the end. Raises
+    BlockingIOError if nothing has arrived.
     """
     numbers = array.array("i")
     room = socket.CMSG_SPACE(_DESCRIPTORS * numbers.itemsize)
@@ -98,4 +99,8 @@ def receive(connection: socket.socket) -> Tuple[bytes, List[int], bool]:
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
-    return data, numbers.tolist(), bool(flags & socket.MSG_CTRUNC)
+    descriptors, cut = numbers.tolist(), bool(flags & socket.MSG_CTRUNC)
+    if cut and len(descriptors) < _DESCRIPTORS:
+        # There was room for it in the message: the kernel could not open it.
+        return data, [*descriptors, -1], False
+    return data, descriptors, cut

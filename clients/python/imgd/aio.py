@@ -28,8 +28,21 @@ from typing import (
 )
 
 from . import _requests, _socket
-from ._conversation import Answer, Call, Conversation, Progress
-from ._requests import Receipt, Request, Size
+from ._conversation import Answer, Call, Conversation, Progress, without_frame
+from ._requests import (
+    Cache,
+    Crop,
+    Deliver,
+    Fit,
+    Format,
+    Priority,
+    PurgedTier,
+    Receipt,
+    Request,
+    Size,
+    Tier,
+    Topic,
+)
 from ._socket import Place, find_socket
 from .client import GRACE, OnProgress, Outcome
 from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
@@ -136,6 +149,8 @@ async def _connect(path: str, timeout: float) -> _Connection:
             socket.close()
             socket = await loop.run_in_executor(None, _socket.connect, path, timeout)
         return _Connection(path, socket)
+    except ConnectionFailed:
+        raise
     except OSError as error:
         socket.close()
         raise _socket.connection_failed(path, error) from None
@@ -169,15 +184,15 @@ class Client:
         self,
         url: str,
         *,
-        deliver: str = "path",
-        cache: Optional[str] = None,
+        deliver: Deliver = "path",
+        cache: Optional[Cache] = None,
         resize: Optional[Size] = None,
-        fit: Optional[str] = None,
-        crop: Optional[str] = None,
-        format: Optional[str] = None,
+        fit: Optional[Fit] = None,
+        crop: Optional[Crop] = None,
+        format: Optional[Format] = None,
         quality: Optional[int] = None,
         describe: bool = False,
-        priority: Optional[str] = None,
+        priority: Optional[Priority] = None,
         tags: Union[None, str, Sequence[str]] = None,
         headers: Optional[Mapping[str, str]] = None,
         identifier: Optional[str] = None,
@@ -269,7 +284,7 @@ class Client:
         self,
         receipt: Receipt,
         *,
-        deliver: Optional[str] = None,
+        deliver: Optional[Deliver] = None,
         timeout: Optional[float] = None,
     ) -> Picture:
         """Waits for a fetch that was begun by `start`; the end of `timeout` does not cancel it."""
@@ -308,7 +323,7 @@ class Client:
         unused_for: Optional[int] = None,
         expired: bool = False,
         everything: bool = False,
-        tier: Optional[str] = None,
+        tier: Optional[PurgedTier] = None,
         soft: bool = False,
     ) -> Dict[str, Any]:
         """Removes the entries that match all filters; all of them with `everything=True` alone."""
@@ -335,7 +350,7 @@ class Client:
         return await self._ask(_requests.query(url, identifier, describe))
 
     async def entries(
-        self, *, tier: str = "memory", prefix: Optional[str] = None
+        self, *, tier: Tier = "memory", prefix: Optional[str] = None
     ) -> AsyncIterator[Dict[str, Any]]:
         """Lists what one tier has, a page at a time as they are needed."""
         cursor: Optional[str] = None
@@ -381,7 +396,7 @@ class Client:
         """Returns if the daemon answers."""
         await self._ask({"cmd": "ping"})
 
-    def subscribe(self, *topics: str) -> Subscription:
+    def subscribe(self, *topics: Topic) -> Subscription:
         """Events of the whole daemon: `jobs`, `cache`, `pressure`, `config`.
 
         They begin with the first use of the subscription, or with `async with`.
@@ -434,13 +449,16 @@ class Client:
         return connection
 
     async def _ask(self, request: Request) -> Dict[str, Any]:
-        return (await self._answer(request, self._timeout)).fields
+        return without_frame((await self._answer(request, self._timeout)).fields)
 
     async def _answer(
         self, request: Request, limit: Optional[float], on_progress: Optional[OnProgress] = None
     ) -> Answer:
         try:
             return await asyncio.wait_for(self._answer_in_time(request, on_progress), limit)
+        except TimedOut:
+            # One of the daemon's is a TimeoutError as well.
+            raise
         except asyncio.TimeoutError:
             raise TimedOut(
                 "timeout",
@@ -487,7 +505,7 @@ class Subscription:
     ConnectionLost.
     """
 
-    def __init__(self, path: str, topics: Sequence[str], timeout: float) -> None:
+    def __init__(self, path: str, topics: Sequence[Topic], timeout: float) -> None:
         self._path = path
         self._request = _requests.subscribe(topics)
         self._timeout = timeout

@@ -25,8 +25,21 @@ from typing import (
 
 from . import _requests
 from ._connection import Connection
-from ._conversation import Answer, Call, Progress
-from ._requests import Receipt, Request, Size
+from ._conversation import Answer, Call, Progress, without_frame
+from ._requests import (
+    Cache,
+    Crop,
+    Deliver,
+    Fit,
+    Format,
+    Priority,
+    PurgedTier,
+    Receipt,
+    Request,
+    Size,
+    Tier,
+    Topic,
+)
 from ._socket import Place, find_socket
 from .errors import ConnectionFailed, ConnectionLost, FetchError, TimedOut, request_error
 from .picture import Picture, delivered
@@ -82,15 +95,15 @@ class Client:
         self,
         url: str,
         *,
-        deliver: str = "path",
-        cache: Optional[str] = None,
+        deliver: Deliver = "path",
+        cache: Optional[Cache] = None,
         resize: Optional[Size] = None,
-        fit: Optional[str] = None,
-        crop: Optional[str] = None,
-        format: Optional[str] = None,
+        fit: Optional[Fit] = None,
+        crop: Optional[Crop] = None,
+        format: Optional[Format] = None,
         quality: Optional[int] = None,
         describe: bool = False,
-        priority: Optional[str] = None,
+        priority: Optional[Priority] = None,
         tags: Union[None, str, Sequence[str]] = None,
         headers: Optional[Mapping[str, str]] = None,
         identifier: Optional[str] = None,
@@ -103,7 +116,7 @@ class Client:
         """Fetches a picture, and waits for it.
 
         `deliver` is `path` (a file in the cache), `bytes` or `pixels` (in memory, by a descriptor)
-        or `none`; `resize` is `(width, height)`, of which one may be None. All else is as in
+        or `none`; `resize` is a width, or `(width, height)`, of which one may be None. All else is as in
         docs/protocol.md. `progress` is called in this thread. A KeyboardInterrupt, an error in
         `progress` and the end of `timeout` (seconds) cancel the fetch.
 
@@ -187,7 +200,7 @@ class Client:
         self,
         receipt: Receipt,
         *,
-        deliver: Optional[str] = None,
+        deliver: Optional[Deliver] = None,
         timeout: Optional[float] = None,
     ) -> Picture:
         """Waits for a fetch that was begun by `start`; the end of `timeout` does not cancel it."""
@@ -227,7 +240,7 @@ class Client:
         unused_for: Optional[int] = None,
         expired: bool = False,
         everything: bool = False,
-        tier: Optional[str] = None,
+        tier: Optional[PurgedTier] = None,
         soft: bool = False,
     ) -> Dict[str, Any]:
         """Removes the entries that match all filters; all of them with `everything=True` alone."""
@@ -254,7 +267,7 @@ class Client:
         return self._ask(_requests.query(url, identifier, describe))
 
     def entries(
-        self, *, tier: str = "memory", prefix: Optional[str] = None
+        self, *, tier: Tier = "memory", prefix: Optional[str] = None
     ) -> Iterator[Dict[str, Any]]:
         """Lists what one tier has, a page at a time as they are needed."""
         cursor: Optional[str] = None
@@ -299,7 +312,7 @@ class Client:
         """Returns if the daemon answers."""
         self._ask({"cmd": "ping"})
 
-    def subscribe(self, *topics: str) -> Subscription:
+    def subscribe(self, *topics: Topic) -> Subscription:
         """Events of the whole daemon, from now on: `jobs`, `cache`, `pressure`, `config`."""
         return Subscription(self._path, topics, self._timeout)
 
@@ -334,7 +347,7 @@ class Client:
         self._connection = None
 
     def _ask(self, request: Request) -> Dict[str, Any]:
-        return self._answer(_Inquiry(self, request, self._timeout)).fields
+        return without_frame(self._answer(_Inquiry(self, request, self._timeout)).fields)
 
     def _answer(self, inquiry: _Inquiry) -> Answer:
         try:
@@ -438,7 +451,7 @@ class Subscription:
     It ends when it is closed; when the daemon goes it raises ConnectionLost.
     """
 
-    def __init__(self, path: str, topics: Sequence[str], timeout: float) -> None:
+    def __init__(self, path: str, topics: Sequence[Topic], timeout: float) -> None:
         request = _requests.subscribe(topics)
         self._closed = False
         self._connection = Connection(path, timeout)

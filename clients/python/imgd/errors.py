@@ -1,17 +1,21 @@
 """All that imgd raises.
 
     Error
-     +-- ConnectionFailed        no daemon can be reached
+     +-- ConnectionFailed        no daemon can be reached; a ConnectionError
      |    +-- ConnectionLost     the connection broke before the answer came
+     +-- NoDescriptor            this process has too many files open; an OSError
      +-- PictureGone             the file of a picture is not there any more
      +-- RequestError            the daemon refused a request
           +-- FetchError         a fetch has no picture; see the classes below
+               +-- TimedOut      one of them; a TimeoutError
 
 Errors can be pickled, so they come out of a process pool as they are.
 """
 
 from __future__ import annotations
 
+import errno
+import resource
 from typing import Any, Dict, Optional, Tuple, Type
 
 
@@ -19,12 +23,16 @@ class Error(Exception):
     """The base of all that this package raises on purpose."""
 
 
-class ConnectionFailed(Error):
+class ConnectionFailed(Error, ConnectionError):
     """There is no daemon at the socket, or it may not be used; the message says what to do."""
 
 
 class ConnectionLost(ConnectionFailed):
     """The daemon went away before it answered, twice in a row."""
+
+
+class NoDescriptor(Error, OSError):
+    """A picture came, and this process has no file descriptor left for it; `errno` is EMFILE."""
 
 
 class PictureGone(Error):
@@ -107,7 +115,7 @@ class NotCached(FetchError):
     """The fetch was `only-if-cached`, and the cache does not have the picture."""
 
 
-class TimedOut(FetchError):
+class TimedOut(FetchError, TimeoutError):
     """The fetch, or an answer of the daemon, took too long; `details["phase"]` says where."""
 
 
@@ -145,6 +153,13 @@ _classes: Dict[str, Type[FetchError]] = {
     "unknown_receipt": UnknownReceipt,
     "unsupported_format": DecodeFailed,
 }
+
+
+def no_descriptor() -> NoDescriptor:
+    """The exception for a descriptor that could not be opened."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    remedy = "close pictures, or raise the limit"
+    return NoDescriptor(errno.EMFILE, f"no file descriptor left ({limit}): {remedy}")
 
 
 def request_error(request: Dict[str, Any], answer: Dict[str, Any]) -> RequestError:

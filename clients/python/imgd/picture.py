@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import mmap
+import errno
+import io
 import os
-from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+from typing import Any, BinaryIO, Dict, Optional, Tuple, Type, TypeVar
 
 from ._conversation import Answer, Descriptor
-from .errors import Error, PictureGone
+from ._memory import mapped
+from .errors import Error, PictureGone, no_descriptor
 
 Value = TypeVar("Value")
 
@@ -64,15 +66,23 @@ class Picture:
     readable through this object. For the bytes of a picture that has no file, or that is kept for
     longer before it is read, fetch it with `deliver="bytes"`.
 
-    One that was delivered as bytes or pixels holds a descriptor. `close()`, the end of a `with`
-    block, or the end of the object closes it; views that were taken stay valid.
+    One that was delivered as bytes or pixels is mapped into memory, and holds no descriptor.
+    `close()`, the end of a `with` block, or the end of the object lets go of it; views that were
+    taken stay valid.
+
+    `open(picture)` and all else that takes the path of a file take a picture that has one;
+    `bytes(picture)` and `picture.open()` work with every picture that was delivered.
     """
 
     def __init__(self, raw: Dict[str, Any], descriptor: Optional[Descriptor] = None) -> None:
         #: The daemon's answer, as docs/protocol.md describes it.
         self.raw = raw
-        self._descriptor = descriptor
-        self._map: Optional[mmap.mmap] = None
+        self._closed = False
+        self._view: Optional[builtins.memoryview] = None
+        self._descriptor: Optional[Descriptor] = None
+        if descriptor is not None:
+            with descriptor:
+                self._view = mapped(descriptor.fileno())
 
     @property
     def url(self) -> str:
@@ -161,15 +171,28 @@ class Picture:
 
     def memoryview(self) -> builtins.memoryview:
         """What was delivered, mapped into memory and not copied."""
-        if self._map is None:
-            # An empty file cannot be mapped, and is no picture.
-            self._map = mmap.mmap(self.fileno(), 0, access=mmap.ACCESS_READ)
-        return memoryview(self._map)
+        self._check_is_open()
+        if self._view is None:
+            with self._open() as descriptor:
+                self._view = mapped(descriptor.fileno())
+        return memoryview(self._view)
 
     def bytes(self) -> builtins.bytes:
         """A copy of what was delivered."""
         with self.memoryview() as view:
             return view.tobytes()
+
+    def __bytes__(self) -> builtins.bytes:
+        return self.bytes()
+
+    def open(self) -> BinaryIO:
+        """A file in memory with a copy of what was delivered, for `PIL.Image.open` and the like."""
+        return io.BytesIO(self.bytes())
+
+    def __fspath__(self) -> str:
+        if self.path is None:
+            raise PictureGone(f"{self._why_no_file()}. Use picture.open()")
+        return self.path
 
     def pixels(self) -> Pixels:
         """The pixels, not copied, of a picture that was fetched with `deliver="pixels"`."""
@@ -184,31 +207,52 @@ class Picture:
         return Pixels(self.memoryview(), width, height, stride)
 
     def fileno(self) -> int:
-        """The descriptor behind it, which it keeps; its file offset is not to be relied on."""
+        """A descriptor of a file with what was delivered, which it keeps; of a copy where it has no path.
+
+        Its file offset is not to be relied on.
+        """
+        self._check_is_open()
         if self._descriptor is None:
-            self._descriptor = Descriptor(self._open())
-        if self._descriptor.fileno() < 0:
-            raise ValueError("the picture is closed")
+            self._descriptor = self._open() if self._view is None else self._copied()
         return self._descriptor.fileno()
 
     def close(self) -> None:
-        """Closes its descriptor; views that were taken stay valid."""
-        if self._descriptor is None:
-            self._descriptor = Descriptor(-1)
-        self._descriptor.close()
+        """Lets go of what was delivered; views that were taken stay valid."""
+        self._closed = True
+        if self._descriptor is not None:
+            self._descriptor.close()
         # It ends with the last view of it.
-        self._map = None
+        self._view = None
 
-    def _open(self) -> int:
+    def _check_is_open(self) -> None:
+        if self._closed:
+            raise ValueError("the picture is closed")
+
+    def _why_no_file(self) -> str:
+        note = self.raw.get("deliver_note") or "a path was not asked for"
+        return f"{self.url} has no file: {note}"
+
+    def _copied(self) -> Descriptor:
+        try:
+            descriptor = Descriptor(os.memfd_create("imgd", os.MFD_CLOEXEC))
+        except OSError as error:
+            raise no_descriptor() if error.errno == errno.EMFILE else error
+        with builtins.open(descriptor.fileno(), "wb", closefd=False) as file:
+            file.write(self.memoryview())
+        os.lseek(descriptor.fileno(), 0, os.SEEK_SET)
+        return descriptor
+
+    def _open(self) -> Descriptor:
         path = self.path
         if self.not_modified:
             raise PictureGone(f"{self.url} is not modified: no picture came for this condition")
         if path is None:
-            note = self.raw.get("deliver_note") or "it was not asked for"
-            raise PictureGone(f'{self.url} has no file: {note}. Fetch it with deliver="bytes"')
+            raise PictureGone(f'{self._why_no_file()}. Fetch it with deliver="bytes"')
         try:
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
+            return Descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY))
         except OSError as error:
+            if error.errno == errno.EMFILE:
+                raise no_descriptor() from None
             reason = f"the file of {self.url} cannot be opened: {error}"
             raise PictureGone(f'{reason}. Fetch it with deliver="bytes"') from None
 

@@ -175,7 +175,7 @@ class AsyncTests(StageTest):
                             break
                 self.assertEqual(states, ["queued", "running", "done"])
             with self.assertRaises(imgd.RequestError):
-                async for _ in client.subscribe("weather"):
+                async for _ in client.subscribe("weather"):  # type: ignore[arg-type]
                     pass
 
         self.run_async(work)

@@ -69,8 +69,9 @@ class FetchTests(StageTest):
     def test_not_modified(self) -> None:
         url = self.serve()
         self.assertFalse(self.client.fetch(url).not_modified)
+        fetch: Any = self.client.fetch
         for deliver in ("path", "bytes", "pixels", "none"):
-            picture = self.client.fetch(url, deliver=deliver, headers={"If-None-Match": "*"})
+            picture = fetch(url, deliver=deliver, headers={"If-None-Match": "*"})
             self.assertTrue(picture.not_modified)
             self.assertEqual((picture.path, picture.source), (None, "memory"))
             with self.assertRaisesRegex(imgd.PictureGone, "not modified"):
@@ -151,7 +152,7 @@ class FetchTests(StageTest):
 
     def test_errors_of_the_program(self) -> None:
         with self.assertRaisesRegex(ValueError, "deliver"):
-            self.client.fetch(self.serve(), deliver="fd")
+            self.client.fetch(self.serve(), deliver="fd")  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "UTF-8"):
             self.client.fetch(self.serve() + "?\udc80")
         with self.assertRaises(imgd.FetchError) as long:
