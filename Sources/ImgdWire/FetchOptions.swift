@@ -10,8 +10,13 @@ package enum CacheMode: String, CaseIterable, Sendable {
   case forceCache = "force-cache"
   /// Any entry answers; without one nothing is downloaded.
   case onlyIfCached = "only-if-cached"
+  /// Any entry of this machine answers, and the caches are left as they are: it counts as no look-up and no use.
+  case peek
   /// The caches are neither read nor filled.
   case noStore = "no-store"
+
+  /// Whether the caches may keep what the fetch brings.
+  package var keeps: Bool { self != .noStore && self != .peek }
 }
 
 /// How the picture reaches the client.

@@ -19,7 +19,7 @@ enum FetchParser {
     fetch.cache = try fields.word(.cache, default: fetch.cache, in: line)
     fetch.delivery = try fields.word(.deliver, default: fetch.delivery, in: line)
     fetch.store = try fields.word(.store, default: fetch.store, in: line)
-    if fetch.cache == .noStore { fetch.store = .none }
+    if !fetch.cache.keeps { fetch.store = .none }
     fetch.priority = try fields.word(.priority, default: fetch.priority, in: line)
     fetch.format = try fields.word(.format, default: fetch.format, in: line)
     fetch.progress = try fields.flag(.progress, default: fetch.progress, in: line)

@@ -76,7 +76,7 @@ import Testing
       (
         ["fetch", "u", "--cache", "no"],
         "--cache no is not valid: write default, reload, no-cache, force-cache, "
-          + "only-if-cached or no-store"
+          + "only-if-cached, peek or no-store"
       ),
       (["fetch", "u", "--cache", "relod"], "--cache relod is not valid: did you mean reload?"),
       (

@@ -19,8 +19,8 @@ import Testing
         }
         return [.line(#"{"ok":true,"entries":[\#(entries.joined(separator: ","))],"cursor":null}"#)]
       }
-      #expect(request.contains(#""cache":"only-if-cached","deliver":"inline","#))
-      #expect(request.contains(#""store":"none","resize":{"width":160,"height":160}"#))
+      #expect(request.contains(#""cache":"peek","deliver":"inline","#))
+      #expect(request.contains(#""resize":{"width":160,"height":160}"#))
       if id(request) == "1" {
         return [.line(#"{"id":1,"ok":false,"error":{"code":"\#(failure)","message":"gone"}}"#)]
       }

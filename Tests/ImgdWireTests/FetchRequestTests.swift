@@ -63,9 +63,10 @@ struct FetchRequestTests {
     }
   }
 
-  @Test func `a fetch with the cache mode no-store is stored nowhere`() {
+  @Test func `a fetch with the cache mode no-store or peek is stored nowhere`() {
     #expect(fetch(#""cache":"no-store""#)?.store == StorePolicy.none)
     #expect(fetch(#""store":"disk","cache":"no-store""#)?.store == StorePolicy.none)
+    #expect(fetch(#""store":"disk","cache":"peek""#)?.store == StorePolicy.none)
   }
 
   @Test func `priorities are ordered, and store policies name their tiers`() {

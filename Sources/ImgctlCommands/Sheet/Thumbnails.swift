@@ -57,11 +57,10 @@ struct Thumbnails {
     line.add("id", index)
     line.add("url", entry.text("url"))
     line.add("identifier", entry.text("identifier"))
-    line.add("cache", "only-if-cached")
+    // The cache is looked at, and neither used nor filled.
+    line.add("cache", "peek")
     line.add("deliver", "inline")
     line.add("priority", "low")
-    // The cache is looked at, and shall not be filled with small pictures.
-    line.add("store", "none")
     line.addObject("resize") { resize in
       resize.add("width", size)
       resize.add("height", size)

@@ -12,6 +12,8 @@ public struct FetchOptions: Hashable, Sendable {
     case forceCache = "force-cache"
     /// Any entry answers; where there is none, the error is `notCached`.
     case onlyIfCached = "only-if-cached"
+    /// The same, and the cache is left as it is: it counts neither as a look-up nor as a use.
+    case peek
     /// The cache is neither read nor filled.
     case noStore = "no-store"
   }

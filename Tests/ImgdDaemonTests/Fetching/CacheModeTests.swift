@@ -8,6 +8,7 @@ import Testing
     ("default", "memory", "network", "network"), ("reload", "network", "network", "network"),
     ("no-cache", "network", "network", "network"), ("force-cache", "memory", "memory", "network"),
     ("only-if-cached", "memory", "memory", "not_cached"),
+    ("peek", "memory", "memory", "not_cached"),
     ("no-store", "network", "network", "network"),
   ]
 

@@ -33,13 +33,15 @@ import Testing
     private var isClosed: Bool { state?.isOpenOnlyWhileFresh == true && isShownAsStale }
 
     func expected(_ policy: CacheMode) -> CacheDecision {
-      guard state != nil else { return policy == .onlyIfCached ? .refuse : .load }
+      guard state != nil else {
+        return policy == .onlyIfCached || policy == .peek ? .refuse : .load
+      }
       return switch policy {
       case .default_: byProtocol
       case .reload, .noStore: .load
       case .noCache: .confirm(mayFallBack: revalidationFallsBack)
       case .forceCache: isClosed ? .confirm(mayFallBack: false) : taken
-      case .onlyIfCached: isClosed ? .refuse : taken
+      case .onlyIfCached, .peek: isClosed ? .refuse : taken
       }
     }
   }

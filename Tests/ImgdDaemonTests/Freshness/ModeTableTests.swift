@@ -35,6 +35,9 @@ import Testing
       mode: "only-if-cached", nothing: "not_cached", fresh: "hit", stale: "hit stale",
       freshTag: nil, staleTag: nil),
     Row(
+      mode: "peek", nothing: "not_cached", fresh: "hit", stale: "hit stale", freshTag: nil,
+      staleTag: nil),
+    Row(
       mode: "no-store", nothing: "network", fresh: "network", stale: "network", freshTag: plain,
       staleTag: plain),
   ]

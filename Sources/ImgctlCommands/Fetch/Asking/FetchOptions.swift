@@ -10,7 +10,7 @@ struct FetchOptions {
       VerbOption(
         "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
         help:
-          "how the cache is used: default, reload, no-cache, force-cache, only-if-cached or no-store"
+          "how the cache is used: default, reload, no-cache, force-cache, only-if-cached, peek or no-store"
       ),
       VerbOption(
         "store", nil, .choice("TIERS", StorePolicy.allCases.map { $0.rawValue }),

@@ -58,14 +58,14 @@ final class DiskLending {
   }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
-  func lend(_ image: CachedImage, mayStore: Bool) -> DiskTier.Lending {
+  func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool) -> DiskTier.Lending {
     guard health.state != .down || health.isOpening else { return .refused(.down) }
     if stores.contains(image) { return .waiting }
     if image.file == nil { reunite(image) }
     if let file = image.file, let entry = files.entry(of: file) {
       switch verified.check(entry, at: file.place) {
       case .sound:
-        uses.note(file.place, again: image.hits > 0)
+        if countsAsUse { uses.note(file.place, again: image.hits > 0) }
         leases.lease(file.place)
         return .lent
       case .wouldWait: return .waiting

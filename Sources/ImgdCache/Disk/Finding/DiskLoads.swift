@@ -116,7 +116,7 @@ final class DiskLoads {
     }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
-      uses.note(place)
+      if waiter.countsAsUse { uses.note(place) }
       note(image, for: waiter)
       return .image(image)
     }
@@ -186,6 +186,7 @@ final class DiskLoads {
     // It may have gone meanwhile, and some of the waiters have come for the one that is there now.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
+    if image != nil, waiters.contains(where: { $0.countsAsUse }) { uses.note(place) }
     for waiter in waiters { tell(waiter, image) }
   }
 
@@ -206,7 +207,6 @@ final class DiskLoads {
       // A soft purge may not have come to the row yet.
       if index[place].freshUntil == 0, record.freshUntil > 0 { image.markStale() }
       index.trust(place)
-      uses.note(place)
       image.file = files.stored(entry, at: place)
       return image
     case .missing: losses.missing(place)

@@ -56,8 +56,8 @@ final class ReadyHits {
   }
 
   /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its
-  /// bytes are looked at; it counts as a use all the same, since something that was made of it is used.
-  func glance(at key: CacheKey) -> FreshEntry? {
+  /// bytes are looked at; it may count as a use all the same, where something that was made of it is used.
+  func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
     guard !gate.isClosed, health.state != .down, let digest = key.digest, stores.isEmpty,
       let place = index.place(of: digest)
     else { return nil }
@@ -65,7 +65,7 @@ final class ReadyHits {
     guard isFresh(entry), isSpared(place, key) else {
       return nil
     }
-    uses.note(place)
+    if countsAsUse { uses.note(place) }
     let wall = rules.wall
     return FreshEntry(
       facts: entry.facts, checksum: entry.checksum, age: Int(max(wall - Int64(entry.storedAt), 0)),

@@ -146,7 +146,9 @@ package final class DiskTier {
   }
 
   /// A fresh entry, as far as the index in memory knows it: for pictures that were made of it.
-  package func glance(at key: CacheKey) -> FreshEntry? { parts?.hits.glance(at: key) }
+  package func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
+    parts?.hits.glance(at: key, countsAsUse: countsAsUse)
+  }
 
   /// Reads on after a cursor in the order of storing, without counting as a use.
   package func page(
@@ -213,8 +215,10 @@ package final class DiskTier {
   }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
-  package func lend(_ image: CachedImage, mayStore: Bool) -> Lending {
-    parts?.lending.lend(image, mayStore: mayStore) ?? .refused(.off)
+  package func lend(
+    _ image: CachedImage, mayStore: Bool, countsAsUse: Bool = true
+  ) -> Lending {
+    parts?.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse) ?? .refused(.off)
   }
 
   /// Leases the file of an image, if all that takes is known; otherwise nothing is done.

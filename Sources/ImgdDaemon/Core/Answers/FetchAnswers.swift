@@ -102,8 +102,10 @@ final class FetchAnswers {
     let session = recipient.session
     if let path { return write(delivered, to: recipient, path: path) }
     let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
-    pictures.lendFile(of: delivered.image, mayStore: recipient.request.keepsOnDisk) {
-      [unowned self] path in
+    pictures.lendFile(
+      of: delivered.image, mayStore: recipient.request.keepsOnDisk,
+      countsAsUse: recipient.request.cache.counts
+    ) { [unowned self] path in
       session.resume(ticket) { write(delivered, to: recipient, path: path) }
     }
   }
@@ -139,7 +141,8 @@ final class FetchAnswers {
     let order = Renditions.Order(
       rendition: Rendition(.pixels, frames: .first), original: delivered.image,
       claimant: session.claimant, priority: recipient.request.priority,
-      tiers: recipient.request.keepsInMemory ? [.memory] : [])
+      tiers: recipient.request.keepsInMemory ? [.memory] : [],
+      countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in
       session.resume(ticket) {
         switch outcome {

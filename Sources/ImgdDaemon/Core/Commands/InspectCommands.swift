@@ -156,7 +156,7 @@ final class InspectCommands {
     renditions.describe(
       Renditions.Order(
         rendition: Rendition(.description), original: image, claimant: session.claimant,
-        priority: .normal, tiers: [])
+        priority: .normal, tiers: [], countsAsUse: false)
     ) { then($0) }
   }
 

@@ -179,7 +179,7 @@ final class MergedDownload {
     case .reload: return policy == .reload
     case .noCache: return policy == .noCache || policy == .reload
     case .noStore: return policy == .noStore || policy == .reload
-    case .default_, .forceCache, .onlyIfCached: return true
+    case .default_, .forceCache, .onlyIfCached, .peek: return true
     }
   }
 }

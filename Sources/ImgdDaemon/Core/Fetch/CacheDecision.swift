@@ -5,6 +5,7 @@
 //   default          load      use            useStaleAndRefresh    confirm
 //   force-cache      load      use            useStale              useStale
 //   only-if-cached   refuse    use            useStale              useStale
+//   peek             refuse    use            useStale              useStale
 //   no-cache         load      confirm        confirm               confirm
 //   reload, no-store load      load           load                  load
 //
@@ -18,10 +19,10 @@
 // which is a stale-if-error that it has sent, or the promise that a fresh answer is immutable.
 // Nothing falls back under `reload` and `no-store`: they ask for the network's answer alone.
 //
-// `force-cache` and `only-if-cached` show a stored picture at any age and whatever its origin wants of
+// `force-cache`, `only-if-cached` and `peek` show a stored picture at any age and whatever its origin wants of
 // caches. That is what their users ask for, and the answer says that the picture is stale. Only a picture that
 // another's credentials have opened for as long as it is fresh is not theirs to take: when it is stale, the
-// first confirms it, and to the second it is not there.
+// first confirms it, and to the others it is not there.
 
 import ImgdCache
 import ImgdWire
@@ -50,17 +51,21 @@ extension CacheMode {
   /// Whether stored answers may be shown without asking.
   var usesUnconfirmed: Bool { reads && self != .noCache }
 
+  /// Whether nothing is downloaded.
+  var isForStored: Bool { self == .onlyIfCached || self == .peek }
+
+  /// Whether a look into the caches counts as a look-up, and a picture that it finds as used.
+  var counts: Bool { self != .peek }
+
   /// Decides about a stored picture, or about none.
   func decision(
     on stored: StoredState?, rules: FreshnessRules = FreshnessRules()
   ) -> CacheDecision {
-    guard let stored else { return self == .onlyIfCached ? .refuse : .load }
+    guard let stored else { return isForStored ? .refuse : .load }
     switch self {
     case .reload, .noStore: return .load
-    case .forceCache, .onlyIfCached:
-      guard stored.isOpen else {
-        return self == .onlyIfCached ? .refuse : .confirm(mayFallBack: false)
-      }
+    case .forceCache, .onlyIfCached, .peek:
+      guard stored.isOpen else { return isForStored ? .refuse : .confirm(mayFallBack: false) }
       return stored.isUsable ? .use : .useStale
     case .noCache:
       let mayFallBack =

@@ -221,7 +221,7 @@ final class FetchJobs {
     job.fallback = nil
     registry.remove(job)
     shares.end(job)
-    if let source = outcome.source, source != .memory {
+    if let source = outcome.source, source != .memory, job.mode.counts {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
     FetchLog.end(job, outcome, at: loop.now)

@@ -93,7 +93,7 @@ final class FetchPipeline {
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url,
       mergeKey: mergeKey, uid: session.peer.uid, startedAt: loop.now,
-      allowance: allowance(for: request))
+      allowance: request.allowance(within: settings.downloads))
     job.session = session
     job.owner = session
     job.claimant = session.claimant
@@ -124,13 +124,6 @@ final class FetchPipeline {
     }
   }
 
-  private func allowance(for request: FetchRequest) -> MergedDownload.Allowance {
-    let limit = settings.downloads.maxBytes
-    return MergedDownload.Allowance(
-      bytes: min(request.maxBytes ?? limit, limit),
-      time: request.timeout ?? settings.downloads.timeout)
-  }
-
   // MARK: Memory, then disk, then network
 
   /// What was made of a picture is looked for first: then the picture itself need not be read. A client's
@@ -154,7 +147,7 @@ final class FetchPipeline {
   }
 
   private func lookForOriginal(_ job: FetchJob) {
-    let finding = pictures.find(job.mergeKey) { [unowned self] look in
+    let finding = pictures.find(job.mergeKey, counts: job.mode.counts) { [unowned self] look in
       // It may have been cancelled meanwhile.
       if jobs.isLive(job) { take(look, for: job) }
     }
@@ -199,10 +192,12 @@ final class FetchPipeline {
   }
 
   private func hit(_ found: DeliveredImage, for job: FetchJob) {
-    if found.source == .memory, !found.isMade {
-      pictures.memory.noteUse(of: found.image, at: loop.now)
+    if job.mode.counts {
+      if found.source == .memory, !found.isMade {
+        pictures.memory.noteUse(of: found.image, at: loop.now)
+      }
+      _ = hits.recordHit()
     }
-    _ = hits.recordHit()
     let shown = found.isMade ? found : found.asShown(at: loop.now)
     endAtOnce(job, FetchOutcome(stored: shown, for: job, at: loop.now).own(of: job))
   }
@@ -251,7 +246,7 @@ final class FetchPipeline {
   ) {
     let mark = pictures.purgeMark
     let claims =
-      mayClaim && job.mode != .onlyIfCached
+      mayClaim && !job.mode.isForStored
       && fleet.claim(stamp, for: job) { [unowned self] finding in
         take(finding, for: job, offering: offer(stored, by: job, since: mark), mayClaim: false)
       }
@@ -307,7 +302,7 @@ final class FetchPipeline {
   }
 
   private func goOn(_ job: FetchJob, offering stored: CachedImage?, under claim: FleetClaim?) {
-    if job.mode == .onlyIfCached { return refuse(job) }
+    if job.mode.isForStored { return refuse(job) }
     download(job, offering: stored, under: claim)
   }
 
@@ -345,7 +340,7 @@ final class FetchPipeline {
 
   /// Goes on where a remembered answer leads, or ends with it.
   func give(_ answer: CachedImage, to job: FetchJob) {
-    pictures.answers.noteUse(of: answer)
+    if job.mode.counts { pictures.answers.noteUse(of: answer) }
     if let redirect = answer.redirect { return follow(redirect, for: job) }
     let failure = FetchFailure(remembered: answer, at: loop.now)
     endAtOnce(job, FetchOutcome.failure(failure).own(of: job))

@@ -23,14 +23,20 @@ extension FetchRequest {
   /// The deadline of this request alone.
   var timeout: Duration? { timeoutMilliseconds.map { .milliseconds($0) } }
 
+  /// What its transfer may take, within what any may.
+  func allowance(within limits: Configuration.Downloads) -> MergedDownload.Allowance {
+    MergedDownload.Allowance(
+      bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)
+  }
+
   /// Whether the memory tier may keep the picture.
-  var keepsInMemory: Bool { cache != .noStore && store.allowsMemory }
+  var keepsInMemory: Bool { cache.keeps && store.allowsMemory }
 
   /// Whether the disk tier may keep the picture.
-  var keepsOnDisk: Bool { cache != .noStore && store.allowsDisk }
+  var keepsOnDisk: Bool { cache.keeps && store.allowsDisk }
 
   /// Whether the fleet's server may keep the picture.
-  var keepsInFleet: Bool { cache != .noStore && store.allowsFleet }
+  var keepsInFleet: Bool { cache.keeps && store.allowsFleet }
 
   /// The tiers of this machine that may keep the picture.
   var tiers: Set<Tier> {

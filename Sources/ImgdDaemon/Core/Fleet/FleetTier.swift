@@ -91,7 +91,7 @@ final class FleetTier {
 
   /// Looks for what a job wants, and has it wait; false where that is of no use, and nothing was begun.
   func look(for job: FetchJob, then: @escaping (FleetFinding) -> Void) -> Bool {
-    guard let lookups = readable, job.mode.usesUnconfirmed || job.isRefresh,
+    guard let lookups = readable, job.mode.counts, job.mode.usesUnconfirmed || job.isRefresh,
       let digest = job.mergeKey.digestForAll
     else { return false }
     let claims = job.mode != .onlyIfCached

@@ -140,13 +140,17 @@ final class PictureTiers {
   }
 
   /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
-  /// depend on the request, or the one under its own key.
-  func find(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
-    guard let shared = key.shared else { return findOne(key, then: then) }
+  /// depend on the request, or the one under its own key. `counts` is false for a look that is no look-up.
+  func find(
+    _ key: MergeKey, counts: Bool, then: @escaping (DiskLook) -> Void
+  ) -> Finding {
+    guard let shared = key.shared else { return findOne(key, counts: counts, then: then) }
     if let image = inMemory(key), !isOutdated(image, for: key) {
       return .inMemory(DeliveredImage(image: image, source: .memory))
     }
-    let finding = findOne(shared) { [unowned self] look in then(chosen(look, for: key)) }
+    let finding = findOne(shared, counts: counts) { [unowned self] look in
+      then(chosen(look, for: key))
+    }
     switch finding {
     case .inMemory(let found):
       return .looked(chosen(DiskLook(image: found.image, purges: memoryPurges), for: key))
@@ -161,18 +165,20 @@ final class PictureTiers {
     return DiskLook(image: newer(inMemory(key), shared), purges: look.purges)
   }
 
-  private func findOne(_ key: MergeKey, then: @escaping (DiskLook) -> Void) -> Finding {
+  private func findOne(
+    _ key: MergeKey, counts: Bool, then: @escaping (DiskLook) -> Void
+  ) -> Finding {
     let purges = memoryPurges
-    let finding = variants.find(key) { [unowned self] image in
+    let finding = variants.find(key, counts: counts) { [unowned self] image in
       if let image { return then(DiskLook(image: image, purges: purges)) }
-      switch findOwn(key, since: purges, then: then) {
+      switch findOwn(key, since: purges, counts: counts, then: then) {
       case .inMemory(let own): then(DiskLook(image: own.image, purges: purges))
       case .looked(let look): then(look)
       case .later: break
       }
     }
     switch finding {
-    case .nothing: return findOwn(key, since: purges, then: then)
+    case .nothing: return findOwn(key, since: purges, counts: counts, then: then)
     case .inMemory(let image): return .inMemory(DeliveredImage(image: image, source: .memory))
     case .onDisk(let image): return .looked(DiskLook(image: image, purges: purges))
     case .later: return .later
@@ -181,13 +187,16 @@ final class PictureTiers {
 
   /// Looks for the picture under a request's own key.
   private func findOwn(
-    _ key: MergeKey, since purges: Int, then: @escaping (DiskLook) -> Void
+    _ key: MergeKey, since purges: Int, counts: Bool, then: @escaping (DiskLook) -> Void
   ) -> Finding {
     if let image = underOwnKey(key) {
       return .inMemory(DeliveredImage(image: image, source: .memory))
     }
-    memory.noteMiss()
-    switch disk.fetch(key.key, then: { then(DiskLook(image: $0, purges: purges)) }) {
+    if counts { memory.noteMiss() }
+    let finding = disk.fetch(key.key, countsAsUse: counts) {
+      then(DiskLook(image: $0, purges: purges))
+    }
+    switch finding {
     case .nothing: return .looked(DiskLook(image: nil, purges: purges))
     case .image(let image): return .looked(DiskLook(image: image, purges: purges))
     case .later: return .later
@@ -231,7 +240,7 @@ final class PictureTiers {
   /// knows without reading.
   private func isOutdated(_ image: CachedImage, for key: MergeKey) -> Bool {
     guard let sharedKey = key.sharedKey, image.key.scope != nil, memory.peek(sharedKey) == nil,
-      let entry = disk.glance(at: sharedKey)
+      let entry = disk.glance(at: sharedKey, countsAsUse: false)
     else { return false }
     return entry.age < image.age(at: loop.now)
   }
@@ -251,18 +260,6 @@ final class PictureTiers {
   }
 
   // MARK: Files
-
-  /// Promises a path to a picture's file, now or, where the disk is still busy with it, later.
-  func lendFile(
-    of image: CachedImage, mayStore: Bool, then: @escaping (PictureLine.Path) -> Void
-  ) {
-    let lending = disk.lend(image, mayStore: mayStore)
-    guard lending == .waiting else { return then(PictureLine.Path(lending, of: image)) }
-    // It may have been stored meanwhile, and not have been verified yet.
-    disk.whenSettled(image) { [unowned self] in
-      lendFile(of: image, mayStore: mayStore, then: then)
-    }
-  }
 
   /// Moves a picture's bytes into a memfd, where they are not in one, and opens it for a client.
   func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {

@@ -51,13 +51,15 @@ final class Variants {
 
   /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if it cannot be
   /// said at once.
-  func find(_ key: MergeKey, then: @escaping (CachedImage?) -> Void) -> Finding {
+  func find(
+    _ key: MergeKey, counts: Bool, then: @escaping (CachedImage?) -> Void
+  ) -> Finding {
     // What an earlier process has left on disk is older than the request's own answer in memory.
     if isKnown(key.base) || memory.peek(key.key)?.isFor(sent: key.sent) == true {
-      return look(fitting(key)[...], for: key, then: then)
+      return look(fitting(key)[...], for: key, counts: counts, then: then)
     }
     learn(key.base) { [unowned self] in
-      switch look(fitting(key)[...], for: key, then: then) {
+      switch look(fitting(key)[...], for: key, counts: counts, then: then) {
       case .nothing: then(nil)
       case .inMemory(let image), .onDisk(let image): then(image)
       case .later: break
@@ -114,7 +116,8 @@ final class Variants {
   }
 
   private func look(
-    _ choices: ArraySlice<Variant>, for key: MergeKey, then: @escaping (CachedImage?) -> Void
+    _ choices: ArraySlice<Variant>, for key: MergeKey, counts: Bool,
+    then: @escaping (CachedImage?) -> Void
   ) -> Finding {
     var choices = choices
     while let choice = choices.popFirst() {
@@ -122,8 +125,8 @@ final class Variants {
       if let image = memory.peek(name) {
         if choice.isStill(image) { return .inMemory(image) }
       } else if disk.mayHold(name) {
-        memory.noteMiss()
-        switch fetch(choice, under: name, orElse: choices, for: key, then: then) {
+        if counts { memory.noteMiss() }
+        switch fetch(choice, under: name, orElse: choices, for: key, counts: counts, then: then) {
         case .later: return .later
         case .image(let image) where choice.isStill(image): return .onDisk(image)
         case .image, .nothing: break
@@ -137,12 +140,12 @@ final class Variants {
   /// Has an answer read from disk; the next one is looked for where it has gone.
   private func fetch(
     _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>,
-    for key: MergeKey, then: @escaping (CachedImage?) -> Void
+    for key: MergeKey, counts: Bool, then: @escaping (CachedImage?) -> Void
   ) -> DiskTier.Fetching {
-    disk.fetch(name) { [unowned self] image in
+    disk.fetch(name, countsAsUse: counts) { [unowned self] image in
       if let image, choice.isStill(image) { return then(image) }
       table.remove(choice, of: key.base)
-      switch look(others, for: key, then: then) {
+      switch look(others, for: key, counts: counts, then: then) {
       case .nothing: then(nil)
       case .inMemory(let image), .onDisk(let image): then(image)
       case .later: break

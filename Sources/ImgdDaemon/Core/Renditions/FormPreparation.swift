@@ -70,7 +70,7 @@ final class FormPreparation {
     if job.request.keepsOnDisk { tiers.insert(.disk) }
     return Renditions.Order(
       rendition: rendition, original: image, claimant: job.claimant, priority: job.priority,
-      tiers: tiers)
+      tiers: tiers, countsAsUse: job.mode.counts)
   }
 
   /// Notes what a job waits for, unless it has come at once.
@@ -88,9 +88,9 @@ final class FormPreparation {
   private func store(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard job.wantsPath, !delivered.image.isPixels else { return then(.image(delivered), nil) }
     job.isStoring = true
-    pictures.lendFile(of: delivered.image, mayStore: job.request.keepsOnDisk) { path in
-      then(.image(delivered), path)
-    }
+    pictures.lendFile(
+      of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts
+    ) { path in then(.image(delivered), path) }
   }
 }
 

@@ -21,10 +21,12 @@ final class MadePictures {
       return .nothing
     }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
-    if let image = inMemory(key) { return .found(original.delivered(image, from: .memory)) }
+    if let image = inMemory(key, countsAsUse: look.mode.counts) {
+      return .found(original.delivered(image, from: .memory))
+    }
     guard !look.rendition.isPixels else { return .nothing }
     let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
-    let finding = onDisk(key, keepingIn: tiers) { image in
+    let finding = onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { image in
       then(image.map { original.delivered($0, from: .disk) })
     }
     switch finding {
@@ -39,7 +41,7 @@ final class MadePictures {
     if let image = pictures.inMemory(look.key) { return original(image, of: look) }
     // The description of one that is on disk is in its record.
     guard !look.describes, look.mode != .noCache,
-      let entry = pictures.disk.glance(at: look.key.key)
+      let entry = pictures.disk.glance(at: look.key.key, countsAsUse: look.mode.counts)
     else { return nil }
     return MadeLook.Original(
       key: look.key.key, facts: entry.facts, checksum: entry.checksum,
@@ -57,20 +59,20 @@ final class MadePictures {
       placeholder: look.describes ? description.map { .description($0) } : nil)
   }
 
-  /// Counts as a use.
-  func inMemory(_ key: CacheKey) -> CachedImage? {
+  func inMemory(_ key: CacheKey, countsAsUse: Bool) -> CachedImage? {
     guard let image = pictures.memory.peek(key) else { return nil }
-    pictures.memory.noteUse(of: image, at: loop.now)
+    if countsAsUse { pictures.memory.noteUse(of: image, at: loop.now) }
     return image
   }
 
   /// One that is found rises into memory, if it is to be kept there.
   func onDisk(
-    _ key: CacheKey, keepingIn tiers: Set<Tier>, then: @escaping (CachedImage?) -> Void
+    _ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool,
+    then: @escaping (CachedImage?) -> Void
   ) -> DiskTier.Fetching {
     let mark = pictures.purgeMark
     let tiers = tiers.intersection([.memory])
-    return pictures.disk.fetch(key) { [self] image in
+    return pictures.disk.fetch(key, countsAsUse: countsAsUse) { [self] image in
       if let image { keep(image, in: tiers, unlessPurgedSince: mark) }
       then(image)
     }

@@ -73,6 +73,8 @@ final class Renditions {
     let priority: Priority
     /// The tiers that may keep it.
     let tiers: Set<Tier>
+    /// Whether one that was made before counts as used.
+    let countsAsUse: Bool
   }
 
   /// Finds or makes a rendition; `then` is called once, at once or later, unless the place is given up.
@@ -80,7 +82,7 @@ final class Renditions {
   func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
     let (original, rendition) = (order.original, order.rendition)
     let key = original.key.made(of: original.checksum, form: rendition.form)
-    if let image = made.inMemory(key) {
+    if let image = made.inMemory(key, countsAsUse: order.countsAsUse) {
       then(.success(Made(image: image, source: .memory)))
       return nil
     }
@@ -93,7 +95,7 @@ final class Renditions {
     underWay[key] = work
     waiting.begin(original.byteCount, by: order.claimant.uid)
     let place = work.join(order, then)
-    look(for: work)
+    look(for: work, countsAsUse: order.countsAsUse)
     return place
   }
 
@@ -133,9 +135,11 @@ final class Renditions {
     return lastSerial
   }
 
-  private func look(for work: RenditionWork) {
+  private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isKeptOnDisk else { return begin(work) }
-    let finding = made.onDisk(work.key, keepingIn: work.tiers) { [unowned self] image in
+    let finding = made.onDisk(
+      work.key, keepingIn: work.tiers, countsAsUse: countsAsUse
+    ) { [unowned self] image in
       guard underWay[work.key] === work else { return }
       found(image, for: work)
     }
