@@ -32,11 +32,8 @@ package struct Interval {
 
   package var lookups: Int { growth("memory", "hits").addedClamped(growth("memory", "misses")) }
 
-  /// Look-ups that were answered from a tier.
-  package var hits: Int {
-    let local = growth("memory", "hits").addedClamped(growth("disk", "hits"))
-    return min(local.addedClamped(growth("fleet", "hits")), lookups)
-  }
+  /// Look-ups that were answered from the cache, as `Statistics.hits` has them.
+  package var hits: Int { Lookups.answered { growth($0, $1) } }
 
   package var hitRate: Double { Double(hits) / seconds }
   package var missRate: Double { Double(lookups - hits) / seconds }

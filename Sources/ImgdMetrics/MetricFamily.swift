@@ -50,7 +50,13 @@ struct MetricFamily: Sendable {
     tiers("cache_capacity_bytes", .gauge, "The most that is kept", "capacity"),
     tiers("cache_preferred_bytes", .gauge, "How much an eviction leaves", "preferred"),
     tiers("cache_hits_total", .counter, "Look-ups that found a picture", "hits"),
-    tiers("cache_misses_total", .counter, "Look-ups that found none", "misses"),
+    tiers(
+      "cache_misses_total", .counter, "Look-ups that found none, with those that joined a download",
+      "misses"),
+    counter(
+      "cache_coalesced",
+      "Look-ups that no tier answered, and that joined a download under way: found, as the hit ratio has it",
+      "memory.coalesced"),
     tiers("cache_insertions_total", .counter, "Pictures that were added", "insertions"),
     tiers(
       "cache_replacements_total", .counter, "Pictures that took an older one's place",

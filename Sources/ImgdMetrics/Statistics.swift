@@ -26,11 +26,9 @@ package struct Statistics {
     number(tier, "hits").addedClamped(number(tier, "misses"))
   }
 
-  /// Look-ups that a tier could answer. All of them begin in memory; the disk is asked next, then the fleet.
-  package var hits: Int {
-    let local = number("memory", "hits").addedClamped(number("disk", "hits"))
-    return min(local.addedClamped(number("fleet", "hits")), lookups("memory"))
-  }
+  /// Look-ups that were answered from the cache. All of them begin in memory; the disk is asked next, then the
+  /// fleet. One that joined a download under way is among them: nothing was downloaded for it.
+  package var hits: Int { Lookups.answered { number($0, $1) } }
 
   /// The numbers of the answer by their paths, such as `memory.hits`, in its order.
   package var numbers: [(path: String, value: Int)] {

@@ -41,6 +41,24 @@ func statistics(
       lines[1] == "from the cache: 90.0% of 100 look-ups (70.0% from memory, 20.0% from disk)")
   }
 
+  @Test func `requests that joined a download are from the cache, in the table and in an interval`()
+    throws
+  {
+    let joined = someStatistics.replacing(#""misses":30"#, with: #""misses":30,"coalesced":5"#)
+    let table = StatisticsTable(try statistics(joined), socket: "s")
+    #expect(
+      table.lines(Palette(.never, isTerminal: true, environment: [:]))[1]
+        == "from the cache: 95.0% of 100 look-ups "
+        + "(70.0% from memory, 20.0% from disk, 5.0% joined a download)")
+    let later = joined.replacing(
+      #""misses":30,"coalesced":5"#, with: #""misses":40,"coalesced":14"#)
+    let interval = try #require(
+      Interval(from: statistics(joined), to: statistics(later, at: 2)))
+    #expect(interval.hitRatio == 0.9 && interval.missRate == 0.5)
+    let metrics = Metrics.text(of: try statistics(joined), by: "test").split(separator: "\n")
+    #expect(metrics.contains("imgd_cache_coalesced_total 5"))
+  }
+
   @Test(arguments: [
     "bytes 2048 2.0K, 50.0% of the capacity", "hits 70 70.0% of the look-ups here",
     "hits 20 66.6% of the look-ups here", "uptime_s 3700 1h 1min", "hit.p50 8.5",

@@ -41,15 +41,19 @@ struct StatisticsTable {
   private var answered: String {
     let lookups = statistics.lookups("memory")
     let fleet = statistics.number("fleet", "hits")
-    let disk = statistics.hits - statistics.number("memory", "hits") - fleet
+    let coalesced = statistics.number("memory", "coalesced")
+    let disk = statistics.hits - statistics.number("memory", "hits") - fleet - coalesced
     guard let all = Quantity.share(statistics.hits, of: lookups),
       let fromMemory = Quantity.share(statistics.number("memory", "hits"), of: lookups),
       let fromDisk = Quantity.share(max(disk, 0), of: lookups)
     else { return "nothing was looked up" }
     let fromFleet =
       fleet > 0 ? Quantity.share(fleet, of: lookups).map { ", \($0) from the fleet" } : nil
+    let joined =
+      coalesced > 0
+      ? Quantity.share(coalesced, of: lookups).map { ", \($0) joined a download" } : nil
     return "\(all) of \(lookups) look-ups (\(fromMemory) from memory, \(fromDisk) from disk"
-      + "\(fromFleet ?? ""))"
+      + "\(fromFleet ?? "")\(joined ?? ""))"
   }
 
   // MARK: Sections

@@ -35,6 +35,8 @@ package final class MemoryTier {
   package struct Counts: Sendable, Equatable {
     package fileprivate(set) var hits = 0
     package fileprivate(set) var misses = 0
+    /// Misses that no tier answered, and a download that was under way did.
+    package fileprivate(set) var coalesced = 0
     package fileprivate(set) var insertions = 0
     package fileprivate(set) var replacements = 0
     package fileprivate(set) var evictions = 0
@@ -138,6 +140,11 @@ package final class MemoryTier {
   /// Counts a look that found nothing of use.
   package func noteMiss() {
     counts.misses += 1
+  }
+
+  /// Counts a miss that shares a download with an earlier one.
+  package func noteCoalesced() {
+    counts.coalesced += 1
   }
 
   private func use(_ place: Int, at now: Instant) -> CachedImage {

@@ -24,6 +24,21 @@ import Testing
     #expect(try stage.stats("memory", "insertions") == 1)
   }
 
+  @Test func `a miss that joins a download is told of beside the misses`() throws {
+    let stage = try CoreStage()
+    let gate = Gate()
+    stage.origin.plan("/a.png", .held(at: gate, then: .picture(png())))
+    for number in 1...5 {
+      try stage.begin(#"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/a.png"}"#)
+    }
+    // Without a look-up before it, joining is no miss.
+    try stage.begin(#"{"cmd":"fetch","id":6,"url":"ORIGIN/a.png","cache":"reload"}"#)
+    gate.open()
+    for _ in 1...6 { #expect(try stage.client.receive()["ok"] == true) }
+    #expect(try stage.stats("memory", "misses") == 5)
+    #expect(try stage.stats("memory", "coalesced") == 4)
+  }
+
   @Test func `a joined request gets a first and a last progress`() throws {
     let stage = try CoreStage()
     let gate = Gate()

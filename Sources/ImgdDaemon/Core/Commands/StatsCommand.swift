@@ -68,6 +68,7 @@ final class StatsCommand {
     line.field("entries", memory.count)
     line.field("hits", memory.counts.hits)
     line.field("misses", memory.counts.misses)
+    line.field("coalesced", memory.counts.coalesced)
     line.field("insertions", memory.counts.insertions)
     line.field("replacements", memory.counts.replacements)
     line.field("evictions", memory.counts.evictions)

@@ -57,10 +57,13 @@ final class Downloader {
 
   // MARK: Joining and leaving
 
-  /// Shares a transfer that is under way, or begins one; the job waits for it afterwards.
-  func join(_ job: FetchJob, confirming stored: CachedImage?) {
+  /// Shares a transfer that is under way, or begins one; the job waits for it afterwards. Answers whether it is
+  /// shared.
+  @discardableResult
+  func join(_ job: FetchJob, confirming stored: CachedImage?) -> Bool {
     let download: MergedDownload
-    if let shared = shared(for: job) {
+    let shared = shared(for: job)
+    if let shared {
       download = shared
       scheduler.join(download.serial, by: job.claimant, job.priority, at: loop.now)
     } else {
@@ -68,6 +71,7 @@ final class Downloader {
     }
     download.add(job)
     widen(download, for: job)
+    return shared != nil
   }
 
   private func shared(for job: FetchJob) -> MergedDownload? {

@@ -57,6 +57,8 @@ final class FetchJob {
   private var beginner: ClientReference?
   var collectors: [Collector] = []
   var isCoalesced = false
+  /// Neither memory nor disk has answered the look-up of its present hop.
+  var isMiss = false
   /// It is the daemon's own.
   private(set) var isRefresh = false
   var deadline: Timer?

@@ -204,6 +204,7 @@ final class FetchPipeline {
 
   private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
     if found?.source == .memory { pictures.memory.noteMiss() }
+    job.isMiss = job.mode.reads && !job.isRefresh && (found == nil || found?.source == .memory)
     if mayFallBack, let shown = found?.asShown(at: loop.now) {
       job.fallback = FetchOutcome(stored: shown, for: job, at: loop.now)
     }
@@ -362,7 +363,8 @@ final class FetchPipeline {
     let stored = image ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
     let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     jobs.announce(job)
-    downloader.join(job, confirming: mayConfirm ? stored : nil)
+    let isShared = downloader.join(job, confirming: mayConfirm ? stored : nil)
+    if isShared, job.isMiss { pictures.memory.noteCoalesced() }
     if let download = job.download { fleet.attach(claim, to: download) }
     jobs.startTransfers()
     if job.state == .running, job.isQueued { jobs.tellStarted(job) }
