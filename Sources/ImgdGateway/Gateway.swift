@@ -58,6 +58,7 @@ final class Gateway {
         on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.take)
     } catch { throw .system(error) }
     source.server = server
+    page.gatherPast()
   }
 
   /// Takes nothing new, and calls `done` when the answers under way are sent.

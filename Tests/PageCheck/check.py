@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -118,14 +119,34 @@ def traffic(programs, origin):
             thread.join()
 
 
+#: The elements whose texts run over their own edge, with these texts.
+OVERFLOWING = """[...document.querySelectorAll(".value, .remark, .facts dt, .facts dd, .fetches .how div, .meter .row *")]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.textContent)"""
+#: As long as they ever are.
+LONG_TEXTS = """(() => {
+  document.querySelectorAll("#facts dd.more").forEach((element, index) => {
+    if (index < 2) element.textContent = "p99\u00a012.3\u00a0s · max\u00a023.4\u00a0s";
+  });
+  for (const progress of document.querySelectorAll("#fetches .how div")) progress.textContent = "999 KiB of 17.3 MiB";
+})()"""
+
+
+def check_texts(browser, name):
+    """No text is cut off, and none runs over its bar."""
+    browser.ask(LONG_TEXTS)
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+    cut = browser.ask(f"JSON.stringify({OVERFLOWING})")
+    assert cut == "[]", f"{name}: {cut}"
+
+
 def shoot_all(browser, directory):
     """Pictures of the page in both sizes and both schemes."""
-    for name, width, height in (("wide", 1400, 1000), ("narrow", 400, 900)):
+    for name, width, height in (("wide", 1280, 1000), ("narrow", 400, 900)):
         for scheme in ("light", "dark"):
             browser.show_as(width, height, scheme)
             time.sleep(0.5)
             browser.shoot(f"{directory}/{name}-{scheme}.png")
-        assert browser.ask("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+        check_texts(browser, name)
     browser.show_as(1400, 1000)
 
 
@@ -147,6 +168,28 @@ def check_fetches(browser):
     """A download under way has a row with its progress."""
     browser.wait("[...document.querySelectorAll('#fetches progress')].some((bar) => bar.value > 0 && bar.max > 1)")
     assert browser.ask("document.querySelector('#fetches').textContent").count("large-") >= 1
+    for width in (400, 1280):
+        browser.show_as(width, 900)
+        check_texts(browser, f"{width} pixels with fetches")
+    browser.show_as(1400, 1000)
+
+
+def lookups(programs):
+    """The lines of the metrics that count look-ups and what they found."""
+    with urllib.request.urlopen(f"{programs.url}/metrics", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    return sorted(line for line in lines if line.startswith(("imgd_cache_hits", "imgd_cache_misses", "imgd_cache_coalesced")))
+
+
+def check_opening(browser, programs):
+    """A page that is opened has the past at once, says nothing that it does not know, and is itself no look-up."""
+    before = lookups(programs)
+    browser.open(f"{programs.url}/")
+    browser.wait("document.querySelector('#state')?.textContent === 'Live'")
+    assert browser.ask("document.querySelector('#hits .stroke').getAttribute('d').length > 0"), "no past"
+    assert browser.ask("document.querySelector('#hits .nothing').hidden")
+    browser.wait("document.querySelectorAll('#tiles img.there').length >= 8")
+    assert lookups(programs) == before, (before, lookups(programs))
 
 
 def check_pictures(browser):
@@ -163,20 +206,35 @@ def check_pictures(browser):
     browser.wait("document.querySelectorAll('#tiles .tile').length >= 8")
 
 
-def check_purge(browser, token, directory):
+def check_detail(browser, programs):
+    """One picture is shown whole, and opened as it is in the cache."""
+    browser.wait("document.querySelector('#detail-picture img.there') !== null")
+    shown = browser.ask("(() => { const image = document.querySelector('#detail-picture img'); "
+                        "return getComputedStyle(image).objectFit + ' ' + image.naturalWidth + ' × ' + image.naturalHeight; })()")
+    fit, width, _, height = shown.split(" ")
+    facts = browser.ask("document.querySelector('#detail-facts').textContent")
+    own = re.search(r"Dimensions(\d+) × (\d+)", facts)
+    assert fit == "scale-down", shown
+    assert abs(int(width) / int(height) - int(own[1]) / int(own[2])) < 0.02, (shown, facts)
+    with urllib.request.urlopen(browser.ask("document.querySelector('#detail-cached').href"), timeout=60) as answer:
+        assert answer.headers["Content-Type"] == "image/png" and answer.read(4) == b"\x89PNG"
+
+
+def check_purge(browser, programs, directory):
     """A picture is removed with the token, and only with it."""
     tile = "[...document.querySelectorAll('.tile')].find((tile) => tile.textContent.includes('harbour-at-dawn'))"
     browser.wait(f"{tile} !== undefined")
     browser.ask(f"{tile}.click()")
     browser.wait("document.querySelector('#detail').open && "
                  "document.querySelector('#detail-facts').textContent.includes('memory')")
+    check_detail(browser, programs)
     browser.shoot(f"{directory}/detail.png")
     browser.ask("document.querySelector('#detail-purge').click()")
     browser.wait("document.activeElement.id === 'token'")
     browser.type("not the token at all")
     browser.press("Enter", "\r")
     browser.wait("document.querySelector('#detail-outcome').textContent.startsWith('Not removed')")
-    browser.type(token)
+    browser.type(programs.token)
     browser.press("Enter", "\r")
     browser.wait("!document.querySelector('#detail').open")
     browser.wait("document.querySelector('#said').textContent.startsWith('Removed harbour')")
@@ -214,6 +272,7 @@ def main():
         browser.show_as(1400, 1000)
         browser.open(f"{programs.url}/")
         browser.wait("document.querySelector('#state')?.textContent === 'Live'")
+        browser.wait("document.querySelector('#ratio .nothing').textContent.startsWith('Nothing was looked up in the last ')")
         browser.shoot(f"{directory}/empty.png")
         with traffic(programs, origin):
             check_fetches(browser)
@@ -222,8 +281,9 @@ def main():
             shoot_all(browser, directory)
         # The refusal of a wrong token is a message in the browser's log as well, and so is a lost connection.
         assert not browser.complaints, browser.complaints
+        check_opening(browser, programs)
         check_theme(browser)
-        check_purge(browser, programs.token, directory)
+        check_purge(browser, programs, directory)
         check_restart(browser, programs)
         violations = [line for line in browser.complaints if "Content Security Policy" in line or line.startswith("security")]
         assert not violations, violations

@@ -2,10 +2,12 @@ import ImgdConnection
 import ImgdMetrics
 import ImgdSystem
 
-/// Looks at the daemon once a second while somebody has the page open, and shows all of them the same.
+/// Looks at the daemon once a second while somebody has the page open, and shows all of them the same; otherwise
+/// every five seconds, so that a page that is opened shows what has been.
 final class EventFeed {
   static let mostViewers = 32
   static let period = Duration.seconds(1)
+  static let unwatchedPeriod = Duration.seconds(5)
   /// The most fetches under way that are shown.
   private static let mostFetches = 50
   /// A viewer who has not read so much gets nothing new until it has.
@@ -35,7 +37,9 @@ final class EventFeed {
     stream.onEnd = { [unowned self, unowned stream] in remove(stream) }
     stream.write(EventFrame.history(history))
     viewers.append(stream)
-    if timer == nil {
+    if viewers.count == 1 {
+      // What was shown last may be long past.
+      newest = []
       look()
     } else {
       stream.write(newest)
@@ -45,40 +49,53 @@ final class EventFeed {
 
   private func remove(_ stream: HTTPStream) {
     viewers.removeAll { $0 === stream }
-    guard viewers.isEmpty else { return }
-    timer?.cancel()
-    timer = nil
+    if viewers.isEmpty { expectLook() }
   }
 
   // MARK: Looks
 
-  /// Asks for the counters and the oldest fetches; not again while the daemon is slow to answer.
+  /// Begins to gather the past, before anybody watches.
+  func begin() { look() }
+
+  private func expectLook() {
+    timer?.cancel()
+    let pause = viewers.isEmpty ? Self.unwatchedPeriod : Self.period
+    timer = loop.schedule(after: pause) { [weak self] in self?.look() }
+  }
+
+  /// Asks for the counters and, if somebody watches, the oldest fetches; not again while the daemon is slow to
+  /// answer.
   private func look() {
-    timer = loop.schedule(after: Self.period) { [unowned self] in look() }
+    expectLook()
     guard !isLooking else { return }
     isLooking = true
     link.ask(RequestLine("stats")) { [weak self] result in
       switch PageReply.of(result) {
-      case .success(let reply): self?.listFetches(at: reply)
+      case .success(let reply): self?.take(reply)
       case .failure(let error): self?.fail(error)
       }
     }
   }
 
-  private func listFetches(at reply: Reply) {
+  private func take(_ reply: Reply) {
     let statistics = Statistics(reply: reply, moment: loop.now)
     history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
+    guard !viewers.isEmpty else { return isLooking = false }
+    listFetches(beside: statistics)
+  }
+
+  private func listFetches(beside statistics: Statistics) {
     var line = RequestLine("list")
     line.add("limit", Self.mostFetches)
     link.ask(line) { [weak self] result in
       switch PageReply.of(result) {
-      case .success(let reply): self?.show(statistics, reply.objects("jobs") ?? [])
+      case .success(let reply): self?.show(statistics, reply)
       case .failure(let error): self?.fail(error)
       }
     }
   }
 
-  private func show(_ statistics: Statistics, _ fetches: [Reply]) {
+  private func show(_ statistics: Statistics, _ fetches: Reply) {
     publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
   }
 

@@ -14,7 +14,7 @@ enum EventFrame {
 
   /// The daemon at this moment: all its counters, the newest sample, and the fetches under way.
   static func look(
-    _ statistics: Statistics, _ history: TrafficHistory, fetches: [Reply], purges: Bool
+    _ statistics: Statistics, _ history: TrafficHistory, fetches: Reply, purges: Bool
   ) -> [UInt8] {
     event("look") { line in
       line.object { line in
@@ -22,8 +22,9 @@ enum EventFrame {
         history.writeLast(to: &line)
         line.field("purges", purges)
         line.array("fetches") { line in
-          for fetch in fetches { write(fetch, to: &line) }
+          for fetch in fetches.objects("jobs") ?? [] { write(fetch, to: &line) }
         }
+        line.field("more", fetches.text("cursor") != nil)
         line.name("stats")
         line.encoded(Array(statistics.reply.json.utf8))
       }

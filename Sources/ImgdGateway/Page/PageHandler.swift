@@ -28,6 +28,11 @@ package final class PageHandler {
     newest = NewestPictures(link, on: loop)
   }
 
+  /// Begins to gather what a page that is opened shows of the past; not where nobody can open one.
+  package func gatherPast() {
+    if admission.access != .no { feed.begin() }
+  }
+
   /// Answers a request, now or later; false if its target is none of the page's.
   package func take(_ exchange: any HTTPExchange) -> Bool {
     let query = PageQuery(exchange.target)
@@ -56,7 +61,9 @@ package final class PageHandler {
     case .entries: newest.list { Self.finish(exchange, $0) }
     case .search: search(try query.value(of: "q"), exchange)
     case .entry: look(at: try query.value(of: "url"), exchange)
-    case .thumbnail: shrink(try query.value(of: "url"), exchange)
+    case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange)
+    case .preview: show(.preview, of: try query.value(of: "url"), exchange)
+    case .original: show(.original, of: try query.value(of: "url"), exchange)
     case .purge: purge(try query.value(of: "url"), exchange)
     case .metrics: measure(exchange)
     case .health: examine(exchange)
@@ -106,19 +113,19 @@ package final class PageHandler {
     }
   }
 
-  private func shrink(_ url: String, _ exchange: any HTTPExchange) {
-    let call = link.fetch(Thumbnail.request(url), within: .seconds(15)) { result in
+  private func show(_ picture: PagePicture, of url: String, _ exchange: any HTTPExchange) {
+    let call = link.fetch(picture.request(url), within: .seconds(15)) { result in
       exchange.onLeave = nil
-      Self.finish(exchange, Self.thumbnail(result, exchange.fields("If-None-Match")))
+      Self.finish(exchange, Self.picture(result, exchange.fields("If-None-Match")))
     }
     exchange.onLeave = { call.cancel() }
   }
 
-  private static func thumbnail(
+  private static func picture(
     _ result: Result<DaemonAnswer, ConnectionProblem>, _ tags: [String]
   ) -> Result<HTTPResponse, GatewayError> {
     PageReply.of(result).flatMap { _ in
-      let response = (try? result.get()).flatMap { Thumbnail.response(to: $0, known: tags) }
+      let response = (try? result.get()).flatMap { PagePicture.response(to: $0, known: tags) }
       guard let response else {
         return .failure(GatewayError(500, "internal", "the daemon's answer came without a picture"))
       }

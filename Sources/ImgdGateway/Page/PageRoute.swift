@@ -7,6 +7,8 @@ enum PageRoute: String {
   case entry = "/entry"
   case search = "/search"
   case thumbnail = "/thumbnail"
+  case preview = "/preview"
+  case original = "/cached"
   case purge = "/purge"
   case metrics = "/metrics"
   case health = "/health"
@@ -26,7 +28,7 @@ enum PageRoute: String {
   var isForThisSiteAlone: Bool {
     switch self {
     case .page, .icon, .metrics, .health: false
-    case .events, .entries, .entry, .search, .thumbnail, .purge: true
+    case .events, .entries, .entry, .search, .thumbnail, .preview, .original, .purge: true
     }
   }
 }

@@ -3,8 +3,9 @@ import ImgdWire
 
 /// The last five minutes of the counters that the page plots, so that a page that is opened shows them at once.
 struct TrafficHistory {
-  /// Five minutes.
+  /// Five minutes of one each second.
   static let longest = 300
+  private static let span = 300_000
 
   private struct Sample {
     /// Milliseconds since 1970.
@@ -19,7 +20,8 @@ struct TrafficHistory {
 
   /// Adds the counters as they were at a time, in milliseconds since 1970.
   mutating func add(_ statistics: Statistics, at time: Int) {
-    if samples.count == Self.longest { samples.removeFirst() }
+    let isOld = samples.prefix { $0.time < time - Self.span }.count
+    samples.removeFirst(max(isOld, samples.count - Self.longest + 1))
     samples.append(
       Sample(
         time: time, process: statistics.number("process", "pid"), hits: statistics.hits,

@@ -14,7 +14,7 @@ package final class HTTPStream {
   private enum State { case open, closed, broken }
   private var state = State.open
   private var isEnded = false
-  private var waiting: [UInt8] = []
+  private(set) var waiting: [UInt8] = []
   private var taken = 0
   private weak var request: HTTPRequest?
 

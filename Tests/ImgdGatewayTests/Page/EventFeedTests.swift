@@ -16,6 +16,10 @@ import Testing
     return (String(name), try JSONValue(parsing: String(data)))
   }
 
+  private func list(_ job: String, cursor: String = "null") throws -> Reply {
+    try Reply(Array(#"{"ok":true,"jobs":[\#(job)],"cursor":\#(cursor)}"#.utf8), from: "test")
+  }
+
   private func statistics(_ fields: String = PageStage.statistics) throws -> Statistics {
     Statistics(
       reply: try Reply(Array("{\"ok\":true,\(fields)}".utf8), from: "test"),
@@ -25,15 +29,32 @@ import Testing
   @Test func `a look has a sample, the counters and the fetches`() throws {
     var history = TrafficHistory()
     history.add(try statistics(), at: 1_000)
-    let fetch = try Reply(
-      Array(#"{"url":"http://a/\u000ab","receipt":"r","received":5,"expected":null}"#.utf8),
-      from: "test")
+    let fetches = try list(
+      #"{"url":"http://a/\u000ab","receipt":"r","received":5,"expected":null}"#)
     let (name, data) = try event(
-      EventFrame.look(try statistics(), history, fetches: [fetch], purges: true))
+      EventFrame.look(try statistics(), history, fetches: fetches, purges: true))
     #expect(name == "look" && data["sample"] == [1_000, 9, 8, 10, 500])
     #expect(data["purges"] == true && data["stats"]?["memory"]?["hits"] == 7)
     #expect(data["fetches"]?[0]?["url"] == "http://a/\nb")
     #expect(data["fetches"]?[0]?["expected"]?.isNull == true)
+    #expect(data["more"] == false)
+  }
+
+  @Test func `a look says whether there are more fetches than it has`() throws {
+    let fetches = try list(#"{"url":"http://a/b","receipt":"r"}"#, cursor: #""1""#)
+    let (_, data) = try event(
+      EventFrame.look(try statistics(), TrafficHistory(), fetches: fetches, purges: true))
+    #expect(data["more"] == true)
+  }
+
+  @Test func `a request that joined a download is one from the cache`() throws {
+    var history = TrafficHistory()
+    history.add(
+      try statistics(
+        #""memory":{"hits":7,"misses":3,"coalesced":2},"disk":{"hits":0,"misses":3},"process":{"pid":9}"#
+      ), at: 1_000)
+    let (_, data) = try event(EventFrame.history(history))
+    #expect(data[0] == [1_000, 9, 9, 10, 0])
   }
 
   @Test func `a stream begins with five minutes at most`() throws {
@@ -42,13 +63,15 @@ import Testing
     let (name, data) = try event(EventFrame.history(history))
     #expect(name == "history" && data.array?.count == 300)
     #expect(data[0]?[0] == 100 && data[299]?[0] == 399)
+    history.add(try statistics(), at: 300_200)
+    let (_, later) = try event(EventFrame.history(history))
+    #expect(later.array?.count == 201 && later[0]?[0] == 200)
   }
 
   @Test func `a long URL is cut off`() throws {
     let url = "http://a/" + String(repeating: "é", count: 4_000)
-    let fetch = try Reply(Array(#"{"url":"\#(url)"}"#.utf8), from: "test")
     let bytes = EventFrame.look(
-      try statistics(), TrafficHistory(), fetches: [fetch], purges: false)
+      try statistics(), TrafficHistory(), fetches: try list(#"{"url":"\#(url)"}"#), purges: false)
     #expect(bytes.count < 1_500)
   }
 
@@ -63,14 +86,34 @@ import Testing
     #expect(unsent.allSatisfy { $0 > 500 })
   }
 
-  @Test func `nobody is looked for when all have gone`() throws {
+  @Test func `while nobody watches, the counters alone are asked for every five seconds`() throws {
     let stage = try PageStage()
+    stage.handler.gatherPast()
+    for _ in 0..<10 { stage.advance(by: .seconds(1)) }
+    #expect(stage.daemon.commands == ["stats", "stats", "stats"])
     let viewer = stage.ask("/events")
+    #expect(stage.daemon.commands.suffix(2) == ["stats", "list"])
     viewer.stream?.end()
-    for _ in 0..<5 { stage.advance(by: .seconds(1)) }
-    #expect(stage.daemon.commands.count == 2)
-    _ = stage.ask("/events")
-    #expect(stage.daemon.commands.count == 4)
+    for _ in 0..<10 { stage.advance(by: .seconds(1)) }
+    #expect(stage.daemon.commands.suffix(3) == ["list", "stats", "stats"])
+  }
+
+  @Test func `a page that is opened gets the past`() throws {
+    let stage = try PageStage()
+    stage.handler.gatherPast()
+    stage.loop.settle()
+    for _ in 0..<4 { stage.advance(by: .seconds(5)) }
+    let viewer = stage.ask("/events")
+    let first = String(decoding: viewer.stream?.waiting ?? [], as: UTF8.self)
+    let history = try #require(first.split(separator: "\n").first { $0.hasPrefix("data: ") })
+    #expect(try JSONValue(parsing: String(history.dropFirst(6))).array?.count == 5)
+  }
+
+  @Test func `nothing is gathered for a page that nobody can open`() throws {
+    let stage = try PageStage(access: .no)
+    stage.handler.gatherPast()
+    stage.advance(by: .seconds(5))
+    #expect(stage.daemon.requests.isEmpty)
   }
 
   @Test func `so many may watch, and one more when one has gone`() throws {

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `a thumbnail is of what is in the cache, and fills it with nothing`() throws {
+  @Test func `a thumbnail is of what is in the cache, and leaves that as it is`() throws {
     let stage = try PageStage { _ in
       StagedDaemon.Answer(
         #""type":"image/webp","bytes":3,"fds":[{"kind":"encoded","bytes":3,"checksum":"00ff"}]"#,
@@ -44,7 +44,7 @@ import Testing
     let exchange = stage.ask("/thumbnail?url=https%3A%2F%2Fexample.org%2Fa+b")
     let request = try #require(stage.daemon.requests.first)
     #expect(request["url"] == "https://example.org/a b")
-    #expect(request["cache"] == "only-if-cached" && request["store"] == "none")
+    #expect(request["cache"] == "peek" && request["resize"]?["fit"] == "cover")
     #expect(exchange.status == 200 && exchange.field("Content-Type") == "image/webp")
     #expect(exchange.field("ETag") == "\"00ff\"")
     guard case .file(let range) = exchange.response?.content else {
@@ -55,6 +55,17 @@ import Testing
       "/thumbnail?url=x", .get, [("Host", "localhost"), ("If-None-Match", "\"00ff\"")])
     stage.take(again)
     #expect(again.status == 304)
+  }
+
+  @Test func `the whole picture is shown small, and as it is in the cache`() throws {
+    let stage = try PageStage { _ in
+      StagedDaemon.Answer(#""type":"image/tiff","bytes":3,"fds":[{}]"#, picture: [1, 2, 3])
+    }
+    #expect(stage.ask("/preview?url=x").status == 200)
+    #expect(stage.ask("/cached?url=x").field("Content-Type") == "image/tiff")
+    #expect(stage.daemon.requests.allSatisfy { $0["cache"] == "peek" })
+    #expect(stage.daemon.requests[0]["resize"]?["fit"] == "contain")
+    #expect(stage.daemon.requests[1]["resize"] == nil && stage.daemon.requests[1]["format"] == nil)
   }
 
   @Test func `a picture that is not cached has no thumbnail`() throws {

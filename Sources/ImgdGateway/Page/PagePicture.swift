@@ -1,31 +1,45 @@
 import ImgdConnection
 import ImgdHTTP
 
-/// A small picture of one that is in the cache.
-enum Thumbnail {
-  /// Twice the size at which the page shows it, for screens with fine pixels.
-  static let size = (width: 320, height: 240)
+/// The sizes in which the page shows a picture that is in the cache.
+enum PagePicture {
+  /// A tile: twice the size at which the page shows it, for screens with fine pixels.
+  case thumbnail
+  /// The whole picture beside its facts.
+  case preview
+  /// The file as it is in the cache, in a tab of its own.
+  case original
+
   private static let lifetime = 60
 
-  /// Nothing is downloaded for it, and it is not kept: the cache is looked at, and not filled with small pictures.
-  static func request(_ url: String) -> RequestLine {
+  /// Nothing is downloaded for it, it is not kept, and it counts as nothing: the cache is looked at, and left as it
+  /// is.
+  func request(_ url: String) -> RequestLine {
     var line = RequestLine("fetch")
     line.add("url", url)
-    line.add("cache", "only-if-cached")
-    line.add("store", "none")
+    line.add("cache", "peek")
     line.add("priority", "low")
     line.add("deliver", "fd")
+    guard let (width, height, fit) = box else { return line }
     line.addObject("resize") { resize in
-      resize.add("width", size.width)
-      resize.add("height", size.height)
-      resize.add("fit", "cover")
+      resize.add("width", width)
+      resize.add("height", height)
+      resize.add("fit", fit)
     }
     line.add("format", "webp")
     line.add("frames", "first")
     return line
   }
 
-  /// The answer to a browser, which keeps a thumbnail for a minute.
+  private var box: (width: Int, height: Int, fit: String)? {
+    switch self {
+    case .thumbnail: (320, 240, "cover")
+    case .preview: (640, 640, "contain")
+    case .original: nil
+    }
+  }
+
+  /// The answer to a browser, which keeps the picture for a minute.
   static func response(to answer: DaemonAnswer, known tags: [String]) -> HTTPResponse? {
     guard let picture = answer.takeDescriptor(), let length = answer.reply.number("bytes"),
       length > 0, let type = answer.reply.text("type")
