@@ -35,6 +35,12 @@ static inline VipsImage *cvips_load_small(
   return failed ? NULL : image;
 }
 
+// Computes all pixels, and keeps none.
+static inline int cvips_read(VipsImage *in) {
+  double mean;
+  return vips_avg(in, &mean, NULL);
+}
+
 static inline VipsImage *cvips_upright(VipsImage *in) {
   VipsImage *out = NULL;
   return vips_autorot(in, &out, NULL) ? NULL : out;

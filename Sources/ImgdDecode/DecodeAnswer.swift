@@ -61,6 +61,10 @@ package struct DecodeFailure: Error, Hashable, Sendable {
     case stopped
     /// Too much waits for a decoder already.
     case queueFull
+    /// The picture can be read, and still this form of it could not be made.
+    case unmade
+    /// The decoder was killed from outside over it, more than once.
+    case killed
   }
 
   package let cause: Cause

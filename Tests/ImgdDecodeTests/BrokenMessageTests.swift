@@ -71,7 +71,7 @@ import Testing
     let stage = try ChannelStage()
     for cause in DecodeFailure.Cause.allCases {
       let message = DecodeAnswer.failure(DecodeFailure(cause, "")).message(serial: 1)
-      let isOwn = [.damaged, .unsupported, .tooLarge].contains(cause)
+      let isOwn = [.damaged, .unsupported, .tooLarge, .unmade].contains(cause)
       #expect(stage.arrival(of: message).isBroken != isOwn)
     }
   }

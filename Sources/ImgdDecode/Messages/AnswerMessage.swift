@@ -89,7 +89,7 @@ extension MessageReader {
   /// The other causes are the daemon's to tell.
   fileprivate mutating func failure() -> DecodeFailure? {
     guard let cause = byte().flatMap(DecodeFailure.Cause.init),
-      [.damaged, .unsupported, .tooLarge].contains(cause), let reason = text()
+      [.damaged, .unsupported, .tooLarge, .unmade].contains(cause), let reason = text()
     else { return nil }
     return DecodeFailure(cause, reason)
   }

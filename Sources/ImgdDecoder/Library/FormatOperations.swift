@@ -56,6 +56,18 @@ extension PictureFormat {
     }
   }
 
+  /// The longest side that is written; nil where the limits of imgd are smaller. An AVIF may be larger, and libheif
+  /// refuses to read it then.
+  var longestSide: Int? {
+    switch self {
+    case .jpeg: 65_500
+    case .webp: 16_383
+    case .avif: 16_384
+    case .gif: 65_535
+    case .png, .tiff, .jxl, .heic, .jp2, .bmp, .ico: nil
+    }
+  }
+
   /// Whether a file of this format may move, and is read and written so.
   var isAnimatable: Bool { self == .gif || self == .webp }
 }

@@ -10,8 +10,10 @@ package enum DecodeWork {
       unsafe bytes.withUnsafeBufferPointer { bytes in
         VipsError.forget()
         do throws(DecodeFailure) {
-          return try unsafe make(
-            Source(bytes, format: order.format, limits: order.limits), order.rendition)
+          let source = try unsafe Source(bytes, format: order.format, limits: order.limits)
+          do throws(DecodeFailure) {
+            return try make(source, order.rendition)
+          } catch { throw source.explained(error) }
         } catch {
           return .failure(error)
         }

@@ -14,13 +14,15 @@ enum FileWork {
     let mayMove =
       rendition.frames == .all && source.format.isAnimatable
       && (format ?? source.format).isAnimatable
-    let picture = try source.picture(in: rendition.box, allFrames: mayMove)
-    let coloured = try picture.inScreenColours()
-    coloured.dropMetadata()
-    let target = format ?? nearest(to: source.format, for: coloured)
+    let opened = try source.open(allFrames: mayMove)
+    let target = format ?? nearest(to: source.format, for: opened)
     guard VipsLibrary.savers.contains(target) else {
       throw DecodeFailure(.unsupported, "\(target.name) cannot be written")
     }
+    let picture = try FittedPicture(opened, of: source, in: rendition.box)
+    try target.checkSides(of: picture.size)
+    let coloured = try picture.make().inScreenColours()
+    coloured.dropMetadata()
     return try save(coloured, as: target, quality: quality)
   }
 
@@ -37,6 +39,15 @@ enum FileWork {
     return MadePicture(
       format: format, width: picture.width, height: height, frames: picture.height / height,
       content: content)
+  }
+}
+
+extension PictureFormat {
+  /// What cannot be written is refused before the work.
+  fileprivate func checkSides(of size: Size) throws(DecodeFailure) {
+    guard let most = longestSide, max(size.width, size.height) > most else { return }
+    throw DecodeFailure(
+      .tooLarge, "\(size.width)x\(size.height), and \(name) has at most \(most) a side")
   }
 }
 

@@ -58,7 +58,7 @@ enum JPEGWork {
       guard let reason = room.baseAddress else { return false }
       let result = unsafe body(reason)
       if result == JPEG_DAMAGED {
-        failure = unsafe DecodeFailure(.damaged, String(cString: reason))
+        failure = unsafe VipsError.failure([String(cString: reason)], of: .loader)
       }
       return result == JPEG_DECODED
     }

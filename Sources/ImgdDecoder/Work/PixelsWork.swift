@@ -8,7 +8,7 @@ import ImgdSystem
 enum PixelsWork {
   static func make(_ source: Source, in box: Rendition.Box?) throws(DecodeFailure) -> MadePicture {
     if box == nil, let made = try JPEGWork.make(source) { return made }
-    let picture = try source.picture(in: box, allFrames: false)
+    let picture = try FittedPicture(try source.open(), of: source, in: box).make()
     return try write(try picture.inRGBA(), frames: source.picture.frames)
   }
 

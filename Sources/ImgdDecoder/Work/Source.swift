@@ -38,13 +38,15 @@ import ImgdPicture
   var start: UnsafePointer<UInt8>? { unsafe bytes.baseAddress }
   var count: Int { unsafe bytes.count }
 
-  /// Limits of what will be held at once.
-  func check(width: Int, height: Int, frames: Int) throws(DecodeFailure) {
+  /// Limits of what will be held at once, at some step of the work.
+  func check(width: Int, height: Int, frames: Int, _ step: String? = nil) throws(DecodeFailure) {
+    let moving = frames > 1 ? " in \(frames) frames" : ""
+    let size = "\(width)x\(height)\(moving)" + (step.map { " \($0)" } ?? "")
     guard width > 0, height > 0, frames > 0 else {
       throw DecodeFailure(.damaged, "a picture without pixels")
     }
     guard width <= limits.dimension, height <= limits.dimension else {
-      throw DecodeFailure(.tooLarge, "\(width)x\(height), at most \(limits.dimension) a side")
+      throw DecodeFailure(.tooLarge, "\(size), at most \(limits.dimension) a side")
     }
     guard frames <= limits.frames else {
       throw DecodeFailure(.tooLarge, "\(frames) frames, at most \(limits.frames)")
@@ -52,8 +54,7 @@ import ImgdPicture
     let (area, isHuge) = width.multipliedReportingOverflow(by: height)
     let (pixels, isHuger) = area.multipliedReportingOverflow(by: frames)
     guard !isHuge, !isHuger, pixels <= limits.pixels else {
-      throw DecodeFailure(
-        .tooLarge, "\(width)x\(height) in \(frames) frames, at most \(limits.pixels) pixels")
+      throw DecodeFailure(.tooLarge, "\(size), at most \(limits.pixels) pixels")
     }
   }
 
@@ -66,12 +67,6 @@ import ImgdPicture
     }
   }
 
-  /// The picture upright, fitted into the box if there is one.
-  func picture(in box: Rendition.Box?, allFrames: Bool) throws(DecodeFailure) -> VipsPicture {
-    guard let box else { return try open(allFrames: allFrames).upright() }
-    return try FittedPicture.make(self, box, allFrames: allFrames)
-  }
-
   /// The picture by its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
     guard let loader = format.loader else {
@@ -79,12 +74,33 @@ import ImgdPicture
         try Bitmap.decode(bytes, self)
       }
     }
-    let opened = try unsafe VipsPicture(
-      cvips_load(loader.operation, bytes.baseAddress, bytes.count, allFrames ? 1 : 0))
+    guard
+      let image = unsafe cvips_load(
+        loader.operation, bytes.baseAddress, bytes.count, allFrames ? 1 : 0)
+    else { throw VipsError.take(of: .loader) }
+    let opened = unsafe VipsPicture(owning: image)
     orient(opened)
     try check(
       width: opened.width, height: opened.frameHeight,
       frames: allFrames ? opened.height / max(1, opened.frameHeight) : 1)
     return opened
+  }
+
+  /// The reason why a form could not be made, whoever is to blame: pixels are read when they are asked for, so that any
+  /// step may fail because of the loader. The picture is damaged only if the loader fails without the other steps.
+  func explained(_ failure: DecodeFailure) -> DecodeFailure {
+    guard failure.cause == .unmade else { return failure }
+    do throws(DecodeFailure) {
+      VipsError.forget()
+      try open().readThrough()
+      return failure
+    } catch { return error }
+  }
+}
+
+extension VipsPicture {
+  /// Computes all pixels once, and keeps none.
+  fileprivate func readThrough() throws(DecodeFailure) {
+    guard unsafe cvips_read(image) == 0 else { throw VipsError.take(of: .loader) }
   }
 }

@@ -41,6 +41,30 @@ import Testing
     }
   }
 
+  /// Or one request could take a picture from all others.
+  @Test func `a form that is too large says nothing of the picture, under any of its URLs`() throws
+  {
+    stage.offer(TestPicture.png(.gradient(width: 2, height: 2)), at: "/small.png")
+    stage.offer(TestPicture.png(.gradient(width: 2, height: 2)), at: "/again.png")
+    for (form, limit) in [
+      (
+        #""format":"jpeg","resize":{"width":65535,"height":9,"fit":"fill","enlarge":true}"#, "65500"
+      ),
+      (
+        #""format":"webp","resize":{"width":9,"height":16384,"fit":"fill","enlarge":true}"#, "16383"
+      ),
+      (#""resize":{"width":50,"height":16384,"fit":"cover","enlarge":true}"#, "100000000"),
+    ] {
+      let line = try stage.ask("/small.png", #""deliver":"none",\#(form)"#)
+      #expect(line.failureCode == "too_many_pixels")
+      #expect(line.failureMessage.contains(" at most \(limit) "), "\(line.text)")
+    }
+    for path in ["/small.png", "/again.png"] {
+      #expect(try stage.ask(path, #""deliver":"none","resize":{"width":1}"#)["ok"] == true)
+    }
+    #expect(try stage.stats("decode", "killed") == 0)
+  }
+
   @Test func `the middle is kept by a crop`() throws {
     let pixels = TestPixels(width: 90, height: 30) { x, _ in
       x / 30 == 1 ? [10, 200, 10, 255] : [200, 10, 10, 255]

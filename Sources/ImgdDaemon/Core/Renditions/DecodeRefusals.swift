@@ -25,10 +25,10 @@ extension DecodeLimits {
     // Each is less than 2^31, and together they may be more than a number holds.
     let (all, isTooMuch) = (width * height).multipliedReportingOverflow(by: frames)
     guard isTooMuch || all > pixels else { return nil }
+    let moving = frames > 1 ? " in \(frames) frames" : ""
     return DecodeFailure(
       .tooLarge,
-      "the picture has \(width) x \(height) pixels in \(frames) frames, and Decode.MaxPixels is "
-        + "\(pixels)")
+      "the picture has \(width) x \(height) pixels\(moving), and Decode.MaxPixels is \(pixels)")
   }
 }
 
@@ -41,7 +41,10 @@ extension DecodeFailure {
     case .damaged: WireError(.decodeFailed, "the picture cannot be decoded: \(reason)")
     case .unsupported: WireError(.unsupportedFormat, reason)
     case .tooLarge: WireError(.tooManyPixels, reason)
-    case .crashed: WireError(.decodeCrashed, "the decoder ended over this picture: \(reason)")
+    case .unmade:
+      WireError(.decodeFailed, "the picture cannot be brought into this form: \(reason)")
+    case .crashed, .killed:
+      WireError(.decodeCrashed, "the decoder ended over this picture: \(reason)")
     case .timedOut:
       WireError(.timeout, "the picture is not decoded: \(reason)", details: ["phase": "decode"])
     case .unavailable: WireError(.unavailable, reason)
