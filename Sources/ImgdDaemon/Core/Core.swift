@@ -56,7 +56,8 @@ struct CoreParts {
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
     jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
     jobs.onFallback = { [unowned pipeline] job, answer in pipeline.give(answer, to: job) }
-    let places = Purge.Places(jobs: jobs, downloader: downloader, pictures: pictures, hub: hub)
+    let places = Purge.Places(
+      jobs: jobs, downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.begin = { filter, isSoft, then in
       Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }
     }

@@ -1,6 +1,6 @@
 // One purge, from its order to its end, in parts.
 //
-//   downloads under way ─► outcomes that are kept ─► memory ─► answers without a picture ─► disk
+//   downloads under way ─► outcomes that are kept ─► memory ─► answers without a picture ─► bad pictures ─► disk
 //
 // A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
 // one place is met at a later one. A download that has begun since is not meant.
@@ -20,6 +20,7 @@ final class Purge {
     unowned let jobs: FetchJobs
     unowned let downloader: Downloader
     unowned let pictures: PictureTiers
+    unowned let renditions: Renditions
     unowned let hub: EventHub
   }
 
@@ -29,6 +30,7 @@ final class Purge {
   private let jobs: FetchJobs
   private let downloader: Downloader
   private let pictures: PictureTiers
+  private let renditions: Renditions
   private let hub: EventHub
   private let loop: EventLoop
   private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
@@ -41,6 +43,7 @@ final class Purge {
     case running, waiting, kept
     case memory(MemoryTier.Purge)
     case answers(MemoryTier.Purge, fromMemory: Removal)
+    case bad(BadPictures.Purge, fromMemory: Removal)
     case disk(fromMemory: Removal)
   }
 
@@ -55,6 +58,7 @@ final class Purge {
     jobs = places.jobs
     downloader = places.downloader
     pictures = places.pictures
+    renditions = places.renditions
     hub = places.hub
     self.loop = loop
     self.then = then
@@ -70,9 +74,10 @@ final class Purge {
     case .waiting: if passWaiting() { stage = .kept }
     case .kept:
       dropKept()
-      stage = scope == .disk ? .disk(fromMemory: .none) : .memory(begun())
+      stage = scope == .disk ? bad(after: .none) : .memory(begun())
     case .memory(let purge): goOn(with: purge)
     case .answers(let purge, let removal): forget(purge, after: removal)
+    case .bad(let purge, let removal): forget(purge, after: removal)
     case .disk(let removal):
       end(removal)
       return false
@@ -127,7 +132,18 @@ final class Purge {
     let hasMore = pictures.answers.goOn(with: &purge)
     stage =
       hasMore
-      ? .answers(purge, fromMemory: removal) : .disk(fromMemory: removal + purge.removal)
+      ? .answers(purge, fromMemory: removal) : bad(after: removal + purge.removal)
+  }
+
+  /// Whoever purges a picture wants it tried anew, whatever came of it before.
+  private func bad(after removal: Removal) -> Stage {
+    .bad(renditions.beginPurge(filter), fromMemory: removal)
+  }
+
+  private func forget(_ purge: BadPictures.Purge, after removal: Removal) {
+    var purge = purge
+    let hasMore = renditions.goOn(with: &purge)
+    stage = hasMore ? .bad(purge, fromMemory: removal) : .disk(fromMemory: removal)
   }
 
   /// Memory and disk are over with it in the same step: nothing rises from there in between.

@@ -2,58 +2,80 @@ import ImgdCache
 import ImgdDecode
 import ImgdSystem
 
-/// Pictures over which a decoder came to an end, or that it could not read: for a while they are not
-/// decoded again, under whatever URL of their host they come.
+/// Pictures over which a decoder came to an end, that it could not read, or of which it could not make some form: for
+/// a while they are not decoded again, under whatever URL of their host they come, until a purge names one of these.
 ///
 /// Their bytes are told by a checksum, for which others can be made: so a host has no say over the pictures of
 /// another.
 struct BadPictures {
   private static let mostKnown = 1_024
   private static let longestKnown = Duration.seconds(300)
+  /// So many are compared with a purge at once.
+  private static let mostCompared = 64
 
-  private struct Content: Hashable {
+  private struct Subject: Hashable {
     let checksum: BodyChecksum
     let bytes: Int
     let host: String
+    /// The one form that cannot be made; nil where none is tried.
+    let rendition: Rendition?
 
-    init(_ image: CachedImage) {
+    init(_ image: CachedImage, as rendition: Rendition?) {
       checksum = image.checksum
       bytes = image.byteCount
       host = image.url.host
+      self.rendition = rendition
     }
   }
 
   private struct Case {
     let failure: DecodeFailure
-    /// The one form that was too much; nil where none is tried.
-    let rendition: Rendition?
     let until: Instant
+    /// Tells it from an earlier one about the same subject.
+    let number: UInt64
+    var names: BadNames
   }
 
-  private var known: [Content: Case] = [:]
-  private var order = Fifo<Content>()
+  private var known: [Subject: Case] = [:]
+  /// Those that were forgotten early among them.
+  private var order = Fifo<(subject: Subject, number: UInt64)>()
+  private var last: UInt64 = 0
 
-  /// Remembers a failure, if it is one of the bytes.
+  /// Remembers a failure, if it is one of the bytes or of the form.
   mutating func note(
     _ failure: DecodeFailure, of image: CachedImage, as rendition: Rendition, at now: Instant
   ) {
-    let isForAll = failure.cause == .damaged || failure.cause == .crashed
-    guard isForAll || failure.cause == .timedOut else { return }
-    let content = Content(image)
-    if known[content] == nil { order.append(content) }
-    known[content] = Case(
-      failure: failure, rendition: isForAll ? nil : rendition, until: now + Self.longestKnown)
-    while known.count > Self.mostKnown, let oldest = order.popFirst() { known[oldest] = nil }
+    let subject: Subject
+    switch failure.cause {
+    case .damaged, .crashed: subject = Subject(image, as: nil)
+    case .timedOut, .unmade, .killed: subject = Subject(image, as: rendition)
+    case .unsupported, .tooLarge, .unavailable, .stopped, .queueFull: return
+    }
+    last += 1
+    order.append((subject, last))
+    known[subject] = Case(
+      failure: failure, until: now + Self.longestKnown, number: last, names: BadNames(image))
+    while order.count > Self.mostKnown, let oldest = order.popFirst() { forget(oldest) }
   }
 
   /// The failure that another attempt would end in.
   mutating func failure(
     of image: CachedImage, as rendition: Rendition, at now: Instant
   ) -> DecodeFailure? {
-    guard !known.isEmpty, let found = known[Content(image)] else { return nil }
-    guard now < found.until else { return nil }
-    return found.rendition == nil || found.rendition == rendition ? found.failure : nil
+    guard !known.isEmpty else { return nil }
+    for subject in [Subject(image, as: nil), Subject(image, as: rendition)] {
+      guard let found = known[subject], now < found.until else { continue }
+      known[subject]?.names.add(image)
+      return found.failure
+    }
+    return nil
   }
+
+  private mutating func forget(_ entry: (subject: Subject, number: UInt64)) {
+    if known[entry.subject]?.number == entry.number { known[entry.subject] = nil }
+  }
+
+  // MARK: Forgetting
 
   /// Other limits may let pass what failed under those before.
   mutating func forget() {
@@ -61,5 +83,67 @@ struct BadPictures {
     order = Fifo()
   }
 
+  /// A purge that goes over what is known, in parts.
+  struct Purge {
+    /// The conditions on an image's age are left out: it says nothing about whether its bytes are good.
+    private let filter: PurgeFilter
+    /// What has become known since is not meant.
+    fileprivate let newest: UInt64
+    fileprivate var next: UInt64 = 0
+
+    fileprivate init(_ filter: PurgeFilter, newest: UInt64) {
+      self.filter = filter.namesOnly
+      self.newest = newest
+    }
+
+    fileprivate func names(_ names: BadNames) -> Bool { names.match(filter) }
+  }
+
+  func beginPurge(_ filter: PurgeFilter) -> Purge { Purge(filter, newest: last) }
+
+  /// Goes on with a purge for some of them; answers whether there are more.
+  mutating func goOn(with purge: inout Purge) -> Bool {
+    guard !known.isEmpty, let first = order.first else { return false }
+    // The numbers in the line follow each other without a gap.
+    let start = Int(max(purge.next, first.number) - first.number)
+    let end = min(start + Self.mostCompared, order.count)
+    for place in start..<max(start, end) {
+      guard let entry = order[place], entry.number <= purge.newest else { return false }
+      if let found = known[entry.subject], found.number == entry.number, purge.names(found.names) {
+        known[entry.subject] = nil
+      }
+    }
+    purge.next = first.number + UInt64(end)
+    return end < order.count
+  }
+
   var count: Int { known.count }
+}
+
+/// Under which names a bad picture was asked for. A few are kept: beyond that each purge may have meant it.
+private struct BadNames {
+  private static let most = 4
+  private static let mostBytes = 2_048
+
+  private var names: [(key: CacheKey, tags: [String])] = []
+  private var bytes = 0
+  private var areAll = true
+
+  init(_ image: CachedImage) { add(image) }
+
+  mutating func add(_ image: CachedImage) {
+    let (key, tags) = (image.key, image.tags)
+    guard areAll, !names.contains(where: { $0.key == key && $0.tags == tags }) else { return }
+    bytes += tags.reduce(key.url.text.utf8.count) { $0 + $1.utf8.count }
+    if names.count < Self.most, bytes <= Self.mostBytes {
+      names.append((key, tags))
+    } else {
+      areAll = false
+      names = []
+    }
+  }
+
+  func match(_ filter: PurgeFilter) -> Bool {
+    !areAll || names.contains { filter.matchesName($0.key, tags: $0.tags) }
+  }
 }

@@ -63,6 +63,14 @@ final class Renditions {
     decoding.learnAbilities(then: then)
   }
 
+  // MARK: Purges
+
+  /// Begins to forget what is known to be bad of the pictures that a purge names.
+  func beginPurge(_ filter: PurgeFilter) -> BadPictures.Purge { bad.beginPurge(filter) }
+
+  /// Goes on with a purge for a part; answers whether there is more.
+  func goOn(with purge: inout BadPictures.Purge) -> Bool { bad.goOn(with: &purge) }
+
   // MARK: Making
 
   /// A wish for a rendition.
@@ -184,7 +192,9 @@ final class Renditions {
       pictures.describe(work.original, as: description.packed)
       end(work, .success(Made(image: work.original, source: nil)))
     case .failure(let failure):
-      bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
+      if !work.original.isPurged {
+        bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
+      }
       end(work, .failure(failure))
     }
   }
