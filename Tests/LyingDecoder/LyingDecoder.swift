@@ -52,6 +52,7 @@ import ImgdSystem
     case "ends": exit(0)
     case "crashes": raise(SIGSEGV)
     case "is killed": raise(SIGKILL)
+    case "is terminated": raise(SIGTERM)
     case "hangs up":
       close(socket)
       sleepForEver()

@@ -1,5 +1,6 @@
 import Glibc
 import ImgdDecode
+import ImgdSystem
 import ImgdTestSupport
 import Testing
 
@@ -59,15 +60,21 @@ import Testing
     ("talks-nonsense", "the decoder cannot be used: it sent a message that makes no sense"),
     ("hangs-up", "the decoder cannot be used: it hung up"),
   ])
-  func `what may have been chance is tried three times`(name: String, reason: String) throws {
+  func `what may have been chance is tried three times, and three times more after a pause`(
+    name: String, reason: String
+  ) throws {
     let stage = try PoolStage(name, workers: 4)
     let orders = (0..<3).map { _ in stage.begin() }
     var pids: Set<pid_t> = []
-    try stage.turn("failure", passing: .milliseconds(100)) {
+    try stage.turn("pause", passing: .milliseconds(100)) {
       pids.formUnion(stage.pids)
-      return !stage.answers(to: orders[0]).isEmpty
+      return stage.isPaused
     }
     #expect(pids.count <= DecoderStarts.mostInARow)
+    try stage.awaitNone()
+    #expect(stage.pool.figures.queued == 3 && orders.allSatisfy { stage.answers(to: $0).isEmpty })
+    stage.advance(by: DecoderStarts.pause)
+    try stage.turn("failure", passing: .milliseconds(100)) { !stage.answers(to: orders[0]).isEmpty }
     for order in orders {
       #expect(stage.answers(to: order).map(\.failure) == [DecodeFailure(.unavailable, reason)])
     }
@@ -76,6 +83,42 @@ import Testing
     #expect(try stage.answer().failure != nil, "for a moment")
     stage.advance(by: DecoderStarts.pause)
     #expect(try stage.answer().isPicture)
+  }
+
+  @Test func `orders wait for the end of a pause, and are carried out then`() throws {
+    let stage = try PoolStage("ends", workers: 2)
+    let orders = (0..<3).map { _ in stage.begin() }
+    try stage.turn("pause") { stage.isPaused }
+    let late = stage.begin()
+    try stage.install("honest")
+    stage.advance(by: DecoderStarts.pause - .milliseconds(1))
+    #expect(stage.pool.figures.queued == 4)
+    stage.advance(by: .milliseconds(1))
+    try stage.turn("answers") { (orders + [late]).allSatisfy { !stage.answers(to: $0).isEmpty } }
+    for order in orders + [late] { #expect(stage.answers(to: order).first?.isPicture == true) }
+    #expect(stage.pool.figures.failed == 0)
+  }
+
+  @Test func `an order that is given up in a pause is gone`() throws {
+    let stage = try PoolStage("ends")
+    let order = stage.begin()
+    try stage.turn("pause") { stage.isPaused }
+    stage.pool.abort(serial: order)
+    #expect(stage.pool.figures.queued == 0)
+    stage.advance(by: DecoderStarts.pause)
+    #expect(stage.pool.workers.isEmpty && stage.answers(to: order).isEmpty)
+  }
+
+  @Test func `decoders that fail together are one series of tries`() {
+    var starts = DecoderStarts()
+    let now = Instant.current
+    starts.noteSuccess()
+    for _ in 0..<8 { starts.noteFailure(FailedDecoderStart("died"), at: now) }
+    #expect(starts.obstacle(at: now) != nil && !starts.areHopeless)
+    let later = now + DecoderStarts.pause
+    #expect(starts.obstacle(at: later) == nil)
+    for _ in 0..<3 { starts.noteFailure(FailedDecoderStart("died"), at: later) }
+    #expect(starts.areHopeless)
   }
 
   @Test func `a decoder without its whole sandbox is used only where that is permitted`() throws {

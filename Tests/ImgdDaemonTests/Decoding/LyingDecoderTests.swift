@@ -11,7 +11,6 @@ import Testing
   private static let ends: [(behaviour: String, reason: String)] = [
     ("exits", "the decoder ended with exit code 3"),
     ("crashes", "the decoder ended by SIGSEGV"),
-    ("is killed", "the decoder was killed, perhaps for memory"),
     ("hangs up", "the decoder broke the rules: it hung up"),
     ("answers another", "the decoder broke the rules: it answered another order"),
     ("makes a file", "the decoder broke the rules: it made something else"),
@@ -92,6 +91,55 @@ import Testing
         == DecodeFailure(.crashed, "the decoder ended without an answer"))
     #expect(pids.count == 2)
     #expect(try stage.answer().isPicture)
+  }
+
+  /// By the kernel when memory is short, or by a person: that says nothing of the picture.
+  @Test(arguments: [
+    ("is killed", "was killed, perhaps for memory"), ("is terminated", "ended by signal 15"),
+  ])
+  func `an order whose decoder is killed from outside is given to another one, once`(
+    behaviour: String, end: String
+  ) throws {
+    let stage = try PoolStage()
+    let order = stage.begin(behaviour)
+    let other = stage.begin()
+    var pids: Set<pid_t> = []
+    try stage.turn("answers") {
+      pids.formUnion(stage.pids)
+      return !stage.answers(to: order).isEmpty && !stage.answers(to: other).isEmpty
+    }
+    #expect(stage.answers(to: other).first?.isPicture == true)
+    #expect(
+      stage.answers(to: order).map(\.failure) == [DecodeFailure(.killed, "the decoder \(end)")])
+    #expect(pids.count >= 2 && stage.pool.figures.killed == 2)
+    #expect(stage.pool.figures.failed == 1)
+    #expect(try stage.answer().isPicture)
+  }
+
+  @Test func `one kill from outside costs nobody an answer`() throws {
+    let stage = try PoolStage()
+    let order = stage.begin("is silent")
+    try stage.awaitWork()
+    for _ in 0..<2 {
+      let pid = try #require(stage.pids.first)
+      kill(pid, SIGKILL)
+      try stage.turn("end") { !stage.pids.contains(pid) }
+      guard stage.answers(to: order).isEmpty else { break }
+      try stage.awaitWork()
+      #expect(stage.pool.figures.killed == 1 && stage.pool.figures.failed == 0)
+    }
+    #expect(stage.answers(to: order).map(\.failure?.cause) == [.killed])
+  }
+
+  /// The daemon has killed that one itself, and knows why.
+  @Test func `a decoder that took too long is not tried once more`() throws {
+    let stage = try PoolStage()
+    let order = stage.begin("is silent")
+    try stage.awaitWork()
+    stage.advance(by: .seconds(10))
+    try stage.awaitNone()
+    #expect(stage.answers(to: order).map(\.failure?.cause) == [.timedOut])
+    #expect(stage.pool.figures.killed == 1 && stage.pool.figures.queued == 0)
   }
 
   @Test func `a failure that the decoder tells of is an answer`() throws {

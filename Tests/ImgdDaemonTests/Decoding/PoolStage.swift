@@ -124,6 +124,9 @@ final class PoolStage {
 
   func settle() { loop.settle() }
 
+  /// Whether no decoder is started for a while.
+  var isPaused: Bool { pool.starts.obstacle(at: loop.now) != nil }
+
   /// Turns until something has come about; meanwhile so much time passes in each turn.
   func turn(
     _ what: String, passing step: Duration = .zero, until isThere: () -> Bool

@@ -2,6 +2,12 @@ import Glibc
 import ImgdSystem
 
 extension SpawnedProgram.End {
+  /// Whether it came from outside: from the kernel when memory is short, or from a person. No decoder ends by these
+  /// signals because of what it does; of a kill by the daemon itself nobody asks for the reason.
+  var isFromOutside: Bool {
+    [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains { self == .signalled($0) }
+  }
+
   /// The end in words that follow "it".
   var words: String {
     switch self {

@@ -18,7 +18,7 @@ final class DecoderPool: Decoding {
   private var settings: Configuration.Decode
   private let loop: EventLoop
   private let starter: DecoderStarter
-  private var starts = DecoderStarts()
+  private(set) var starts = DecoderStarts()
   private var queue = DecodeQueue()
   /// In the order of their starts: the first that is free takes an order, so that those that are not needed
   /// are idle for long enough to end.
@@ -29,6 +29,8 @@ final class DecoderPool: Decoding {
   private var asking: [(Result<DecoderAbilities, DecodeFailure>) -> Void] = []
   private var counts = DecodingFigures()
   private var isStopped = false
+  /// The end of a pause in which no decoder is started.
+  private var pauseEnd: Timer?
 
   init(
     _ settings: Configuration.Decode, program: DecoderProgram = .ofDaemon, loop: EventLoop
@@ -36,6 +38,10 @@ final class DecoderPool: Decoding {
     self.settings = settings
     self.loop = loop
     starter = try DecoderStarter(program, on: loop)
+  }
+
+  deinit {
+    pauseEnd?.cancel()
   }
 
   // MARK: Orders
@@ -88,6 +94,7 @@ final class DecoderPool: Decoding {
   /// Ends all decoders. No order has an answer from here on.
   func stop() {
     isStopped = true
+    pauseEnd?.cancel()
     begun = [:]
     asking = []
     _ = queue.removeAll()
@@ -142,12 +149,13 @@ final class DecoderPool: Decoding {
     starter.start(memory: settings.memory) { worker.take($0) }
   }
 
-  /// Where no decoder is there and none can be started, nothing is worth waiting for.
+  /// Where no decoder is there and none can be started, nothing is worth waiting for but the end of a first pause.
   private func giveUpIfHopeless() {
     guard let obstacle = starts.obstacle(at: loop.now), !workers.contains(where: \.isLive) else {
       return
     }
     tellAsking(.failure(obstacle))
+    guard starts.areHopeless else { return }
     for queued in queue.removeAll() {
       counts.failed += 1
       queued.then(.failure(obstacle))
@@ -169,7 +177,7 @@ final class DecoderPool: Decoding {
     case .settled(let answer, let serial):
       settle(worker)
       finish(serial, answer)
-    case .returned(let serial): giveAgain(serial)
+    case .returned(let serial, let failure): giveAgain(serial, orFail: failure)
     case .broke(let reason):
       counts.killed += 1
       Log.warning(.decoder, reason)
@@ -197,7 +205,11 @@ final class DecoderPool: Decoding {
 
   private func note(_ failure: FailedDecoderStart) {
     starts.noteFailure(failure, at: loop.now)
-    if starts.obstacle(at: loop.now) != nil { Log.warning(.decoder, failure.reason) }
+    if let length = starts.pauseLength(at: loop.now) {
+      Log.warning(.decoder, failure.reason)
+      pauseEnd?.cancel()
+      pauseEnd = loop.schedule(after: length) { [unowned self] in advance() }
+    }
     tellAsking(.failure(DecodeFailure(failure)))
   }
 
@@ -207,12 +219,11 @@ final class DecoderPool: Decoding {
   }
 
   /// Once: an order that every decoder ends over must not go round for ever.
-  private func giveAgain(_ serial: UInt64) {
+  private func giveAgain(_ serial: UInt64, orFail failure: DecodeFailure) {
     guard var queued = begun.removeValue(forKey: serial) else { return }
     guard !queued.wasReturned else {
       begun[serial] = queued
-      return finish(
-        serial, .failure(DecodeFailure(.crashed, "the decoder ended without an answer")))
+      return finish(serial, .failure(failure))
     }
     queued.wasReturned = true
     queue.add(queued)

@@ -25,8 +25,9 @@ final class DecoderWorker {
     case failedStart(FailedDecoderStart)
     /// The order has its answer. The worker takes another one if it is idle.
     case settled(DecodeAnswer, serial: UInt64)
-    /// It ended in good order, and did not answer the order.
-    case returned(serial: UInt64)
+    /// It ended in good order, or was ended from outside, and did not answer the order. The failure is that of an
+    /// order with which this happens again.
+    case returned(serial: UInt64, DecodeFailure)
     /// It came to a bad end, or was brought to one.
     case broke(reason: String)
     case gone
@@ -202,7 +203,12 @@ final class DecoderWorker {
     switch phase {
     case .starting: fail(.ended(end))
     case .idle where end == .exited(0): break
-    case .working where end == .exited(0): giveBack()
+    case .working where end == .exited(0):
+      giveBack(DecodeFailure(.crashed, "the decoder ended without an answer"))
+    case .working where end.isFromOutside:
+      let reason = "the decoder \(end.words)"
+      report(self, .broke(reason: work.map { "\(reason), over \($0.subject)" } ?? reason))
+      giveBack(DecodeFailure(.killed, reason))
     case .idle, .working: settle(by: .crashed, "the decoder \(end.words)")
     case .ending, .gone: break
     }
@@ -210,10 +216,10 @@ final class DecoderWorker {
   }
 
   /// A decoder that ends after an answer may have had the next order by then.
-  private func giveBack() {
+  private func giveBack(_ failure: DecodeFailure) {
     let returned = work
     end()
-    if let returned { report(self, .returned(serial: returned.serial)) }
+    if let returned { report(self, .returned(serial: returned.serial, failure)) }
   }
 
   private func settle(byBreach breach: String) {
