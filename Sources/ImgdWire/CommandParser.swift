@@ -75,6 +75,12 @@ enum CommandParser {
     purge.unusedFor = try fields.integer(.unusedFor, WireLimits.seconds, in: line)
     purge.expired = try fields.flag(.expired, default: false, in: line)
     purge.soft = try fields.flag(.soft, default: false, in: line)
+    if let problem = purge.host.flatMap(PurgeRequest.problem(ofHost:)) {
+      throw .field(.host, "\"host\": \(problem)")
+    }
+    if let problem = purge.prefix.flatMap(PurgeRequest.problem(ofPrefix:)) {
+      throw .field(.prefix, "\"prefix\": \(problem)")
+    }
     return purge
   }
 

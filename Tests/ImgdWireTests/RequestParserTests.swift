@@ -68,12 +68,12 @@ struct RequestParserTests {
 
   @Test func `a purge takes every filter`() {
     let line = """
-      {"cmd":"purge","tier":"disk","url":"u","identifier":"","prefix":"p","host":"h","tag":"t",\
+      {"cmd":"purge","tier":"disk","url":"u","identifier":"","prefix":"http://p","host":"h","tag":"t",\
       "older_than":0,"unused_for":315360000,"expired":true,"soft":true}
       """
     guard case .purge(let purge) = request(line) else { return }
     #expect(purge.tier == .disk && purge.url == "u" && purge.identifier == "")
-    #expect(purge.prefix == "p" && purge.host == "h" && purge.tag == "t")
+    #expect(purge.prefix == "http://p" && purge.host == "h" && purge.tag == "t")
     #expect(purge.olderThan == 0 && purge.unusedFor == 315_360_000)
     #expect(purge.expired && purge.soft)
     #expect(PurgeRequest().tier == .all && !PurgeRequest().expired && !PurgeRequest().soft)

@@ -60,6 +60,7 @@ import Testing
 
   @Test(arguments: [
     #""tier":"tape""#, #""older_than":-1"#, #""expired":"yes""#, #""url":5"#, #""soft":1"#,
+    #""host":"127.0.0.1:80""#, #""host":"*""#, #""prefix":"http://*""#, #""prefix":"localhost""#,
   ])
   func `an invalid filter is refused and removes nothing`(filter: String) throws {
     let stage = try filledStage()

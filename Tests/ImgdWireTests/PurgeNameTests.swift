@@ -1,0 +1,56 @@
+import Testing
+
+@testable import ImgdWire
+
+/// Filters of a purge that no entry can match.
+@Suite struct PurgeNameTests {
+  @Test(arguments: [
+    "example.org", "EXAMPLE.org", "a_b-c.1", "127.0.0.1", "[::1]", "[FE80::1]", "localhost", ".",
+  ])
+  func `a host is taken`(host: String) {
+    #expect(PurgeRequest.problem(ofHost: host) == nil)
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:9100", "127.0.0.1:9100 has a port, and a host has none: write 127.0.0.1"),
+    ("[::1]:80", "[::1]:80 has a port, and a host has none: write [::1]"),
+    ("::1", "::1 is an address without brackets: write [::1]"),
+    ("*", "* has a *, and no host has one: leave the filter out for all hosts"),
+    (
+      "*.example.org",
+      "*.example.org has a *, and no host has one: write example.org, "
+        + "which stands for the hosts below it as well"
+    ),
+    ("http://h/", "http://h/ is a URL: write its host alone, such as example.org"),
+    ("h/a", "h/a is no host: write its host alone, such as example.org"),
+    ("a b", "a b has characters that no host has: write it as it stands in a URL"),
+    ("münchen.de", "münchen.de has characters that no host has: write it as it stands in a URL"),
+  ])
+  func `what no host can be is refused`(host: String, problem: String) {
+    #expect(PurgeRequest.problem(ofHost: host) == problem)
+  }
+
+  @Test(arguments: [
+    "h", "http", "http://", "https:/", "http://h", "http://h:80", "http://[::1]:80/a",
+    "https://example.org/A*b?c=*&d=@", "http://h?*", "http://exa",
+  ])
+  func `a beginning of URLs is taken`(prefix: String) {
+    #expect(PurgeRequest.problem(ofPrefix: prefix) == nil)
+  }
+
+  @Test(arguments: [
+    ("http://*", "has a * in its host"), ("https://*.example.org/", "has a * in its host"),
+    ("example.org/", "is the beginning of no URL here"), ("HTTP://h/", "in lower case"),
+    ("*", "is the beginning of no URL here"), ("ftp://h/", "is the beginning of no URL here"),
+    ("http://me@h/", "has a user name in it"), ("http://H/", "write the host in lower case"),
+  ])
+  func `what no URL begins with is refused`(prefix: String, words: String) {
+    let problem = PurgeRequest.problem(ofPrefix: prefix)
+    #expect(problem?.contains(words) == true, "\(problem ?? "taken")")
+  }
+
+  @Test func `a password is not repeated`() {
+    #expect(PurgeRequest.problem(ofPrefix: "http://me:secret@h/")?.contains("secret") == false)
+    #expect(PurgeRequest.problem(ofHost: "http://me:secret@h/")?.contains("secret") == false)
+  }
+}
