@@ -193,7 +193,7 @@ import Testing
     (
       "memory",
       [
-        "bytes", "entries", "capacity", "preferred", "hits", "misses", "insertions",
+        "bytes", "entries", "capacity", "configured", "preferred", "hits", "misses", "insertions",
         "replacements", "evictions", "evicted_bytes", "purges", "lent_bytes",
       ]
     ),
@@ -213,7 +213,7 @@ import Testing
       ]
     ),
     ("queue", ["requests", "bytes"]),
-    ("decode", ["workers", "sandbox"]),
+    ("decode", ["workers", "max_workers", "sandbox"]),
     ("clients", ["connected", "accepted", "rejected", "commands", "errors", "slow_closed"]),
     ("latency_us", ["hit", "fetch"]),
     ("pressure", ["source", "events", "last", "removed_bytes"]),

@@ -46,6 +46,20 @@ import Testing
         "cancelled",
       ])
     #expect(events.map { $0["seq"]?.integer } == Array(1...10))
+    #expect(events[2...3].map { $0["source"]?.string } == ["network", "memory"])
+    #expect(events[6]["code"] == .string("http_status") && events[6]["status"] == .integer(404))
+    #expect(events[9]["code"] == .string("cancelled") && events[9]["status"] == nil)
+  }
+
+  @Test func `an event names what is stored`() throws {
+    let stage = try CoreStage()
+    let listener = try stage.connect()
+    _ = try listener.ask(#"{"cmd":"subscribe","id":1,"events":["cache"]}"#)
+    stage.origin.plan("/a", .picture(png()))
+    try stage.fetch("/a")
+    let events = try listener.receive(2)
+    #expect(Set(events.map { $0["tier"]?.string }) == ["memory", "disk"])
+    #expect(events.allSatisfy { $0["url"] == .string(stage.base + "/a") })
   }
 
   @Test func `events report insertions and removals in the cache`() throws {

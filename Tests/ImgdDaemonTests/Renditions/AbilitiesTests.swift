@@ -1,4 +1,5 @@
 import ImgdDecode
+import ImgdPicture
 import ImgdTestSupport
 import ImgdWire
 import Testing
@@ -13,6 +14,10 @@ import Testing
   ) throws {
     let stage = try CoreStage()
     stage.decoding.isNew = isNew
+    // What cannot be asked for is not told of.
+    stage.decoding.abilities = .success(
+      DecoderAbilities(
+        layers: .all, reads: [.jpeg, .png], writes: [.png, .gif, .webp, .tiff], library: "planned"))
     try stage.play(
       #"""
       > {"cmd":"stats","id":1}

@@ -39,6 +39,22 @@ import Testing
     #expect(try stage.client.receive(2).allSatisfy { $0["ok"] == .bool(true) })
   }
 
+  @Test func `who waits for the host is told for how long`() throws {
+    let stage = try stage()
+    _ = try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.base)/busy"}"#)
+    stage.pass(.seconds(10))
+    try stage.begin(#"{"cmd":"fetch","id":"a","url":"ORIGIN/b"}"#)
+    let other = try stage.connect()
+    try other.send(#"{"cmd":"fetch","id":"b","url":"\#(stage.base)/a","events":true}"#)
+    let event = try other.receive()
+    #expect(event["event"] == .string("queued") && event["retry_after_ms"] == .integer(20_000))
+    stage.pass(.seconds(5))
+    let jobs = try stage.connect().ask(#"{"cmd":"list"}"#)["jobs"]?.array ?? []
+    #expect(jobs.map { $0["retry_after_ms"] } == [.integer(15_000), .integer(15_000)])
+    stage.pass(.seconds(15))
+    #expect(try other.receive()["retry_after_ms"] == nil)
+  }
+
   @Test func `the deadline of a request that waits for the host counts`() throws {
     let stage = try stage()
     _ = try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.base)/busy"}"#)

@@ -184,7 +184,7 @@ final class DiskStores {
       // A purge came while it was written.
       removals.remove(place, of: entry.digest)
     } else {
-      reports.onNews(.stored(bytes: Int(entry.bytes)))
+      reports.onNews(.stored(store.image, bytes: Int(entry.bytes)))
     }
     settle(store)
   }

@@ -16,7 +16,7 @@ extension DiskTier {
 
 /// An event in the disk tier that no client has asked for.
 package enum DiskNews {
-  case stored(bytes: Int)
+  case stored(CachedImage, bytes: Int)
   case evicted(Removal)
   /// Something does not work; for the log.
   case trouble(String)

@@ -184,12 +184,14 @@ final class FetchAnswers {
     }
   }
 
-  /// Tells the client that the fetch is queued or started, if it wants to hear that.
-  func tell(_ event: StaticString, of job: FetchJob) {
+  /// Tells the client that the fetch is queued or started, if it wants to hear that; `pause` is for how long its host
+  /// is left alone.
+  func tell(_ event: StaticString, of job: FetchJob, after pause: Duration? = nil) {
     guard job.request.events else { return }
     job.session?.write { line in
       ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
+      if let pause { line.field("retry_after_ms", Int(pause.milliseconds)) }
       ReplyEncoder.end(into: &line)
     }
   }

@@ -55,6 +55,7 @@ final class InspectCommands {
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
+    if let pause = jobs.pause(of: job) { line.field("retry_after_ms", Int(pause.milliseconds)) }
     line.field("slot", job.slot)
     line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))

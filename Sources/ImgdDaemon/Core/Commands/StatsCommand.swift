@@ -64,6 +64,7 @@ final class StatsCommand {
     let memory = parts.pictures.memory
     line.field("bytes", memory.usage)
     line.field("capacity", memory.limits.capacity)
+    line.field("configured", parts.pictures.configuredMemory)
     line.field("preferred", memory.limits.preferred)
     line.field("entries", memory.count)
     line.field("hits", memory.counts.hits)
@@ -117,6 +118,7 @@ final class StatsCommand {
   private func decode(_ abilities: KnownAbilities, in line: inout JSONWriter) {
     let figures = parts.renditions.figures
     line.field("workers", figures.workers)
+    line.field("max_workers", figures.mostWorkers)
     line.field("active", figures.active)
     line.field("queued", figures.queued)
     line.field("completed", figures.completed)

@@ -10,6 +10,8 @@ struct DecodingFigures: Equatable {
   /// Processes that take orders, and how many of them have one.
   var workers = 0
   var active = 0
+  /// How many there may be.
+  var mostWorkers = 0
   /// Orders that wait, and the bytes of their pictures.
   var queued = 0
   var queuedBytes = 0

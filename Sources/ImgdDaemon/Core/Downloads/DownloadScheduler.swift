@@ -265,6 +265,9 @@ final class DownloadScheduler {
   /// Whether a host has asked to be left alone, and that time is not over.
   func isHeld(_ name: String) -> Bool { hosts[name]?.heldUntil != nil }
 
+  /// The end of the time for which a host has asked to be left alone; nil where it has not.
+  func holdEnd(of name: String) -> Instant? { hosts[name]?.heldUntil }
+
   /// When the next host may be asked again for which something waits, or nil.
   var nextRelease: Instant? { queuedCount > 0 ? held.next : nil }
 

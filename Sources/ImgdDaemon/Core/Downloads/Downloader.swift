@@ -310,6 +310,11 @@ final class Downloader {
     return .queue(running: activeCount, isHostHeld: scheduler.isHeld(download.url.host))
   }
 
+  /// How long a host is to be left alone, as it has asked; nil where it may be asked now.
+  func pause(of host: String) -> Duration? {
+    scheduler.holdEnd(of: host).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
+  }
+
   /// What the transfers hold.
   var holdings: TransferHoldings { transfers.holdings }
   var running: some Sequence<MergedDownload> { runningBySerial.values }

@@ -56,6 +56,37 @@ final class EventHub {
     }
   }
 
+  /// Tells how a fetch has ended: where its picture came from, or what went wrong.
+  func job(_ receipt: ReceiptID, url: String, endedWith outcome: FetchOutcome) {
+    tell(.jobs, "job") { event in
+      event.field("receipt", receipt)
+      event.field("url", url)
+      event.field("state", outcome.state.rawValue)
+      event.field(ending: outcome)
+    }
+  }
+
+  /// Tells of a picture that was given at once.
+  func hit(_ receipt: ReceiptID, url: String, from source: DeliveredImage.Source) {
+    tell(.jobs, "job") { event in
+      event.field("receipt", receipt)
+      event.field("url", url)
+      event.field("state", FetchJob.State.done.rawValue)
+      event.field("source", source.rawValue)
+    }
+  }
+
+  /// Tells of a picture that a tier has taken in.
+  func stored(_ image: CachedImage, bytes: Int, tier: Tier) {
+    tell(.cache, "cache") { event in
+      event.field("what", CacheChange.stored.rawValue)
+      event.field("tier", tier.rawValue)
+      event.field("entries", 1)
+      event.field("bytes", bytes)
+      event.field("url", image.url.text)
+    }
+  }
+
   /// Tells of a purge that is in force, whatever has been found: copies of what it means may be elsewhere.
   func purge(_ what: CacheChange, _ removal: Removal, tier: Tier) {
     cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
@@ -69,7 +100,7 @@ final class EventHub {
   /// Tells what the disk tier has done by itself.
   func tell(_ news: DiskNews) {
     switch news {
-    case .stored(let bytes): cache(.stored, entries: 1, bytes: bytes, tier: .disk)
+    case .stored(let image, let bytes): stored(image, bytes: bytes, tier: .disk)
     case .evicted(let removal): cache(.evicted, removal, tier: .disk)
     case .trouble(let reason): Log.warning(.disk, "the disk tier is in trouble: \(reason)")
     case .damaged(let reason):
@@ -153,6 +184,16 @@ final class EventHub {
     writer.value(static: name)
     describe(&writer)
     return writer.bytes
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func field(ending outcome: FetchOutcome) {
+    if let source = outcome.source { field("source", source.rawValue) }
+    guard case .failure(let failure) = outcome else { return }
+    field("code", failure.error.code.rawValue)
+    let status = failure.error.details.first { $0.name == "status" }?.value.integer
+    if let status { field("status", Int(status)) }
   }
 }
 

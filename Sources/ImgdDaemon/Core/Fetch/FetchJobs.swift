@@ -120,7 +120,7 @@ final class FetchJobs {
   func announce(_ job: FetchJob) {
     guard !job.isAnnounced else { return }
     job.isAnnounced = true
-    answers.tell("queued", of: job)
+    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url.host))
     hub.job(job.receipt, url: job.url.text, .queued)
   }
 
@@ -142,6 +142,12 @@ final class FetchJobs {
       let failure = FetchFailure(error: error, isOfOrigin: true)
       end(job, FetchOutcome.failure(failure).own(of: job))
     }
+  }
+
+  /// How long the job waits at least, since its host has asked to be left alone.
+  func pause(of job: FetchJob) -> Duration? {
+    guard let download = job.download, download.state == .queued else { return nil }
+    return downloader.pause(of: download.url.host)
   }
 
   private func phase(of job: FetchJob) -> WaitingPhase {
@@ -229,7 +235,7 @@ final class FetchJobs {
     job.owner?.fetches.end(job, as: outcome.state)
     answer(job, outcome, path)
     if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
-    hub.job(job.receipt, url: job.url.text, outcome.state)
+    hub.job(job.receipt, url: job.url.text, endedWith: outcome)
     job.session?.workEnded()
     if count == 0 { whenDrained?() }
   }

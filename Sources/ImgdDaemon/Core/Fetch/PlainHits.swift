@@ -51,7 +51,7 @@ final class PlainHits {
       receipt: receipt, age: image.age(at: now), freshFor: image.freshFor(at: now),
       elapsedMicroseconds: UInt64(max(elapsed, 0)) / 1_000)
     session.write(numbers, id: line.extracting(parts.id), facts: facts.span, ending: ending.span)
-    if hub.hasSubscribers(to: .jobs) { hub.job(receipt, url: image.url.text, .done) }
+    if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: image.url.text, from: .memory) }
     return true
   }
 

@@ -81,7 +81,7 @@ final class ReadyAnswers {
         .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
         path: lending.map { PictureLine.Path($0, of: image) })
     }
-    hub.job(receipt, url: request.url, .done)
+    hub.hit(receipt, url: request.url, from: .memory)
     return true
   }
 
@@ -108,7 +108,7 @@ final class ReadyAnswers {
       session.attach(file)
     }
     line.write(to: session)
-    hub.job(receipt, url: request.url, .done)
+    hub.hit(receipt, url: request.url, from: .disk)
     return true
   }
 

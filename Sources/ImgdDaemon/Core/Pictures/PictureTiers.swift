@@ -59,6 +59,9 @@ final class PictureTiers {
     limitMemory()
   }
 
+  /// What the memory tier may hold while memory is not short.
+  var configuredMemory: Int { MemoryTier.Limits(settings.memory).capacity }
+
   private func limitMemory() {
     let limits = MemoryTier.Limits(settings.memory).held(to: share)
     noteEviction(memory.apply(limits))
@@ -294,7 +297,7 @@ final class PictureTiers {
       }
       return
     }
-    hub.cache(.stored, entries: 1, bytes: image.byteCount)
+    hub.stored(image, bytes: image.byteCount, tier: .memory)
     noteEviction(evicted)
   }
 

@@ -36,7 +36,8 @@ extension JSONWriter {
     case .success(let abilities):
       field("sandbox", DecodingFigures.Sandbox(abilities.layers).rawValue)
       formats("decodes", abilities.reads)
-      formats("encodes", abilities.writes)
+      // Those that `format` can name: a decoder may write others, in which a picture stays when it is resized.
+      formats("encodes", abilities.writes.filter { OutputFormat(rawValue: $0.name) != nil })
       field("library", abilities.library)
     case .failure(let failure):
       field("sandbox", DecodingFigures.Sandbox.off.rawValue)

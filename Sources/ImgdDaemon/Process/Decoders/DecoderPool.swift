@@ -70,6 +70,7 @@ final class DecoderPool: Decoding {
     var figures = counts
     figures.active = workers.count { $0.phase == .working }
     figures.workers = figures.active + workers.count { $0.phase == .idle }
+    figures.mostWorkers = mostWorkers
     figures.queued = queue.count
     figures.queuedBytes = queue.bytes
     figures.sandbox = abilities.map { DecodingFigures.Sandbox($0.layers) }
