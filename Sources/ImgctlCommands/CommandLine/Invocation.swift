@@ -21,20 +21,13 @@ package struct Invocation {
 
   /// Reads the arguments that follow the program's name.
   package static func parse(_ arguments: [String]) throws(UsageProblem) -> Invocation {
-    var scanner = CommandLineScanner(arguments, options: general.map { $0.scanned })
-    var before: [CommandLineScanner.Item] = []
-    while let item = try scanner.next() {
-      guard case .operand(let word) = item else {
-        before.append(item)
-        continue
-      }
-      return try read(try Verbs.named(word), before, scanner.rest)
-    }
-    let manner = try Manner(before)
-    if before.contains(.option("version", value: nil)) {
+    let beginning = try LineBeginning(arguments)
+    if let verb = beginning.verb { return try read(verb, beginning.options, beginning.rest) }
+    let manner = try Manner(beginning.options)
+    if beginning.options.contains(.option("version", value: nil)) {
       return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
     }
-    if before.contains(.option("help", value: nil)) {
+    if beginning.options.contains(.option("help", value: nil)) {
       return Invocation(work: KnownVerb.work(of: Help(about: nil)), manner: manner)
     }
     throw UsageProblem("a command is missing: imgctl help lists the commands")
@@ -44,11 +37,12 @@ package struct Invocation {
     _ verb: KnownVerb, _ before: [CommandLineScanner.Item], _ rest: [String]
   ) throws(UsageProblem) -> Invocation {
     let description = verb.description
-    var scanner = CommandLineScanner(
-      rest, options: (description.options + general).map { $0.scanned })
+    var scanner = CommandLineScanner(rest, options: description.scanned)
+    var after: [CommandLineScanner.Item] = []
+    while let item = try scanner.next() { after.append(item) }
     var items: [CommandLineScanner.Item] = []
-    var common = before
-    while let item = try scanner.next() {
+    var common: [CommandLineScanner.Item] = []
+    for item in before + after {
       if case .option(let name, _) = item, general.contains(where: { $0.name == name }) {
         common.append(item)
       } else {
