@@ -187,6 +187,10 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
         #""memory":{"entries":12,"bytes":15728640}"#,
         "marked as stale in memory: 12 entries, 15M\n"
       ),
+      (
+        ["purge", "http://h/a"], #"{"cmd":"purge","url":"http://h/a"}"#,
+        #""memory":{"entries":2,"bytes":0}"#, "removed from memory: 2 entries, 0 bytes\n"
+      ),
       (["stats", "--json"], #"{"cmd":"stats"}"#, #""memory":{}"#, "{\"ok\":true,\"memory\":{}}\n"),
     ] as [([String], String, String, String)])
   func `each command sends its request and prints the answer`(
@@ -225,6 +229,20 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
         b: removed from memory: 2 entries, 0 bytes
 
         """)
+  }
+
+  @Test func `a URL is one however it is given`() throws {
+    let asked = Locked<[String]>([])
+    let daemon = try ScriptedDaemon { request in
+      asked.withLock { $0.append(request) }
+      return [.line(#"{"ok":true,"memory":{"entries":1,"bytes":0}}"#)]
+    }
+    let run = imgctl(["purge", "http://h/a", "--url", "http://h/b"], daemon)
+    #expect(run.exitCode == .done, "\(run.messages)")
+    #expect(
+      asked.withLock { $0 } == [
+        #"{"cmd":"purge","url":"http://h/b"}"#, #"{"cmd":"purge","url":"http://h/a"}"#,
+      ])
   }
 
   @Test(arguments: [("y\n", true), ("n\n", false), ("\n", false), ("", false)])

@@ -136,7 +136,20 @@ import Testing
       ),
       (["purge", "--tier", "disk", "--tier", "all"], "purge takes one --tier, and 2 were given"),
       (["reload", "now"], "reload takes no arguments: leave out 'now'"),
-      (["purge", "x"], "purge takes no arguments: leave out 'x'"),
+      (["purge", "u", "--all"], "--all removes every entry: leave it out, or the filters"),
+      (
+        ["purge", "--host", "127.0.0.1:9100"],
+        "--host 127.0.0.1:9100 has a port, and a host has none: write 127.0.0.1"
+      ),
+      (
+        ["purge", "--host", "a", "--host", "*"],
+        "--host * has a *, and no host has one: leave the filter out for all hosts"
+      ),
+      (
+        ["purge", "--prefix", "http://*"],
+        "--prefix http://* has a * in its host, and no host has one: "
+          + "a prefix is compared as it is written, without wildcards"
+      ),
       (["purge", "--tier", "tape"], "--tier tape is not valid: write all, memory or disk"),
       (["stats", "x"], "stats takes no arguments: leave out 'x'"),
       (["ping", "x"], "ping takes no arguments: leave out 'x'"),

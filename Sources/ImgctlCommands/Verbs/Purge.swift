@@ -5,7 +5,7 @@ import ImgdWire
 /// `imgctl purge`: removes pictures from the cache.
 struct Purge: Verb {
   static let description = VerbDescription(
-    "purge", "remove pictures from the cache",
+    "purge", "remove pictures from the cache", operands: .any("URL"),
     options: [
       VerbOption(
         "url", nil, .text("URL"), repeats: true,
@@ -32,7 +32,7 @@ struct Purge: Verb {
       .json,
     ],
     details: """
-      Removes the entries that match all filters, and prints how many there were. One of the filters may be repeated: then there is a purge for each of its values.
+      Removes the entries that match all filters, and prints how many there were. A URL is the same as --url URL. One of the filters may be repeated: then there is a purge for each of its values.
       """)
 
   private static let repeated = ["url", "identifier", "prefix", "host", "tag"]
@@ -46,20 +46,22 @@ struct Purge: Verb {
   private let asJSON: Bool
 
   init(_ arguments: Arguments) throws(UsageProblem) {
-    let several = Self.repeated.filter { arguments.texts($0).count > 1 }
+    let several = Self.repeated.filter { Self.values(of: $0, arguments).count > 1 }
     guard several.count <= 1 else {
       throw UsageProblem(
         "purge repeats one filter at a time: --\(several[0]) or --\(several[1]), not both")
     }
-    let filters = Self.repeated + ["older-than", "unused-for", "expired"]
-    let isFiltered = filters.contains { arguments.has($0) }
+    let isNamed = Self.repeated.contains { !Self.values(of: $0, arguments).isEmpty }
+    let isFiltered =
+      isNamed || ["older-than", "unused-for", "expired"].contains { arguments.has($0) }
     if isFiltered, arguments.has("all") {
       throw UsageProblem("--all removes every entry: leave it out, or the filters")
     }
     guard isFiltered || arguments.has("all") || arguments.has("tier") else {
       throw UsageProblem("purge needs a filter, or --all to remove every entry")
     }
-    values = several.first.map { arguments.texts($0) } ?? []
+    try Self.checkMatching(arguments)
+    values = several.first.map { Self.values(of: $0, arguments) } ?? []
     requests =
       values.isEmpty
       ? [Self.request(arguments, nil)]
@@ -96,11 +98,32 @@ struct Purge: Verb {
     } catch { throw Failure(error) }
   }
 
+  /// The values of a filter; a URL may stand without its option.
+  private static func values(of filter: String, _ arguments: Arguments) -> [String] {
+    arguments.texts(filter) + (filter == "url" ? arguments.operands : [])
+  }
+
+  /// Refuses filters that no entry can match: to remove nothing would look like a success.
+  private static func checkMatching(_ arguments: Arguments) throws(UsageProblem) {
+    for host in arguments.texts("host") {
+      if let problem = PurgeRequest.problem(ofHost: host) {
+        throw UsageProblem("--host \(printable(problem))")
+      }
+    }
+    for prefix in arguments.texts("prefix") {
+      if let problem = PurgeRequest.problem(ofPrefix: prefix) {
+        throw UsageProblem("--prefix \(printable(problem))")
+      }
+    }
+  }
+
   private static func request(
     _ arguments: Arguments, _ chosen: (field: String, value: String)?
   ) -> RequestLine {
     var line = RequestLine("purge")
-    for field in repeated where field != chosen?.field { line.add(field, arguments.text(field)) }
+    for field in repeated where field != chosen?.field {
+      line.add(field, values(of: field, arguments).last)
+    }
     if let chosen { line.add(chosen.field, chosen.value) }
     line.add("tier", arguments.text("tier"))
     line.add("older_than", arguments.duration("older-than").map(seconds))
