@@ -171,6 +171,12 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #expect(run.output.split(separator: "\n").map { $0.prefix(1) } == ["R", "A", "B"])
   }
 
+  @Test func `list tells how long a host is left alone`() throws {
+    let job = #"{"receipt":"A","state":"queued","retry_after_ms":13500,"url":"u"}"#
+    let daemon = try ScriptedDaemon { _ in [.line(#"{"ok":true,"jobs":[\#(job)],"cursor":null}"#)] }
+    #expect(imgctl(["list"], daemon).output.contains("A        queued, held 14s  "))
+  }
+
   @Test(
     arguments: [
       (["cancel", "R"], #"{"cmd":"cancel","receipt":"R"}"#, #""state":"running""#, "running\n"),

@@ -120,6 +120,18 @@ func statistics(
     #expect(rows.contains("bytes_received 5000 +4000 2000/s 4.8K"))
   }
 
+  @Test(arguments: 0...40)
+  func `a low terminal is filled, with what has changed first`(room: Int) throws {
+    let table = try StatisticsTable(statistics(), socket: "s")
+    let plain = Palette(.never, isTerminal: false, environment: [:])
+    let shown = table.paths(in: room, first: ["queue.requests"])
+    let lines = table.lines(plain) { shown.contains($0) }
+    let all = table.lines(plain)
+    #expect(lines.count <= max(room, 2))
+    #expect(lines.count >= min(room - 1, all.count))
+    #expect(shown.contains("queue.requests") == (room >= 4))
+  }
+
   @Test func `another process has no interval with the one before`() throws {
     let other = someStatistics.replacing(#""pid":7"#, with: #""pid":8"#)
     #expect(Interval(from: try statistics(), to: try statistics(other, at: 1)) == nil)

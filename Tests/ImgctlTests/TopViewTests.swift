@@ -53,14 +53,18 @@ import Testing
     #expect(shown.contains { $0.hasSuffix(" read-only") })
     #expect(
       shown.contains { $0.hasPrefix("downloads         2 [") && $0.hasSuffix("] of 4, 7 wait") })
-    #expect(shown.contains("clients           3  answers: hit 9µs, slowest 1% 9µs, no fetch yet"))
+    #expect(shown.contains("clients           3  answers: hit p50 9µs, p99 9µs, no fetch yet"))
     #expect(shown.contains { $0.hasPrefix("50 fetches, the oldest ") })
     #expect(
       shown.contains {
         $0.hasPrefix("██████        50.0%   512B        1s   3x  http://h/1/漢字\\x1bxxx")
       })
     #expect(shown.contains { $0.hasPrefix("queued") })
-    #expect(shown.last == "q quit  p pause  every 1s")
+    #expect(shown.contains("PROGRESS        DONE  BYTES       AGE WAIT  URL"))
+    #expect(shown.contains { $0.hasPrefix("downloaded      0/s") })
+    let local = LocalTime(secondsSince1970: 86_401).withDate
+    #expect(shown.contains { $0.contains("seen by cgroup, last \(local), ") })
+    #expect(shown.last == "q quit  p pause  ? keys  every 1s")
   }
 
   @Test func `a narrow terminal has the numbers without bars`() throws {
@@ -89,10 +93,41 @@ import Testing
     #expect(lines(state, 100, 40).contains { $0.hasPrefix("hits              -") })
   }
 
+  @Test func `what is allowed, what has failed and what is configured are told`() throws {
+    var state = try state(seconds: 1)
+    let text = someStatistics.replacing(
+      #""workers":2,"active":1"#, with: #""workers":0,"max_workers":2,"active":0,"failed":7"#
+    )
+    .replacing(#""capacity":4096"#, with: #""capacity":4096,"configured":8192"#)
+    .replacing(#""completed":5"#, with: #""completed":5,"failed":291"#)
+    let held = #"{"url":"http://h/a","state":"queued","retry_after_ms":13500,"age_ms":1500}"#
+    state.show(try statistics(text, at: 5), [try Reply(Array(held.utf8), from: "test")])
+    let shown = lines(state, 100, 40)
+    #expect(
+      shown.contains {
+        $0.hasPrefix("decoders          0 [") && $0.hasSuffix("] of 2, 0 wait, 7 failed")
+      })
+    #expect(
+      shown.contains { $0.hasPrefix("downloads ") && $0.hasSuffix("] of 4, 7 wait, 291 failed") })
+    #expect(shown.contains { $0.hasSuffix("of 4.0K now, 8.0K configured, 1 entry") })
+    #expect(shown.contains { $0.hasPrefix("held 14s ") })
+  }
+
+  @Test(arguments: [3, 24, 40])
+  func `the keys are explained`(rows: Int) throws {
+    var state = try state()
+    state.showsKeys = true
+    let shown = lines(state, 80, rows)
+    #expect(shown.count == rows && shown.last == "q quit  p pause  ? numbers  every 1s")
+    if rows > 10 {
+      #expect(shown.contains("q, Ctrl-C   quit") && !shown.contains { $0.hasPrefix("hits ") })
+    }
+  }
+
   @Test func `a pause is shown`() throws {
     var state = try state()
     state.isPaused = true
-    #expect(lines(state, 100, 40).last == "q quit  p go on  paused")
+    #expect(lines(state, 100, 40).last == "q quit  p go on  ? keys  paused")
   }
 
   @Test func `top needs a terminal`() {

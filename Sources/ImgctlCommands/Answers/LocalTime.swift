@@ -5,6 +5,8 @@ import ImgdSystem
 struct LocalTime {
   /// As in `09:05:00`.
   let text: String
+  /// As in `2026-11-23 09:05:00`.
+  let withDate: String
 
   /// The time now.
   static var now: LocalTime { LocalTime(secondsSince1970: WallClock.seconds) }
@@ -15,6 +17,8 @@ struct LocalTime {
     // Reads the one and fills the other, both on this stack; the name of the zone is not looked at.
     unsafe localtime_r(&moment, &parts)
     let numbers = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
+    let date = unsafe [Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)]
     text = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    withDate = date.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-") + " " + text
   }
 }

@@ -46,6 +46,11 @@ enum Quantity {
     return rest == 0 ? start : start + " \(rest)\(units[first + 1].1)"
   }
 
+  /// A length of time in whole seconds, of which the last one counts until it is over.
+  static func time(roundedUp duration: Duration) -> String {
+    time(seconds: Int((duration + .milliseconds(999)).components.seconds))
+  }
+
   /// A length of time that is given in whole seconds.
   static func time(seconds: Int) -> String {
     seconds > 0 ? time(milliseconds: seconds.multipliedClamped(by: 1000)) : "0s"

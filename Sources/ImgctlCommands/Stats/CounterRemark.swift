@@ -46,7 +46,7 @@ enum CounterRemark {
   /// Whether a number counts bytes.
   private static func isSize(_ field: String, _ path: String) -> Bool {
     field.hasPrefix("bytes") || field.hasSuffix("bytes") || path.hasPrefix("held.")
-      || field == "capacity" || field == "preferred"
+      || field == "capacity" || field == "configured" || field == "preferred"
   }
 
   private static func time(_ field: String, of part: Reply) -> String {

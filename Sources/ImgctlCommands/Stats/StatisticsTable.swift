@@ -26,6 +26,35 @@ struct StatisticsTable {
     heading(palette) + sections(palette, where: isShown)
   }
 
+  /// The numbers of the table for which there is room in so many lines, in its order: first those that are wanted most,
+  /// then as many of the others as fit.
+  func paths(in room: Int, first wanted: Set<String>) -> Set<String> {
+    let plain = Palette(.never, isTerminal: false, environment: [:])
+    var left = room - heading(plain).count
+    var shown: Set<String> = []
+    var drawn: Set<Substring> = []
+    for isWanted in [true, false] {
+      for path in allPaths where wanted.contains(path) == isWanted {
+        let section = path.prefix { $0 != "." }
+        // The first row of a section comes with its title.
+        let cost = drawn.contains(section) ? 1 : 2
+        guard cost <= left else { continue }
+        left -= cost
+        drawn.insert(section)
+        shown.insert(path)
+      }
+    }
+    return shown
+  }
+
+  private var allPaths: [String] {
+    statistics.reply.fields.flatMap { field in
+      statistics.reply.object(field).map { part in
+        rows(of: part, under: field + ".", named: "").map { $0.path }
+      } ?? []
+    }
+  }
+
   // MARK: Heading
 
   private func heading(_ palette: Palette) -> [String] {

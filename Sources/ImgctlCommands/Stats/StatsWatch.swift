@@ -49,7 +49,7 @@ private struct WatchedTable {
   }
 
   /// The bytes that draw the present counters. Where the terminal is too low for all of them, those that have
-  /// never changed are left out.
+  /// changed come first.
   mutating func frame(of statistics: Statistics) -> String {
     let isFirst = previous == nil
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
@@ -58,8 +58,10 @@ private struct WatchedTable {
     let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 1
     let table = StatisticsTable(statistics, since: interval, socket: context.socket)
     var lines = table.lines(context.palette)
-    if lines.count > room { lines = table.lines(context.palette) { moved.contains($0) } }
-    if lines.count > room { lines = lines.prefix(max(room - 1, 0)) + ["…"] }
+    if lines.count > room {
+      let shown = table.paths(in: room - 1, first: moved)
+      lines = table.lines(context.palette) { shown.contains($0) }.prefix(max(room - 1, 0)) + ["…"]
+    }
     // The terminal itself cuts long lines off while it does not wrap them.
     return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H"
       + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
@@ -76,12 +78,12 @@ private struct WatchedTable {
 /// A line for each interval.
 struct WatchedLog {
   private static let titles = [
-    "TIME", "RATIO", "HITS/S", "MISSES/S", "LOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED",
+    "TIME", "RATIO", "HITS/S", "MISSES/S", "DOWNLOADS/S", "BYTES/S", "ACTIVE", "QUEUED", "FAILED",
     "MEMORY", "DISK",
   ]
 
   private let columns = Columns(
-    titles.map { _ in .right }, widths: [8, 6, 6, 8, 7, 7, 6, 6, 6, 6, 6])
+    titles.map { _ in .right }, widths: [8, 6, 6, 8, 11, 7, 6, 6, 6, 6, 6])
   private var previous: Statistics?
 
   /// The lines that a look at the counters adds: the first only makes the next ones possible.

@@ -17,12 +17,19 @@ struct CapacityRows {
       filled(
         "downloads", statistics.number("downloads", "active"),
         of: statistics.number("downloads", "max_active"),
-        "\(statistics.number("downloads", "queued")) wait"),
+        "\(statistics.number("downloads", "queued")) wait" + failures("downloads", statistics)),
       filled(
         "decoders", statistics.number("decode", "active"),
-        of: statistics.number("decode", "workers"),
-        "\(statistics.number("decode", "queued")) wait"),
+        // A process is started when there is something for it.
+        of: max(
+          statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
+        "\(statistics.number("decode", "queued")) wait" + failures("decode", statistics)),
     ]
+  }
+
+  private func failures(_ object: String, _ statistics: Statistics) -> String {
+    let count = statistics.number(object, "failed")
+    return count > 0 ? ", \(count) failed" : ""
   }
 
   private func tier(_ name: String, _ statistics: Statistics) -> ScreenLine {
@@ -30,8 +37,12 @@ struct CapacityRows {
     let capacity = statistics.number(name, "capacity")
     let state = statistics.text(name, "state").flatMap { $0 == "ok" ? nil : printable($0) }
     let entries = statistics.number(name, "entries")
+    // Less than is configured may be held while memory is short.
+    let configured = statistics.number(name, "configured")
     let remark =
-      "of \(Quantity.shortSize(capacity)), \(entries) \(entries == 1 ? "entry" : "entries")"
+      "of \(Quantity.shortSize(capacity))"
+      + (configured > capacity ? " now, \(Quantity.shortSize(configured)) configured" : "")
+      + ", \(entries) \(entries == 1 ? "entry" : "entries")"
       + (statistics.reply.object(name)?.flag("loading") == true ? ", loading" : "")
     return bar(
       name, Quantity.shortSize(bytes), share(bytes, capacity), remark, warning: state)

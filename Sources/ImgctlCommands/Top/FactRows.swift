@@ -1,6 +1,7 @@
 import ImgdConnection
 import ImgdMetrics
 import ImgdSystem
+import ImgdWire
 
 /// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.
 enum FactRows {
@@ -12,7 +13,10 @@ enum FactRows {
     let source = statistics.text("pressure", "source") ?? "none"
     pressure.add(
       ["off", "none"].contains(source) ? "  not watched" : "  seen by " + printable(source))
-    if let last = statistics.text("pressure", "last") { pressure.add(", last " + printable(last)) }
+    if let last = statistics.text("pressure", "last") {
+      let local = Timestamp.seconds(of: last).map { LocalTime(secondsSince1970: $0).withDate }
+      pressure.add(", last " + (local ?? printable(last)))
+    }
     let sandbox = statistics.text("decode", "sandbox") ?? "?"
     pressure.add(", decoder's sandbox ")
     pressure.add(printable(sandbox), sandbox == "full" ? .good : .doubtful)
@@ -40,6 +44,6 @@ enum FactRows {
     let times = statistics.reply.object("latency_us")?.object(kind)
     guard let times, times.number("count") ?? 0 > 0 else { return "no \(kind) yet" }
     let texts = ["p50", "p99"].map { Quantity.time(microseconds: times.fraction($0) ?? 0) }
-    return "\(kind) \(texts[0]), slowest 1% \(texts[1])"
+    return "\(kind) p50 \(texts[0]), p99 \(texts[1])"
   }
 }

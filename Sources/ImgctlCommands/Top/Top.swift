@@ -9,7 +9,7 @@ struct Top: Verb {
       VerbOption("delay", "d", .duration, help: "the time between two looks; default: 1s")
     ],
     details: """
-      Draws on the whole terminal what the daemon does: how much is asked for and found, how full its tiers are, and the oldest fetches. q or Ctrl-C ends it, p pauses it. When the daemon goes, top says so and connects again when it is back. Without a terminal there is stats --watch.
+      Draws on the whole terminal what the daemon does: how much is asked for and found, how full its tiers are, and the oldest fetches. q or Ctrl-C ends it, p pauses it, and ? shows the keys. When the daemon goes, top says so and connects again when it is back. Without a terminal there is stats --watch.
       """)
 
   private let delay: Duration

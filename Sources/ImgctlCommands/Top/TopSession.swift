@@ -103,6 +103,9 @@ final class TopSession {
     case UInt8(ascii: "p"), UInt8(ascii: "P"), UInt8(ascii: " "):
       state.isPaused.toggle()
       draw()
+    case UInt8(ascii: "?"), UInt8(ascii: "h"):
+      state.showsKeys.toggle()
+      draw()
     default: break
     }
   }

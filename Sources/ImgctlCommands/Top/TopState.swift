@@ -14,6 +14,8 @@ struct TopState {
   /// Why there is no connection; nil if there is one.
   private(set) var problem: String?
   var isPaused = false
+  /// Whether the keys are explained in place of the numbers.
+  var showsKeys = false
 
   init(socket: String) {
     self.socket = socket

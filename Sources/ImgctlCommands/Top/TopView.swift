@@ -19,7 +19,9 @@ struct TopView {
     let isHigh = size.rows >= 26
     let gap = isHigh ? [ScreenLine()] : []
     var lines = heading(state, size, time) + gap
-    if let statistics = state.latest {
+    if state.showsKeys {
+      lines += Self.keys.map { ScreenLine($0) }
+    } else if let statistics = state.latest {
       lines += TrafficRows(glyphs, columns: size.columns).lines(
         state.history, plotRows: isHigh ? 3 : 1)
       lines += gap
@@ -33,6 +35,17 @@ struct TopView {
     lines.append(footer(state))
     return lines.map { $0.drawn(within: size.columns, palette) }
   }
+
+  private static let keys = [
+    "q, Ctrl-C   quit",
+    "p, space    pause, and go on",
+    "Ctrl-Z      stop, until the shell goes on with fg",
+    "?           these keys, or the numbers again",
+    "",
+    "p50, p99    so long take half of the answers at most, and all but one in a hundred",
+    "held 14s    the host has asked to be left alone for so long",
+    "3x          three requests wait for this download",
+  ]
 
   // MARK: Heading and footer
 
@@ -58,6 +71,8 @@ struct TopView {
     line.add(" quit  ")
     line.add("p", .heading)
     line.add(state.isPaused ? " go on  " : " pause  ")
+    line.add("?", .heading)
+    line.add(state.showsKeys ? " numbers  " : " keys  ")
     if state.isPaused {
       line.add("paused", .doubtful)
     } else {

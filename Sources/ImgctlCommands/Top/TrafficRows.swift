@@ -14,7 +14,7 @@ struct TrafficRows {
     return plotted("hit ratio", ratio ?? "-", history.map { $0.ratio }, top: 1, rows: plotRows)
       + plotted("hits", rate(latest?.hits), history.map { $0.hits })
       + plotted("misses", rate(latest?.misses), history.map { $0.misses })
-      + plotted("loads", rate(latest?.downloads), history.map { $0.downloads })
+      + plotted("downloaded", rate(latest?.downloads), history.map { $0.downloads })
       + plotted(
         "received", latest.map { Quantity.shortSize(Int(min($0.bytes, 9e18))) + "/s" } ?? "-",
         history.map { $0.bytes })

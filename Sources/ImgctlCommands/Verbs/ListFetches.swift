@@ -6,7 +6,7 @@ struct ListFetches: Verb {
   static let description = VerbDescription(
     "list", "show the fetches under way", options: [.json],
     details: """
-      A line for each fetch, the oldest first. Several requests that share one download are one fetch with several waiters.
+      A line for each fetch, the oldest first. One that is held waits since its host has asked to be left alone, for the time shown. Several requests that share one download are one fetch with several waiters.
       """)
 
   private let asJSON: Bool
@@ -40,10 +40,18 @@ struct ListFetches: Verb {
     return ([palette(lines[0], .heading)] + lines.dropFirst()).joined(separator: "\n")
   }
 
+  /// The state, and for how long the host has asked to be left alone.
+  private static func state(of fetch: Reply) -> String {
+    let pause = fetch.number("retry_after_ms").map {
+      ", held " + Quantity.time(roundedUp: .milliseconds($0))
+    }
+    return printable(fetch.display("state")) + (pause ?? "")
+  }
+
   private static func row(_ fetch: Reply) -> [String] {
     let received = fetch.number("received") ?? 0
     return [
-      printable(fetch.display("receipt")), printable(fetch.display("state")),
+      printable(fetch.display("receipt")), state(of: fetch),
       printable(fetch.display("priority")), Quantity.shortSize(received),
       fetch.number("expected").flatMap { Quantity.share(received, of: $0) } ?? "-",
       printable(fetch.display("waiters")), Quantity.time(milliseconds: fetch.number("age_ms") ?? 0),
