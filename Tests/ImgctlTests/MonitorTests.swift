@@ -18,6 +18,18 @@ import Testing
       "job       done       http://h/\\x1b"
     ),
     (
+      #"{"event":"job","state":"done","url":"http://h/","source":"network"}"#,
+      "job       done       http://h/  network"
+    ),
+    (
+      #"{"event":"job","state":"failed","url":"http://h/","code":"http_status","status":404}"#,
+      "job       failed     http://h/  http_status 404"
+    ),
+    (
+      #"{"event":"cache","what":"stored","tier":"disk","entries":1,"bytes":2048,"url":"http://h/"}"#,
+      "cache     stored     disk: 1 entry, 2.0K  http://h/"
+    ),
+    (
       #"{"event":"cache","what":"stored","tier":"memory","entries":1,"bytes":2048}"#,
       "cache     stored     memory: 1 entry, 2.0K"
     ),

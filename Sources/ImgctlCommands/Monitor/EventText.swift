@@ -38,7 +38,9 @@ struct EventText {
       case "running": .accent
       default: nil
       }
-    return (state, style, event.display("url"))
+    let status = event.number("status").map { " \($0)" } ?? ""
+    let more = event.text("code").map { $0 + status } ?? event.text("source")
+    return (state, style, event.display("url") + (more.map { "  " + $0 } ?? ""))
   }
 
   private func cache(_ event: Reply) -> (String, Style?, String) {
@@ -49,6 +51,7 @@ struct EventText {
     return (
       what == "removed_all" ? "emptied" : what, what == "stored" ? .good : .doubtful,
       [event.text("tier"), facts].compactMap { $0 }.joined(separator: ": ")
+        + (event.text("url").map { "  " + $0 } ?? "")
     )
   }
 
