@@ -27,20 +27,23 @@ enum HeaderParser {
   }
 
   private static func header(_ member: JSONValue.Member) throws(WireError) -> RequestHeader {
-    guard isToken(member.name) else {
-      throw refusal(of: member.name, "which is no header name")
-    }
-    guard !isForbidden(member.name) else {
-      throw refusal(of: member.name, "which only the daemon sets")
-    }
     // A value may be a credential, and is not repeated.
-    guard let value = member.value.string else {
-      throw refusal(of: member.name, "whose value is not a string")
-    }
-    guard isValue(value) else {
+    let value = member.value.string
+    switch problem(name: member.name, value: value ?? "") {
+    case .noName: throw refusal(of: member.name, "which is no header name")
+    case .ofDaemon: throw refusal(of: member.name, "which only the daemon sets")
+    case .controlCharacter:
       throw refusal(of: member.name, "whose value has a control character")
+    case nil: break
     }
+    guard let value else { throw refusal(of: member.name, "whose value is not a string") }
     return RequestHeader(name: member.name, value: value)
+  }
+
+  static func problem(name: String, value: String) -> RequestHeader.Problem? {
+    guard isToken(name) else { return .noName }
+    guard !isForbidden(name) else { return .ofDaemon }
+    return isValue(value) ? nil : .controlCharacter
   }
 
   private static func refusal(of name: String, _ reason: String) -> WireError {
@@ -74,5 +77,20 @@ enum HeaderParser {
       true
     default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
+  }
+}
+
+extension RequestHeader {
+  /// Why a client may not add a header.
+  package enum Problem {
+    case noName
+    /// The daemon frames, routes and caches the message itself.
+    case ofDaemon
+    case controlCharacter
+  }
+
+  /// What is wrong with a header; nil if a client may add it.
+  package static func problem(name: String, value: String) -> Problem? {
+    HeaderParser.problem(name: name, value: value)
   }
 }

@@ -52,6 +52,16 @@ import Testing
     #expect(try shell("--soft").hasPrefix("marked as stale"))
   }
 
+  @Test func `a list may name the files`() throws {
+    #expect(try shell("pets/cat.webp") == "named/pets/cat.webp\n")
+    let bytes = readBytes(directory.path + "/named/pets/cat.webp") ?? []
+    #expect(bytes.prefix(4) == Array("RIFF".utf8)[...])
+  }
+
+  @Test func `lines of JSON are read with the spaces before them`() throws {
+    #expect(try shell("UNIX-CONNECT") == "1\nit has come\n")
+  }
+
   @Test func `a list of URLs becomes a directory of thumbnails`() throws {
     for number in 0..<5 {
       stage.origin.plan(

@@ -5,7 +5,7 @@ import Testing
 
 private func picture(_ request: String) -> ScriptedDaemon.Answer {
   .line(
-    #"{"id":\#(id(request)),"ok":true,"path":null,"format":"jpeg","width":640,"height":480,"#
+    #"{"id":\#(id(request)),"ok":true,"path":"/c/\#(id(request))","format":"jpeg","width":640,"height":480,"#
       + #""bytes":48211,"source":"network"}"#)
 }
 
@@ -15,9 +15,9 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
 }
 
 @Suite struct CommandTests {
-  @Test func `a picture in no file is described`() throws {
+  @Test func `a picture of which only the facts are wanted is described`() throws {
     let daemon = try ScriptedDaemon { [picture($0)] }
-    let run = imgctl(["fetch", "http://h/a"], daemon)
+    let run = imgctl(["fetch", "http://h/a", "--as", "none"], daemon)
     #expect(run.output == "http://h/a: jpeg 640x480 48211 bytes (network)\n")
     #expect(run.messages == "")
     #expect(run.exitCode == .done)
@@ -95,7 +95,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     }
     let urls = (0..<600).map { "http://h/\($0)" }
     let run = imgctl(
-      ["fetch", "-", "--timeout", "60s"], daemon,
+      ["fetch", "-", "--as", "none", "--timeout", "60s"], daemon,
       input: "# a list\n\n" + urls.joined(separator: " \r\n\t"))
     #expect(run.exitCode == .done)
     let lines = run.output.split(separator: "\n").map { $0.prefix { $0 != " " } }
@@ -123,7 +123,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let daemon = try ScriptedDaemon { id($0) == "0" ? [picture($0)] : [.close] }
     let run = imgctl(["fetch", "http://h/a", "http://h/b"], daemon)
     #expect(run.exitCode == .unreachable)
-    #expect(run.output.hasPrefix("http://h/a: jpeg"))
+    #expect(run.output == "/c/0\n")
     #expect(run.messages.hasSuffix("closed the connection before it answered; 1 URL is left\n"))
   }
 

@@ -96,6 +96,15 @@ import Testing
         "--max-bytes 0 is not a size: write bytes or a number with K, M or G"
       ),
       (
+        ["fetch", "u", "-H", "Host: x"], "--header Host is set by the daemon alone: leave it out"
+      ),
+      (
+        ["fetch", "u", "-H", "Proxy-Authorization: x"],
+        "--header Proxy-Authorization is set by the daemon alone: leave it out"
+      ),
+      (["fetch", "u", "-H", "A(b): x"], "--header 'A(b)' is not a header's name"),
+      (["fetch", "u", "-H", "A: x\ny"], "--header A has a control character in its value"),
+      (
         ["fetch", "u", "--header", "Accept"],
         "--header 'Accept' is not a header: write 'Name: value'"
       ),

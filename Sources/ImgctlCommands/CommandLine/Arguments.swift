@@ -62,6 +62,9 @@ struct Arguments {
     if operands.count < allowed.count.lowerBound {
       throw UsageProblem("\(verb.name) needs \(article(allowed.word))")
     }
+    if allowed.word == "URL", operands.contains("") {
+      throw UsageProblem("\(verb.name) needs \(article(allowed.word)), and '' is none")
+    }
     if case .choice(let choices) = allowed.kind {
       for operand in operands { try checkChoice(operand, of: verb.name, among: choices) }
     }

@@ -17,6 +17,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case refusedByOrigin = 9
   case badURL = 10
   case fileExists = 11
+  case noFile = 12
   case tryLater = 75
   case interrupted = 130
   case terminated = 143
@@ -36,6 +37,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .refusedByOrigin: "the origin's answer is final, such as 404"
     case .badURL: "not a URL that can be fetched"
     case .fileExists: "the file exists, and --force was not given"
+    case .noFile: "the picture came, but the daemon keeps it in no file that could be named"
     case .tryLater: "a failure that may pass: no such host, connection refused, 503, too busy"
     case .interrupted: "interrupted"
     case .terminated: "terminated"

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The reason why a command ends early: a sentence for people, and an exit code for scripts.
 struct Failure: Error {
@@ -29,7 +30,22 @@ extension Reply {
   /// The error's message and, in brackets, its code.
   var complaint: String {
     let code = errorCode ?? "no code"
-    return errorMessage.map { "\($0) (\(code))" } ?? code
+    let pause = pause.map { ", and asked to wait " + Quantity.time(roundedUp: $0) } ?? ""
+    return errorMessage.map { "\($0)\(pause) (\(code))" } ?? code
+  }
+
+  /// The same about a URL, with what a person at a shell would do.
+  func complaint(about url: String) -> String {
+    guard ReplyCode(rawValue: errorCode ?? "") == .badURL, hasUserName(url) else {
+      return complaint
+    }
+    return "the URL has a user name in it: leave it out, and write -H 'Authorization: Basic …' "
+      + "(\(ReplyCode.badURL.rawValue))"
+  }
+
+  /// For how long an origin asks to be left alone.
+  var pause: Duration? {
+    object("error")?.object("details")?.number("retry_after_ms").map { .milliseconds($0) }
   }
 
   /// The exit code that belongs to the error.

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// What a command that fetches wants of its run.
 struct FetchPlan {
@@ -15,6 +16,8 @@ struct FetchPlan {
   let delivery: Delivery
   /// Adds the fields of the command's own options to a request.
   var fields: (inout RequestLine) -> Void = { _ in }
+  /// Whether the name of a file says in which format its picture is wanted.
+  var namesFormats = false
   var isOrdered = true
   /// How many pictures may be asked for at a time.
   var mostOpen = FetchPlan.usualJobs
@@ -46,6 +49,7 @@ struct FetchPlan {
       line.add("events", true)
     }
     fields(&line)
+    if namesFormats { line.add("format", delivery.format(for: order)?.rawValue) }
     return line
   }
 }

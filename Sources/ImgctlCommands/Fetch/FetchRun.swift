@@ -93,7 +93,7 @@ final class FetchRun {
   private func askForNext() -> Bool {
     do throws(SystemFailure) {
       switch try source.next(onArrival: { [run = Unowned(self)] in run.object.goOn() }) {
-      case .url(let url): ask(url)
+      case .url(let url, let name): ask(url, name)
       case .refused(let sentence): complain(sentence, .badURL)
       case .waiting: return false
       case .end:
@@ -107,12 +107,17 @@ final class FetchRun {
     }
   }
 
-  private func ask(_ subject: String) {
+  private func ask(_ subject: String, _ given: String?) {
     if case .file(let path) = plan.delivery.destination, asked > 0 {
       return end(Destination.takesOne(path, nil))
     }
-    var name = ""
-    if case .directory = plan.delivery.destination { name = names.name(for: subject) }
+    var name = FileName.made("")
+    if let given, let problem = plan.delivery.problem(ofName: given) {
+      return complain("\(subject): \(problem)", .failed)
+    }
+    if case .directory = plan.delivery.destination {
+      name = given.map { .given($0) } ?? .made(names.name(for: subject))
+    }
     let order = FetchOrder(number: asked, subject: subject, name: name)
     asked += 1
     open[order.number] = order
@@ -186,7 +191,7 @@ final class FetchRun {
 
   private func settle(_ order: FetchOrder, _ outcome: FetchOutcome) {
     open[order.number] = nil
-    progress.end(order.number, isFailed: outcome.exitCode != .done)
+    progress.end(order.number, isFailed: outcome.exitCode != .done, pause: outcome.pause)
     if let remark = outcome.remark { output?.remark(remark) }
     if let complaint = outcome.complaint { complain(complaint, outcome.exitCode) }
     output?.put(outcome.record, of: order.number)

@@ -19,6 +19,13 @@ func withoutPasswords(_ text: String) -> String {
   return String(decoding: shown + rest, as: UTF8.self)
 }
 
+/// Whether a URL has a user name, with a password or without.
+func hasUserName(_ url: String) -> Bool {
+  let bytes = Array(url.utf8)
+  guard let start = position(of: Array("://".utf8), in: bytes[...]) else { return false }
+  return bytes[start...].prefix { !endsAuthority($0) }.contains(UInt8(ascii: "@"))
+}
+
 /// The position after the first occurrence of some bytes.
 private func position(of wanted: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
   var rest = bytes

@@ -51,7 +51,7 @@ struct Query: Verb {
     _ reply: Reply, about url: String, in context: Context
   ) throws(Failure) -> ExitCode {
     guard reply.succeeded == true else {
-      context.console.complain("\(url): \(reply.complaint)")
+      context.console.complain("\(url): \(reply.complaint(about: url))")
       return reply.exitCode
     }
     let isThere = reply.text("tier") != "none"

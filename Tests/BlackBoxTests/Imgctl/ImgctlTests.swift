@@ -49,17 +49,20 @@ import Testing
     #expect(origin.requests("/a.png").count == 1)
   }
 
-  @Test func `a picture without a file is described`() throws {
-    let described = try imgctl("fetch", origin.url("/a.png"), "--cache", "no-store")
-    #expect(described.code == 0)
-    #expect(described.output == "\(origin.url("/a.png")): png 16x16 3000 bytes (network)\n")
-    let daemon = try DaemonProcess(settings: ["Disk.Enabled=no"])
-    for source in ["network", "memory"] {
-      let (code, output) = try ChildProcess.run(
-        Self.program, ["--socket", daemon.socket, "fetch", origin.url("/a.png")])
-      #expect(code == 0)
-      #expect(output == "\(origin.url("/a.png")): png 16x16 3000 bytes (\(source))\n")
+  @Test func `a picture without a file has no line, and is written all the same`() throws {
+    let url = origin.url("/a.png")
+    for hint in [["--cache", "no-store"], ["-H", "Authorization: Bearer x"]] {
+      let nowhere = try shell(
+        "p=$($imgctl fetch '\(url)' '\(hint[0])' '\(hint[1])' 2>/dev/null); echo \"$?[$p]\"")
+      #expect(nowhere.output == "12[]\n")
+      let file = directory.path + "/" + hint[0]
+      let written = try ChildProcess.run(
+        Self.program, ["--socket", daemon.socket, "fetch", url, "-o", file] + hint)
+      #expect(written.code == 0, "\(written.output)")
+      #expect(readBytes(file) == Self.picture)
     }
+    let described = try imgctl("fetch", url, "--cache", "no-store", "--as", "none")
+    #expect(described.output == "\(url): png 16x16 3000 bytes (network)\n")
   }
 
   @Test func `a picture on disk is copied to its target`() throws {

@@ -163,7 +163,7 @@ import Testing
     #expect(run.exitCode == .wrongUsage)
     #expect(
       run.messages
-        == "imgctl: -o /nonexistent/file takes one picture: for 2 URLs name an existing directory\n"
+        == "imgctl: -o /nonexistent/file takes one picture: for 2 URLs name a directory: /nonexistent/file/\n"
     )
     #expect(imgctl(["fetch", "u", "-o", "/nonexistent/"], daemon).exitCode == .wrongUsage)
     let list = imgctl(["fetch", "-", "-o", "/nonexistent/x"], daemon, input: "u\nv\n")

@@ -5,6 +5,8 @@ import Testing
 @testable import ImgctlCommands
 
 @Suite struct ProgressTests {
+  private let start = Instant(nanoseconds: 0)
+
   private func event(_ text: String) throws -> Reply {
     try Reply(Array("{\(text)}".utf8), from: "s")
   }
@@ -14,17 +16,19 @@ import Testing
     var board = TransferBoard()
     board.total = 5
     for number in 0..<5 { board.ask(number, "http://h/\(number).png") }
-    board.note(try event(#""event":"queued""#), of: 1)
-    board.note(try event(#""event":"started""#), of: 2)
-    board.note(try event(#""event":"progress","received":51200,"expected":102400"#), of: 0)
-    board.note(try event(#""event":"progress","received":1024,"expected":1024"#), of: 3)
+    board.note(try event(#""event":"queued""#), of: 1, at: start)
+    board.note(try event(#""event":"started""#), of: 2, at: start)
+    board.note(
+      try event(#""event":"progress","received":51200,"expected":102400"#), of: 0, at: start)
+    board.note(try event(#""event":"progress","received":1024,"expected":1024"#), of: 3, at: start)
     board.end(3, isFailed: false)
     board.end(4, isFailed: true)
     return board
   }
 
   private func text(_ board: TransferBoard, rate: Int? = nil) -> ProgressText {
-    ProgressText(board: board, rate: rate, elapsed: .seconds(10))
+    ProgressText(
+      board: board, rate: rate, elapsed: .seconds(10), now: Instant(nanoseconds: 0))
   }
 
   @Test func `each transfer has a line, and all together have one`() throws {
@@ -33,6 +37,26 @@ import Testing
         "http://h/0.png  50% of 100K", "http://h/2.png  waiting for h", "http://h/1.png  queued",
         "2 of 5 done, 1 failed, 51K, 2.0K/s",
       ])
+  }
+
+  @Test func `a host that asked to wait is named, with the time that is left`() throws {
+    var board = TransferBoard()
+    board.ask(0, "http://127.0.0.1:91/0.png")
+    board.ask(1, "http://h/1.png")
+    board.note(
+      try event(#""event":"queued","retry_after_ms":13500"#), of: 0, at: start)
+    func lines(after seconds: Int) -> [String] {
+      ProgressText(board: board, rate: nil, elapsed: .zero, now: start + .seconds(seconds))
+        .block(TerminalSize())
+    }
+    #expect(lines(after: 0)[0].hasSuffix("  127.0.0.1:91 asked to wait, 14s left"))
+    #expect(lines(after: 10)[0].hasSuffix("  127.0.0.1:91 asked to wait, 4s left"))
+    #expect(lines(after: 20)[0].hasSuffix("  queued"))
+    board.note(try event(#""event":"queued""#), of: 1, at: start)
+    #expect(lines(after: 0)[1].hasSuffix("  queued"))
+    board.ask(2, "http://h/2.png")
+    board.end(2, isFailed: true, heldUntil: start + .seconds(9))
+    #expect(lines(after: 0)[1].hasSuffix("  h asked to wait, 9s left"))
   }
 
   @Test func `no more lines are shown than there is room for`() throws {
@@ -68,7 +92,8 @@ import Testing
     board.total = 1
     board.ask(0, "u")
     #expect(text(board, rate: 5).block(TerminalSize()).last == "0 of 1 done")
-    board.note(try event(#""event":"progress","received":1000,"expected":121000"#), of: 0)
+    board.note(
+      try event(#""event":"progress","received":1000,"expected":121000"#), of: 0, at: start)
     #expect(
       text(board, rate: 1000).line.hasPrefix("0 of 1 done, 1000 bytes, 1000 bytes/s, 2:00 left"))
     board.total = 41

@@ -44,17 +44,58 @@ import Testing
   }
 
   @Test(arguments: [
-    (["-l"], "/0\thttp://h/0\n-\thttp://h/1\n"),
-    (["-0"], "/0\0http://h/1: png 1x2 3 bytes (disk)\0"),
-    (["-l", "-0"], "/0\thttp://h/0\0-\thttp://h/1\0"),
+    (["-l"], "/0\thttp://h/0\n/1\thttp://h/1\n"), (["-0"], "/0\0/1\0"),
+    (["-l", "-0"], "/0\thttp://h/0\0/1\thttp://h/1\0"),
   ])
   func `records can be listed and ended otherwise`(options: [String], output: String) throws {
+    let daemon = try backwards(2) { #""ok":true,"path":"/\#($0)""# }
+    #expect(imgctl(["fetch"] + urls.prefix(2) + options, daemon).output == output)
+  }
+
+  @Test(arguments: [[], ["-l"], ["-0"], ["-l", "-0"]])
+  func `a picture in no file has no line and a status of its own`(options: [String]) throws {
     let daemon = try backwards(2) { id in
       id == "0"
         ? #""ok":true,"path":"/0""#
-        : #""ok":true,"path":null,"format":"png","width":1,"height":2,"bytes":3,"source":"disk""#
+        : #""ok":true,"path":null,"deliver_note":"the disk is full: use deliver fd","format":"png""#
     }
-    #expect(imgctl(["fetch"] + urls.prefix(2) + options, daemon).output == output)
+    let run = imgctl(["fetch"] + urls.prefix(2) + options, daemon)
+    #expect(run.output.hasPrefix("/0") && !run.output.contains("h/1"))
+    #expect(run.exitCode.rawValue == 12)
+    #expect(
+      run.messages == """
+        imgctl: http://h/1: in no file, since the disk is full; imgctl fetch -o FILE writes one
+
+        """)
+  }
+
+  @Test func `a picture in no file has a line of JSON, and the status`() throws {
+    let daemon = try backwards(1) { _ in #""ok":true,"path":null"# }
+    let run = imgctl(["fetch", "u", "--json"], daemon)
+    #expect(run.output == #"{"ok":true,"path":null,"url":"u"}"# + "\n")
+    #expect(run.exitCode.rawValue == 12)
+  }
+
+  @Test func `the way out of a refused user name is told in options`() throws {
+    let refusal = #""ok":false,"error":{"code":"bad_url","message":"belong in \"headers\""}"#
+    let run = imgctl(["fetch", "http://me@h/a"], try backwards(1) { _ in refusal })
+    #expect(run.exitCode == .badURL)
+    #expect(
+      run.messages == """
+        imgctl: http://me@h/a: the URL has a user name in it: leave it out, and write \
+        -H 'Authorization: Basic …' (bad_url)
+
+        """)
+  }
+
+  @Test func `the pause that an origin asks for is told`() throws {
+    let refusal = #"""
+      "ok":false,"error":{"code":"http_status","message":"h answered 429",\#
+      "details":{"retry_after_ms":13500},"retryable":true}
+      """#
+    let run = imgctl(["fetch", "u"], try backwards(1) { _ in refusal })
+    #expect(run.exitCode == .tryLater)
+    #expect(run.messages == "imgctl: u: h answered 429, and asked to wait 14s (http_status)\n")
   }
 
   @Test func `lines of JSON have the URL and not the id`() throws {

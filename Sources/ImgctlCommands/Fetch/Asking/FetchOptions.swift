@@ -35,10 +35,12 @@ struct FetchOptions {
   /// Used unless `--priority` is given.
   private let usualPriority: Priority?
 
-  init(_ arguments: Arguments, usualPriority: Priority? = nil) throws(UsageProblem) {
+  init(
+    _ arguments: Arguments, usualPriority: Priority? = nil, named: OutputFormat? = nil
+  ) throws(UsageProblem) {
     self.arguments = arguments
     self.usualPriority = usualPriority
-    form = try PictureForm(arguments)
+    form = try PictureForm(arguments, named: named)
     headers = try Self.headers(arguments.texts("header"))
     try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
     try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
@@ -102,6 +104,13 @@ struct FetchOptions {
     guard parts.count == 2, let name = parts.first, !name.isEmpty, !name.contains(" ") else {
       throw UsageProblem("--header '\(printable(text))' is not a header: write 'Name: value'")
     }
-    return (String(name), String(parts[1].drop { $0 == " " }))
+    let value = String(parts[1].drop { $0 == " " })
+    switch RequestHeader.problem(name: String(name), value: value) {
+    case .noName: throw UsageProblem("--header '\(printable(String(name)))' is not a header's name")
+    case .ofDaemon: throw UsageProblem("--header \(name) is set by the daemon alone: leave it out")
+    case .controlCharacter:
+      throw UsageProblem("--header \(name) has a control character in its value")
+    case nil: return (String(name), value)
+    }
   }
 }

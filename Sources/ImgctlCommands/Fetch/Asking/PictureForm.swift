@@ -14,9 +14,7 @@ struct PictureForm {
       help: "the part that --fit cover keeps: centre or attention"),
     VerbOption("enlarge", help: "enlarge a picture that is smaller than that size"),
     VerbOption("linear", help: "scale in linear light: slower, and truer in fine patterns"),
-    VerbOption(
-      "format", nil, .choice("FORMAT", OutputFormat.allCases.map { $0.rawValue }),
-      help: "another encoding: jpeg, png, webp or avif"),
+    OutputFormat.option,
     VerbOption("quality", nil, .number("1-100", 1...100), help: "the quality of that encoding"),
     VerbOption(
       "frames", nil, .choice("FRAMES", FrameChoice.allCases.map { $0.rawValue }),
@@ -26,7 +24,8 @@ struct PictureForm {
   private let arguments: Arguments
   private let size: (width: Int?, height: Int?)?
 
-  init(_ arguments: Arguments) throws(UsageProblem) {
+  /// `named` is the format that the name of the file asks for, where that counts.
+  init(_ arguments: Arguments, named: OutputFormat? = nil) throws(UsageProblem) {
     self.arguments = arguments
     size = try arguments.text("resize").map(Self.size)
     if size == nil {
@@ -42,7 +41,7 @@ struct PictureForm {
     {
       throw UsageProblem("--fit \(fit) needs both sides in --resize, such as 256x256")
     }
-    if arguments.has("quality"), !arguments.has("resize"), !arguments.has("format") {
+    if arguments.has("quality"), !arguments.has("resize"), !arguments.has("format"), named == nil {
       throw UsageProblem("--quality needs --format or --resize")
     }
   }
@@ -54,7 +53,7 @@ struct PictureForm {
 
   /// Adds the fields of the form to a request.
   func add(to line: inout RequestLine) {
-    line.add("format", arguments.text("format"))
+    line.add("format", arguments.format?.rawValue)
     line.add("quality", arguments.number("quality"))
     line.add("frames", arguments.text("frames"))
     guard let size else { return }

@@ -10,7 +10,8 @@ import ImgdWire
 final class URLInput {
   /// The result of asking for a line.
   enum Step {
-    case url(String)
+    /// A URL, and the name that the list gives to its file.
+    case url(String, name: String?)
     /// A line that cannot be a URL, in a sentence.
     case refused(String)
     /// Nothing has arrived; the next step comes after the wait.
@@ -19,6 +20,8 @@ final class URLInput {
   }
 
   private static let longestLine = WireLimits.standard.line
+  /// Other systems begin text in UTF-8 with it.
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let name: String
   private let file: FileDescriptor?
@@ -26,6 +29,8 @@ final class URLInput {
   private let loop: EventLoop
   private var framer = LineFramer(longestLine: longestLine)
   private var lines = Fifo<Step>()
+  /// What has come of a byte order mark that may stand at the beginning; nil behind it.
+  private var beginning: [UInt8]? = []
   private var hasEnded = false
   private var watch: Watch?
 
@@ -94,13 +99,28 @@ final class URLInput {
     }
     guard count >= 0 else { throw SystemFailure("read", name) }
     hasEnded = bytes.isEmpty
-    if hasEnded { _ = framer.finish { take($0) } } else { framer.feed(bytes.span) { take($0) } }
+    let text = withoutMark(bytes)
+    framer.feed(text.span) { take($0) }
+    if hasEnded { _ = framer.finish { take($0) } }
+  }
+
+  /// The next bytes without the mark at the beginning, which may come in pieces.
+  private func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+    guard let before = beginning else { return bytes }
+    let all = before + bytes
+    if !hasEnded, all.count < Self.byteOrderMark.count, Self.byteOrderMark.starts(with: all) {
+      beginning = all
+      return []
+    }
+    beginning = nil
+    return all.starts(with: Self.byteOrderMark)
+      ? Array(all.dropFirst(Self.byteOrderMark.count)) : all
   }
 
   private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
     case .line(let line):
-      lines.append(.url(Self.trimmed(line)))
+      lines.append(pair(in: line))
     case .tooLong:
       lines.append(
         .refused("a line of \(name) is longer than \(Self.longestLine) bytes: it is no URL"))
@@ -108,12 +128,22 @@ final class URLInput {
     return .next
   }
 
-  private static func trimmed(_ line: Span<UInt8>) -> String {
-    let blanks: [UInt8] = Array(" \t\r".utf8)
+  /// A URL, and behind a blank the name of its file.
+  private func pair(in line: Span<UInt8>) -> Step {
     // The bytes are copied before the framer takes in more.
-    let bytes = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }
-    let start = bytes.drop { blanks.contains($0) }
-    let end = start.lastIndex { !blanks.contains($0) } ?? start.startIndex
-    return String(decoding: start.prefix(through: end), as: UTF8.self)
+    let text = Self.trimmed(unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...])
+    let url = text.prefix { !Self.isBlank($0) }
+    let name = Self.trimmed(text[url.endIndex...])
+    return .url(
+      String(decoding: url, as: UTF8.self),
+      name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
   }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let start = bytes.drop { isBlank($0) }
+    let end = start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex
+    return start[..<end]
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { " \t\r".utf8.contains(byte) }
 }

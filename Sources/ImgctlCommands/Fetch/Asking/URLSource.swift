@@ -4,7 +4,9 @@ import ImgdSystem
 final class URLSource {
   static let input = VerbOption(
     "input", "i", .file("FILE"),
-    help: "read URLs from a file, one on each line; - is standard input")
+    help:
+      "read URLs from a file, one on each line, with names for their files if wanted; - is standard input"
+  )
 
   private enum Part {
     case url(String)
@@ -43,7 +45,7 @@ final class URLSource {
       switch part {
       case .url(let url):
         parts.removeFirst()
-        return .url(url)
+        return .url(url, name: nil)
       case .list(let input):
         let step = try input.next(onArrival: onArrival)
         guard case .end = step else { return step }

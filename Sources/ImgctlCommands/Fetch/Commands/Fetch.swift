@@ -18,8 +18,8 @@ struct Fetch: Verb {
         VerbOption("detach", help: "go on at the daemon when imgctl ends"),
       ],
     details: """
-      Prints a line for each picture, in the order asked: the path of its file in the daemon's cache, or a description of a picture that is in no file (with --list, - in place of the path). With -o: the path of the file that was written. A file that exists is not touched, and its picture is a failure.
-      The URL - stands for the URLs on standard input, one on each line; they are fetched as they arrive.
+      Prints a line for each picture, in the order asked: the path of its file in the daemon's cache. A picture that is in no file has no line, and the exit code is 12. With -o: the path of the file that was written. A file that exists is not touched, and its picture is a failure. The ending of a file's name says in which format it is written, unless there is --format.
+      The URL - stands for the URLs on standard input, one on each line; they are fetched as they arrive. Behind a URL, after a blank, there may be the name of its file in the directory of -o.
       On a terminal the progress of slow downloads is shown; --quiet turns that off.
       """)
 
@@ -31,7 +31,7 @@ struct Fetch: Verb {
     self.arguments = arguments
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
-    options = try FetchOptions(arguments)
+    options = try FetchOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
     if output.form == .pixels, options.form.isEncoded {
       throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
     }
@@ -62,6 +62,7 @@ struct Fetch: Verb {
     let delivery = try output.delivery(count: count, context.console)
     var plan = FetchPlan(delivery: delivery)
     plan.fields = fields
+    plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.timeout = options.timeout

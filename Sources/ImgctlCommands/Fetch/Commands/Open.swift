@@ -33,10 +33,7 @@ struct Open: Verb {
     plan.onAnswer = { answer.reply = $0 }
     let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()
     guard exitCode == .done, answer.reply?.isNotModified != true else { return exitCode }
-    guard let path = answer.reply?.text("path") else {
-      let reason = answer.reply?.text("deliver_note") ?? "the daemon keeps none"
-      throw Failure(.failed, "\(arguments.operands[0]): there is no file to show: \(reason)")
-    }
+    guard let path = answer.reply?.text("path") else { return exitCode }
     throw become(viewer(context) + [path])
   }
 

@@ -5,7 +5,7 @@ struct OutputOptions {
   static let output = VerbOption(
     "output", "o", .file("FILE|DIR|-"),
     help:
-      "write the picture to a file, to an existing directory under a name from its URL, or to standard output"
+      "write the picture to a file, to a directory under a name from its URL (DIR/ is made), or to standard output"
   )
   static let form = VerbOption(
     "as", nil, .choice("FORM", DeliveredForm.allCases.map { $0.rawValue }),

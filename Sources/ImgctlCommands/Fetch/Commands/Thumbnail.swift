@@ -9,9 +9,7 @@ struct Thumbnail: Verb {
     options: [
       VerbOption(
         "size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),
-      VerbOption(
-        "format", nil, .choice("FORMAT", OutputFormat.allCases.map { $0.rawValue }),
-        help: "another encoding: jpeg, png, webp or avif"),
+      OutputFormat.option,
       OutputOptions.output,
     ] + OutputOptions.files + OutputOptions.records,
     details: """
@@ -30,6 +28,7 @@ struct Thumbnail: Verb {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
     var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
     plan.fields = fields
+    plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.showsProgress = output.showsProgress
     return try FetchRun(plan, arguments.operands, in: context).finish()
@@ -37,7 +36,7 @@ struct Thumbnail: Verb {
 
   private func fields(_ line: inout RequestLine) {
     let side = arguments.number("size") ?? 256
-    line.add("format", arguments.text("format"))
+    line.add("format", arguments.format?.rawValue)
     line.add("frames", FrameChoice.first.rawValue)
     line.addObject("resize") { resize in
       resize.add("width", side)

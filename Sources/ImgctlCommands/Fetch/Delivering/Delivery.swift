@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The form in which pictures come from the daemon.
 enum DeliveredForm: String, CaseIterable {
@@ -31,14 +32,32 @@ struct Delivery {
   let collision: OutputFile.Collision
   let style: RecordStyle
 
+  /// Why a file cannot have the name that a list gives; nil where it can, or where no files are written or named.
+  func problem(ofName name: String) -> String? {
+    if case .directory = destination {
+      return FileName.isBelow(name) ? nil : "'\(name)' is no name of a file below the directory"
+    }
+    return form == .none
+      ? nil : "the name '\(name)' needs -o and a directory; a space in a URL is %20"
+  }
+
   /// The outcome of a picture whose file exists, where that is known before anything is asked for. The name of a
-  /// file in a directory has an extension, which is known with the picture.
+  /// file in a directory has an extension, which is known with the picture unless a list has given it.
   func outcomeBefore(_ order: FetchOrder) -> FetchOutcome? {
-    guard case .file(let path) = destination, collision != .replace, OutputFile.isTaken(path) else {
+    guard let path = knownPath(of: order), collision != .replace, OutputFile.isTaken(path) else {
       return nil
     }
     return collision == .keep
       ? kept(order, nil, path) : failure(order, nil, OutputFile.Problem.exists(path))
+  }
+
+  private func knownPath(of order: FetchOrder) -> String? {
+    switch (destination, order.name) {
+    case (.file(let path), _): path
+    case (.directory, .given(let name)) where PictureName.kind(ofFile: name) != nil:
+      destination.path(name: order.name, pathExtension: "")
+    default: nil
+    }
   }
 
   /// The outcome of a picture that the daemon has answered for.
@@ -46,8 +65,9 @@ struct Delivery {
     let reply = answer.reply
     guard reply.succeeded == true else {
       return FetchOutcome(
-        record: style.failure(order, answer), complaint: "\(order.subject): \(reply.complaint)",
-        exitCode: reply.exitCode)
+        record: style.failure(order, answer),
+        complaint: "\(order.subject): \(reply.complaint(about: order.subject))",
+        exitCode: reply.exitCode, pause: reply.pause)
     }
     if reply.isNotModified { return notModified(order, answer) }
     guard form.hasDescriptor else { return named(order, answer) }
@@ -72,6 +92,24 @@ struct Delivery {
     return OutputFile.isSpecial(path)
   }
 
+  /// The format that the name of a picture's file asks for.
+  func format(for order: FetchOrder) -> OutputFormat? {
+    guard form == .bytes else { return nil }
+    switch (destination, order.name) {
+    case (.file(let path), _): return OutputFormat(ofFile: path)
+    case (.directory, .given(let name)): return OutputFormat(ofFile: name)
+    default: return nil
+    }
+  }
+
+  /// A remark about a file that holds another format than its name says.
+  private func mismatch(_ order: FetchOrder, _ reply: Reply, _ path: String) -> String? {
+    guard form == .bytes, let wanted = PictureName.kind(ofFile: path),
+      let format = reply.text("format"), PictureName.kind(format) != wanted
+    else { return nil }
+    return "\(order.subject): \(path) is a \(format)"
+  }
+
   private func path(_ order: FetchOrder, _ reply: Reply) -> String? {
     let pathExtension =
       form == .pixels
@@ -84,12 +122,18 @@ struct Delivery {
     _ remark: String?
   ) -> FetchOutcome {
     do throws(OutputFile.Problem) {
+      if case .given = order.name, case .directory = destination {
+        do throws(SystemFailure) { try NewDirectories.make(for: path) } catch {
+          throw OutputFile.Problem.failed(error)
+        }
+      }
       let outcome = try picture.use { picture throws(OutputFile.Problem) in
         try OutputFile.write(picture, to: path, collision)
       }
       guard outcome == .written else { return kept(order, answer, path) }
       return FetchOutcome(
-        record: style.success(order, answer, text: path, file: path), remark: remark)
+        record: style.success(order, answer, text: path, file: path),
+        remark: remark ?? mismatch(order, answer.reply, path))
     } catch { return failure(order, answer, error) }
   }
 
@@ -116,18 +160,38 @@ struct Delivery {
       complaint: "\(order.subject): \(message)", exitCode: exitCode)
   }
 
-  /// A picture that stays with the daemon: the path of its file, or a description of one that is in no file.
+  /// A picture that stays with the daemon: the path of its file, or, where only the facts are wanted, a description.
   private func named(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
     let reply = answer.reply
-    var text = reply.text("path") ?? description(order, reply)
     // The answer to a fetch that is not waited for has nothing else.
-    if reply.text("state") != nil, let receipt = reply.text("receipt") { text = receipt }
-    if case .text(isListed: true, _) = style, reply.text("path") == nil,
-      reply.text("state") == nil
-    {
-      text = "-"
+    if reply.text("state") != nil, let receipt = reply.text("receipt") {
+      return FetchOutcome(record: style.success(order, answer, text: receipt))
     }
-    return FetchOutcome(record: style.success(order, answer, text: text))
+    if form == .none {
+      let text = description(order, reply)
+      return FetchOutcome(record: style.success(order, answer, text: text))
+    }
+    guard let path = reply.text("path") else { return inNoFile(order, answer) }
+    return FetchOutcome(record: style.success(order, answer, text: path))
+  }
+
+  /// A picture whose file was asked for, and that is in none: nothing is printed where a path is expected.
+  private func inNoFile(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
+    var outcome = FetchOutcome(exitCode: .noFile)
+    if style.isJSON { outcome.record = style.success(order, answer, text: "") }
+    let reason = answer.reply.text("deliver_note").map(Self.withoutRemedy)
+    outcome.complaint =
+      "\(order.subject): in no file, since \(reason ?? "the daemon keeps none"); "
+      + "imgctl fetch -o FILE writes one"
+    return outcome
+  }
+
+  /// The reason without what a program would do about it, which is to ask for a descriptor.
+  private static func withoutRemedy(_ note: String) -> String {
+    for remedy in [": use deliver fd", ", or use deliver fd"] where note.hasSuffix(remedy) {
+      return String(note.dropLast(remedy.count))
+    }
+    return note
   }
 
   private func description(_ order: FetchOrder, _ reply: Reply) -> String {

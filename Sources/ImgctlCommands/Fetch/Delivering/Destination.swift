@@ -1,4 +1,3 @@
-import Glibc
 import ImgdSystem
 
 /// The place where one invocation puts its pictures.
@@ -9,29 +8,34 @@ enum Destination: Equatable {
   case file(String)
   case directory(String)
 
-  /// Reads the value of `-o`; `count` is the number of URLs, if it is known.
+  /// Reads the value of `-o`, and makes a directory that is named with a slash at its end; `count` is the number of
+  /// URLs, if it is known.
   init(_ output: String, count: Int?) throws(Failure) {
     if output == "-" {
       self = .standardOutput
-    } else if Self.isDirectory(output) {
+    } else if output.hasSuffix("/") {
+      do throws(SystemFailure) { try NewDirectories.make(output) } catch { throw Failure(error) }
+      self = .directory(output)
+    } else if NewDirectories.isDirectory(output) {
       self = .directory(output)
     } else {
       guard count ?? 1 <= 1 else { throw Self.takesOne(output, count.map(String.init)) }
-      guard !output.hasSuffix("/") else {
-        throw Failure(.wrongUsage, "-o \(output) is not a directory: create it first")
-      }
       self = .file(output)
     }
   }
 
   /// The file for one picture; nil if the pictures do not go into files.
-  func path(name: String, pathExtension: String) -> String? {
+  func path(name: FileName, pathExtension: String) -> String? {
     switch self {
     case .daemon, .standardOutput: return nil
     case .file(let path): return path
     case .directory(let directory):
       let slash = directory.hasSuffix("/") ? "" : "/"
-      return directory + slash + name + "." + pathExtension
+      switch name {
+      case .given(let name) where PictureName.kind(ofFile: name) != nil:
+        return directory + slash + name
+      case .given(let name), .made(let name): return directory + slash + name + "." + pathExtension
+      }
     }
   }
 
@@ -39,12 +43,6 @@ enum Destination: Equatable {
   static func takesOne(_ output: String, _ count: String?) -> Failure {
     let urls = count.map { "\($0) URLs" } ?? "several URLs"
     return Failure(
-      .wrongUsage, "-o \(output) takes one picture: for \(urls) name an existing directory")
-  }
-
-  private static func isDirectory(_ path: String) -> Bool {
-    var status = stat()
-    // The path is a C string for the length of the call, and the status lives on this stack.
-    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      .wrongUsage, "-o \(output) takes one picture: for \(urls) name a directory: \(output)/")
   }
 }

@@ -19,6 +19,28 @@ enum PictureName {
     return extensions.contains(format) ? format : "img"
   }
 
+  /// The format for which the ending of a path stands, by the daemon's name for it; nil if it is none of a picture.
+  static func kind(ofFile path: String) -> String? {
+    let name = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
+    guard let name, let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
+      let ending = String(name[name.index(after: dot)...])?.lowercased(),
+      extensions.contains(ending)
+    else { return nil }
+    return kind(ending)
+  }
+
+  /// One name for the formats and endings that mean the same.
+  static func kind(_ ending: String) -> String {
+    switch ending {
+    case "jpg", "jpe", "jfif": "jpeg"
+    case "apng": "png"
+    case "tif": "tiff"
+    case "heif": "heic"
+    case "jpx": "jp2"
+    default: ending
+    }
+  }
+
   /// The name for one URL, without extension.
   static func stem(of url: String) -> String {
     let location = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }

@@ -46,11 +46,12 @@ final class ProgressDisplay {
   }
 
   func note(_ event: Reply, of number: Int) {
-    board.note(event, of: number)
+    board.note(event, of: number, at: loop.now)
   }
 
-  func end(_ number: Int, isFailed: Bool) {
-    board.end(number, isFailed: isFailed)
+  /// Takes note of an end; `pause` is for how long the host asks to be left alone.
+  func end(_ number: Int, isFailed: Bool, pause: Duration? = nil) {
+    board.end(number, isFailed: isFailed, heldUntil: pause.map { loop.now + $0 })
   }
 
   /// Takes note of how many pictures there are in all.
@@ -106,7 +107,8 @@ final class ProgressDisplay {
   }
 
   private var text: ProgressText {
-    ProgressText(board: board, rate: rate.perSecond, elapsed: loop.now - start)
+    ProgressText(
+      board: board, rate: rate.perSecond, elapsed: loop.now - start, now: loop.now)
   }
 
   private func draw(_ text: ProgressText) {

@@ -5,6 +5,8 @@ struct ProgressText {
   let board: TransferBoard
   let rate: Int?
   let elapsed: Duration
+  /// The moment for which it holds.
+  let now: Instant
 
   /// A line for each transfer, as many as there is room for, and one about all.
   func block(_ size: TerminalSize) -> [String] {
@@ -23,11 +25,11 @@ struct ProgressText {
   /// A line without a terminal: about all, and the first one that is under way.
   var line: String {
     guard let first = board.inOrder.first else { return total }
-    return total + "; " + printable(withoutPasswords(first.subject)) + ": " + first.status
+    return total + "; " + printable(withoutPasswords(first.subject)) + ": " + status(of: first)
   }
 
   private func rows(_ transfers: [TransferBoard.Transfer], _ width: Int) -> [String] {
-    let statuses = transfers.map { printable($0.status) }
+    let statuses = transfers.map { printable(status(of: $0)) }
     let statusWidth = min(statuses.map(ScreenText.width).max() ?? 0, width / 2)
     let subjects = transfers.map {
       ScreenText.shortened(printable(withoutPasswords($0.subject)), width - statusWidth - 2)
@@ -70,28 +72,22 @@ struct ProgressText {
       place > 0 && part < 10 ? "0\(part)" : String(part)
     }.joined(separator: ":")
   }
-}
 
-extension TransferBoard.Transfer {
-  /// How far the transfer is.
-  fileprivate var status: String {
-    switch state {
+  /// How far a transfer is.
+  private func status(of transfer: TransferBoard.Transfer) -> String {
+    switch transfer.state {
     case .asked: return "asked for"
-    case .queued: return "queued"
-    case .started: return "waiting for \(Self.host(of: subject))"
+    case .queued:
+      guard let end = board.holdEnd(of: transfer), end > now else { return "queued" }
+      return "\(transfer.host) asked to wait, \(Quantity.time(roundedUp: end - now)) left"
+    case .started: return "waiting for \(transfer.host)"
     case .preparing: return "being prepared"
     case .receiving:
-      guard let expected, expected > 0 else { return Quantity.size(received) }
-      let percent = min(100, Int(Double(received) / Double(expected) * 100))
+      guard let expected = transfer.expected, expected > 0 else {
+        return Quantity.size(transfer.received)
+      }
+      let percent = min(100, Int(Double(transfer.received) / Double(expected) * 100))
       return "\(percent)% of \(Quantity.size(expected))"
     }
-  }
-
-  private static func host(of url: String) -> String {
-    let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count > 2, let host = parts[2].split(separator: "@").last else {
-      return "the origin"
-    }
-    return String(host)
   }
 }

@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdSystem
 
 /// The transfers of a run: those under way, and how many there were.
 struct TransferBoard {
@@ -12,6 +13,17 @@ struct TransferBoard {
     var state = State.asked
     var received = 0
     var expected: Int?
+    /// Until then its host has asked to be left alone.
+    var heldUntil: Instant?
+
+    /// The host with its port, as the URL has it.
+    var host: String {
+      let parts = subject.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+      guard parts.count > 2, let host = parts[2].split(separator: "@").last else {
+        return "the origin"
+      }
+      return String(host)
+    }
 
     init(_ subject: String) {
       self.subject = subject
@@ -24,6 +36,9 @@ struct TransferBoard {
   /// How many there will be, where that is known.
   var total: Int?
   private var bytesOfEnded = 0
+  private static let mostHolds = 1000
+  /// The hosts that have asked to be left alone, and until when.
+  private var holds: [String: Instant] = [:]
 
   /// The bytes that have come from origins.
   var received: Int { open.values.reduce(bytesOfEnded) { $0 + $1.received } }
@@ -51,11 +66,13 @@ struct TransferBoard {
     open[number] = Transfer(subject)
   }
 
-  /// Takes note of an event.
-  mutating func note(_ event: Reply, of number: Int) {
+  /// Takes note of an event that came at a moment.
+  mutating func note(_ event: Reply, of number: Int, at now: Instant) {
     guard var transfer = open[number] else { return }
     switch event.event {
-    case "queued": transfer.state = .queued
+    case "queued":
+      transfer.state = .queued
+      transfer.heldUntil = event.number("retry_after_ms").map { now + .milliseconds($0) }
     case "started": transfer.state = .started
     case "placeholder": transfer.state = .preparing
     case "progress":
@@ -67,10 +84,23 @@ struct TransferBoard {
     open[number] = transfer
   }
 
-  mutating func end(_ number: Int, isFailed: Bool) {
+  /// Takes note of an end, with the moment until which the host has asked to be left alone: those that are queued for
+  /// it wait as well.
+  mutating func end(_ number: Int, isFailed: Bool, heldUntil end: Instant? = nil) {
     done += 1
     if isFailed { failed += 1 }
-    bytesOfEnded += open.removeValue(forKey: number)?.received ?? 0
+    let ended = open.removeValue(forKey: number)
+    bytesOfEnded += ended?.received ?? 0
+    if let end, let host = ended?.host { holds[host] = end }
+    // A run meets few hosts that do so; of many, the time is not told.
+    if holds.count > Self.mostHolds { holds = [:] }
+  }
+
+  /// The moment until which a transfer waits for its host at least; nil where it does not.
+  func holdEnd(of transfer: Transfer) -> Instant? {
+    guard transfer.state == .queued else { return nil }
+    let ends = [transfer.heldUntil, holds.isEmpty ? nil : holds[transfer.host]]
+    return ends.compactMap { $0 }.max()
   }
 }
 

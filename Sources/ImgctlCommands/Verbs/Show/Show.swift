@@ -54,7 +54,7 @@ struct Show: Verb {
         let picture = try DecodedPicture(answer.reply, memory)
         try context.print(canvas.text(of: picture))
       } else {
-        context.console.complain("\(url): \(answer.reply.complaint)")
+        context.console.complain("\(url): \(answer.reply.complaint(about: url))")
         outcome = outcome.joined(answer.reply.exitCode)
       }
     }

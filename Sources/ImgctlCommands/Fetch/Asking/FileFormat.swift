@@ -1,0 +1,28 @@
+import ImgdSystem
+import ImgdWire
+import ImgdWords
+
+// A file that is called picture.webp has to be a WebP: programs go by the name. So a name asks for its format, as it
+// does with vipsthumbnail and convert, unless --format says otherwise.
+
+extension OutputFormat {
+  /// The option of the commands that have pictures encoded.
+  static let option = VerbOption(
+    "format", nil,
+    .choice("FORMAT", allCases.flatMap { $0 == .jpeg ? ["jpeg", "jpg"] : [$0.rawValue] }),
+    help: "another encoding: " + alternatives(allCases.dropFirst().map { $0.rawValue })
+      + "; with -o FILE that of its ending, unless it is given")
+
+  /// The format that the name of a file asks for; nil if it has no ending, or that of nothing that can be written.
+  init?(ofFile path: String) {
+    guard let kind = PictureName.kind(ofFile: path) else { return nil }
+    self.init(rawValue: kind)
+  }
+}
+
+extension Arguments {
+  /// The format of `--format`.
+  var format: OutputFormat? {
+    text("format").flatMap { OutputFormat(rawValue: $0 == "jpg" ? "jpeg" : $0) }
+  }
+}
