@@ -37,7 +37,8 @@ import Testing
   }
 
   private func removed(from tier: String, _ stage: CoreStage) throws -> Int64? {
-    try stage.client.ask(#"{"cmd":"purge","tier":"\#(tier)","unused_for":50}"#)["removed"]?.integer
+    let answer = try stage.client.ask(#"{"cmd":"purge","tier":"\#(tier)","unused_for":50}"#)
+    return answer[tier]?["entries"]?.integer
   }
 
   @Test(arguments: HitTier.allCases, forms)

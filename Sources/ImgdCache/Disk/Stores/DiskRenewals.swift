@@ -24,13 +24,13 @@ final class DiskRenewals {
   /// The image of an entry whose row may still be the old one.
   func image(of number: UInt32) -> CachedImage? { renewals[number] }
 
-  func renew(_ image: CachedImage) {
+  func renew(_ image: CachedImage, countsAsUse: Bool) {
     guard let file = image.file, let entry = files.entry(of: file),
       let record = StoredRecord(image, wall: rules.wall, at: loop.now)
     else { return }
     var row = IndexRow(
       record: record, host: image.url.host, suffix: files.suffix(of: image.facts),
-      lastAccess: rules.wall)
+      lastAccess: countsAsUse ? rules.wall : Int64(entry.lastAccess))
     row.number = entry.number
     row.allocated = entry.allocated
     index.renew(file.place, by: record)

@@ -203,9 +203,10 @@ package final class DiskTier {
     return parts.stores.add(image)
   }
 
-  /// Takes over that the origin has confirmed an image that is on disk: its file stays as it is.
-  package func renew(_ image: CachedImage) {
-    parts?.renewals.renew(image)
+  /// Takes over that the origin has confirmed an image that is on disk, or what describes it: its file stays as it
+  /// is.
+  package func renew(_ image: CachedImage, countsAsUse: Bool = true) {
+    parts?.renewals.renew(image, countsAsUse: countsAsUse)
   }
 
   /// Whether an image's own file is there, as far as the index knows.

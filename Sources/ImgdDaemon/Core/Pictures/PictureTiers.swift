@@ -258,7 +258,7 @@ final class PictureTiers {
     noteEviction(memory.describe(image, as: description))
     // It may still be on its way to the disk.
     disk.whenSettled(image) { [unowned self] in
-      if disk.holds(image) { disk.renew(image) }
+      if disk.holds(image) { disk.renew(image, countsAsUse: false) }
     }
   }
 
