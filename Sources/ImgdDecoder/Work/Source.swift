@@ -86,8 +86,8 @@ import ImgdPicture
     return opened
   }
 
-  /// The reason why a form could not be made, whoever is to blame: pixels are read when they are asked for, so that any
-  /// step may fail because of the loader. The picture is damaged only if the loader fails without the other steps.
+  /// The failure of a form with its true cause. Pixels are read when they are asked for, so that any step may fail
+  /// because of the loader. The picture is damaged only if the loader fails without the other steps.
   func explained(_ failure: DecodeFailure) -> DecodeFailure {
     guard failure.cause == .unmade else { return failure }
     do throws(DecodeFailure) {

@@ -135,7 +135,7 @@ final class Purge {
       ? .answers(purge, fromMemory: removal) : bad(after: removal + purge.removal)
   }
 
-  /// Whoever purges a picture wants it tried anew, whatever came of it before.
+  /// A picture that is purged is tried anew when it is asked for again.
   private func bad(after removal: Removal) -> Stage {
     .bad(renditions.beginPurge(filter), fromMemory: removal)
   }
