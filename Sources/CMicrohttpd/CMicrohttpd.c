@@ -58,6 +58,12 @@ void http_skip_parameters(const char *target) {
   if (mark) mark[1] = 0;
 }
 
+static const char length_name[] = "Content-Length";
+
+void http_judge_lengths_later(struct MHD_Connection *connection) {
+  if (is_layout_known()) MHD_set_connection_value(connection, MHD_HEADER_KIND, length_name, "0");
+}
+
 int http_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
     MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -100,6 +106,10 @@ static int is_text(const char *text, size_t length) {
   return 1;
 }
 
+static int is_number(const char *text, size_t length) {
+  return length > 0 && strspn(text, "0123456789") == length;
+}
+
 static int ends_line(const char *at) { return at[0] == 0 && at[1] == 0; }
 
 // Whether nothing but a colon and blanks lies between the end of the line before, a name and its value.
@@ -115,14 +125,17 @@ static enum MHD_Result read_field(
   size_t value_length) {
   (void)kind;
   struct reading *reading = context;
+  if (name == length_name) return MHD_YES;
   if (!is_token(name, name_length) || !value || !is_text(value, value_length)) return MHD_NO;
   if (reading->is_layout_known && !is_adjacent(reading->at, name, name_length, value, value_length)) return MHD_NO;
+  const int is_length = is_named(name, name_length, length_name);
+  if (is_length && !is_number(value, value_length)) return MHD_NO;
   reading->at = value + value_length + 2;
   reading->sound++;
   struct http_head *head = &reading->head;
   if (is_named(name, name_length, "Host")) head->hosts++;
   if (is_named(name, name_length, "Transfer-Encoding")) head->codings++;
-  if (is_named(name, name_length, "Content-Length")) {
+  if (is_length) {
     head->lengths++;
     if (strspn(value, "0") != value_length) head->has_length = 1;
   }

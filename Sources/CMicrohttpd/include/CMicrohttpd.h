@@ -23,6 +23,11 @@ int http_epoll(struct MHD_Daemon *daemon);
 // client that sends more than fit would wait for an answer for ever.
 void http_skip_parameters(const char *target);
 
+// Has the library take a request for one without a body, whatever its fields say of that, and leave the judgement
+// to `http_read_head`: it answers a length that is malformed by itself, with two heads. To be called before the
+// fields are read; whatever has a body must be refused.
+void http_judge_lengths_later(struct MHD_Connection *connection);
+
 int http_socket(struct MHD_Connection *connection);
 // The place for what belongs to a connection, as its first notification has set it.
 void *http_connection_context(struct MHD_Connection *connection);

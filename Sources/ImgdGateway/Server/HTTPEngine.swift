@@ -176,6 +176,7 @@ private func targetHasCome(
   let request = unsafe HTTPRequest(native, on: connection, target: target)
   connection.begin(request)
   unsafe http_skip_parameters(target)
+  unsafe http_judge_lengths_later(native)
   return unsafe Unmanaged.passRetained(request).toOpaque()
 }
 

@@ -4,8 +4,8 @@ import Testing
 
 /// Requests that others on the way may take for something else than this server does.
 @Suite struct HTTPFramingTests {
-  private static let malformed: [(String, Int)] = [
-    // The length of a body.
+  /// The length of a body.
+  private static let lengths: [(String, Int)] = [
     ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc", 413),
     ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n", 413),
     ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413),
@@ -17,8 +17,19 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: +0\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0x0\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length:\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 5x\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551616\r\n\r\n", 413),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 18446744073709551615\r\n\r\n", 413),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\nContent-Length: 0\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 413),
+    ("GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: x y\r\nContent-Length: 0, 0\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999\r\n\r\n", 413),
     ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 413),
+    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n 1\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:\r\n chunked\r\n\r\n", 400),
+  ]
+  private static let malformed: [(String, Int)] = [
     // The host.
     ("GET / HTTP/1.1\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
@@ -63,7 +74,7 @@ import Testing
   ]
 
   @Test func malformedHeadsAreRefusedAndEndTheConnection() throws {
-    for (request, status) in Self.malformed {
+    for (request, status) in Self.lengths + Self.malformed {
       let stage = try ServerStage.echo()
       let client = try stage.connect()
       client.send(request + "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -72,6 +83,32 @@ import Testing
       #expect(!text.contains("smuggled"))
       #expect(stage.exchanges.isEmpty, "\(request.debugDescription)")
     }
+  }
+
+  /// What comes behind a first head would be taken for its body.
+  @Test func aRefusalIsOneAnswer() throws {
+    for (request, status) in Self.lengths + Self.malformed {
+      let (answer, rest) = try answer(to: request)
+      #expect(answer.status == status, "\(request.debugDescription)")
+      #expect(rest.isEmpty, "\(request.debugDescription): \(rest)")
+      #expect(answer.field("Connection") == "close", "\(request.debugDescription)")
+    }
+    for (request, _) in Self.lengths {
+      let body = try answer(to: request).0.body
+      #expect(
+        body.hasPrefix(#"{"error":{"code":"bad_request""#), "\(request.debugDescription): \(body)")
+    }
+  }
+
+  /// The first answer, and what comes behind it.
+  private func answer(to request: String) throws -> (RawAnswer, rest: String) {
+    let stage = try ServerStage.echo()
+    let client = try stage.connect()
+    client.send(request)
+    _ = try client.all()
+    var bytes = client.received
+    let answer = try #require(RawAnswer(takenFrom: &bytes), "\(request.debugDescription)")
+    return (answer, String(decoding: bytes, as: UTF8.self))
   }
 
   @Test func aLineThatIsNoRequestHasNoAnswer() throws {
