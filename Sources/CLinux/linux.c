@@ -115,6 +115,10 @@ int linux_reopen_read_only(int fd) {
   return openat(linux_own_descriptors(), name, O_RDONLY | O_CLOEXEC);
 }
 
+int linux_duplicate(int fd) {
+  return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 int linux_accept(int listener) {
   return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }

@@ -27,6 +27,7 @@ int linux_seal(int fd);         // SEAL, SHRINK, GROW, WRITE
 int linux_is_sealed(int fd);    // 1 yes, 0 no
 int linux_own_descriptors(void); // the directory /proc/self/fd, kept open; -1 without /proc
 int linux_reopen_read_only(int fd);
+int linux_duplicate(int fd);        // to the lowest number that is free, close-on-exec
 int linux_accept(int listener); // non-blocking, close-on-exec
 int linux_peer(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
 int linux_unix_socket(void);    // stream, non-blocking, close-on-exec

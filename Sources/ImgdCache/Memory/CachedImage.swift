@@ -89,6 +89,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package var checksum: BodyChecksum { header.checksum }
   /// Whether its bytes are those of a decoded picture, which are kept in memory only.
   package var isPixels: Bool { header.isPixels }
+  /// Whether its bytes hold one of the last descriptors.
+  package var takesReserve: Bool { header.payload?.takesReserve ?? false }
   /// Whether a public address has sent it, as far as it is a redirect: then it must not lead to a private one.
   package var isFromPublicAddress: Bool { header.isFromPublicAddress }
   /// The number of the transfer that made it; a later one never gives way to an earlier.

@@ -19,6 +19,8 @@ final class ImageTable {
   private(set) var newest: UInt64 = 0
 
   private(set) var list: RecencyList
+  /// The places of decoded pictures alone, in the order of their last use.
+  private var pixels = PlaceChain()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
@@ -105,7 +107,10 @@ final class ImageTable {
 
   /// Makes the image at a place the most recently used.
   @inline(__always)
-  func touch(_ place: Int) { list.touch(place) }
+  func touch(_ place: Int, _ image: CachedImage) {
+    list.touch(place)
+    if image.isPixels { pixels.moveToFront(place) }
+  }
 
   /// Takes other entries first from now on, when room is made.
   func follow(_ rule: EvictionRule) { list.follow(rule) }
@@ -123,19 +128,25 @@ final class ImageTable {
     image.place = place
     usage += entry.cost
     count += 1
-    if image.isPixels { pixelBytes += image.byteCount }
+    count(image, at: place)
   }
 
   func replace(at place: Int, by image: CachedImage) {
     let old = list[place]
     usage -= old.cost
-    if let image = old.image { takeBack(image) }
+    if let image = old.image { takeBack(image, at: place) }
     old.image?.place = nil
     list.replaceImage(at: place, by: image, cost: image.cost)
     list.touch(place)
     image.place = place
     usage += list[place].cost
-    if image.isPixels { pixelBytes += image.byteCount }
+    count(image, at: place)
+  }
+
+  private func count(_ image: CachedImage, at place: Int) {
+    guard image.isPixels else { return }
+    pixelBytes += image.byteCount
+    pixels.putInFront(place)
   }
 
   /// Counts an image's cost anew.
@@ -159,7 +170,7 @@ final class ImageTable {
   func take(_ place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
     usage -= entry.cost
-    takeBack(image)
+    takeBack(image, at: place)
     count -= 1
     table.remove(tags(of: image).key, place)
     list.remove(place)
@@ -170,9 +181,15 @@ final class ImageTable {
   /// Takes the image out that goes next, with what it was charged.
   func takeVictim() -> (image: CachedImage, cost: Int)? { list.victim(usage: usage).map(take) }
 
+  /// Takes out the decoded picture that was not used for longest, with what it was charged.
+  func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(take) }
+
   /// The bytes of an image that leaves are no longer the tier's to count.
-  private func takeBack(_ image: CachedImage) {
-    if image.isPixels { pixelBytes -= image.byteCount }
+  private func takeBack(_ image: CachedImage, at place: Int) {
+    if image.isPixels {
+      pixelBytes -= image.byteCount
+      pixels.remove(place)
+    }
     if image.isLent { lentBytes -= image.byteCount }
     image.isLent = false
   }

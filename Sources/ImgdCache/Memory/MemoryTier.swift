@@ -154,7 +154,7 @@ package final class MemoryTier {
   }
 
   private func use(_ image: CachedImage, at place: Int, at now: Instant) {
-    images.touch(place)
+    images.touch(place, image)
     counts.hits += 1
     image.countHit(at: now)
   }
@@ -210,6 +210,7 @@ package final class MemoryTier {
 
   private func add(_ image: CachedImage, isUsedAgain: Bool, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
+    if image.takesReserve { return .refused(.noDescriptor) }
     image.lastAccess = now
     if let place = images.place(of: image) {
       guard image.serial >= images.image(at: place).serial else {
@@ -240,6 +241,18 @@ package final class MemoryTier {
       removal.count(cost)
     }
     isTrimming = images.usage > limits.preferred && images.count > 0
+    counts.evictions += removal.entries
+    counts.evictedBytes += removal.bytes
+    return removal
+  }
+
+  /// Gives up some decoded pictures, those first that were not used for longest: each holds a descriptor, and
+  /// they are running out.
+  package func giveUpPixels() -> Removal {
+    var removal = Removal()
+    while removal.entries < Self.mostRemoved, let cost = images.takeOldestPixels()?.cost {
+      removal.count(cost)
+    }
     counts.evictions += removal.entries
     counts.evictedBytes += removal.bytes
     return removal

@@ -12,6 +12,8 @@ package enum StoreRefusal: Sendable, Equatable {
   case varies
   /// A purge matched it while it was on its way.
   case purged
+  /// It holds one of the last descriptors, which are there for clients.
+  case noDescriptor
 }
 
 /// The outcome of giving a tier an image.

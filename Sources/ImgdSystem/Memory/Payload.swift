@@ -109,6 +109,23 @@ extension Payload {
   package var descriptor: CInt? { memory?.number }
 }
 
+// MARK: The last descriptors
+
+extension Payload {
+  /// Whether it holds one of the last descriptors, which are there for clients, downloads and files.
+  package var takesReserve: Bool { memory.map { OpenFiles.isReserve($0.number) } ?? false }
+
+  /// The same bytes under the lowest descriptor that is free now; a few of them on the heap where that would be
+  /// one of the last, too. More stay where they are: to copy them would hold up others.
+  package func outsideReserve() -> Payload {
+    guard let memory, OpenFiles.isReserve(memory.number) else { return self }
+    if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) {
+      return Payload(sealed: moved)
+    }
+    return count <= Self.heapLimit ? Payload(bytes) : self
+  }
+}
+
 // MARK: Files
 
 extension Payload {

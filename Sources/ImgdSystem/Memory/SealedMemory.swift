@@ -32,6 +32,12 @@ final class SealedMemory: Sendable {
 
   var cost: Int { (count + Self.page - 1) / Self.page * Self.page + Self.kernelShare }
 
+  /// The same memory under the lowest descriptor that is free; nil without one.
+  func renumbered() -> SealedMemory? {
+    let number = linux_duplicate(descriptor.number)
+    return number >= 0 ? SealedMemory(FileDescriptor(owning: number), count: count) : nil
+  }
+
   func reopen() throws(SystemFailure) -> FileDescriptor {
     let number = linux_reopen_read_only(descriptor.number)
     guard number >= 0 else { throw SystemFailure("open", "a sealed memfd") }

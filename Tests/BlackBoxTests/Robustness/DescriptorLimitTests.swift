@@ -64,6 +64,27 @@ import Testing
     for other in others { #expect(try other.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true) }
   }
 
+  @Test func `pixels do not take the last descriptors`() throws {
+    let origin = try OriginServer()
+    defer { origin.stop() }
+    origin.plan("/a.png", .picture(TestPicture.png(width: 64, height: 64)))
+    let daemon = try DaemonProcess()
+    let limit = ["--pid", "\(daemon.pid)", "--nofile=120:120"]
+    #expect(try ChildProcess.run("/usr/bin/prlimit", limit).code == 0)
+    let client = try daemon.connect()
+    for height in 1...150 {
+      let resize = #"{"width":1,"height":\#(height),"fit":"fill","enlarge":true}"#
+      let line = try client.ask(
+        #"{"cmd":"fetch","url":"\#(origin.url("/a.png"))","resize":\#(resize),"deliver":"pixels"}"#)
+      #expect(line["ok"]?.bool == true, "\(height): \(line.text)")
+    }
+    // The clients' places are free, and a picture has its path.
+    let others = try (0..<15).map { _ in try daemon.connect() }
+    for other in others { #expect(try other.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true) }
+    let line = try others[0].ask(#"{"cmd":"fetch","url":"\#(origin.url("/a.png"))"}"#)
+    #expect(line["path"]?.string != nil, "\(line.text)")
+  }
+
   @Test func `without descriptors it serves those who are inside`() throws {
     let daemon = try DaemonProcess()
     let witness = try Witness(daemon)

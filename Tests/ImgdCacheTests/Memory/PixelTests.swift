@@ -1,3 +1,4 @@
+import Glibc
 import ImgdCache
 import ImgdSystem
 import Testing
@@ -37,6 +38,49 @@ import Testing
     #expect(purge.removal.entries == 1)
     #expect(tier.peek(pixels.key) == nil && tier.peek(original.key) === original)
     #expect(tier.counts.purges == 0)
+  }
+
+  @Test func `pixels are given up in the order of their use, some at a time`() {
+    let tier = MemoryTier.holding(1 << 30)
+    let all = (0..<70).map { pixels(of: image("https://h/\($0)")) }
+    for image in all { #expect(tier.add(image, at: at(0)).isStored) }
+    #expect(tier.add(image("https://h/x"), at: at(0)).isStored)
+    for number in [0, 5] { #expect(tier.image(for: all[number].key, at: at(1)) != nil) }
+    #expect(tier.remove(all[3].key) != nil)
+    let left = { all.indices.filter { tier.peek(all[$0].key) != nil } }
+    #expect(tier.giveUpPixels().entries == 32)
+    #expect(left() == [0, 5] + Array(35..<70))
+    #expect(tier.giveUpPixels().entries == 32)
+    #expect(left() == [0, 5, 67, 68, 69])
+    #expect(tier.giveUpPixels().entries == 5)
+    #expect(tier.giveUpPixels() == .none)
+    #expect(tier.count == 1 && tier.counts.evictions == 69)
+  }
+
+  @Test func `pixels do not stay with one of the last descriptors`() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+      let original = image("https://h/a")
+      func pixels(_ bytes: Int) throws -> CachedImage {
+        original.derived(
+          key: original.key.made(of: original.checksum, form: "\(bytes)"),
+          payload: try Payload([UInt8](repeating: 1, count: bytes)).shareable(),
+          checksum: .unknown, facts: original.facts, isPixels: true)
+      }
+      var low: [CachedImage] = []
+      while low.last?.takesReserve != true { low.append(try pixels(4_000)) }
+      let tier = MemoryTier.holding(1 << 30)
+      try #require(tier.add(low[low.count - 1], at: at(0)) == .refused(.noDescriptor))
+      // A few bytes go to the heap, and more stay where they are while all is taken.
+      try #require(!low[low.count - 1].payload.outsideReserve().isShareable)
+      let many = try pixels(100_000)
+      try #require(many.payload.outsideReserve().takesReserve)
+      // Once a descriptor is free it is taken.
+      low.removeFirst(8)
+      let moved = many.payload.outsideReserve()
+      try #require(moved.isShareable && !moved.takesReserve && moved.bytes == many.payload.bytes)
+    }
   }
 
   @Test func `pixels are nothing for the disk, nor for the next process`() throws {

@@ -1,3 +1,4 @@
+import Glibc
 import ImgdCache
 import ImgdSystem
 import ImgdTransfer
@@ -36,6 +37,7 @@ struct KeptOutcomes {
 
   mutating func keep(_ outcome: FetchOutcome, of job: FetchJob, at now: Instant) {
     drop(job.receipt)
+    let outcome = outcome.withoutReserve
     let cost = outcome.cost + job.cost
     kept[job.receipt] = Kept(job: job, outcome: outcome, endedAt: now, cost: cost)
     inOrder.append(job)
@@ -121,5 +123,14 @@ private struct KeptOfUser {
     count += 1
     bytes += cost
     inOrder.append(job)
+  }
+}
+
+extension FetchOutcome {
+  /// The outcome as it may be kept for minutes: without one of the last descriptors.
+  fileprivate var withoutReserve: FetchOutcome {
+    guard case .image(let delivered) = self, delivered.image.takesReserve else { return self }
+    return .failure(
+      FetchFailure(error: .noDescriptor(SystemFailure("memfd_create", errno: EMFILE))))
   }
 }

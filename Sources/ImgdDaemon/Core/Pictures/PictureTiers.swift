@@ -302,7 +302,7 @@ final class PictureTiers {
   }
 
   /// Room is made in parts where many pictures have to go for it.
-  private func noteEviction(_ evicted: Removal) {
+  func noteEviction(_ evicted: Removal) {
     hub.cache(.evicted, evicted)
     guard memory.isTrimming, !isTrimming else { return }
     isTrimming = true

@@ -212,6 +212,7 @@ final class Renditions {
   }
 
   private func take(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
+    if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
     let image = work.original.made(picture, checksum, key: work.key)
     if work.mayKeep {
       made.keep(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
@@ -239,7 +240,8 @@ extension CachedImage {
   ) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
-      key: key, payload: isSmall ? Payload(made.content.bytes) : made.content,
+      key: key,
+      payload: isSmall ? Payload(made.content.bytes) : made.content.outsideReserve(),
       checksum: checksum,
       facts: ImageFacts(
         format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
