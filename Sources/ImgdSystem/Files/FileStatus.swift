@@ -24,6 +24,10 @@ package struct FileStatus: Sendable {
   package let size: Int
   /// The bytes of its blocks.
   package let allocated: Int
+  /// Another number after each change of the file, its permissions or its name, and for each file; never 0.
+  ///
+  /// It is made of the inode and the time of its last change, which programs cannot set.
+  package let stamp: UInt64
 
   package var isWritableByOthers: Bool { permissions & 0o022 != 0 }
 
@@ -34,6 +38,16 @@ package struct FileStatus: Sendable {
     permissions = status.st_mode & 0o7777
     size = Int(status.st_size)
     allocated = Int(status.st_blocks) * 512  // the unit is independent of the file system
+    stamp = Self.stamp(status)
+  }
+
+  private static func stamp(_ status: stat) -> UInt64 {
+    let (seconds, nanoseconds) = (status.st_ctim.tv_sec, status.st_ctim.tv_nsec)
+    var stamp = UInt64(bitPattern: Int64(seconds &* 1_000_000_000 &+ nanoseconds))
+    for number in [UInt64(status.st_ino), UInt64(status.st_dev)] {
+      stamp = (stamp ^ stamp >> 32 ^ number) &* 0x9e37_79b9_7f4a_7c15
+    }
+    return max(stamp ^ stamp >> 29, 1)
   }
 
   private static func kind(of mode: mode_t) -> Kind {

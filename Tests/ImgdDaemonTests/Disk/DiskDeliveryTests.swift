@@ -89,8 +89,7 @@ import Testing
     #expect(try stage.stats("memory", "entries") == 0)
   }
 
-  @Test(
-    arguments: FileDamage.all.filter { !$0.needsChecksum }, ["fd", "inline"])
+  @Test(arguments: FileDamage.all, ["fd", "inline", "none"])
   func `a touched file is a miss, whatever the form`(damage: FileDamage, form: String) throws {
     let stage = try CoreStage("Disk.Lease=0s")
     stage.origin.plan("/a", .picture(png()), .picture(png(seed: 1)))

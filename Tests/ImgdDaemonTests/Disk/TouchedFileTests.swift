@@ -21,7 +21,7 @@ import Testing
     #expect(stage.origin.count("/a") == 2)
   }
 
-  @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
+  @Test(arguments: FileDamage.all)
   func `a touched file is a miss for a fetch from disk`(damage: FileDamage) throws {
     let (stage, path) = try storedPicture()
     try stage.emptyMemory()
@@ -30,7 +30,7 @@ import Testing
     try expectRecovery(stage, path, damage)
   }
 
-  @Test(arguments: FileDamage.all.filter { !$0.needsChecksum })
+  @Test(arguments: FileDamage.all)
   func `a touched file is never handed out for a memory hit`(damage: FileDamage) throws {
     let (stage, path) = try storedPicture()
     try damage.damage(path)
@@ -40,6 +40,21 @@ import Testing
     let fresh = try #require(line["path"]?.string)
     #expect(fresh != path && readBytes(fresh) == png())
     #expect(stage.origin.count("/a") == 1)
+  }
+
+  /// Of this length nothing is read on the loop.
+  @Test(arguments: [1_000, 300_000], ["path", "fd", "inline"])
+  func `a file that was changed while the daemon did not run is a miss`(
+    bytes: Int, form: String
+  ) throws {
+    let stage = try CoreStage("Disk.Lease=0s", "Control.MaxInline=1M")
+    stage.origin.plan("/a", .picture(png(bytes)), .picture(png(bytes, seed: 1)))
+    let path = try stage.path(of: "/a")
+    try stage.restart()
+    try #require(FileDamage.all.first { $0.needsChecksum }).damage(path)
+    #expect(try stage.source(of: "/a", #""deliver":"\#(form)""#) == "network")
+    #expect(try stage.count("corrupt") == 1)
+    #expect(try stage.path(of: "/a") != path)
   }
 
   @Test func `the target of a link and the contents of a directory are left alone`() throws {

@@ -3,7 +3,8 @@ package import ImgdSystem
 
 /// The outcome of an attempt to open a picture.
 package enum OpenAnswer: ~Copyable, Sendable {
-  case file(FileDescriptor)
+  /// `stamp` is that of its status.
+  case file(FileDescriptor, stamp: UInt64)
   case missing
   /// There is something else than was stored; the text says why.
   case damaged(String)
@@ -29,6 +30,8 @@ package enum OpenAnswer: ~Copyable, Sendable {
 /// The outcome of a look at a picture's file.
 package enum CheckAnswer: Sendable {
   case sound, missing, damaged
+  /// It is as long as what was stored, and nobody has compared the bytes since it was last changed.
+  case unknown
   /// It cannot be told without waiting.
   case wouldWait
 }

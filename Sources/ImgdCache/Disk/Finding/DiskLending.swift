@@ -68,7 +68,7 @@ final class DiskLending {
         if countsAsUse { uses.note(file.place, again: image.hits > 0) }
         leases.lease(file.place)
         return .lent
-      case .wouldWait: return .waiting
+      case .wouldWait, .unknown: return .waiting
       case .missing: losses.missing(file.place)
       case .damaged: losses.damaged(file.place, "it is not the file that was stored")
       }

@@ -24,8 +24,6 @@ final class DiskLoads {
   private let loop: EventLoop
   /// Readings under way.
   private var waiting: [KeyDigest: [Waiter]] = [:]
-  /// Bytes are compared with their checksum before they are used: a stop was not clean.
-  private(set) var trustsFiles = true
 
   init(
     _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ renewals: DiskRenewals,
@@ -152,14 +150,11 @@ final class DiskLoads {
 
   // MARK: Entries of the index file
 
-  /// Begins with an index: its files are sound after a clean stop.
-  func begin(trustingFiles: Bool) { trustsFiles = trustingFiles }
-
   /// Takes in an entry that the index file has; answers its place.
   @discardableResult
   func takeIn(_ entry: DiskEntry) -> Int? {
     guard files.knows(entry.facts) else { return nil }
-    return index.load(entry, isTrusted: trustsFiles)
+    return index.load(entry)
   }
 
   // MARK: Reading
@@ -168,9 +163,9 @@ final class DiskLoads {
     let entry = index[place]
     waiting[digest, default: []].append(waiter)
     guard waiting[digest]?.count == 1 else { return }
-    let order = LoadOrder(number: entry.number, verifies: !entry.isTrusted)
+    let number = entry.number
     threads.ask(
-      { (reader) throws(DiskTrouble) in reader.load(order) },
+      { (reader) throws(DiskTrouble) in reader.load(number) },
       orElse: { [unowned self] in loaded(nil, entry, key, at: place) },
       then: { [unowned self] answer in loaded(answer, entry, key, at: place) })
   }
@@ -195,7 +190,7 @@ final class DiskLoads {
     from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
   ) -> CachedImage? {
     switch answer {
-    case .loaded(let record, let payload):
+    case .loaded(let record, let payload, let stamp):
       guard record.isOf(key),
         let image = CachedImage.make(
           record, key: key, payload: payload, wall: rules.wall, at: loop.now)
@@ -206,7 +201,7 @@ final class DiskLoads {
       guard pending.screen(place, of: key, tags: image.tags) != .gone else { return nil }
       // A soft purge may not have come to the row yet.
       if index[place].freshUntil == 0, record.freshUntil > 0 { image.markStale() }
-      index.trust(place)
+      index.setStamp(stamp, at: place)
       image.file = files.stored(entry, at: place)
       return image
     case .missing: losses.missing(place)

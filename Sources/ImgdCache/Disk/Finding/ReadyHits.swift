@@ -2,9 +2,6 @@ internal import ImgdSystem
 
 /// Answers plain requests without the reader, from what the index in memory and the kernel's caches have.
 final class ReadyHits {
-  /// A longer picture is read by the reader: copying it would hold up others.
-  private static let mostBytesRead = 256 * 1024
-
   private let index: DiskIndex
   private let files: DiskFiles
   private let stores: DiskStores
@@ -46,7 +43,7 @@ final class ReadyHits {
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
-    guard isReady(entry), isSpared(place, digest, url, identifier),
+    guard isFresh(entry), isSpared(place, digest, url, identifier),
       let path = files.path(of: entry), let content = content(of: entry, at: place, as: form)
     else { return nil }
     reports.hit()
@@ -88,25 +85,16 @@ final class ReadyHits {
   ) -> ReadyHit.Content? {
     switch form {
     case .facts, .path:
-      return verified.check(entry, at: place) == .sound ? ReadyHit.Content.none : nil
+      return verified.checkAtOnce(entry, at: place) == .sound ? ReadyHit.Content.none : nil
     case .descriptor:
-      guard let file = open(entry) else { return nil }
+      guard let file = verified.open(entry, at: place) else { return nil }
       return .descriptor(file)
     case .bytes(let limit):
-      let count = Int(entry.bytes)
-      guard count <= min(limit, Self.mostBytesRead), let file = open(entry),
-        let payload = Payload.readAtHand(file, count: count)
-      else { return nil }
+      guard Int(entry.bytes) <= limit, let payload = verified.read(entry, at: place) else {
+        return nil
+      }
       return .bytes(payload)
     }
-  }
-
-  /// The file, if it is as it was stored and can be opened without waiting for the disk.
-  private func open(_ entry: DiskEntry) -> FileDescriptor? {
-    guard let directory = files.directory, let file = files.file(of: entry) else { return nil }
-    let answer = directory.pictures.open(file, count: Int(entry.bytes), allowsWaiting: false)
-    guard case .file(let descriptor) = consume answer else { return nil }
-    return descriptor
   }
 
   /// A digest is that of a URL in its one form.
@@ -121,10 +109,6 @@ final class ReadyHits {
 
   private func isSpared(_ place: Int, _ key: CacheKey) -> Bool {
     pending.isEmpty || pending.screen(place, of: key) == .shown && index[place].freshUntil > 0
-  }
-
-  private func isReady(_ entry: DiskEntry) -> Bool {
-    entry.isTrusted && isFresh(entry)
   }
 
   private func isFresh(_ entry: DiskEntry) -> Bool {

@@ -1,7 +1,14 @@
 internal import ImgdSystem
 
+// Another program may change a file of the tier, by mistake or for some purpose of its own. Its bytes are those that
+// were stored when they have their checksum, and as long as the file keeps the stamp that it had then. So each is
+// read once in the life of a process, unless this process has stored it, and again when somebody has changed it.
+// Whoever hands out a path does not even ask for the stamp: the kernel tells which files were touched.
+
 /// Files that were stored by us or seen to be sound, and have not been touched by others since.
 final class VerifiedFiles {
+  /// A longer file is read by the reader: it would hold up others.
+  private static let mostBytesRead = 256 * 1024
   /// So many files that were touched while others are stored are noted one by one.
   private static let mostTouched = 1_024
 
@@ -64,16 +71,54 @@ final class VerifiedFiles {
   func noteStored(_ entry: DiskEntry, at place: Int, under begun: UInt32) {
     hear()
     guard isInPlace, begun == count, !areTouchedMore, !touched.contains(entry.number) else {
-      return
+      return index.setStamp(0, at: place)
     }
     index.setVerified(in: count, at: place)
   }
 
   // MARK: Looks
 
+  /// The file of an entry, if it can be opened without waiting for the disk, and its bytes are known to be those
+  /// that were stored, or are so few that they are compared now.
+  func open(_ entry: DiskEntry, at place: Int) -> FileDescriptor? {
+    guard case .file(let file, let stamp) = open(entry) else { return nil }
+    if stamp != index[place].stamp, read(file, stamp, of: entry, at: place) == nil { return nil }
+    return file
+  }
+
+  /// The bytes of an entry's file, if they are at hand, few, and those that were stored.
+  func read(_ entry: DiskEntry, at place: Int) -> Payload? {
+    guard case .file(let file, let stamp) = open(entry) else { return nil }
+    return read(file, stamp, of: entry, at: place)
+  }
+
+  private func open(_ entry: DiskEntry) -> OpenAnswer {
+    hear()
+    guard let directory = files.directory, let file = files.file(of: entry) else { return .missing }
+    return directory.pictures.open(file, count: Int(entry.bytes), allowsWaiting: false)
+  }
+
+  private func read(
+    _ file: borrowing FileDescriptor, _ stamp: UInt64, of entry: DiskEntry, at place: Int
+  ) -> Payload? {
+    let count = Int(entry.bytes)
+    guard count <= Self.mostBytesRead, let payload = Payload.readAtHand(file, count: count),
+      BodyChecksum(of: payload) == entry.checksum
+    else { return nil }
+    index.setStamp(stamp, at: place)
+    return payload
+  }
+
   /// Whether an entry's file is sound; it is looked at unless it has not been touched since the last
-  /// time.
+  /// time. Where that cannot be said at once, the reader finds out.
   func check(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
+    let answer = checkAtOnce(entry, at: place)
+    if answer == .wouldWait, looks[entry.number] == nil { look(entry, at: place) }
+    return answer
+  }
+
+  /// The same without the reader.
+  func checkAtOnce(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
     guard isInPlace else { return .missing }
     if index[place].verifiedIn == count { return .sound }
@@ -82,14 +127,17 @@ final class VerifiedFiles {
       return .damaged
     }
     // Watched first, so that nothing happens unseen in between.
-    let isWatched = watch?.cover(file.subdirectory) == true
-    let answer = directory.pictures.check(file, count: Int(entry.bytes))
-    switch answer {
-    case .sound where isWatched: index.setVerified(in: count, at: place)
-    case .wouldWait: look(file, of: entry, at: place, isWatched: isWatched)
-    case .sound, .missing, .damaged: break
-    }
+    let isWatched = covers(file)
+    var answer = directory.pictures.check(
+      file, count: Int(entry.bytes), stamp: index[place].stamp)
+    if answer == .unknown { answer = read(entry, at: place) == nil ? .wouldWait : .sound }
+    if answer == .sound, isWatched { index.setVerified(in: count, at: place) }
     return answer
+  }
+
+  /// Whether all is noticed from now on that is done to a file.
+  private func covers(_ file: PictureFile) -> Bool {
+    watch?.cover(file.subdirectory) == true
   }
 
   /// Whether a file need not be looked at: it was found sound, and has not been touched since.
@@ -108,19 +156,24 @@ final class VerifiedFiles {
     return true
   }
 
-  /// Has the reader look at a file for which the kernel would have to wait for the disk.
-  private func look(_ file: PictureFile, of entry: DiskEntry, at place: Int, isWatched: Bool) {
+  /// Has the reader look at a file that is long, or for which the kernel would have to wait for the disk.
+  private func look(_ entry: DiskEntry, at place: Int) {
+    guard let file = files.file(of: entry) else { return }
     looks[entry.number] = []
-    let begun = count
+    let (begun, isWatched) = (count, covers(file))
     threads.ask(
-      { (reader) throws(DiskTrouble) in reader.check(file, count: Int(entry.bytes)) },
+      { (reader) throws(DiskTrouble) in
+        reader.compare(file, count: Int(entry.bytes), checksum: entry.checksum)
+      },
       orElse: { [unowned self] in looked(at: entry) },
-      then: { [unowned self] problem in
+      then: { [unowned self] answer in
         if index.entry(at: place, number: entry.number) != nil {
-          switch problem {
-          case nil: index.setVerified(in: isWatched ? begun : count, at: place)
+          switch answer {
+          case .sound(let stamp):
+            index.setStamp(stamp, at: place)
+            index.setVerified(in: isWatched ? begun : count, at: place)
           case .damaged(let reason): losses.damaged(place, reason)
-          default: losses.missing(place)
+          case .missing: losses.missing(place)
           }
         }
         looked(at: entry)
@@ -154,6 +207,8 @@ final class VerifiedFiles {
     }
     if let place = index.place(of: file.digest, number: file.number) {
       index.setVerified(in: 0, at: place)
+      // Two changes within a tick of the kernel's clock have one stamp.
+      index.setStamp(0, at: place)
     }
   }
 }

@@ -30,8 +30,9 @@ package struct DiskEntry: Sendable, Equatable {
   var leaseEnd: UInt32 = 0
   /// When its file was last found sound, in the count of `VerifiedFiles`.
   var verifiedIn: UInt32 = 0
-  /// The bytes are known to be those that were stored.
-  var isTrusted = false
+  /// The stamp of its file (`FileStatus`) when the bytes were known to be those that were stored; zero: they have
+  /// to be compared.
+  var stamp: UInt64 = 0
   /// The period in which a use was last noted for the index file (`UseLog`).
   private var usedIn: UInt16 = 0
 

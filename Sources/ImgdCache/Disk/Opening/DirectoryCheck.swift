@@ -4,6 +4,8 @@ final class DirectoryCheck {
 
   /// Every file is known to have its row.
   private(set) var isDone = false
+  /// The last stop was not clean.
+  private(set) var wasNeeded = false
 
   private let index: DiskIndex
   private let threads: DiskThreads
@@ -16,6 +18,7 @@ final class DirectoryCheck {
   /// Begins with a directory; after a clean stop there is nothing to do.
   func begin(wasClean: Bool) {
     isDone = wasClean
+    wasNeeded = !wasClean
     if !wasClean { compare(from: 0) }
   }
 

@@ -86,7 +86,6 @@ final class DiskOpener {
     parts.files.enter(opened.directory)
     parts.index.begin(cleared: opened.cleared)
     parts.verified.begin(opened.directory)
-    parts.loads.begin(trustingFiles: opened.wasClean)
     parts.health.recover()
   }
 

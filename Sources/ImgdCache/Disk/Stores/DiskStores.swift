@@ -169,7 +169,6 @@ final class DiskStores {
 
   private func takeIn(_ stored: DiskEntry, of store: PendingStore) {
     var entry = stored
-    entry.isTrusted = true
     entry.lastAccess = UInt32(clamping: rules.wall)
     let (place, isReplacement) = index.insert(entry)
     reports.stored(isReplacement: isReplacement)

@@ -4,19 +4,20 @@
 
 internal import ImgdSystem
 
-/// A picture to be read.
-struct LoadOrder: Sendable {
-  let number: UInt32
-  /// The bytes have to be compared with the checksum that was stored.
-  let verifies: Bool
-}
-
 /// The outcome of reading a picture.
 enum LoadAnswer: Sendable {
-  case loaded(StoredRecord, Payload)
+  /// The file had the stamp when its bytes were found to be those that were stored.
+  case loaded(StoredRecord, Payload, stamp: UInt64)
   case missing
   case damaged(String)
   case failed(DiskTrouble)
+}
+
+/// The outcome of comparing a file's bytes with their checksum.
+enum ComparisonAnswer: Sendable {
+  case sound(stamp: UInt64)
+  case missing
+  case damaged(String)
 }
 
 /// The tool of the reader's thread.
@@ -48,46 +49,53 @@ final class DiskReader {
 
   // MARK: Pictures
 
-  func load(_ order: LoadOrder) -> LoadAnswer {
+  func load(_ number: UInt32) -> LoadAnswer {
     do throws(DiskTrouble) {
-      guard let row = try row(order.number) else { return .missing }
-      return try read(row, verifies: order.verifies)
+      guard let row = try row(number), let file = row.file else { return .missing }
+      switch try read(file, count: row.record.bytes, checksum: row.record.checksum) {
+      case .sound(let payload, let stamp): return .loaded(row.record, payload, stamp: stamp)
+      case .missing: return .missing
+      case .damaged(let reason): return .damaged(reason)
+      }
     } catch {
       return .failed(error)
     }
   }
 
-  private func read(_ row: IndexRow, verifies: Bool) throws(DiskTrouble) -> LoadAnswer {
-    guard let directory, let file = row.file else { return .missing }
-    let count = row.record.bytes
+  /// Compares the bytes of a file with their checksum; one that cannot be read counts as missing.
+  func compare(_ file: PictureFile, count: Int, checksum: BodyChecksum) -> ComparisonAnswer {
+    switch try? read(file, count: count, checksum: checksum) {
+    case .sound(_, let stamp): .sound(stamp: stamp)
+    case .damaged(let reason): .damaged(reason)
+    case .missing, nil: .missing
+    }
+  }
+
+  private enum Reading {
+    case sound(Payload, stamp: UInt64)
+    case missing
+    case damaged(String)
+  }
+
+  private func read(
+    _ file: PictureFile, count: Int, checksum: BodyChecksum
+  ) throws(DiskTrouble) -> Reading {
+    guard let directory else { return .missing }
     switch directory.pictures.open(file, count: count, allowsWaiting: true) {
     case .missing: return .missing
     case .wouldWait: return .missing
     case .damaged(let reason): return .damaged(reason)
     case .failed(let failure): throw DiskTrouble(failure)
-    case .file(let descriptor):
+    case .file(let descriptor, let stamp):
       do throws(SystemFailure) {
         guard let payload = try PictureDirectory.read(descriptor, count: count) else {
           return .damaged("it has not \(count) bytes")
         }
-        if verifies, BodyChecksum(of: payload) != row.record.checksum {
+        guard BodyChecksum(of: payload) == checksum else {
           return .damaged("its checksum is another")
         }
-        return .loaded(row.record, payload)
+        return .sound(payload, stamp: stamp)
       } catch { throw DiskTrouble(error) }
-    }
-  }
-
-  /// Whether the file is what the index says, where the control loop would have to wait for a disk;
-  /// nil when it is.
-  func check(_ file: PictureFile, count: Int) -> LoadAnswer? {
-    guard let directory else { return .missing }
-    switch directory.pictures.open(file, count: count, allowsWaiting: true) {
-    case .file: return nil
-    case .missing: return .missing
-    case .wouldWait: return .missing
-    case .damaged(let reason): return .damaged(reason)
-    case .failed(let failure): return .failed(DiskTrouble(failure))
     }
   }
 

@@ -113,7 +113,9 @@ struct PictureStore {
         try disk.shelves.remove(file)
         try disk.shelves.link(draft.prepared, as: file)
       }
-      return .success(DiskEntry(row))
+      var entry = DiskEntry(row)
+      entry.stamp = (try? draft.prepared.descriptor.status(file.name).stamp) ?? 0
+      return .success(entry)
     } catch {
       try? EntryRemoval(disk).remove([row.number], at: .max)
       return .failure(disk.explained(DiskTrouble(error)))

@@ -92,11 +92,10 @@ final class DiskIndex {
   /// Takes in an entry of the index file, as the least recently used; answers its place, or that of
   /// the newer one that is here already. An entry that has been removed has none.
   @discardableResult
-  func load(_ entry: DiskEntry, isTrusted: Bool) -> Int? {
+  func load(_ entry: DiskEntry) -> Int? {
     if let place = table.place(of: entry.digest) { return place }
     guard entry.number > cleared, !removedWhileLoading.contains(entry.number) else { return nil }
     var entry = entry
-    entry.isTrusted = isTrusted
     if staleWhileLoading.contains(entry.number) { entry.freshUntil = 0 }
     return table.insert(entry, asNewest: false, isUsedAgain: entry.wasUsedAgain)
   }
@@ -165,7 +164,8 @@ final class DiskIndex {
   /// Makes an entry the last to be evicted.
   func spare(_ place: Int) { table.spare(place) }
 
-  func trust(_ place: Int) { table[place].isTrusted = true }
+  /// Notes the stamp of the file whose bytes were compared; zero: they have to be.
+  func setStamp(_ stamp: UInt64, at place: Int) { table[place].stamp = stamp }
 
   /// Notes in which count the file of an entry was found sound; zero: it has to be looked at.
   func setVerified(in count: UInt32, at place: Int) {

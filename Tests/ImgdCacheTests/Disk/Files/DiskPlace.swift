@@ -42,7 +42,7 @@ extension DiskDirectory {
   /// The outcome of opening and reading, in a word or the bytes.
   func outcome(_ file: PictureFile, count: Int, allowsWaiting: Bool = true) -> Outcome {
     switch pictures.open(file, count: count, allowsWaiting: allowsWaiting) {
-    case .file(let descriptor):
+    case .file(let descriptor, _):
       let payload = (try? PictureDirectory.read(descriptor, count: count)) ?? nil
       return payload.map { .bytes(content($0)) } ?? .failed("read")
     case .missing: return .missing

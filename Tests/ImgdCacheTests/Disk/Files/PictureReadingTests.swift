@@ -29,18 +29,44 @@ import Testing
       }
       #expect(text.contains(reason))
     }
-    #expect(directory.pictures.check(file, count: count) == .damaged)
+    #expect(directory.pictures.check(file, count: count, stamp: 0) == .damaged)
   }
 
   @Test func `a picture that the kernel has cached is opened without waiting`() {
     #expect(directory.outcome(file, count: 100, allowsWaiting: false) == .bytes(body(100)))
-    #expect(directory.pictures.check(file, count: 100) == .sound)
+    #expect(directory.pictures.check(file, count: 100, stamp: 0) == .unknown)
+  }
+
+  @Test(arguments: ["written to", "replaced", "given another time", "linked"])
+  func `a picture is known no more when it was changed`(how: String) throws {
+    let stamp = try FileStatus.of(path: path).stamp
+    #expect(directory.pictures.check(file, count: 100, stamp: stamp) == .sound)
+    try elapse()
+    switch how {
+    case "written to": try CacheFiles.overwrite(path, body(100).reversed())
+    case "replaced":
+      try write("other", to: path + ".new")
+      #expect(truncate(path + ".new", 100) == 0 && chmod(path + ".new", 0o640) == 0)
+      #expect(rename(path + ".new", path) == 0)
+    case "linked": #expect(link(path, path + ".more") == 0)
+    default: #expect(utimensat(AT_FDCWD, path, [timespec(), timespec()], 0) == 0)
+    }
+    #expect(directory.pictures.check(file, count: 100, stamp: stamp) == .unknown)
+  }
+
+  /// Until the clock that the kernel has for files has gone on, as another one shows.
+  private func elapse() throws {
+    let other = path + ".clock"
+    try write("", to: other)
+    let before = try FileStatus.of(path: other).stamp
+    while try FileStatus.of(path: other).stamp == before { chmod(other, 0o640) }
   }
 
   @Test func `a missing picture is a miss`() throws {
     for other in [try picture(2), try picture(high: 0), try picture(high: 0xABD0 << 48)] {
       #expect(directory.outcome(other, count: 100) == .missing)
-      #expect([.missing, .wouldWait].contains(directory.pictures.check(other, count: 100)))
+      #expect(
+        [.missing, .wouldWait].contains(directory.pictures.check(other, count: 100, stamp: 0)))
     }
     TemporaryDirectory.remove(place.path)
     #expect(directory.outcome(file, count: 100) == .missing)
@@ -77,7 +103,7 @@ import Testing
     #expect(directory.outcome(file, count: 100) == damage)
     #expect(
       [damage, .wouldWait].contains(directory.outcome(file, count: 100, allowsWaiting: false)))
-    #expect([.damaged, .wouldWait].contains(directory.pictures.check(file, count: 100)))
+    #expect([.damaged, .wouldWait].contains(directory.pictures.check(file, count: 100, stamp: 0)))
   }
 
   @Test func `a picture that is not a regular file is damaged and not waited for`() {
@@ -117,7 +143,7 @@ import Testing
 
   @Test func `an open file outlives its removal`() throws {
     guard
-      case .file(let descriptor) = directory.pictures.open(file, count: 100, allowsWaiting: true)
+      case .file(let descriptor, _) = directory.pictures.open(file, count: 100, allowsWaiting: true)
     else {
       Issue.record("it was not opened")
       return
@@ -148,8 +174,8 @@ import Testing
           _ = try directory.pictures.prepare(Payload([1]))
           _ = directory.outcome(file, count: 20_000)
           _ = directory.outcome(file, count: 7)
-          _ = directory.pictures.check(file, count: 20_000)
-          _ = directory.pictures.check(file, count: 7)
+          _ = directory.pictures.check(file, count: 20_000, stamp: 0)
+          _ = directory.pictures.check(file, count: 7, stamp: 0)
           _ = try directory.pictures.contents(ofSubdirectory: file.subdirectory)
           _ = directory.isInPlace()
           _ = place.problem()
