@@ -47,7 +47,8 @@ enum FetchParser {
       ttl: try fields.integer(.ttl, WireLimits.seconds, in: line),
       quality: try fields.integer(.quality, WireLimits.quality, in: line),
       frames: try fields.word(.frames, default: .all, in: line),
-      describe: try fields.flag(.describe, default: false, in: line))
+      describe: try fields.flag(.describe, default: false, in: line),
+      share: try fields.string(.share, 1...WireLimits.share, in: line))
   }
 
   private static func tags(

@@ -35,6 +35,7 @@ package struct FetchRequest: Equatable, Sendable {
   package var quality: Int? { extras?.quality }
   package var frames: FrameChoice { extras?.frames ?? .all }
   package var describe: Bool { extras?.describe ?? false }
+  package var share: String? { extras?.share }
   package var timeoutMilliseconds: Int? { extras?.timeoutMilliseconds }
   package var maxBytes: Int? { extras?.maxBytes }
   package var tags: [String] { extras?.tags ?? [] }
@@ -54,6 +55,8 @@ package final class FetchExtras: Equatable, Sendable {
   package let frames: FrameChoice
   /// Whether the reply includes a placeholder.
   package let describe: Bool
+  /// The part of the connection's share of the decoders that pays for it.
+  package let share: String?
   /// The deadline of the whole request.
   package let timeoutMilliseconds: Int?
   /// A larger body is refused.
@@ -66,7 +69,7 @@ package final class FetchExtras: Equatable, Sendable {
     receipt: ReceiptID? = nil, slot: String? = nil, headers: [RequestHeader] = [],
     resize: ResizeRequest? = nil, timeoutMilliseconds: Int? = nil, maxBytes: Int? = nil,
     tags: [String] = [], ttl: Int? = nil, quality: Int? = nil, frames: FrameChoice = .all,
-    describe: Bool = false
+    describe: Bool = false, share: String? = nil
   ) {
     self.receipt = receipt
     self.slot = slot
@@ -79,6 +82,7 @@ package final class FetchExtras: Equatable, Sendable {
     self.quality = quality
     self.frames = frames
     self.describe = describe
+    self.share = share
   }
 
   /// Compares the contents.
@@ -87,7 +91,7 @@ package final class FetchExtras: Equatable, Sendable {
       && left.resize == right.resize && left.timeoutMilliseconds == right.timeoutMilliseconds
       && left.maxBytes == right.maxBytes && left.tags == right.tags && left.ttl == right.ttl
       && left.quality == right.quality && left.frames == right.frames
-      && left.describe == right.describe
+      && left.describe == right.describe && left.share == right.share
   }
 }
 

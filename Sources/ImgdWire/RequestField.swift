@@ -2,8 +2,8 @@
 enum RequestField: UInt8, CaseIterable, Sendable {
   case cmd, id, url, receipt, deliver, identifier, cache, progress, slot, tags, headers
   case store, resize, format, priority, events, wait, detach, timeoutMilliseconds, maxBytes
-  case ttl, http, quality, frames, describe, tag, all, tier, prefix, host, olderThan, unusedFor,
-    expired, soft, limit, cursor
+  case ttl, http, quality, frames, describe, share, tag, all, tier, prefix, host
+  case olderThan, unusedFor, expired, soft, limit, cursor
 
   private static let table = NameTable<RequestField> { $0.name }
 
@@ -45,6 +45,7 @@ enum RequestField: UInt8, CaseIterable, Sendable {
     case .quality: "quality"
     case .frames: "frames"
     case .describe: "describe"
+    case .share: "share"
     case .tag: "tag"
     case .all: "all"
     case .tier: "tier"
@@ -123,7 +124,7 @@ extension Request.Command {
   private static let fetchFields = FieldSet([
     .url, .identifier, .receipt, .cache, .deliver, .store, .resize, .format, .priority, .slot,
     .headers, .progress, .events, .wait, .detach, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
-    .http, .quality, .frames, .describe,
+    .http, .quality, .frames, .describe, .share,
   ])
 }
 
@@ -131,7 +132,7 @@ extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
     .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl, .quality,
-    .frames, .describe,
+    .frames, .describe, .share,
   ])
   /// The fields that every request may have.
   static var frame: FieldSet {

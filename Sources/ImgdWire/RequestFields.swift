@@ -5,7 +5,7 @@
 /// that comes twice is noticed without searching.
 struct RequestFields {
   private(set) var present = FieldSet()
-  private var tokens = InlineArray<36, JSONToken>(repeating: JSONToken(.null, 0, 0))
+  private var tokens = InlineArray<37, JSONToken>(repeating: JSONToken(.null, 0, 0))
   /// Contents that few lines have, in a box that the other lines do without.
   private var rarities: Rarities?
 

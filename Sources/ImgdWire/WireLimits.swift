@@ -32,6 +32,7 @@ package struct WireLimits: Equatable, Sendable {
   package static let url = 8 * 1024
   package static let identifier = 256
   package static let slot = 128
+  package static let share = 64
   /// Tags of one fetch.
   package static let tags = 16
   /// Bytes of one tag.

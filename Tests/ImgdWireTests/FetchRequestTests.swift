@@ -13,7 +13,7 @@ struct FetchRequestTests {
         "enlarge":true,"crop":"attention","linear":true},"format":"avif","quality":7,\
         "frames":"first","describe":true,"priority":"high","slot":"s","headers":{"Accept":"a/b",\
         "X-Y":"é\\tz"},"progress":true,"events":true,"wait":false,"detach":true,\
-        "timeout_ms":1500,"max_bytes":1,"tags":["a","b"],"ttl":60,"http":true
+        "timeout_ms":1500,"max_bytes":1,"tags":["a","b"],"ttl":60,"http":true,"share":"10.0.0.1"
         """))
     #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
     #expect(fetch.receipt == ReceiptID("5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"))
@@ -30,7 +30,7 @@ struct FetchRequestTests {
       ])
     #expect(fetch.progress && fetch.events && !fetch.wait && fetch.detach && fetch.http)
     #expect(fetch.timeoutMilliseconds == 1500 && fetch.maxBytes == 1 && fetch.ttl == 60)
-    #expect(fetch.tags == ["a", "b"])
+    #expect(fetch.tags == ["a", "b"] && fetch.share == "10.0.0.1")
   }
 
   @Test func `a fetch with only a URL has the defaults and no box of extras`() throws {
@@ -87,7 +87,8 @@ struct FetchRequestTests {
     #""resize":{"width":1}"#, #""resize":{"height":65535}"#, #""resize":{"width":1,"x_":[]}"#,
     #""resize":{"width":2.0,"height":1,"fit":"fill","enlarge":false}"#,
     #""resize":{"width":1,"height":1,"fit":"cover","crop":"centre"}"#, #""quality":1"#,
-    #""quality":100"#, #""frames":"all""#, #""describe":false"#,
+    #""quality":100"#, #""frames":"all""#, #""describe":false"#, #""share":"x""#,
+    #""share":\#(letters(64))"#,
   ]
 
   @Test(arguments: accepted)
@@ -101,6 +102,8 @@ struct FetchRequestTests {
     (#""cache":"a name that is far too long""#, "cache"), (#""deliver":true"#, "deliver"),
     (#""store":"""#, "store"), (#""format":"gif""#, "format"), (#""priority":1"#, "priority"),
     (#""slot":"""#, "slot"), (#""slot":\#(letters(129))"#, "slot"), (#""slot":[]"#, "slot"),
+    (#""share":"""#, "share"), (#""share":\#(letters(65))"#, "share"), (#""share":7"#, "share"),
+    (#""share":null"#, "share"), (#""share":["a"]"#, "share"),
     (#""progress":"true""#, "progress"), (#""events":["jobs"]"#, "events"), (#""wait":0"#, "wait"),
     (#""detach":null"#, "detach"), (#""http":1"#, "http"),
     (#""receipt":"5d0c9b7e2a434b579a572c2e3c9e1b11""#, "receipt"), (#""receipt":1"#, "receipt"),

@@ -24,6 +24,7 @@ import Testing
     (#""identifier":7"#, #""identifier" was 7; it takes a string of at most 256 bytes"#),
     (#""slot":"""#, #""slot" is empty; it takes a string of 1 to 128 bytes"#),
     (#""slot":\#(letters(129))"#, #""slot" has 129 bytes; it takes a string of 1 to 128 bytes"#),
+    (#""share":\#(letters(65))"#, #""share" has 65 bytes; it takes a string of 1 to 64 bytes"#),
     (
       #""max_bytes":"1k""#,
       #""max_bytes" was "1k"; it takes a whole number of bytes from 1 upwards"#

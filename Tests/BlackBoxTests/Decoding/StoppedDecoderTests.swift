@@ -57,6 +57,27 @@ import Testing
     #expect(Set(answers.map { $0["id"]?.integer }) == Set((0..<6).map(Int64.init)))
   }
 
+  @Test func `shares of a connection take turns at the only decoder`() throws {
+    let stage = try Stage("Decode.Workers=1", "Decode.Timeout=10min")
+    stage.offer(picture(0), at: "/started")
+    #expect(try stage.ask("/started", #""resize":{"width":20}"#)["ok"] == true)
+    stage.daemon.signalDecoders(SIGSTOP)
+    defer { stage.daemon.signalDecoders(SIGCONT) }
+    func begin(_ number: Int, share: String) throws {
+      stage.offer(picture(UInt64(number)), at: "/\(number)")
+      try stage.begin(
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/\#(number)","resize":{"width":20},"share":"\#(share)"}"#
+      )
+    }
+    let witness = try Witness(stage.daemon)
+    for number in 1...4 { try begin(number, share: "a") }
+    #expect(try witness.becomes { try witness.count("decode", "queued") == 3 })
+    try begin(5, share: "b")
+    #expect(try witness.becomes { try witness.count("decode", "queued") == 4 })
+    stage.daemon.signalDecoders(SIGCONT)
+    #expect(try stage.client.receive(5)[1]["id"]?.integer == 5)
+  }
+
   @Test func `a decoder that takes too long is ended, and its picture is told`() throws {
     let stage = try stage("Decode.Timeout=1s")
     stage.offer(picture(10), at: "/slow")

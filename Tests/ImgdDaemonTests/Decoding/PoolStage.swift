@@ -82,21 +82,28 @@ final class PoolStage {
 
   /// Begins an order whose picture says what the decoder does.
   @discardableResult
-  func begin(_ behaviour: String = "is honest", as uid: UInt32 = 1) -> UInt64 {
-    begin(Payload(Array(behaviour.utf8)), as: uid)
+  func begin(
+    _ behaviour: String = "is honest", as uid: UInt32 = 1, expecting time: Duration = .zero
+  ) -> UInt64 {
+    begin(Payload(Array(behaviour.utf8)), as: uid, expecting: time)
   }
 
-  private func begin(_ picture: Payload, as uid: UInt32 = 1) -> UInt64 {
+  private func begin(
+    _ picture: Payload, as uid: UInt32 = 1, expecting expected: Duration = .zero
+  ) -> UInt64 {
     serial += 1
     let serial = serial
     answers[serial] = []
     let order = DecodeOrder(
       serial: serial, format: .png, picture: picture,
       rendition: Rendition(.pixels), limits: DecodeLimits())
-    let claimant = Claimant(uid: uid, connection: UInt64(uid))
-    pool.begin(order, for: claimant, priority: .normal) { [unowned self] in
-      answers[serial]?.append($0)
-    }
+    let account = DecodeAccount(
+      claimant: Claimant(uid: uid, connection: UInt64(uid)), share: nil)
+    let queued = QueuedOrder(
+      order: order, expected: DecodeTime(expected),
+      claims: DecodeClaims([DecodeClaim(account: account, priority: .normal)])
+    ) { [unowned self] in answers[serial]?.append($0) }
+    pool.begin(queued)
     return serial
   }
 

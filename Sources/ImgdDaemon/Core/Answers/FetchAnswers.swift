@@ -140,7 +140,7 @@ final class FetchAnswers {
     let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
     let order = Renditions.Order(
       rendition: Rendition(.pixels, frames: .first), original: delivered.image,
-      claimant: session.claimant, priority: recipient.request.priority,
+      claim: DecodeClaim(of: recipient.request, by: session.claimant),
       tiers: recipient.request.keepsInMemory ? [.memory] : [],
       countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in

@@ -156,8 +156,10 @@ final class InspectCommands {
     guard query.describe else { return then(nil) }
     renditions.describe(
       Renditions.Order(
-        rendition: Rendition(.description), original: image, claimant: session.claimant,
-        priority: .normal, tiers: [], countsAsUse: false)
+        rendition: Rendition(.description), original: image,
+        claim: DecodeClaim(
+          account: DecodeAccount(claimant: session.claimant, share: nil), priority: .normal),
+        tiers: [], countsAsUse: false)
     ) { then($0) }
   }
 

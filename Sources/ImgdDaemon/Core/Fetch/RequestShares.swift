@@ -100,6 +100,6 @@ extension FetchRequest {
     guard extras != nil else { return sum }
     for field in headers { sum += 128 + 2 * field.name.utf8.count + field.value.utf8.count }
     for tag in tags { sum += 32 + tag.utf8.count }
-    return sum + (slot?.utf8.count ?? 0)
+    return sum + (slot?.utf8.count ?? 0) + (share?.utf8.count ?? 0)
   }
 }

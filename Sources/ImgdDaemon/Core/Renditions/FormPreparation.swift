@@ -69,8 +69,9 @@ final class FormPreparation {
     if job.request.keepsInMemory { tiers.insert(.memory) }
     if job.request.keepsOnDisk { tiers.insert(.disk) }
     return Renditions.Order(
-      rendition: rendition, original: image, claimant: job.claimant, priority: job.priority,
-      tiers: tiers, countsAsUse: job.mode.counts)
+      rendition: rendition, original: image,
+      claim: DecodeClaim(of: job.request, by: job.claimant), tiers: tiers,
+      countsAsUse: job.mode.counts)
   }
 
   /// Notes what a job waits for, unless it has come at once.

@@ -7,29 +7,35 @@ final class RenditionWork {
   /// One of those who wait.
   struct Place {
     let work: RenditionWork
+    let claim: DecodeClaim
     fileprivate let number: Int
   }
 
   let key: CacheKey
   let rendition: Rendition
   let original: CachedImage
-  /// In whose name it waits: that of the first who has asked.
-  let claimant: Claimant
-  let priority: Priority
+  /// The user for whom the picture's bytes are held: that of the first who has asked.
+  let uid: UInt32
   let serial: UInt64
   /// The purges up to its begin.
   let purgeMark: Int
   /// The tiers that any of those who ask wants it kept in.
   private(set) var tiers: Set<Tier> = []
-  private var waiters: [Int: (Renditions.Outcome) -> Void] = [:]
+  /// Decoders know of it.
+  var isBegun = false
+  private var waiters: [Int: Waiter] = [:]
   private var last = 0
+
+  private struct Waiter {
+    let claim: DecodeClaim
+    let then: (Renditions.Outcome) -> Void
+  }
 
   init(_ key: CacheKey, _ order: Renditions.Order, serial: UInt64, at purgeMark: Int) {
     self.key = key
     rendition = order.rendition
     original = order.original
-    claimant = order.claimant
-    priority = order.priority
+    uid = order.claim.account.claimant.uid
     self.serial = serial
     self.purgeMark = purgeMark
   }
@@ -37,14 +43,17 @@ final class RenditionWork {
   /// Nobody waits for it any more.
   var isIdle: Bool { waiters.isEmpty }
 
+  /// In whose names it waits.
+  var claims: DecodeClaims { DecodeClaims(waiters.values.map(\.claim)) }
+
   /// Whether what is made of the original may stay: the original may.
   var mayKeep: Bool { original.freshness.refusal == nil && !original.isPurged }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)
     last += 1
-    waiters[last] = then
-    return Place(work: self, number: last)
+    waiters[last] = Waiter(claim: order.claim, then: then)
+    return Place(work: self, claim: order.claim, number: last)
   }
 
   func leave(_ place: Place) { waiters[place.number] = nil }
@@ -52,6 +61,6 @@ final class RenditionWork {
   /// Hands out those who wait, in the order in which they came.
   func takeWaiters() -> [(Renditions.Outcome) -> Void] {
     defer { waiters = [:] }
-    return waiters.sorted { $0.key < $1.key }.map(\.value)
+    return waiters.sorted { $0.key < $1.key }.map(\.value.then)
   }
 }

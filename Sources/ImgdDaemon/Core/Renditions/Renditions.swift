@@ -77,8 +77,7 @@ final class Renditions {
   struct Order {
     let rendition: Rendition
     let original: CachedImage
-    let claimant: Claimant
-    let priority: Priority
+    let claim: DecodeClaim
     /// The tiers that may keep it.
     let tiers: Set<Tier>
     /// Whether one that was made before counts as used.
@@ -94,14 +93,14 @@ final class Renditions {
       then(.success(Made(image: image, source: .memory)))
       return nil
     }
-    if let work = underWay[key] { return work.join(order, then) }
+    if let work = underWay[key] { return join(work, order, then) }
     if let failure = refusal(of: order) {
       then(.failure(failure))
       return nil
     }
     let work = RenditionWork(key, order, serial: nextSerial(), at: pictures.purgeMark)
     underWay[key] = work
-    waiting.begin(original.byteCount, by: order.claimant.uid)
+    waiting.begin(original.byteCount, by: work.uid)
     let place = work.join(order, then)
     look(for: work, countsAsUse: order.countsAsUse)
     return place
@@ -124,18 +123,30 @@ final class Renditions {
     }
   }
 
+  /// Waits for a rendition with others: it comes in the turn of the first of them.
+  private func join(
+    _ work: RenditionWork, _ order: Order, _ then: @escaping (Outcome) -> Void
+  ) -> RenditionWork.Place {
+    if work.isBegun { decoding.join(serial: work.serial, order.claim) }
+    return work.join(order, then)
+  }
+
   /// Leaves a rendition to those who wait for it still; without any it is given up.
   func leave(_ place: RenditionWork.Place) {
     let work = place.work
     work.leave(place)
-    guard work.isIdle, underWay[work.key] === work else { return }
+    guard underWay[work.key] === work else { return }
+    guard work.isIdle else {
+      if work.isBegun { decoding.leave(serial: work.serial, place.claim) }
+      return
+    }
     forget(work)
     decoding.abort(serial: work.serial)
   }
 
   private func forget(_ work: RenditionWork) {
     underWay[work.key] = nil
-    waiting.end(work.original.byteCount, by: work.claimant.uid)
+    waiting.end(work.original.byteCount, by: work.uid)
   }
 
   private func nextSerial() -> UInt64 {
@@ -168,17 +179,20 @@ final class Renditions {
     let order = DecodeOrder(
       serial: work.serial, format: original.facts.pictureFormat, picture: original.payload,
       rendition: work.rendition, limits: limits)
-    decoding.begin(order, for: work.claimant, priority: work.priority) { [unowned self] answer in
-      guard underWay[work.key] === work else { return }
-      take(answer, for: work)
-    }
+    work.isBegun = true
+    let expected = DecodeTime(making: work.rendition, of: original.facts)
+    decoding.begin(
+      QueuedOrder(order: order, expected: expected, claims: work.claims) { [unowned self] answer in
+        guard underWay[work.key] === work else { return }
+        take(answer, for: work)
+      })
   }
 
   private func refusal(of order: Order) -> DecodeFailure? {
     let original = order.original
     return limits.refusal(of: original.facts)
       ?? bad.failure(of: original, as: order.rendition, at: loop.now)
-      ?? waiting.refusal(of: original.byteCount, by: order.claimant.uid)
+      ?? waiting.refusal(of: original.byteCount, by: order.claim.account.claimant.uid)
   }
 
   // MARK: Answers

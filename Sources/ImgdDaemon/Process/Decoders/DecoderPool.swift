@@ -46,13 +46,20 @@ final class DecoderPool: Decoding {
 
   // MARK: Orders
 
-  func begin(
-    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
-    then: @escaping (DecodeAnswer) -> Void
-  ) {
-    guard !isStopped else { return then(.failure(.stopping)) }
-    queue.add(QueuedOrder(order: order, claimant: claimant, priority: priority, then: then))
+  func begin(_ queued: QueuedOrder) {
+    guard !isStopped else { return queued.then(.failure(.stopping)) }
+    queue.add(queued)
     advance()
+  }
+
+  /// One that runs may come back.
+  func join(serial: UInt64, _ claim: DecodeClaim) {
+    if !queue.join(serial, claim) { _ = begun[serial]?.claims.add(claim) }
+    advance()
+  }
+
+  func leave(serial: UInt64, _ claim: DecodeClaim) {
+    if !queue.leave(serial, claim) { _ = begun[serial]?.claims.remove(claim) }
   }
 
   func abort(serial: UInt64) {
@@ -68,7 +75,7 @@ final class DecoderPool: Decoding {
 
   var figures: DecodingFigures {
     var figures = counts
-    figures.active = workers.count { $0.phase == .working }
+    figures.active = working
     figures.workers = figures.active + workers.count { $0.phase == .idle }
     figures.mostWorkers = mostWorkers
     figures.queued = queue.count
@@ -98,7 +105,7 @@ final class DecoderPool: Decoding {
     pauseEnd?.cancel()
     begun = [:]
     asking = []
-    _ = queue.removeAll()
+    _ = queue.removeAll(at: loop.now)
     for worker in workers { worker.end() }
     starter.stop()
     workers = []
@@ -116,18 +123,25 @@ final class DecoderPool: Decoding {
   /// Gives out orders, and has more decoders where they are needed.
   private func advance() {
     while !queue.isEmpty, let worker = workers.first(where: { $0.phase == .idle }),
-      let next = queue.removeNext()
+      let next = queue.removeNext(forLast: working + 1 >= mostWorkers, at: loop.now)
     {
       give(next, to: worker)
     }
     let wanted = queue.count + (asking.isEmpty ? 0 : 1)
-    while starting < min(wanted, starts.areProven ? .max : 1), workers.count < mostWorkers,
+    while starting < min(wanted, starts.areProven ? .max : 1), hasUseForAnother,
       starts.obstacle(at: loop.now) == nil, !isStopped
     { start() }
     giveUpIfHopeless()
   }
 
   private var starting: Int { workers.count { $0.phase == .starting } }
+  private var working: Int { workers.count { $0.phase == .working } }
+
+  /// Whether one more may be started, and might be given an order.
+  private var hasUseForAnother: Bool {
+    workers.count < mostWorkers
+      && (!asking.isEmpty || queue.hasNext(forLast: workers.count + 1 >= mostWorkers))
+  }
 
   private func give(_ queued: QueuedOrder, to worker: DecoderWorker) {
     let serial = queued.order.serial
@@ -136,9 +150,13 @@ final class DecoderPool: Decoding {
       order = try queued.order.inMemory()
     } catch {
       counts.failed += 1
+      queue.settle(serial, at: loop.now)
       return queued.then(.failure(DecodeFailure(.unavailable, "no memory for an order: \(error)")))
     }
-    guard worker.begin(order, within: settings.timeout) else { return queue.add(queued) }
+    guard worker.begin(order, within: settings.timeout) else {
+      queue.settle(serial, at: loop.now)
+      return queue.add(queued)
+    }
     begun[serial] = queued
   }
 
@@ -157,7 +175,7 @@ final class DecoderPool: Decoding {
     }
     tellAsking(.failure(obstacle))
     guard starts.areHopeless else { return }
-    for queued in queue.removeAll() {
+    for queued in queue.removeAll(at: loop.now) {
       counts.failed += 1
       queued.then(.failure(obstacle))
     }
@@ -176,9 +194,12 @@ final class DecoderPool: Decoding {
     case .ready(let abilities): admit(worker, with: abilities)
     case .failedStart(let failure): note(failure)
     case .settled(let answer, let serial):
+      queue.settle(serial, at: loop.now)
       settle(worker)
       finish(serial, answer)
-    case .returned(let serial, let failure): giveAgain(serial, orFail: failure)
+    case .returned(let serial, let failure):
+      queue.settle(serial, at: loop.now)
+      giveAgain(serial, orFail: failure)
     case .broke(let reason):
       counts.killed += 1
       Log.warning(.decoder, reason)

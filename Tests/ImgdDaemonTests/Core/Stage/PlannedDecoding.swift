@@ -2,17 +2,11 @@ import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 import ImgdTestSupport
-import ImgdWire
 
 @testable import ImgdDaemon
 
 /// The decoders of a core, which answer as a test plans it.
 final class PlannedDecoding: Decoding {
-  private struct Waiting {
-    let order: DecodeOrder
-    let then: (DecodeAnswer) -> Void
-  }
-
   /// The orders so far, and the numbers of those that were given up.
   private(set) var orders: [DecodeOrder] = []
   private(set) var aborted: [UInt64] = []
@@ -24,7 +18,12 @@ final class PlannedDecoding: Decoding {
       layers: .all, reads: [.jpeg, .png], writes: [.png, .webp], library: "planned"))
   /// Orders wait until they are let through.
   var isHeld = false
-  private var waiting: [Waiting] = []
+  private var waiting: [QueuedOrder] = []
+  /// So many decoders have an order each, in turns, until the test ends it; nil: all orders are answered at once.
+  var workers: Int?
+  /// The orders that decoders have, in the order of their starts.
+  private(set) var running: [QueuedOrder] = []
+  private var queue = DecodeQueue()
   /// The loop of the core, on which answers come; set once by the composition.
   weak var loop: EventLoop?
 
@@ -32,13 +31,40 @@ final class PlannedDecoding: Decoding {
     DecodingFigures(queued: waiting.count, completed: orders.count, sandbox: .full)
   }
 
-  func begin(
-    _ order: DecodeOrder, for claimant: Claimant, priority: Priority,
-    then: @escaping (DecodeAnswer) -> Void
-  ) {
-    orders.append(order)
-    waiting.append(Waiting(order: order, then: then))
+  func begin(_ queued: QueuedOrder) {
+    orders.append(queued.order)
+    if workers != nil {
+      queue.add(queued)
+      return advance()
+    }
+    waiting.append(queued)
     if !isHeld { letThrough() }
+  }
+
+  func join(serial: UInt64, _ claim: DecodeClaim) {
+    _ = queue.join(serial, claim)
+    advance()
+  }
+
+  func leave(serial: UInt64, _ claim: DecodeClaim) { _ = queue.leave(serial, claim) }
+
+  /// The widths that decoders make now, in the order of their starts.
+  var runningWidths: [Int] { running.compactMap { $0.order.rendition.box?.width } }
+
+  /// Ends the order that makes a picture of this width.
+  func finish(width: Int) {
+    guard let loop, let place = runningWidths.firstIndex(of: width) else { return }
+    let done = running.remove(at: place)
+    queue.settle(done.order.serial, at: loop.now)
+    if !aborted.contains(done.order.serial) { done.then(answer(to: done.order)) }
+    advance()
+  }
+
+  private func advance() {
+    guard let loop, let workers else { return }
+    while running.count < workers,
+      let next = queue.removeNext(forLast: running.count + 1 >= workers, at: loop.now)
+    { running.append(next) }
   }
 
   /// Answers all orders that wait.
@@ -52,7 +78,10 @@ final class PlannedDecoding: Decoding {
     }
   }
 
-  func abort(serial: UInt64) { aborted.append(serial) }
+  func abort(serial: UInt64) {
+    aborted.append(serial)
+    _ = queue.remove(serial: serial)
+  }
 
   /// Whether who asks for the abilities is told later.
   var isNew = false

@@ -1,0 +1,47 @@
+import ImgdWire
+
+/// Who pays for what decoders do: a part of a connection, or all of it that names none.
+struct DecodeAccount: Hashable {
+  let claimant: Claimant
+  /// As the request names it.
+  let share: String?
+}
+
+/// One wish for an order: in whose name, and how urgent.
+struct DecodeClaim: Hashable {
+  let account: DecodeAccount
+  let priority: Priority
+}
+
+extension DecodeClaim {
+  /// The wish of a request.
+  init(of request: FetchRequest, by claimant: Claimant) {
+    self.init(
+      account: DecodeAccount(claimant: claimant, share: request.share), priority: request.priority)
+  }
+}
+
+/// The wishes for one order.
+struct DecodeClaims {
+  private var counts: [DecodeClaim: Int] = [:]
+
+  init(_ claims: some Sequence<DecodeClaim>) {
+    for claim in claims { _ = add(claim) }
+  }
+
+  /// Each once, in no order.
+  var all: Dictionary<DecodeClaim, Int>.Keys { counts.keys }
+
+  /// Counts one more; whether it is the first of its kind.
+  mutating func add(_ claim: DecodeClaim) -> Bool {
+    counts[claim, default: 0] += 1
+    return counts[claim] == 1
+  }
+
+  /// Counts one less; whether it was the last of its kind.
+  mutating func remove(_ claim: DecodeClaim) -> Bool {
+    guard counts[claim] != nil else { return false }
+    counts.countDown(claim)
+    return counts[claim] == nil
+  }
+}

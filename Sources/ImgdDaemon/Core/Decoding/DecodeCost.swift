@@ -1,0 +1,136 @@
+// How long a decoder will take, as far as that can be said beforehand: by the pixels of the picture, of its size in
+// between and of what is made.
+//
+// The figures are measured ones of a noisy photograph, in nanoseconds of one processor for a pixel, with the savers
+// as imgd uses them. They are fixed: the same order has the same place on every day, and no client can teach the
+// daemon a wrong figure. They decide who is let through, and what an order is charged until it ends; a wrong one is
+// paid by whoever the order is for.
+
+import ImgdCache
+import ImgdDecode
+import ImgdPicture
+
+extension DecodeTime {
+  /// The time that it takes to make this of a picture.
+  init(making rendition: Rendition, of facts: ImageFacts) {
+    let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1
+    let isTurned = facts.orientation >= 5
+    let (width, height) = (Double(facts.width), Double(facts.height))
+    let own = DecodeCost.Size(
+      width: isTurned ? height : width, height: isTurned ? width : height)
+    let nanoseconds = frames * DecodeCost.nanoseconds(rendition, of: own, facts.pictureFormat)
+    self.init(
+      min(.nanoseconds(Int64(min(nanoseconds, 1e15))) + DecodeCost.each, DecodeCost.longest))
+  }
+}
+
+enum DecodeCost {
+  /// Width and height of a picture that may be larger than any can be.
+  struct Size {
+    var width: Double
+    var height: Double
+
+    var pixels: Double { width * height }
+  }
+
+  /// For the messages, and for the smallest picture.
+  static let each = Duration.milliseconds(2)
+  /// More is nothing but a guess, and for what is charged an order of that length is long enough.
+  static let longest = Duration.seconds(10)
+
+  /// For one frame.
+  static func nanoseconds(
+    _ rendition: Rendition, of own: Size, _ format: PictureFormat
+  ) -> Double {
+    let read = own.pixels * format.reading
+    let box = rendition.box ?? rendition.output.ownBox
+    guard let box else { return read + own.pixels * rendition.output.writing(format) }
+    let scaled = box.scaled(own)
+    // Loaders of these leave out what is not wanted.
+    let isReadSmall = (format == .jpeg || format == .webp) && scaled.pixels * 16 <= own.pixels
+    let scaling = 10 * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
+    return read + scaling + 30 * scaled.pixels
+      + box.cut(scaled).pixels * rendition.output.writing(format)
+  }
+}
+
+extension Rendition.Output {
+  /// Whether it may have several frames.
+  fileprivate var mayMove: Bool {
+    if case .file = self { true } else { false }
+  }
+
+  /// The size to which it is brought by itself.
+  fileprivate var ownBox: Rendition.Box? {
+    self == .description ? Rendition.Box(width: 100, height: 100) : nil
+  }
+
+  /// For a pixel of what is made of a picture of this format.
+  fileprivate func writing(_ own: PictureFormat) -> Double {
+    guard case .file(let format, _) = self else { return 2 }
+    return (format ?? own).writing
+  }
+}
+
+extension PictureFormat {
+  fileprivate var reading: Double {
+    switch self {
+    case .jpeg: 4
+    case .png: 17
+    case .gif: 12
+    case .webp: 25
+    case .avif: 40
+    case .heic: 55
+    case .tiff: 12
+    case .jxl: 26
+    case .jp2: 90
+    case .bmp, .ico: 2
+    }
+  }
+
+  /// What cannot be written becomes a PNG.
+  fileprivate var writing: Double {
+    switch self {
+    case .jpeg: 5
+    case .png, .heic, .jp2, .bmp, .ico: 75
+    case .gif: 2_000
+    case .webp: 105
+    case .avif: 1_500
+    case .tiff: 200
+    case .jxl: 270
+    }
+  }
+}
+
+extension Rendition.Box {
+  /// The size to which a picture is scaled, before anything of it is cut off.
+  fileprivate func scaled(_ own: DecodeCost.Size) -> DecodeCost.Size {
+    let across = width.map { Double($0) / max(1, own.width) }
+    let down = height.map { Double($0) / max(1, own.height) }
+    switch fit {
+    case .fill: return own.scaled(limit(across ?? 1), limit(down ?? 1))
+    case .contain:
+      let factor = limit([across, down].compactMap { $0 }.min() ?? 1)
+      return own.scaled(factor, factor)
+    case .cover:
+      let factor = limit(max(across ?? 1, down ?? 1))
+      return own.scaled(factor, factor)
+    }
+  }
+
+  private func limit(_ factor: Double) -> Double { enlarges ? factor : min(1, factor) }
+
+  /// What is left of it.
+  fileprivate func cut(_ scaled: DecodeCost.Size) -> DecodeCost.Size {
+    guard fit == .cover else { return scaled }
+    return DecodeCost.Size(
+      width: min(scaled.width, width.map(Double.init) ?? scaled.width),
+      height: min(scaled.height, height.map(Double.init) ?? scaled.height))
+  }
+}
+
+extension DecodeCost.Size {
+  fileprivate func scaled(_ across: Double, _ down: Double) -> DecodeCost.Size {
+    DecodeCost.Size(width: max(1, width * across), height: max(1, height * down))
+  }
+}
