@@ -23,22 +23,23 @@ final class GatewayRouter {
 
   func take(_ exchange: any HTTPExchange) {
     do throws(GatewayError) {
-      let place = try self.place(of: exchange)
+      let client = client(of: exchange)
+      let place = try client.map { client throws(GatewayError) in
+        try addresses.begin(client, now: loop.now)
+      }
       // Not before the answer is sent: slow readers are to count.
       exchange.onEnd = { place?.end() }
-      if page.take(exchange) { return }
+      if page.take(exchange, share: client?.share) { return }
       guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
       let request = try access.admit(parsed, now: Int(WallClock.seconds))
-      pictures.fetch(request, for: exchange)
+      pictures.fetch(request, for: exchange, share: client?.share)
     } catch { exchange.answer(ErrorAnswer(error).response()) }
   }
 
-  /// The request's place among those of its address; nil for a program of this machine.
-  private func place(of exchange: any HTTPExchange) throws(GatewayError) -> AddressPlace? {
-    let client = ForwardedAddress.client(
+  /// The address by which the request is counted; nil for a program of this machine.
+  private func client(of exchange: any HTTPExchange) -> AddressKey? {
+    ForwardedAddress.client(
       of: exchange.fields("X-Forwarded-For"), peer: exchange.peer, trusting: trusted)
-    guard let client else { return nil }
-    return try addresses.begin(client, now: loop.now)
   }
 
   private static let unknown = GatewayError(

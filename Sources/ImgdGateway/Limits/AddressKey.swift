@@ -28,6 +28,25 @@ package enum AddressKey: Hashable, Sendable {
   /// How `::ffff:192.0.2.1` begins: a socket of both families has IPv4 clients under such addresses.
   private static let wrapping: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]
 
+  /// The share of the daemon's decoders that its requests have.
+  package var share: String {
+    switch self {
+    case .v4(let address):
+      Self.bytes(of: address).map(String.init).joined(separator: ".")
+    case .v6(let prefix):
+      Self.groups(of: prefix).map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    case .unknown: "unknown"
+    }
+  }
+
+  private static func bytes(of address: UInt32) -> [UInt8] {
+    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: address >> UInt32($0)) }
+  }
+
+  private static func groups(of prefix: UInt64) -> [UInt16] {
+    stride(from: 48, through: 0, by: -16).map { UInt16(truncatingIfNeeded: prefix >> UInt64($0)) }
+  }
+
   private static func number<Number: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>) -> Number {
     bytes.reduce(0) { $0 << 8 | Number($1) }
   }

@@ -33,13 +33,14 @@ package final class PageHandler {
     if admission.access != .no { feed.begin() }
   }
 
-  /// Answers a request, now or later; false if its target is none of the page's.
-  package func take(_ exchange: any HTTPExchange) -> Bool {
+  /// Answers a request, now or later; false if its target is none of the page's. What decoders do for it is paid by
+  /// `share`.
+  package func take(_ exchange: any HTTPExchange, share: String? = nil) -> Bool {
     let query = PageQuery(exchange.target)
     guard let route = PageRoute(rawValue: query.path) else { return false }
     do throws(GatewayError) {
       try admission.check(route, exchange)
-      try carryOut(route, query, exchange)
+      try carryOut(route, query, exchange, share)
     } catch { refuse(error, exchange, route) }
     return true
   }
@@ -52,7 +53,7 @@ package final class PageHandler {
   // MARK: Routes
 
   private func carryOut(
-    _ route: PageRoute, _ query: PageQuery, _ exchange: any HTTPExchange
+    _ route: PageRoute, _ query: PageQuery, _ exchange: any HTTPExchange, _ share: String?
   ) throws(GatewayError) {
     switch route {
     case .page: exchange.answer(document.response)
@@ -61,9 +62,9 @@ package final class PageHandler {
     case .entries: newest.list { Self.finish(exchange, $0) }
     case .search: search(try query.value(of: "q"), exchange)
     case .entry: look(at: try query.value(of: "url"), exchange)
-    case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange)
-    case .preview: show(.preview, of: try query.value(of: "url"), exchange)
-    case .original: show(.original, of: try query.value(of: "url"), exchange)
+    case .thumbnail: show(.thumbnail, of: try query.value(of: "url"), exchange, share)
+    case .preview: show(.preview, of: try query.value(of: "url"), exchange, share)
+    case .original: show(.original, of: try query.value(of: "url"), exchange, share)
     case .purge: purge(try query.value(of: "url"), exchange)
     case .metrics: measure(exchange)
     case .health: examine(exchange)
@@ -113,8 +114,12 @@ package final class PageHandler {
     }
   }
 
-  private func show(_ picture: PagePicture, of url: String, _ exchange: any HTTPExchange) {
-    let call = link.fetch(picture.request(url), within: .seconds(15)) { result in
+  private func show(
+    _ picture: PagePicture, of url: String, _ exchange: any HTTPExchange, _ share: String?
+  ) {
+    var line = picture.request(url)
+    line.add("share", share)
+    let call = link.fetch(line, within: .seconds(15)) { result in
       exchange.onLeave = nil
       Self.finish(exchange, Self.picture(result, exchange.fields("If-None-Match")))
     }

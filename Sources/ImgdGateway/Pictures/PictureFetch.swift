@@ -5,13 +5,16 @@ internal import ImgdSystem
 final class PictureFetch {
   let request: PictureRequest
   let exchange: any HTTPExchange
+  /// Whose share of the decoders pays for it; nil for that of all who name none.
+  let share: String?
   private(set) var hasEnded = false
   /// Its request to the daemon.
   var call: DaemonCall?
 
-  init(_ request: PictureRequest, for exchange: any HTTPExchange) {
+  init(_ request: PictureRequest, for exchange: any HTTPExchange, share: String?) {
     self.request = request
     self.exchange = exchange
+    self.share = share
   }
 
   /// Whether the answer depends on the formats that the client takes.

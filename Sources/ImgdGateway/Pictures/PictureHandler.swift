@@ -30,9 +30,11 @@ package final class PictureHandler {
   /// Has pictures asked for again that were given a moment ago: something was purged.
   package func forgetHeld() { held.drop() }
 
-  /// Answers a request, unless its client goes before that.
-  package func fetch(_ request: PictureRequest, for exchange: any HTTPExchange) {
-    let fetch = PictureFetch(request, for: exchange)
+  /// Answers a request, unless its client goes before that. What decoders do for it is paid by `share`.
+  package func fetch(
+    _ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil
+  ) {
+    let fetch = PictureFetch(request, for: exchange, share: share)
     guard exchange.method == .get || exchange.method == .head else {
       return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
     }
@@ -45,7 +47,7 @@ package final class PictureHandler {
   }
 
   private func begin(_ fetch: PictureFetch, as format: PictureRequest.Format) {
-    let line = fetch.request.line(format: format, timeout: timeout)
+    var line = fetch.request.line(format: format, timeout: timeout)
     let key = HeldPictures.Key(
       line.bytes, varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
@@ -54,6 +56,8 @@ package final class PictureHandler {
     }
     expect(fetch)
     let mark = held.mark
+    // Not part of the key: all are shown the same picture.
+    line.add("share", fetch.share)
     fetch.call = link.fetch(line, within: timeout + Self.grace) { [unowned self] outcome in
       take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }

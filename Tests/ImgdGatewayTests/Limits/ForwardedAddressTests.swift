@@ -29,6 +29,15 @@ import Testing
   }
 
   @Test(arguments: [
+    ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("0.0.0.0", "0.0.0.0"),
+    ("2001:db8:1:2:3::1", "2001:db8:1:2::/64"), ("::1", "0:0:0:0::/64"),
+    ("ffff:ffff:ffff:ffff::", "ffff:ffff:ffff:ffff::/64"), ("no address", "unknown"),
+  ])
+  func `an address has a share of the decoders`(field: String, share: String) {
+    #expect(client(field)?.share == share)
+  }
+
+  @Test(arguments: [
     "", " ", ",", "192.0.2.1,", "unknown", "192.0.2", "192.0.2.256", "192.0.2.1:80",
     "[2001:db8::1]", "::g",
     "192.0.2.1\0", "192.0.2.1 x", "0x7f.1", "fe80::1%eth0", "é",

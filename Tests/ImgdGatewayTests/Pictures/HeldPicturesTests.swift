@@ -68,6 +68,16 @@ import Testing
     #expect(asked == 2)
   }
 
+  @Test func `a picture is given again to clients of other addresses`() {
+    _ = stage.ask()
+    for share in ["192.0.2.1", "192.0.2.2"] {
+      let exchange = PlannedExchange()
+      stage.handler.fetch(PictureRequest(url: "http://h/a"), for: exchange, share: share)
+      #expect(exchange.status == 200)
+    }
+    #expect(asked == 1)
+  }
+
   @Test func `a part and an answer without a picture are not held`() {
     _ = stage.ask(.get, [("Range", "bytes=0-9")])
     _ = stage.ask(.get, [("If-None-Match", "*")])

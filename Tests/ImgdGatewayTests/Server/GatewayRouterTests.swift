@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdWire
 import Testing
 
 @testable import ImgdGateway
@@ -27,5 +28,30 @@ import Testing
     #expect(take(from: "192.0.2.2").status == 503)
     first.onEnd?()
     #expect(take(from: "192.0.2.1").status == 503)
+  }
+
+  @Test func `the daemon is told the share of the address that a request comes from`() throws {
+    let loop = try EventLoop(clock: .manual())
+    let daemon = try PlannedDaemon(on: loop)
+    let link = DaemonLink(on: loop) { [path = daemon.path] in path }
+    let router = GatewayRouter(
+      page: PageHandler(
+        link: link, on: loop, access: .all, token: nil, counters: { GatewayCounters() }),
+      pictures: PictureHandler(link: link, on: loop, timeout: .seconds(30)),
+      access: PictureAccess(allow: ["h"], keys: .none, presets: [], onlyPresets: false),
+      addresses: AddressLimits(maxUnderWay: 9, rate: 0), trusting: [.loopback], on: loop)
+    func share(_ target: String, from address: String?) -> JSONValue? {
+      let forwarded = address.map { [("X-Forwarded-For", $0)] } ?? []
+      router.take(StagedExchange(target, .get, [("Host", "localhost")] + forwarded))
+      loop.settle()
+      return daemon.requests("fetch").last?.line["share"]
+    }
+    for target in ["/fetch?url=http://h/a&format=png", "/thumbnail?url=http://h/a"] {
+      #expect(share(target, from: "192.0.2.1") == "192.0.2.1")
+      #expect(share(target, from: "2001:db8::1") == "2001:db8:0:0::/64")
+      #expect(share(target, from: "nobody") == "unknown")
+      #expect(share(target, from: nil) == nil)
+    }
+    #expect(daemon.requests("fetch").count == 8)
   }
 }
