@@ -97,6 +97,7 @@ import Testing
     options.ttl = .milliseconds(99_001)
     options.store = .memory
     options.priority = .high
+    options.share = "page 3"
     options.frames = .first
     options.timeout = .seconds(60)
     options.maxBytes = 1_000
@@ -107,6 +108,8 @@ import Testing
     #expect(stage.origin.requests("/a")[0].header("accept-language") == "fr")
     #expect(try await stage.client.query(url) == nil)
     #expect(try await stage.client.purge(PurgeFilter(tag: "page 3")).memory?.entries == 1)
+    options.share = ""
+    await #expect(throws: ImgdError.self) { try await stage.client.fetch(url, options) }
   }
 
   @Test func `a redirect is told`() async throws {

@@ -15,6 +15,7 @@ extension RequestLine {
     addChoice("frames", options.frames, .all)
     addChoice("priority", options.priority, .normal)
     add("quality", options.quality)
+    add("share", options.share)
     if options.describe { add("describe", true) }
     if let resize = options.resize { addObject("resize") { $0.addFields(of: resize) } }
     if !options.tags.isEmpty { add("tags", options.tags) }

@@ -68,6 +68,8 @@ public struct FetchOptions: Hashable, Sendable {
   public var describe = false
   /// The queue in which the download waits.
   public var priority = Priority.normal
+  /// The part of this connection's share of the decoders that pays for the picture, 1 to 64 bytes: parts take turns.
+  public var share: String?
   /// Labels for purges and cancellations.
   public var tags: [String] = []
   /// Headers for the origin.

@@ -119,12 +119,14 @@ class FetchTests(StageTest):
 
     def test_options_arrive(self) -> None:
         url = self.serve()
-        self.client.fetch(url, tags="alone", ttl=1, priority="high", identifier="i")
+        self.client.fetch(url, tags="alone", ttl=1, priority="high", identifier="i", share="s")
         entry = self.client.query(url, identifier="i")
         self.assertEqual((entry["tier"], entry["tags"]), ("memory", ["alone"]))
         self.assertEqual(self.client.query(url)["tier"], "none")
         with self.assertRaises(imgd.TooLarge):
             self.client.fetch(url, max_bytes=5)
+        with self.assertRaises(imgd.FetchError):
+            self.client.fetch(url, share="")
         picture = self.client.fetch(url, headers={"Accept-Language": "fr"}, cache="reload")
         self.assertEqual(picture.source, "network")
 
