@@ -48,6 +48,9 @@ struct MetricFamily: Sendable {
     tiers("cache_bytes", .gauge, "Size of the pictures that are kept", "bytes"),
     tiers("cache_entries", .gauge, "Pictures that are kept", "entries"),
     tiers("cache_capacity_bytes", .gauge, "The most that is kept", "capacity"),
+    gauge(
+      "cache_configured_bytes", "The most that is kept in memory while memory is not short",
+      "memory.configured"),
     tiers("cache_preferred_bytes", .gauge, "How much an eviction leaves", "preferred"),
     tiers("cache_hits_total", .counter, "Look-ups that found a picture", "hits"),
     tiers(
@@ -130,6 +133,7 @@ struct MetricFamily: Sendable {
 
   private static let decoding = [
     gauge("decode_workers", "Decoders that take orders", "decode.workers"),
+    gauge("decode_workers_limit", "The most decoders that run at a time", "decode.max_workers"),
     gauge("decode_active", "Decoders that have an order", "decode.active"),
     gauge("decode_queued", "Orders that wait for a decoder", "decode.queued"),
     counter("decode_completed", "Orders carried out", "decode.completed"),

@@ -26,7 +26,7 @@ import Testing
       #"{"cmd":"entries","tier":"disk","limit":5}"#
     ),
     (
-      ["--priority", "low", "--", "fetch", "-u"],
+      ["--priority", "low", "fetch", "--", "-u"],
       #"{"cmd":"fetch","id":0,"url":"-u","priority":"low"}"#
     ),
   ])

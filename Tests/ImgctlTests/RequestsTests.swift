@@ -13,7 +13,8 @@ import Testing
     let daemon = try ScriptedDaemon { line in
       let id = line.contains(#""id":"#) ? #""id":\#(id(line)),"# : ""
       sent.withLock { $0.append(line) }
-      return [.line("{\(id)\"ok\":true,\(answer)}")]
+      let path = answer.contains("path") ? "" : #""path":"/p","#
+      return [.line("{\(id)\"ok\":true,\(path)\(answer)}")]
     }
     let run = imgctl(arguments, daemon)
     #expect(run.exitCode == .done, "\(run.messages)")

@@ -60,7 +60,7 @@ import Testing
         $0.hasPrefix("██████        50.0%   512B        1s   3x  http://h/1/漢字\\x1bxxx")
       })
     #expect(shown.contains { $0.hasPrefix("queued") })
-    #expect(shown.contains("PROGRESS        DONE  BYTES       AGE WAIT  URL"))
+    #expect(shown.contains("PROGRESS       DONE  BYTES       AGE WAIT  URL"))
     #expect(shown.contains { $0.hasPrefix("downloaded      0/s") })
     let local = LocalTime(secondsSince1970: 86_401).withDate
     #expect(shown.contains { $0.contains("seen by cgroup, last \(local), ") })

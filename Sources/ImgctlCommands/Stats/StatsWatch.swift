@@ -55,7 +55,8 @@ private struct WatchedTable {
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
     note(statistics)
     previous = statistics
-    let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 1
+    // The frame ends with an empty line, behind which the cursor stays.
+    let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 2
     let table = StatisticsTable(statistics, since: interval, socket: context.socket)
     var lines = table.lines(context.palette)
     if lines.count > room {

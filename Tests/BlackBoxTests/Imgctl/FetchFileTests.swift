@@ -150,7 +150,7 @@ import Testing
     #expect(missing.code == 1 && missing.output.contains("cannot start nonesuch-viewer: No such"))
     #expect(try imgctl("open", origin.url("/404"), "--with", "echo").code == 9)
     let none = try imgctl("open", url, "--with", "echo", "--cache", "no-store")
-    #expect(none.code == 1 && none.output.contains("there is no file to show"), "\(none)")
+    #expect(none.code == 12 && none.output.contains("in no file"), "\(none)")
   }
 
   @Test func `the kin of fetch do their work`() throws {

@@ -165,7 +165,6 @@ import Testing
       run.messages
         == "imgctl: -o /nonexistent/file takes one picture: for 2 URLs name a directory: /nonexistent/file/\n"
     )
-    #expect(imgctl(["fetch", "u", "-o", "/nonexistent/"], daemon).exitCode == .wrongUsage)
     let list = imgctl(["fetch", "-", "-o", "/nonexistent/x"], daemon, input: "u\nv\n")
     #expect(list.exitCode == .wrongUsage && list.messages.contains("for several URLs"))
   }

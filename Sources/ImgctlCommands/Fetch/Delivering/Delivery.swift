@@ -122,8 +122,8 @@ struct Delivery {
     _ remark: String?
   ) -> FetchOutcome {
     do throws(OutputFile.Problem) {
-      if case .given = order.name, case .directory = destination {
-        do throws(SystemFailure) { try NewDirectories.make(for: path) } catch {
+      if case .given(let name) = order.name, case .directory(let directory) = destination {
+        do throws(SystemFailure) { try NewDirectories.make(for: name, below: directory) } catch {
           throw OutputFile.Problem.failed(error)
         }
       }

@@ -63,8 +63,7 @@ enum BashCompletion {
             ((j == ${#word} - 1)) && pending=-${word:j:1}
             break
           done
-        elif [[ ! $command && ' \(verbs.map { $0.name }.joined(separator: " ")) ' == *" $word "* ]]; then
-          # Another word is the value of an option that stands before its command.
+        elif [[ ! $command ]]; then
           command=$word
           _imgctl_command "$command"
           operands=''

@@ -6,7 +6,7 @@ enum FishCompletion {
     return """
       # Completions of imgctl for fish, as printed by: imgctl completion fish
 
-      # The command on the line: the first word that is the name of one, and no value of an option of every command.
+      # The command on the line: the first word that is no option and no value of one.
       function __imgctl_command
           set -l words (commandline -opc)
           set -e words[1]
@@ -15,7 +15,7 @@ enum FishCompletion {
                   case \(taking.joined(separator: " "))
                       set -e words[1]
                   case '-*'
-                  case \(verbs.map { $0.name }.joined(separator: " "))
+                  case '*'
                       echo $words[1]
                       return
               end
