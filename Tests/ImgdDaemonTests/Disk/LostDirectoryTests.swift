@@ -3,6 +3,8 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
+@testable import ImgdDaemon
+
 /// A cache directory that is removed while it is in use.
 @Suite struct LostDirectoryTests {
   static let losses = [

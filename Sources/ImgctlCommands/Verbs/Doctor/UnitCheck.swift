@@ -45,8 +45,9 @@ struct UnitCheck {
   /// The last error that a unit has logged, behind a colon; root alone may read the journal.
   private func lastError(_ unit: String) -> String? {
     guard place.isMachines, ProcessUser.effective == 0 else { return nil }
+    // Its own lines: what systemd says of it is no reason.
     let arguments = [
-      "--quiet", "--boot", "--unit=\(unit)", "--priority=err", "--lines=1", "--output=cat",
+      "--quiet", "--boot", "_SYSTEMD_UNIT=\(unit)", "--priority=err", "--lines=1", "--output=cat",
       "--no-pager",
     ]
     let text = ProgramOutput.of("journalctl", arguments, environment: environment)
