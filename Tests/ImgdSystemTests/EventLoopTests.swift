@@ -118,6 +118,40 @@ import Testing
     try turn()
     #expect(gone == nil)
   }
+
+  @Test func `a closed loop frees all that it would call, though that holds the loop`() throws {
+    final class Owner {
+      let loop: EventLoop
+      var watch: Watch?
+      var timer: Timer?
+
+      init(_ loop: EventLoop) { self.loop = loop }
+
+      deinit {
+        watch?.cancel()
+        timer?.cancel()
+      }
+    }
+    weak var gone: Owner?
+    weak var goneLoop: EventLoop?
+    func turn() throws {
+      let pair = try SocketPair()
+      let loop = try EventLoop()
+      let owner = Owner(loop)
+      (gone, goneLoop) = (owner, loop)
+      owner.watch = try loop.watch(pair.number, for: .read) { _ in _ = owner }
+      owner.timer = loop.schedule(after: .seconds(9)) { _ = owner }
+      loop.atTickEnd { _ = owner }
+      loop.nextTick { _ = owner }
+      loop.share { owner.watch == nil }
+      _ = try loop.makeMailbox { (_: Int) in _ = owner }
+      loop.close()
+      #expect(!loop.tick(waiting: false))
+    }
+    try turn()
+    #expect(gone == nil)
+    #expect(goneLoop == nil)
+  }
 }
 
 @Suite struct InstantTests {

@@ -23,6 +23,25 @@ import Testing
     #expect(echoed.withLock { $0 } == Array(0..<1_000))
   }
 
+  /// Or each client that a program closes would leave its loop's descriptors behind.
+  @Test func `a loop thread frees its loop at its end, though what it calls holds that`() throws {
+    final class Witness: Sendable {
+      let freed: Locked<Bool>
+
+      init(_ freed: Locked<Bool>) { self.freed = freed }
+
+      deinit { freed.withLock { $0 = true } }
+    }
+    let freed = Locked(false)
+    let (thread, mailbox) = try LoopThread.start(name: "loop") { loop throws(SystemFailure) in
+      let witness = Witness(freed)
+      return try loop.makeMailbox { (_: Bool) in withExtendedLifetime(witness) { loop.stop() } }
+    }
+    mailbox.post(true)
+    thread.join()
+    #expect(freed.withLock { $0 })
+  }
+
   @Test func `a loop thread that cannot start throws the reason`() {
     let failure = #expect(throws: SystemFailure.self) {
       _ = try LoopThread.start(name: "loop") { _ throws(SystemFailure) -> Int in

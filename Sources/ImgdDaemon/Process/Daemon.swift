@@ -98,7 +98,7 @@ final class Daemon {
       links.core = core
       links.pressure = pressure
     } catch { throw .system(error) }
-    core.onMemoryPurge = { [handover] in handover.forget() }
+    core.onMemoryPurge = { [unowned handover] in handover.forget() }
     if environment.hasManager, source.isManagers(configuration.disk.directory) {
       core.disk.onExclusion = { [unowned self] in endToBeStartedAgain() }
     }
@@ -222,6 +222,7 @@ final class Daemon {
     core.disk.stop()
     handover.leaveForGood()
     service.finish()
+    loop.close()
   }
 
   private func serve() throws(SystemFailure) {

@@ -40,6 +40,7 @@ package final class GatewayService {
     manager.post(.ready(status: "answers requests"))
     loop.run()
     manager.finish(within: Self.timeToFinish)
+    loop.close()
   }
 
   /// A second signal ends what the first one has left to run.

@@ -169,6 +169,29 @@ package typealias Interest = Readiness
     isStopped = true
   }
 
+  /// Frees all that the loop would still call, most of which holds the loop itself: without this none of
+  /// it is ever freed. For a loop that has stopped; its watches and timers never fire any more.
+  package func close() {
+    var (closedWatches, closedTimers) = (WatchTable(), TimerQueue())
+    var closedMail: [() -> Bool] = []
+    // Taken out before they are freed: a deinit of their captures may use this loop.
+    swap(&closedWatches, &watches)
+    swap(&closedTimers, &timers)
+    swap(&closedMail, &mail)
+    closedWatches.forEach { watch in
+      watch.disown()
+      watch.cancel()
+    }
+    closedTimers.forEach { timer in
+      timer.disown()
+      timer.cancel()
+    }
+    deferred.removeAll()
+    upcoming.removeAll()
+    hasLongWork = false
+    longWork = { false }
+  }
+
   /// Runs ticks without waiting until nothing is ready, due or deferred.
   package func settle() {
     while tick(waiting: false) {}
@@ -283,6 +306,12 @@ private final class DeferredQueue {
 
   func add(_ action: @escaping () -> Void) {
     waiting.append(Action(run: action))
+  }
+
+  /// Frees the waiting actions without running them.
+  func removeAll() {
+    var removed: [Action] = []
+    swap(&removed, &waiting)
   }
 
   /// Runs the waiting actions in order; returns whether there were any.

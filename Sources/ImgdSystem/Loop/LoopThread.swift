@@ -19,6 +19,7 @@ package final class LoopThread: Sendable {
     let thread = try Thread(name: name) {
       do throws(SystemFailure) {
         let loop = try EventLoop()
+        defer { loop.close() }
         let entry = try build(loop)
         outcome.broadcast { $0 = .success(entry) }
         loop.run()

@@ -75,6 +75,7 @@ final class CoreLife {
     core.clients.finishNow()
     settle()
     core.disk.stop()
+    loop.close()
   }
 
   /// A new connection, after all pending work; of this user, or of another one.
