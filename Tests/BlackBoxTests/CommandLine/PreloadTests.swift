@@ -11,7 +11,9 @@ import Testing
 
   /// It sets a variable before anything else happens, and the environment moves. A daemon that found no
   /// arguments would begin to serve, and is ended.
-  @Test(.enabled(if: preloaded != nil, "libfaketime is not installed"))
+  @Test(
+    .enabled(if: preloaded != nil, "libfaketime is not installed"),
+    .disabled(if: Sanitizer.isOn, "a sanitizer has to be loaded before any library"))
   func `arguments are found beside a library that sets a variable`() throws {
     let preloaded = try #require(Self.preloaded)
     let directory = try TemporaryDirectory.make()
