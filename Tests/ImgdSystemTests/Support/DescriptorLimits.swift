@@ -19,6 +19,12 @@ func openDescriptors(of prefix: String) -> Int {
 /// closing one of them permits one.
 func limitDescriptors(to count: rlim_t) {
   keepDescriptorsToThisThread()
+  limitFiles(to: count)
+  // A sanitizer that looks for lost memory at the end of the process opens files.
+  atexit { limitFiles(to: 256) }
+}
+
+private func limitFiles(to count: rlim_t) {
   var limit = rlimit(rlim_cur: count, rlim_max: 256)
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
