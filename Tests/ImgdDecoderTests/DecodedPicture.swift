@@ -34,8 +34,16 @@ struct Pixels {
     }
   }
 
+  /// All of one colour; also a large one costs little.
   static func plain(_ color: [UInt8], width: Int = 16, height: Int = 16) -> Pixels {
-    Pixels(width: width, height: height) { _, _ in color }
+    let count = width * height * 4
+    var bytes = color
+    while bytes.count < count { bytes += bytes }
+    return Pixels(width: width, height: height, bytes: Array(bytes.prefix(count)))
+  }
+
+  private init(width: Int, height: Int, bytes: [UInt8]) {
+    (self.width, self.height, self.bytes) = (width, height, bytes)
   }
 
   func file(
