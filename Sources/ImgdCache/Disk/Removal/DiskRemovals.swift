@@ -86,9 +86,9 @@ final class DiskRemovals {
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
 
   /// Purges that have been asked for and are not over.
-  var ordersInForce: [RemovalOrder] {
-    (owed.all + searches.all + purgesBeingCarriedOut).map(\.order)
-  }
+  var ordersInForce: [RemovalOrder] { purgesInForce.map(\.order) }
+
+  private var purgesInForce: [PurgeWork] { owed.all + searches.all + purgesBeingCarriedOut }
 
   // MARK: Orders
 
@@ -187,9 +187,12 @@ final class DiskRemovals {
 
   /// Has the writer write down what is not, and carry out what there is time for.
   func stop() {
-    guard !ordersInForce.isEmpty else { return }
-    let orders = ordersInForce.filter { $0.id == nil }
+    let works = purgesInForce
+    guard !works.isEmpty else { return }
+    let orders = works.map(\.order).filter { $0.id == nil }
     threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
+    // Who waits for one holds the tier, which would never be freed.
+    for work in works { work.forgetClient() }
   }
 
   // MARK: Turns

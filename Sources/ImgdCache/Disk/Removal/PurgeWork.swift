@@ -77,6 +77,9 @@ final class PurgeWork: RemovalWork {
     then.take()?(outcome)
   }
 
+  /// Tells nobody: there are no answers any more.
+  func forgetClient() { then = nil }
+
   // MARK: The removal
 
   func step(then: @escaping (RemovalProgress) -> Void) {

@@ -58,6 +58,25 @@ import Testing
     #expect(try stage.pictures() == [])
   }
 
+  /// Who waits holds the tier: neither of the two would ever be freed.
+  @Test(arguments: [false, true], [0, 1, 3, 5])
+  func `a tier that was stopped forgets who waits for a purge`(everything: Bool, ticks: Int) throws
+  {
+    final class Client {}
+    weak var waiting: Client?
+    let stage = try Self.filled()
+    let tier = stage.tier
+    func purge() {
+      let client = Client()
+      waiting = client
+      tier.purge(Self.filter(everything), soft: false) { _ in _ = client }
+    }
+    purge()
+    for _ in 0..<ticks where stage.hasJobs { stage.loop.tick(waiting: true) }
+    stage.end()
+    withExtendedLifetime(tier) { #expect(waiting == nil) }
+  }
+
   @Test func `a fetch during a purge of everything does not wait`() throws {
     let stage = try Self.filled()
     stage.tier.purge(PurgeFilter(), soft: false) { _ in }
