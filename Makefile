@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help demo page test test-python test-service test-slow run build install uninstall deb check check-slow \
-  check-page check-packages check-source-package bench fuzz install-deps clean
+  check-page check-packages check-source-package bench fuzz nightly install-deps clean
 
 # Arguments for the program that a target runs: make run ARGS='--set Memory.Capacity=200M'
 ARGS ?=
@@ -40,12 +40,13 @@ help:
 	@echo 'make uninstall       remove it again; pictures and a configuration that was changed stay'
 	@echo 'make deb             build the Debian packages into .build/deb'
 	@echo 'make check           layout, warnings, documentation: what a change must pass'
-	@echo 'make check-slow      every test under the thread and the address sanitizer'
+	@echo 'make check-slow      every test under the sanitizers'
 	@echo 'make check-page      open the page of imgd-http in a browser, and look at all that it shows'
 	@echo 'make check-packages  whether a minimal Debian has all that it needs'
 	@echo 'make check-source-package   whether dpkg-buildpackage makes what make deb makes'
 	@echo 'make bench           compare imgd with its peers [ARGS=--quick]'
 	@echo 'make fuzz            feed the parsers random input [FUZZ_SECONDS=60]'
+	@echo 'make nightly         what is run once a week: check-slow, fuzz, check-source-package'
 	@echo 'make install-deps    install the Debian packages that all of this needs'
 	@echo 'make clean           remove what was built'
 
@@ -131,6 +132,9 @@ bench:
 fuzz:
 	@$(call prepare)
 	@.ci/fuzz '$(FUZZ_SECONDS)'
+
+nightly:
+	@.ci/nightly
 
 install-deps:
 	@.ci/install-packages build demo page test deb check bench
