@@ -154,6 +154,9 @@ final class Core {
     clients.refuseStanding(error)
   }
 
+  /// Lets go of the work that was not done when the loop stopped: it would keep the core for ever.
+  func close() { parts.turns.removeAll() }
+
   /// The activity, in one line for everybody who looks: numbers, and no URL.
   var statusText: String {
     let counts = memory.counts

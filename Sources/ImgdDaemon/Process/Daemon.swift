@@ -222,6 +222,7 @@ final class Daemon {
     core.disk.stop()
     handover.leaveForGood()
     service.finish()
+    core.close()
     loop.close()
   }
 

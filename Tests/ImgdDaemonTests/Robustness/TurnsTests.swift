@@ -54,6 +54,34 @@ private final class Worker: TurnTaker {
     #expect(order.count { $0 == "a" } == order.count { $0 == "b" })
   }
 
+  /// They hold the core, which holds the turns.
+  @Test func `at the end all who wait are forgotten`() {
+    final class Client {
+      var turnsTaken = 0
+    }
+    weak var waiting: Client?
+    func begin() {
+      let client = Client()
+      waiting = client
+      turns.carryOut {
+        client.turnsTaken += 1
+        return true
+      }
+    }
+    begin()
+    loop.tick(waiting: false)
+    begin()
+    #expect(waiting != nil)
+    turns.removeAll()
+    #expect(waiting == nil)
+    #expect(!turnsAreLeft)
+  }
+
+  private var turnsAreLeft: Bool {
+    loop.tick(waiting: false)
+    return loop.tick(waiting: false)
+  }
+
   @Test func `a tick has room for a share of long work and no more`() {
     var (left, ticks) = (1_000, 0)
     turns.carryOut {

@@ -108,6 +108,13 @@ final class Turns {
     wait(SteppedWork(step, in: self))
   }
 
+  /// Forgets all who wait: they hold what holds this. For the end, when no tick follows.
+  func removeAll() {
+    var (first, second) = (Fifo<any TurnTaker>(), Fifo<any TurnTaker>())
+    swap(&first, &newcomers)
+    swap(&second, &others)
+  }
+
   /// Takes turns for as long as a tick allows; answers whether anybody is left.
   private func run() -> Bool {
     var now = loop.moment

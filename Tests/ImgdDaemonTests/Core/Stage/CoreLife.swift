@@ -75,6 +75,7 @@ final class CoreLife {
     core.clients.finishNow()
     settle()
     core.disk.stop()
+    core.close()
     loop.close()
   }
 
