@@ -50,6 +50,7 @@ struct Open: Verb {
     var list = unsafe words.map { unsafe strdup($0) } + [nil]
     if let program = unsafe list[0] { unsafe execvp(program, &list) }
     let reason = SystemFailure("start", words[0]).reason
+    unsafe list.forEach { unsafe free($0) }
     return Failure(
       .failed,
       "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")
