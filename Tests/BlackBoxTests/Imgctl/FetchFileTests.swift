@@ -14,7 +14,7 @@ import Testing
 
   init() throws {
     origin = try OriginServer()
-    daemon = try DaemonProcess(settings: ["Downloads.Retries=0"])
+    daemon = try DaemonProcess(settings: ["Downloads.Retries=0", "Downloads.Timeout=10min"])
     origin.plan("/a.png", .picture(Self.picture))
   }
 
