@@ -58,10 +58,6 @@ import Testing
     #expect(bytes.prefix(4) == Array("RIFF".utf8)[...])
   }
 
-  @Test func `lines of JSON are read with the spaces before them`() throws {
-    #expect(try shell("UNIX-CONNECT") == "1\nit has come\n")
-  }
-
   @Test func `a list of URLs becomes a directory of thumbnails`() throws {
     for number in 0..<5 {
       stage.origin.plan(
