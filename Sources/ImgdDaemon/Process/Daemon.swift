@@ -17,7 +17,7 @@ final class Daemon {
   static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
   /// How long fetches may go on when the daemon is told to stop.
-  private static let drainLimit = Duration.milliseconds(8_500)
+  private static let drainLimit = Duration.milliseconds(7_500)
   /// When clients must have taken their last lines; closing the cache takes the rest of ten seconds.
   private static let stopLimit = Duration.milliseconds(9_500)
   /// How long the first answer may wait for the index of the disk tier to be opened, and read.
