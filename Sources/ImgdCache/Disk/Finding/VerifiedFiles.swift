@@ -3,7 +3,7 @@ internal import ImgdSystem
 // Another program may change a file of the tier, by mistake or for some purpose of its own. Its bytes are those that
 // were stored when they have their checksum, and as long as the file keeps the stamp that it had then. So each is
 // read once in the life of a process, unless this process has stored it, and again when somebody has changed it.
-// Whoever hands out a path does not even ask for the stamp: the kernel tells which files were touched.
+// A look-up that hands out a path does not even ask for the stamp: the kernel tells which files were touched.
 
 /// Files that were stored by us or seen to be sound, and have not been touched by others since.
 final class VerifiedFiles {

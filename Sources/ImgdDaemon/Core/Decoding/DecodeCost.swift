@@ -4,7 +4,7 @@
 // The figures are measured ones of a noisy photograph, in nanoseconds of one processor for a pixel, with the savers
 // as imgd uses them. They are fixed: the same order has the same place on every day, and no client can teach the
 // daemon a wrong figure. They decide who is let through, and what an order is charged until it ends; a wrong one is
-// paid by whoever the order is for.
+// paid by the account that the order is for.
 
 import ImgdCache
 import ImgdDecode

@@ -123,7 +123,7 @@ struct DecodeQueue {
     return remove(serial: place.serial)
   }
 
-  /// The decoder of an order is free: whoever it ran for is charged with the time that it took.
+  /// The decoder of an order is free: the account that it ran for is charged with the time that it took.
   mutating func settle(_ serial: UInt64, at now: Instant) {
     guard let run = running.removeValue(forKey: serial) else { return }
     held.countDown(run.place.uid)

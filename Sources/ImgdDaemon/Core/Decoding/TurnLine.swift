@@ -3,7 +3,7 @@
 // Each member has a stamp: the time that it has used, on the clock of its line. The smallest is next. An order is
 // charged with what it is expected to take when it starts, and with what it took when it ends. The line's clock
 // stands at the stamp of the member that was served last, and newcomers begin there, ahead of all who have had
-// something: whoever was away has saved nothing, and whoever was passed over no more than a moment.
+// something: one that was away has saved nothing, and one that was passed over no more than a moment.
 //
 // The clock is also moved on by what was used, divided by all present: a member that owes much comes up in time,
 // though there may be a newcomer for every order. Of a long order only the beginning counts here, or newcomers
