@@ -51,7 +51,10 @@ private struct PlainOrder {
     var plain = PlainOrder(tellsNewcomers: rule == .scanResistant)
     for step in 0..<4_000 {
       change(&order, &plain, &random)
-      guard agree(order, plain) else {
+      // All of both orders is compared now and then: the list takes long for that.
+      let agrees =
+        step % 16 == 15 ? agree(order, plain) : order.victim(usage: plain.usage) == plain.victim
+      guard agrees else {
         return #expect(Bool(false), "step \(step) of seed \(seed) differs")
       }
     }
