@@ -35,7 +35,7 @@ import Testing
     // commit, which looks for room first, has calls of its own.
     let commits = counts["imgd-disk"]?["fstatfs"] ?? 0
     for (thread, each, commit) in [
-      ("imgd", 2.0, 0.0), ("imgd-disk", 6.7, 30), ("imgd-transfer", 7.5, 0),
+      ("imgd", 2.0, 0.0), ("imgd-disk", 7.7, 30), ("imgd-transfer", 7.5, 0),
     ] {
       let own = counts[thread] ?? [:]
       let calls = Double(own.values.reduce(0, +))
