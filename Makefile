@@ -51,7 +51,7 @@ help:
 	@echo 'make clean           remove what was built'
 
 demo:
-	@$(call prepare,demo)
+	@.ci/prepare-debug demo
 	@.ci/build-debug imgd imgd-decoder imgctl
 	@docs/demo.sh .build/debug
 
@@ -61,12 +61,12 @@ page:
 	@SOCKET='$(SOCKET)' CACHE='$(CACHE)' PORT='$(PORT)' docs/page.sh .build/release
 
 test:
-	@$(call prepare,test)
+	@.ci/prepare-debug test
 	@.ci/build-debug
 	@status=0; .ci/test || status=1; .ci/test-python || status=1; exit $$status
 
 test-python:
-	@$(call prepare,test)
+	@.ci/prepare-debug test
 	@.ci/build-debug imgd imgd-decoder
 	@.ci/test-python
 
@@ -104,7 +104,7 @@ deb:
 	@debian/pack .build/deb
 
 check-page:
-	@$(call prepare,page)
+	@.ci/prepare-debug page
 	@.ci/build-debug imgd imgd-decoder imgd-http
 	@.ci/check-page debug
 
@@ -117,7 +117,7 @@ check-source-package: deb
 	@.ci/check-source-package
 
 check:
-	@$(call prepare,check)
+	@.ci/prepare-debug check
 	@.ci/check
 
 check-slow:
