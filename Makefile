@@ -114,7 +114,7 @@ check-packages:
 
 check-source-package: deb
 	@$(call prepare,check)
-	@.ci/check-source-package
+	@.ci/check-source-package $(ARGS)
 
 check:
 	@.ci/prepare-debug check

@@ -23,8 +23,7 @@ struct PlaceChain {
   /// The memory that the links take.
   var heldBytes: Int { links.capacity * MemoryLayout<Link>.stride }
 
-  /// The place in front.
-  var newest: Int? { first == Self.none ? nil : Int(first) }
+  private var newest: Int? { first == Self.none ? nil : Int(first) }
 
   /// The place at the end.
   var oldest: Int? { last == Self.none ? nil : Int(last) }
@@ -37,8 +36,13 @@ struct PlaceChain {
     }
   }
 
-  /// The place in front of another one of the chain.
-  func newer(than place: Int) -> Int? { Self.place(links[place].newer) }
+  var oldestFirst: some Sequence<Int> {
+    sequence(state: oldest) { next in
+      guard let place = next else { return nil }
+      next = Self.place(links[place].newer)
+      return place
+    }
+  }
 
   private func older(than place: Int) -> Int? { Self.place(links[place].older) }
 

@@ -18,15 +18,13 @@ final class ImageTable {
   /// The number of the newest insertion.
   private(set) var newest: UInt64 = 0
 
-  private(set) var list: RecencyList
+  private(set) var list = RecencyList()
   /// The places of decoded pictures alone, in the order of their last use.
   private var pixels = PlaceChain()
   private var table = PlaceTable()
   private let seed = KeyHasher.randomSeed()
 
-  init(_ rule: EvictionRule) {
-    list = RecencyList(rule)
-  }
+  init() {}
 
   // MARK: Finding
 
@@ -112,18 +110,14 @@ final class ImageTable {
     if image.isPixels { pixels.moveToFront(place) }
   }
 
-  /// Takes other entries first from now on, when room is made.
-  func follow(_ rule: EvictionRule) { list.follow(rule) }
-
-  /// Takes an image in as the most recently used. One that was in the tier of an earlier process may
-  /// have been asked for again there.
-  func insert(_ image: CachedImage, isUsedAgain: Bool) {
+  /// Takes an image in as the most recently used.
+  func insert(_ image: CachedImage) {
     let tags = tags(of: image)
     let place = list.nextPlace
     newest += 1
     let entry = RecencyList.Entry(
       image: image, urlTag: tags.url, number: newest, cost: image.cost)
-    list.insert(entry, isUsedAgain: isUsedAgain)
+    list.insert(entry)
     table.insert(tags.key, place)
     image.place = place
     usage += entry.cost
@@ -179,7 +173,7 @@ final class ImageTable {
   }
 
   /// Takes the image out that goes next, with what it was charged.
-  func takeVictim() -> (image: CachedImage, cost: Int)? { list.victim(usage: usage).map(take) }
+  func takeVictim() -> (image: CachedImage, cost: Int)? { list.oldest.map(take) }
 
   /// Takes out the decoded picture that was not used for longest, with what it was charged.
   func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(take) }

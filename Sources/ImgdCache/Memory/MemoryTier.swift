@@ -2,7 +2,7 @@
 //
 // Above the capacity, strictly, images go, until what is left is at most the preferred amount: going
 // further than the capacity makes room for more than the next image. Those go that were not used for
-// longest, or first of all those that nobody has asked for again (`EvictionRule`). An image costs the bytes that it really holds, and the sum of all costs is kept, never
+// longest. An image costs the bytes that it really holds, and the sum of all costs is kept, never
 // counted again; whatever changes a cost goes through here.
 //
 // A tier belongs to one thread, the control loop's. What happens is told by return values: there is
@@ -17,17 +17,13 @@ package final class MemoryTier {
     package let capacity: Int
     package let preferred: Int
     package let maxEntry: Int
-    package let eviction: EvictionRule
 
-    package init(
-      capacity: Int, preferred: Int, maxEntry: Int, eviction: EvictionRule = .leastRecent
-    ) {
+    package init(capacity: Int, preferred: Int, maxEntry: Int) {
       precondition(
         0 <= preferred && preferred <= capacity, "the preferred amount is within the capacity")
       self.capacity = capacity
       self.preferred = preferred
       self.maxEntry = maxEntry
-      self.eviction = eviction
     }
   }
 
@@ -54,11 +50,10 @@ package final class MemoryTier {
 
   package private(set) var limits: Limits
   package private(set) var counts = Counts()
-  let images: ImageTable
+  let images = ImageTable()
 
   package init(limits: Limits) {
     self.limits = limits
-    images = ImageTable(limits.eviction)
   }
 
   package var usage: Int { images.usage }
@@ -75,7 +70,6 @@ package final class MemoryTier {
   /// Takes new limits, and makes room at once where they are lower.
   package func apply(_ limits: Limits) -> Removal {
     self.limits = limits
-    images.follow(limits.eviction)
     return makeRoom()
   }
 
@@ -205,10 +199,6 @@ package final class MemoryTier {
 
   /// Keeps an image in place of an earlier one under its key, and makes room for it.
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
-    add(image, isUsedAgain: false, at: now)
-  }
-
-  private func add(_ image: CachedImage, isUsedAgain: Bool, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     if image.takesReserve { return .refused(.noDescriptor) }
     image.lastAccess = now
@@ -219,7 +209,7 @@ package final class MemoryTier {
       images.replace(at: place, by: image)
       counts.replacements += 1
     } else {
-      images.insert(image, isUsedAgain: isUsedAgain)
+      images.insert(image)
       counts.insertions += 1
     }
     return .stored(evicted: makeRoom())
@@ -380,8 +370,7 @@ package final class MemoryTier {
   ) throws(SystemFailure) -> Handover? {
     var draft = HandoverDraft(limits: limits, isClean: isClean)
     for place in images.newestFirst {
-      let isUsedAgain = images.list.isUsedAgain(place)
-      try draft.add(images.image(at: place), isUsedAgain: isUsedAgain, at: now, wall: wall)
+      try draft.add(images.image(at: place), at: now, wall: wall)
     }
     return try draft.finish(release: release)
   }
@@ -396,26 +385,25 @@ package final class MemoryTier {
     isKnown: (ImageFacts) -> Bool = { _ in true }, taken: (CachedImage) -> Void = { _ in }
   ) throws(HandoverProblem) -> Removal {
     var inheritance = try HandoverInheritance(index, bodies, release: release)
-    var found: [HandoverInheritance.Heir] = []
+    var found: [CachedImage] = []
     var room = limits.capacity
     // A picture that would have to go again is not even looked at.
-    while let heir = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
-      let image = heir.image
+    while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
       guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
       room -= image.cost
-      found.append(heir)
+      found.append(image)
     }
     return takeOver(found, at: now, taken)
   }
 
   /// The one that was used last comes last, and so is the most recent one again.
   private func takeOver(
-    _ heirs: [HandoverInheritance.Heir], at now: Instant, _ tell: (CachedImage) -> Void
+    _ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void
   ) -> Removal {
     var taken = Removal()
-    for heir in heirs.reversed() {
-      let (image, used) = (heir.image, heir.image.lastAccess)
-      guard add(image, isUsedAgain: heir.isUsedAgain, at: now).isStored else { continue }
+    for image in images.reversed() {
+      let used = image.lastAccess
+      guard add(image, at: now).isStored else { continue }
       image.lastAccess = used
       taken.count(image.byteCount)
       tell(image)

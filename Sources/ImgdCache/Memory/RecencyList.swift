@@ -25,14 +25,9 @@ struct RecencyList {
   }
 
   private var entries: [Entry] = []
-  private var order: EvictionOrder
+  private var order = EvictionOrder()
 
-  init(_ rule: EvictionRule) {
-    order = EvictionOrder(rule)
-  }
-
-  /// Takes another rule from now on.
-  mutating func follow(_ rule: EvictionRule) { order.follow(rule) }
+  init() {}
 
   /// Places in use and free ones, for walking over all of them.
   var places: Range<Int> { 0..<entries.count }
@@ -40,11 +35,8 @@ struct RecencyList {
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { order.newestFirst }
 
-  /// The place that goes next, of all places that have been charged so many bytes.
-  func victim(usage: Int) -> Int? { order.victim(usage: usage) }
-
-  /// Whether the entry at a place counts as asked for again.
-  func isUsedAgain(_ place: Int) -> Bool { order.isUsedAgain(place) }
+  /// The place that goes next.
+  var oldest: Int? { order.oldest }
 
   subscript(place: Int) -> Entry {
     @inline(__always) get { entries[place] }
@@ -63,8 +55,8 @@ struct RecencyList {
   var nextPlace: Int { order.nextPlace }
 
   /// Takes an entry in at `nextPlace`, as the most recent one.
-  mutating func insert(_ entry: Entry, isUsedAgain: Bool) {
-    let place = order.insert(size: entry.cost, isUsedAgain: isUsedAgain)
+  mutating func insert(_ entry: Entry) {
+    let place = order.insert()
     if place == entries.count { entries.append(entry) } else { entries[place] = entry }
   }
 
@@ -74,19 +66,17 @@ struct RecencyList {
   }
 
   mutating func setCost(_ cost: Int, at place: Int) {
-    let before = entries[place].cost
     entries[place].charge = UInt32(clamping: cost)
-    order.resize(place, from: before, to: entries[place].cost)
   }
 
   /// Makes the entry at a place the most recent one.
   @inline(__always)
   mutating func touch(_ place: Int) {
-    order.touch(place, size: entries[place].cost)
+    order.touch(place)
   }
 
   mutating func remove(_ place: Int) {
-    order.remove(place, size: entries[place].cost)
+    order.remove(place)
     entries[place] = .free
   }
 }

@@ -14,6 +14,8 @@
 package protocol ProgramConfiguration: Sendable, Equatable {
   /// All keys, section by section.
   static var keys: [ConfigurationKey<Self>] { get }
+  /// Keys of an earlier release, with their sections: a file may still have them, and they set nothing.
+  static var retiredKeys: Set<String> { get }
   /// A section and an assignment that messages show.
   static var example: (section: ConfigurationSection, assignment: String) { get }
   /// Variables that set a key beside the one with its name, which wins.
@@ -26,6 +28,8 @@ package protocol ProgramConfiguration: Sendable, Equatable {
 }
 
 extension ProgramConfiguration {
+  package static var retiredKeys: Set<String> { [] }
+
   /// The sections that the program reads, in the order in which they are printed.
   package static var sections: [ConfigurationSection] {
     ConfigurationSection.allCases.filter { section in keys.contains { $0.section == section } }

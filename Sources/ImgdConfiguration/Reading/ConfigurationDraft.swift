@@ -5,6 +5,8 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   private let defaults: Program
   private var configuration: Program
   private var problems: [String] = []
+  /// What is not as it should be, and does no harm.
+  private(set) var remarks: [String] = []
   /// The place that set a key last, for messages about two keys that contradict each other.
   private var origins: [String: String] = [:]
 
@@ -28,6 +30,10 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   /// Sets a key to a value, or to its default if the value is empty.
   mutating func apply(_ assignment: ConfigurationAssignment) {
     guard let key = Program.key(assignment.section, assignment.key) else {
+      let name = assignment.section.rawValue + "." + assignment.key
+      if Program.retiredKeys.contains(name) {
+        return remarks.append("\(assignment.origin): \(name) has no effect any more; remove it")
+      }
       return note("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
     }
     origins[key.fullName] = assignment.origin

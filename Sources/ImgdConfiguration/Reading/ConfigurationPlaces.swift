@@ -27,9 +27,10 @@ package struct ConfigurationPlaces {
 
   /// Reads them all; each overrides the one before.
   ///
-  /// The error has the mistakes of all places; with any mistake there is no configuration.
+  /// The error has the mistakes of all places; with any mistake there is no configuration. `warn` gets a line for
+  /// each assignment that has no effect.
   package func read<Program: ProgramConfiguration>(
-    over defaults: Program
+    over defaults: Program, warn: (String) -> Void
   ) throws(ConfigurationProblems) -> Program {
     var draft = ConfigurationDraft(defaults: defaults)
     if let file { read(file, into: &draft) }
@@ -38,6 +39,7 @@ package struct ConfigurationPlaces {
       if let problem = setting.problem { draft.note(problem) }
       if let assignment = setting.assignment { draft.apply(assignment) }
     }
+    draft.remarks.forEach(warn)
     return try draft.finished()
   }
 

@@ -15,8 +15,9 @@ struct ConfigurationSource: Sendable {
     self.environment = environment
   }
 
-  func load() throws(ConfigurationProblems) -> Configuration {
-    try ConfigurationLoader.load(options, environment: environment)
+  /// `warn` gets a line for each setting that has no effect.
+  func load(warn: (String) -> Void) throws(ConfigurationProblems) -> Configuration {
+    try ConfigurationLoader.load(options, environment: environment, warn: warn)
   }
 
   /// The files that the service has to be able to read with this configuration.

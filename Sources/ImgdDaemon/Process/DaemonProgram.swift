@@ -40,7 +40,7 @@ package enum DaemonProgram {
     SignalWatch.block([SIGHUP, SIGUSR1])
     do {
       let source = ConfigurationSource(options: options, environment: ProcessEnvironment.all)
-      let configuration = try source.load()
+      let configuration = try source.load { Log.warning(.configuration, $0) }
       switch options.action {
       case .checkConfiguration: return check(source.files(of: configuration))
       case .printConfiguration: return say(configuration.printed())

@@ -7,11 +7,13 @@ final class Reloader {
   /// The result of the worker thread.
   private struct Reading: Sendable {
     let configuration: Configuration
-    let warning: String?
+    let warnings: [String]
 
-    init(_ configuration: Configuration) {
-      self.configuration = configuration
-      warning = configuration.network.certificateProblem
+    init(of source: ConfigurationSource) throws(ConfigurationProblems) {
+      var warnings: [String] = []
+      configuration = try source.load { warnings.append($0) }
+      if let problem = configuration.network.certificateProblem { warnings.append(problem) }
+      self.warnings = warnings
     }
   }
 
@@ -63,7 +65,7 @@ final class Reloader {
     onBegin()
     let read: @Sendable (ConfigurationSource) -> Result<Reading, ConfigurationProblems> = {
       source in
-      Result { () throws(ConfigurationProblems) in Reading(try source.load()) }
+      Result { () throws(ConfigurationProblems) in try Reading(of: source) }
     }
     worker.submit(read) { [unowned self] result in
       let answer = take(result)
@@ -95,7 +97,7 @@ final class Reloader {
 
   /// Warns of settings that are valid and probably not intended.
   private func warn(of reading: Reading) {
-    if let warning = reading.warning { Log.warning(.configuration, warning) }
+    for warning in reading.warnings { Log.warning(.configuration, warning) }
     let socket = reading.configuration.control.socket
     if socket != wantedSocket { source.warnOfUnusedSocket(in: reading.configuration) }
     wantedSocket = socket

@@ -63,7 +63,7 @@ package struct GatewayOptions: Equatable {
     if !instance.servesMachine {
       defaults.listen = .unix(Self.place(besides: environment, uid: uid))
     }
-    return try places(of: instance, systemFile: systemFile).read(over: defaults)
+    return try places(of: instance, systemFile: systemFile).read(over: defaults) { _ in }
   }
 
   /// The files that a service reads.

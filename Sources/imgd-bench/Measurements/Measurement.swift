@@ -21,7 +21,6 @@ struct Measurement: Sendable {
     Measurement(name: "trim", about: "the disk tier above its capacity", body: Trim.run),
     Measurement(name: "memory", about: "resident, and held per picture", body: Memory.run),
     Measurement(name: "answers", about: "answers that are no pictures", body: Answers.run),
-    Measurement(name: "eviction", about: "misses by rule, simulated", body: Eviction.run),
     Measurement(name: "mixed", about: "hits while TLS connects run", body: Mixed.run),
     Measurement(
       name: "steady", about: "a hit's wait beside the heaviest work", body: Steady.run),

@@ -15,14 +15,12 @@ import Testing
     Capacity=50M
     Preferred=20M
     MaxEntry=10M
-    Eviction=scan-resistant
     Pressure=off
     [Disk]
     Enabled=no
     Directory=/var/cache/elsewhere
     Capacity=9M
     TrimTo=40%
-    Eviction=scan-resistant
     MaxAge=1d
     MinFree=2%
     Lease=5s

@@ -300,11 +300,11 @@ private final class Files {
     ),
     (
       "[Memory]\nColour=red",
-      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry, Eviction, Pressure"
+      "2: Memory.Colour is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
     ),
     (
       "[Memory]\n=1",
-      "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Eviction, Pressure"
+      "2: Memory. is not a key: [Memory] has Capacity, Preferred, MaxEntry, Pressure"
     ),
     (
       "[Memory]\nPreferred=80M\n\nCapacity=50M",
@@ -333,8 +333,8 @@ private final class Files {
       "2: Disk.Capacity=2048T is out of range: write a size from 0 to 1024T"
     ),
     (
-      "[Memory]\nEviction=lru",
-      "2: Memory.Eviction=lru is not valid: write least-recent or scan-resistant"
+      "[Memory]\nPressure=on",
+      "2: Memory.Pressure=on is not valid: write auto or off"
     ),
     (
       "[Downloads]\nMaxPerHost=0",
@@ -369,6 +369,23 @@ private final class Files {
   func `mistakes in files are reported with their lines`(text: String, problem: String) throws {
     let files = try Files(["f": text])
     #expect(problems(["--config", files.path + "/f"]) == ["\(files.path)/f:\(problem)"])
+  }
+
+  @Test func `a key of an earlier release sets nothing, and is warned of`() throws {
+    let files = try Files(["f": "[Memory]\nEviction=scan-resistant\nCapacity=5M\n"])
+    let options = try CommandLineOptions.parse([
+      "--config", files.path + "/f", "--set", "Disk.Eviction=least-recent",
+    ])
+    var warnings: [String] = []
+    let configuration = try ConfigurationLoader.load(options, environment: [:], uid: 0) {
+      warnings.append($0)
+    }
+    #expect(configuration.memory.capacity == 5 << 20)
+    #expect(
+      warnings == [
+        "\(files.path)/f:2: Memory.Eviction has no effect any more; remove it",
+        "--set: Disk.Eviction has no effect any more; remove it",
+      ])
   }
 
   @Test func `all problems of all sources are reported together`() throws {

@@ -162,9 +162,6 @@ import Testing
       whole.held(to: .half) == MemoryTier.Limits(capacity: 500, preferred: 300, maxEntry: 250))
     #expect(
       whole.held(to: .quarter) == MemoryTier.Limits(capacity: 250, preferred: 150, maxEntry: 250))
-    let resistant = MemoryTier.Limits(
-      capacity: 1_000, preferred: 600, maxEntry: 250, eviction: .scanResistant)
-    #expect(resistant.held(to: .half).eviction == .scanResistant)
     let none = MemoryTier.Limits(capacity: 0, preferred: 0, maxEntry: 0)
     #expect(none.held(to: .quarter) == none)
   }

@@ -65,7 +65,7 @@ final class DiskLending {
     if let file = image.file, let entry = files.entry(of: file) {
       switch verified.check(entry, at: file.place) {
       case .sound:
-        if countsAsUse { uses.note(file.place, again: image.hits > 0) }
+        if countsAsUse { uses.note(file.place) }
         leases.lease(file.place)
         return .lent
       case .wouldWait, .unknown: return .waiting

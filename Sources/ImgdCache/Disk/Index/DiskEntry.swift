@@ -75,10 +75,6 @@ package struct DiskEntry: Sendable, Equatable {
     return usedIn != period
   }
 
-  /// Whether it was certainly asked for again: for a moment after it was stored, it is handed to those
-  /// who were waiting for it.
-  var wasUsedAgain: Bool { Int64(lastAccess) > Int64(storedAt) + 60 }
-
   func isLeased(at wall: Int64) -> Bool { Int64(leaseEnd) > wall }
 
   /// Over all that is written of it but the number, which is not known yet when the row is written,

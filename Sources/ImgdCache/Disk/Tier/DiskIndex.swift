@@ -7,8 +7,7 @@ final class DiskIndex {
   /// Whether all entries of the index file are here.
   private(set) var isLoaded = false
 
-  private var table: EntryTable
-  private var rule: EvictionRule
+  private var table = EntryTable()
   /// Entries of the index file that must not come in.
   private(set) var removedWhileLoading: Set<UInt32> = []
   /// Entries of the index file whose rows do not say yet that they are stale.
@@ -18,16 +17,7 @@ final class DiskIndex {
   /// How often entries have gone, or it was noted that their files have to be looked at.
   private(set) var lossCount = 0
 
-  init(_ rule: EvictionRule) {
-    self.rule = rule
-    table = EntryTable(rule)
-  }
-
-  /// Takes other entries first from now on, when room is made.
-  func follow(_ rule: EvictionRule) {
-    self.rule = rule
-    table.follow(rule)
-  }
+  init() {}
 
   var count: Int { table.count }
   /// The bytes that all files take on disk.
@@ -85,8 +75,7 @@ final class DiskIndex {
       table.remove(old)
       lossCount += 1
     }
-    // Whoever has fetched it anew has asked for it again.
-    return (table.insert(entry, isUsedAgain: old != nil), old != nil)
+    return (table.insert(entry), old != nil)
   }
 
   /// Takes in an entry of the index file, as the least recently used; answers its place, or that of
@@ -97,7 +86,7 @@ final class DiskIndex {
     guard entry.number > cleared, !removedWhileLoading.contains(entry.number) else { return nil }
     var entry = entry
     if staleWhileLoading.contains(entry.number) { entry.freshUntil = 0 }
-    return table.insert(entry, asNewest: false, isUsedAgain: entry.wasUsedAgain)
+    return table.insert(entry, asNewest: false)
   }
 
   /// Notes that the whole index file has been read.
@@ -127,7 +116,7 @@ final class DiskIndex {
   /// Removes every entry; the table is the caller's, since to free a large one takes its time.
   func takeAll() -> EntryTable {
     lossCount += 1
-    defer { table = EntryTable(rule) }
+    defer { table = EntryTable() }
     return table
   }
 
@@ -142,11 +131,8 @@ final class DiskIndex {
 
   // MARK: Entries change
 
-  /// Makes an entry the most recently used. What it was stored for is a use as well, and nobody has asked
-  /// again then.
-  func use(_ place: Int, again: Bool, at wall: Int64) {
-    table.use(place, again: again, at: UInt32(clamping: wall))
-  }
+  /// Makes an entry the most recently used.
+  func use(_ place: Int, at wall: Int64) { table.use(place, at: UInt32(clamping: wall)) }
 
   /// Notes that the index file is to know of a use; false when that was noted in this period already.
   func noteUse(_ place: Int, in period: UInt16) -> Bool { table.noteUse(place, in: period) }
@@ -162,7 +148,7 @@ final class DiskIndex {
   }
 
   /// Makes an entry the last to be evicted.
-  func spare(_ place: Int) { table.spare(place) }
+  func spare(_ place: Int) { table.touch(place) }
 
   /// Notes the stamp of the file whose bytes were compared; zero: they have to be.
   func setStamp(_ stamp: UInt64, at place: Int) { table[place].stamp = stamp }

@@ -7,8 +7,6 @@ extension DiskTier {
     package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
     /// The rest that is left then, in percent of the capacity.
     package let trimToPercent: Int
-    /// Which entries go first.
-    package let eviction: EvictionRule
     /// An entry of this age goes, whatever its use; nil for no limit.
     package let maxAge: Duration?
     /// The part of the file system that stays free.
@@ -22,12 +20,10 @@ extension DiskTier {
     var fileSystem: Int?
 
     package init(
-      capacity: Capacity, trimToPercent: Int, eviction: EvictionRule = .leastRecent,
-      maxAge: Duration?, minFree: MinFree, lease: Duration
+      capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
     ) {
       allowance = capacity
       self.trimToPercent = trimToPercent
-      self.eviction = eviction
       self.maxAge = maxAge
       self.minFree = minFree
       self.lease = lease

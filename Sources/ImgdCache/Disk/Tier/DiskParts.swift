@@ -43,7 +43,7 @@ final class DiskParts {
     health = DiskHealth(reports)
     gate = DiskGate(loop: loop)
     threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
-    index = DiskIndex(limits.eviction)
+    index = DiskIndex()
     files = DiskFiles(index, threads, suffixes: suffixes)
     uses = UseLog(index, threads, rules, loop: loop)
     leases = FileLeases(index, rules)

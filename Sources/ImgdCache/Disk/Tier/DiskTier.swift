@@ -305,7 +305,6 @@ package final class DiskTier {
   package func apply(_ limits: Limits) {
     guard let parts else { return }
     let areOthers = parts.rules.replace(by: limits)
-    parts.index.follow(limits.eviction)
     if parts.files.isOpen { parts.size.look() }
     guard areOthers else { return }
     parts.eviction.trim()

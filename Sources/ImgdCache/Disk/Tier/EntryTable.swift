@@ -9,19 +9,14 @@ struct EntryTable {
 
   /// In parts of equal size, so that a table that grows moves nothing.
   private var parts: [[DiskEntry?]] = []
-  private var order: EvictionOrder
+  private var order = EvictionOrder()
   private var table = PlaceTable()
   /// The places of entries with a base, by that.
   private var bases = PlaceTable()
   private var baseCount = 0
   private let seed = KeyHasher.randomSeed()
 
-  init(_ rule: EvictionRule = .leastRecent) {
-    order = EvictionOrder(rule)
-  }
-
-  /// Takes another rule from now on.
-  mutating func follow(_ rule: EvictionRule) { order.follow(rule) }
+  init() {}
 
   /// The place of the entry with this digest, which stays the same for as long as it is there.
   func place(of digest: KeyDigest) -> Int? {
@@ -78,9 +73,7 @@ struct EntryTable {
   }
 
   /// The places in use in the order in which they go.
-  var victims: some Sequence<Int> {
-    order.victims(usage: allocated) { self[$0].allocated }
-  }
+  var victims: some Sequence<Int> { order.oldestFirst }
 
   /// The places in use among the `count` from `start`, in no order; nil behind the last.
   func places(from start: Int, count: Int) -> [Int]? {
@@ -91,11 +84,8 @@ struct EntryTable {
 
   /// Takes an entry in, as the most recently used or as the least.
   @discardableResult
-  mutating func insert(
-    _ entry: DiskEntry, asNewest: Bool = true, isUsedAgain: Bool = false
-  ) -> Int {
-    let place = order.insert(
-      size: entry.allocated, asNewest: asNewest, isUsedAgain: isUsedAgain)
+  mutating func insert(_ entry: DiskEntry, asNewest: Bool = true) -> Int {
+    let place = order.insert(asNewest: asNewest)
     put(entry, at: place)
     table.insert(tag(of: entry.digest), place)
     noteBase(entry.base, at: place)
@@ -107,7 +97,7 @@ struct EntryTable {
   @discardableResult
   mutating func remove(_ place: Int) -> DiskEntry {
     let entry = self[place]
-    order.remove(place, size: entry.allocated)
+    order.remove(place)
     table.remove(tag(of: entry.digest), place)
     forgetBase(entry.base, at: place)
     put(nil, at: place)
@@ -117,17 +107,12 @@ struct EntryTable {
     return entry
   }
 
-  /// Makes the entry at a place the most recently used, by somebody who has asked for it again.
-  mutating func touch(_ place: Int) {
-    order.touch(place, size: self[place].allocated)
-  }
+  /// Makes the entry at a place the last to go.
+  mutating func touch(_ place: Int) { order.touch(place) }
 
-  /// Makes the entry at a place the last to go, although nobody has asked for it again.
-  mutating func spare(_ place: Int) { order.spare(place) }
-
-  /// One of both, and notes the time.
-  mutating func use(_ place: Int, again: Bool, at wall: UInt32) {
-    if again { touch(place) } else { spare(place) }
+  /// The same for a use, of which it notes the time.
+  mutating func use(_ place: Int, at wall: UInt32) {
+    touch(place)
     parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
   }
 

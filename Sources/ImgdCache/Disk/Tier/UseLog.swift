@@ -30,10 +30,9 @@ final class UseLog {
     self.loop = loop
   }
 
-  /// Counts a use of the entry at a place, by somebody who has asked for it again or by those whom it
-  /// was stored for.
-  func note(_ place: Int, again: Bool = true) {
-    index.use(place, again: again, at: rules.wall)
+  /// Counts a use of the entry at a place.
+  func note(_ place: Int) {
+    index.use(place, at: rules.wall)
     guard noted < Self.mostInPeriod, index.noteUse(place, in: number) else { return }
     if timer == nil { begin() }
     noted += 1

@@ -32,20 +32,18 @@ struct HandoverDraft: ~Copyable {
 
   /// Takes an image along, if it may go and there is room.
   mutating func add(
-    _ image: CachedImage, isUsedAgain: Bool, at now: Instant, wall: Int64
+    _ image: CachedImage, at now: Instant, wall: Int64
   ) throws(SystemFailure) {
     guard image.scope == nil, !image.isPurged, hasRoom(for: image),
       let record = StoredRecord(image, wall: wall, at: now),
       let encoded = RecordCodec.encode(record.sane), let body = try take(image.payload)
     else { return }
-    var marks: HandoverEntry.Marks = image.isStale ? .stale : []
-    if isUsedAgain { marks.insert(.usedAgain) }
     limits.indexBytes -= image.costInIndex
     entries.append(
       HandoverEntry(
         record: encoded, number: image.file?.number ?? image.formerFile,
         lastAccess: wall - max(now - image.lastAccess, .zero).wholeSeconds,
-        marks: marks, body: body))
+        isStale: image.isStale, body: body))
   }
 
   /// The handover; nil when it is empty.

@@ -10,23 +10,14 @@ struct HandoverEntry: Equatable {
     case memory(FileStatus.Identity)
   }
 
-  /// What the record does not tell of a picture.
-  struct Marks: OptionSet {
-    let rawValue: UInt8
-
-    /// Marked by a soft purge; the record tells that only of those that were fresh.
-    static let stale = Marks(rawValue: 1)
-    /// Asked for again after it was stored.
-    static let usedAgain = Marks(rawValue: 2)
-  }
-
   /// A stored record in its encoded form.
   var record: [UInt8]
   /// The number of its file on disk; zero without one.
   let number: UInt32
   /// In seconds since 1970.
   let lastAccess: Int64
-  let marks: Marks
+  /// Marked by a soft purge; the record tells that only of those that were fresh.
+  let isStale: Bool
   let body: Body
 
   /// About as many bytes as it takes in an index.
@@ -38,7 +29,7 @@ extension ByteWriter {
     put(entry.record)
     put(entry.number)
     put(entry.lastAccess)
-    put(entry.marks.rawValue)
+    put(UInt8(entry.isStale ? 1 : 0))
     switch entry.body {
     case .packed(let start):
       put(UInt8(0))
@@ -60,7 +51,7 @@ extension ByteReader {
   mutating func entry() -> HandoverEntry? {
     let record = bytes()
     let (file, lastAccess): (UInt32, Int64) = (number(), number())
-    let marks = HandoverEntry.Marks(rawValue: number())
+    let isStale = number() as UInt8 != 0
     let body: HandoverEntry.Body
     switch number(UInt8.self) {
     case 0: body = .packed(number())
@@ -69,7 +60,7 @@ extension ByteReader {
     }
     guard !hasFailed else { return nil }
     return HandoverEntry(
-      record: record, number: file, lastAccess: lastAccess, marks: marks, body: body)
+      record: record, number: file, lastAccess: lastAccess, isStale: isStale, body: body)
   }
 
   mutating func identity() -> FileStatus.Identity {

@@ -2,12 +2,6 @@ internal import ImgdSystem
 
 /// The pictures that an earlier process has left, the most recently used first.
 struct HandoverInheritance {
-  /// A picture that was left, and whether anybody has asked for it again.
-  struct Heir {
-    let image: CachedImage
-    let isUsedAgain: Bool
-  }
-
   private var entries: ArraySlice<HandoverEntry>
   private let pack: Payload?
   /// The other memfds.
@@ -29,7 +23,7 @@ struct HandoverInheritance {
   }
 
   /// The next picture that has no more than so many bytes and makes sense; nil behind the last.
-  mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> Heir? {
+  mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> CachedImage? {
     while let entry = entries.popFirst() {
       guard let record = RecordCodec.decode(entry.record), record.bytes <= most(),
         let url = try? CanonicalURL.parse(record.url),
@@ -44,8 +38,8 @@ struct HandoverInheritance {
       image.formerFile = entry.number
       image.lastAccess =
         StoredMoment(storedWall: entry.lastAccess, nowWall: wall, now: now).instant
-      if entry.marks.contains(.stale) { image.markStale() }
-      return Heir(image: image, isUsedAgain: entry.marks.contains(.usedAgain))
+      if entry.isStale { image.markStale() }
+      return image
     }
     return nil
   }

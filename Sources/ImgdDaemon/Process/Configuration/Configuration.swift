@@ -2,7 +2,6 @@
 // the table of their keys, and `ProgramConfiguration` tells how they are read.
 
 import Glibc
-package import ImgdCache
 import ImgdSystem
 
 /// All settings, with valid values; the defaults are those of the machine's daemon.
@@ -31,7 +30,6 @@ package struct Configuration: Sendable, Equatable {
     package var capacity = 100 << 20
     package var preferred = Share.percent(60)
     package var maxEntry = Share.percent(25)
-    package var eviction = EvictionRule.leastRecent
     package var pressure = PressureChoice.auto
 
     /// The bytes that an eviction leaves.
@@ -47,7 +45,6 @@ package struct Configuration: Sendable, Equatable {
     package var directory = "/var/cache/imgd"
     package var capacity = DiskCapacity.auto
     package var trimToPercent = 50
-    package var eviction = EvictionRule.leastRecent
     /// Zero for no limit.
     package var maxAge = Duration.seconds(7 * 86_400)
     package var minFree = Share.percent(5)

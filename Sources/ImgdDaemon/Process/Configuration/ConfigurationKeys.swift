@@ -4,6 +4,8 @@ extension Configuration: ProgramConfiguration {
   package static let keys: [ConfigurationKey<Configuration>] =
     control + memory + disk + downloads + http + network + decode + fleet
 
+  package static let retiredKeys: Set = ["Memory.Eviction", "Disk.Eviction"]
+
   /// A larger size is a typing mistake; sums of sizes up to this limit do not overflow.
   private static let anySize = 0...(1 << 50)
   private static let anyDuration = Duration.zero...Duration.seconds(10 * 365 * 86_400)
@@ -37,9 +39,6 @@ extension Configuration: ProgramConfiguration {
       .memory, "MaxEntry", \.memory.maxEntry, .share,
       "The largest picture that the memory tier keeps: a size, or a percentage of Capacity."),
     ConfigurationKey(
-      .memory, "Eviction", \.memory.eviction, .word,
-      "What goes first: what is least recently used, or was asked for once only (scan-resistant)."),
-    ConfigurationKey(
       .memory, "Pressure", \.memory.pressure, .word,
       "Whether the daemon empties the memory tier if memory is short: auto or off."),
   ]
@@ -57,9 +56,6 @@ extension Configuration: ProgramConfiguration {
     ConfigurationKey(
       .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
       "The part of Capacity to which an eviction reduces the files."),
-    ConfigurationKey(
-      .disk, "Eviction", \.disk.eviction, .word,
-      "What goes first, least-recent or scan-resistant, as for the memory tier."),
     ConfigurationKey(
       .disk, "MaxAge", \.disk.maxAge, .duration(anyDuration),
       "The longest time that a picture is kept, even if it is used; 0s for no limit."),

@@ -9,10 +9,11 @@ package enum ConfigurationLoader {
   /// Reads files, environment and command line; each overrides the one before.
   package static func load(
     _ options: CommandLineOptions, environment: [String: String], uid: UInt32 = geteuid(),
-    systemFile: String = ConfigurationLoader.systemFile
+    systemFile: String = ConfigurationLoader.systemFile, warn: (String) -> Void = { _ in }
   ) throws(ConfigurationProblems) -> Configuration {
     let instance = Instance(environment: environment, uid: uid)
-    return try places(options, of: instance, systemFile: systemFile).read(over: instance.defaults)
+    return try places(options, of: instance, systemFile: systemFile)
+      .read(over: instance.defaults, warn: warn)
   }
 
   /// The files that a service reads.

@@ -10,8 +10,7 @@ import ImgdWire
 extension MemoryTier.Limits {
   init(_ memory: Configuration.Memory) {
     self.init(
-      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes,
-      eviction: memory.eviction)
+      capacity: memory.capacity, preferred: memory.preferredBytes, maxEntry: memory.maxEntryBytes)
   }
 }
 
@@ -28,7 +27,7 @@ extension DiskTier.Limits {
       case .percent(let percent): .percent(percent)
       }
     self.init(
-      capacity: capacity, trimToPercent: disk.trimToPercent, eviction: disk.eviction,
+      capacity: capacity, trimToPercent: disk.trimToPercent,
       maxAge: disk.maxAge > .zero ? disk.maxAge : nil, minFree: minFree, lease: disk.lease)
   }
 }

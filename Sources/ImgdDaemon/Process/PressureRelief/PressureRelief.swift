@@ -160,7 +160,6 @@ extension MemoryTier.Limits {
   /// The limits of a tier that may use only a share of its capacity.
   func held(to share: MemoryShare) -> MemoryTier.Limits {
     MemoryTier.Limits(
-      capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry,
-      eviction: eviction)
+      capacity: share.of(capacity), preferred: share.of(preferred), maxEntry: maxEntry)
   }
 }

@@ -110,17 +110,6 @@ import Testing
     #expect(Array(index.victims).isEmpty)
   }
 
-  @Test func `the second order is counted as held`() {
-    let held = EvictionRule.allCases.map { rule in
-      var index = EntryTable(rule)
-      for number in 0..<5_000 {
-        index.insert(entry(digest(number), number: UInt32(number), allocated: 512))
-      }
-      return index.heldBytes
-    }
-    #expect(held[1] - held[0] >= 5_000 * 8)
-  }
-
   @Test func `a single entry is first and last in the order`() {
     var index = EntryTable()
     let place = index.insert(entry(digest(1), number: 1, allocated: 512), asNewest: false)

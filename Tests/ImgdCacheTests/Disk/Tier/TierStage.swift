@@ -245,22 +245,21 @@ extension DiskTier.Limits {
 
   static func limits(
     capacity: Int = 100 << 20, trimTo percent: Int = 90,
-    eviction: EvictionRule = .leastRecent, maxAge: Duration? = .seconds(7 * 86_400),
+    maxAge: Duration? = .seconds(7 * 86_400),
     minFree: DiskTier.MinFree = .bytes(0), lease: Duration = .seconds(60)
   ) -> Self {
     limits(
-      .bytes(capacity), trimTo: percent, eviction: eviction, maxAge: maxAge, minFree: minFree,
+      .bytes(capacity), trimTo: percent, maxAge: maxAge, minFree: minFree,
       lease: lease)
   }
 
   static func limits(
     _ capacity: DiskTier.Capacity, trimTo percent: Int = 90,
-    eviction: EvictionRule = .leastRecent,
     maxAge: Duration? = .seconds(7 * 86_400), minFree: DiskTier.MinFree = .bytes(0),
     lease: Duration = .seconds(60)
   ) -> Self {
     Self(
-      capacity: capacity, trimToPercent: percent, eviction: eviction, maxAge: maxAge,
+      capacity: capacity, trimToPercent: percent, maxAge: maxAge,
       minFree: minFree, lease: lease)
   }
 }

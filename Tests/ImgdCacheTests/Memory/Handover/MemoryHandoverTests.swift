@@ -362,7 +362,7 @@ import Testing
     record.bytes = bytes
     return HandoverEntry(
       record: try #require(RecordCodec.encode(record)), number: entry.number,
-      lastAccess: entry.lastAccess, marks: [], body: body)
+      lastAccess: entry.lastAccess, isStale: false, body: body)
   }
 
   /// The same under a checksum that fits, as an author of forged bytes would write it; the records
