@@ -59,7 +59,6 @@ let package = Package(
     .target(
       name: "CBench",
       dependencies: ["CVips"],
-      exclude: ["preload"],
       linkerSettings: [
         .linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0"),
         .linkedLibrary("jpeg"),

@@ -121,7 +121,7 @@ struct AllocationCounter {
   init(_ bench: Bench) throws(BenchFailure) {
     preload = bench.path("allocations.so")
     counts = bench.workplace + "/allocations"
-    let source = bench.options.packagePath + "/Sources/CBench/preload/allocations.c"
+    let source = bench.options.packagePath + "/Tests/Allocations/allocations.c"
     try Child.finish(
       ["cc", "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(counts)\"", source, "-o", preload],
       log: bench.path("cc.log"))

@@ -1,7 +1,7 @@
 import Glibc
 import ImgdTestSupport
 
-/// The allocations of a daemon, counted by the library that the benchmark uses.
+/// The allocations of a daemon, counted by a library that is preloaded.
 final class AllocationCount {
   private static let compiler = "/usr/bin/cc"
 
@@ -20,7 +20,7 @@ final class AllocationCount {
       Self.compiler,
       [
         "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(directory.path)/counts\"",
-        "Sources/CBench/preload/allocations.c", "-o", library,
+        "Tests/Allocations/allocations.c", "-o", library,
       ])
     guard built.code == 0 else { throw TestFailure("cc: \(built.output)") }
     daemon = try MeasuredDaemon(environment: ["LD_PRELOAD=" + library])

@@ -99,7 +99,7 @@ private enum ColdInstructions {
   }
 }
 
-/// The allocations of a daemon, counted by the library that the benchmark uses.
+/// The allocations of a daemon, counted by a library that is preloaded.
 private struct ColdAllocations {
   private static let compiler = "/usr/bin/cc"
 
@@ -117,7 +117,7 @@ private struct ColdAllocations {
         Self.compiler,
         [
           "-O2", "-shared", "-fPIC", "-DCOUNTS=\"\(home)/counts\"",
-          "Sources/CBench/preload/allocations.c", "-o", library,
+          "Tests/Allocations/allocations.c", "-o", library,
         ])
       guard built.code == 0 else { throw TestFailure("cc: \(built.output)") }
       return ["LD_PRELOAD=" + library]

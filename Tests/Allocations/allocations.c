@@ -1,5 +1,5 @@
-// Counts a process's allocations in the mapped file COUNTS, for the bench to read. Preloaded into the
-// measured daemon; glibc's own functions do the work.
+// Counts the allocations of a process in the mapped file COUNTS, for tests and benchmarks to read. It is
+// preloaded into the daemon that they measure; the functions of glibc do the work.
 
 #define _GNU_SOURCE
 #include <errno.h>
