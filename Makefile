@@ -126,7 +126,7 @@ check-slow:
 
 bench:
 	@$(call prepare,bench)
-	@$(call release,imgd imgd-decoder imgd-bench)
+	@$(call release,imgd imgd-decoder imgd-http multiply-index imgd-bench)
 	@.build/release/imgd-bench $(ARGS)
 
 fuzz:

@@ -174,7 +174,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "imgd-bench",
-      dependencies: ["CBench", "ImgdCache", "ImgdSystem"],
+      dependencies: ["CBench"],
       swiftSettings: strict),
 
     // Tests.
@@ -190,6 +190,12 @@ let package = Package(
       name: "lying-decoder",
       dependencies: ["CLinux", "CTestLinux", "ImgdDecode", "ImgdPicture", "ImgdSystem"],
       path: "Tests/LyingDecoder",
+      swiftSettings: testing),
+    // Many entries on disk without a download, for tests and benchmarks.
+    .executableTarget(
+      name: "multiply-index",
+      dependencies: ["ImgdCache", "ImgdSystem"],
+      path: "Tests/MultiplyIndex",
       swiftSettings: testing),
     .testTarget(
       name: "ImgdWordsTests",

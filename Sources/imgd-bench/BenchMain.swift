@@ -10,14 +10,13 @@
 // Each measurement is one type in Measurements/ and one line in `Measurement.all`. The bench starts
 // the peers itself, in a directory of its own, and ends them.
 
-private import ImgdSystem
 import Glibc
 
 @main
 struct BenchMain {
   static func main() {
     do throws(BenchFailure) {
-      let words = ProcessArguments.all
+      let words = Array(CommandLine.arguments.dropFirst())
       if try HiddenVerb.run(words) { return }
       try run(Options(words))
     } catch {

@@ -1,4 +1,3 @@
-private import ImgdSystem
 import Glibc
 
 /// Reads and writes whole small files.
@@ -18,8 +17,8 @@ enum File {
   }
 
   // Paths reach the kernel as C strings that live as long as the call.
-  private static func openFile(_ path: String, _ flags: CInt) -> FileDescriptor {
-    unsafe FileDescriptor(owning: open(path, flags | O_CLOEXEC, 0o644))
+  private static func openFile(_ path: String, _ flags: CInt) -> Descriptor {
+    unsafe Descriptor(owning: open(path, flags | O_CLOEXEC, 0o644))
   }
 
   static func isProgram(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }

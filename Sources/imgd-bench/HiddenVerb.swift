@@ -9,7 +9,6 @@ enum HiddenVerb {
     switch words.first {
     case "floor" where words.count == 3: try serveFloor(words[1], replyBytes: Int(words[2]) ?? 0)
     case "feed" where words.count == 5: try feed(words)
-    case "multiply" where words.count == 4: try multiply(words)
     case "shrink" where words.count == 4: try shrink(words)
     case "watch" where words.count == 5: try Watch.serve(words)
     case "repeat" where words.count == 5: try HitsBesideDecoding.repeatRequests(words)
@@ -37,19 +36,22 @@ enum HiddenVerb {
     Output.say("replies \(outcome.replies) failures \(outcome.failures)")
   }
 
-  /// `multiply CACHE COUNT rows|files`
-  private static func multiply(_ words: [String]) throws(BenchFailure) {
-    guard let count = Int(words[2]) else { throw .usage("multiply: bad count") }
-    try IndexGrowth.multiply(words[1], to: count, withFiles: words[3] == "files")
-  }
-
   /// `shrink SOCKET CACHE ENTRIES-LEFT`: reloads the daemon with a configuration that makes it trim,
-  /// and prints how many seconds that took.
+  /// and prints how many seconds that took, until the files are gone.
   private static func shrink(_ words: [String]) throws(BenchFailure) {
     guard let left = Int(words[3]) else { throw .usage("shrink: bad count") }
+    let socket = words[1]
+    var files = try FileRemovals(in: words[2])
+    let before = try Imgd.stat("disk", "entries", of: socket)
     let start = now()
-    let reply = ask(words[1], #"{"cmd":"reload"}"#) ?? "nothing"
-    guard reply.contains(#""ok":true"#) else { throw .unavailable("imgd said \(reply)") }
-    Output.say("\(try IndexGrowth.awaitRemovals(words[2], left: left) - start)")
+    try Imgd.expect(#"{"cmd":"reload"}"#, of: socket)
+    var entries = before
+    while entries > left {
+      usleep(2_000)
+      try files.note()
+      entries = try Imgd.stat("disk", "entries", of: socket)
+    }
+    try files.await(before - entries)
+    Output.say("\(now() - start)")
   }
 }

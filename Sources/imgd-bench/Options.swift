@@ -5,23 +5,21 @@ struct Options {
   static let usage = """
     usage: imgd-bench [all|\(Measurement.all.map(\.name).joined(separator: "|"))]…
       siege:ATTACK         one of \(Siege.attacks.map(\.name).joined(separator: ", "))
-      --imgd PATH          the daemon to measure (default: beside imgd-bench)
+      --programs DIRECTORY where imgd and the programs beside it are (default: .build/release)
       --readers N          `fleet` simulates the readers of so many hosts on one redis, and does nothing else
-      --package-path PATH  where Sources/ is (default: the current directory)
-      --trace FILE         requests for `eviction`, one key a line, with its size if you like; may be repeated
+      --package-path PATH  the sources of imgd (default: the current directory)
       --rounds N           rounds of each comparison (default: 5)
       --quick              a smoke run: one short round, smaller crowds
       --json FILE          also write one JSON record
     """
 
   private(set) var measurements: [Measurement] = []
-  private(set) var imgd = Options.beside("imgd")
+  private(set) var programs = ".build/release"
   private(set) var packagePath = "."
   private(set) var rounds = 5
   private(set) var isQuick = false
   private(set) var wantsHelp = false
   private(set) var json: String?
-  private(set) var traces: [String] = []
   /// Hosts of the simulated fleet; nil without a simulation.
   private(set) var readers: Int?
 
@@ -40,10 +38,9 @@ struct Options {
     switch word {
     case "--help", "-h": wantsHelp = true
     case "--quick": isQuick = true
-    case "--imgd": imgd = try Self.value(of: word, from: &rest)
+    case "--programs": programs = try Self.value(of: word, from: &rest)
     case "--package-path": packagePath = try Self.value(of: word, from: &rest)
     case "--json": json = try Self.value(of: word, from: &rest)
-    case "--trace": traces.append(try Self.value(of: word, from: &rest))
     case "--rounds":
       rounds = try Self.count(Self.value(of: word, from: &rest), of: word, 1...100)
     case "--readers":
@@ -78,10 +75,12 @@ struct Options {
     return found
   }
 
-  /// A program that was built together with this one.
-  static func beside(_ name: String) -> String {
-    let own = File.target(ofLink: "/proc/self/exe") ?? "imgd-bench"
-    guard let slash = own.lastIndex(of: "/") else { return name }
-    return own[...slash] + name
-  }
+  /// The daemon to measure.
+  var imgd: String { program("imgd") }
+
+  /// One of the programs of imgd.
+  func program(_ name: String) -> String { programs + "/" + name }
+
+  /// This program, which also starts itself for its hidden verbs.
+  static let own = File.target(ofLink: "/proc/self/exe") ?? "imgd-bench"
 }

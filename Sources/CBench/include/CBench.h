@@ -118,8 +118,15 @@ uint64_t bench_now_ns(void);
 // The bytes of a process's open memfds, each counted once.
 uint64_t bench_memfd_bytes(pid_t process);
 
+// Watches the directories in a directory for files that are removed; a descriptor, or -1 and errno.
+int bench_watch_removals(const char *directory);
+// How many have been removed since the last call, waiting at most so long for the first; -1 and errno
+// (EOVERFLOW: there were more than the kernel has kept).
+int64_t bench_await_removals(int watch, int patience_ms);
+
 // Has mounts from now on be seen by this thread and its children alone; 0, or -1 and errno.
 int bench_private_mounts(void);
+
 enum { BENCH_JPEG, BENCH_PNG, BENCH_WEBP };
 
 // A picture that is about as hard to encode as a photograph.

@@ -5,8 +5,9 @@
 enum Decode {
   static func run(_ bench: Bench) throws(BenchFailure) {
     guard bench.hasImgd else { throw .unavailable("imgd is missing at \(bench.options.imgd)") }
-    guard File.isProgram(decoder(bench)) else {
-      throw .unavailable("imgd-decoder is missing at \(decoder(bench))")
+    let decoder = bench.options.program("imgd-decoder")
+    guard File.isProgram(decoder) else {
+      throw .unavailable("imgd-decoder is missing at \(decoder)")
     }
     let origin = try Nginx(bench, place: .anywhere)
     let small = try PictureSet(
@@ -20,11 +21,5 @@ enum Decode {
     try PixelHits.run(bench, origin)
     try DecoderMemory.run(bench, small)
     try HitsBesideDecoding.run(bench, origin, large)
-  }
-
-  private static func decoder(_ bench: Bench) -> String {
-    let imgd = bench.options.imgd
-    guard let slash = imgd.lastIndex(of: "/") else { return "imgd-decoder" }
-    return imgd[...slash] + "imgd-decoder"
   }
 }

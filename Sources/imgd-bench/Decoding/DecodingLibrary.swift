@@ -19,7 +19,7 @@ extension PictureSet {
   func rate(_ bench: Bench, _ library: Library) throws(BenchFailure) -> Double {
     let log = bench.path("decode.log")
     try Child.finish(
-      [Options.beside("imgd-bench"), "decode-files", library.rawValue, format.rawValue] + paths,
+      [Options.own, "decode-files", library.rawValue, format.rawValue] + paths,
       log: log)
     guard let seconds = Double((File.text(log) ?? "").prefix { !$0.isNewline }) else {
       throw .unavailable("\(library.rawValue) told no time: \(File.text(log) ?? "")")

@@ -58,7 +58,7 @@ enum HitsBesideDecoding {
     try File.write(Array(lines.joined().utf8), to: list)
     let clients = try bench.serve(
       [
-        Options.beside("imgd-bench"), "repeat", imgd.socket, list, "\(lines.count)", "\(decoders)",
+        Options.own, "repeat", imgd.socket, list, "\(lines.count)", "\(decoders)",
       ], "repeat", place: .anywhere)
     defer { clients.end() }
     for _ in 0..<1_000 where try imgd.stat("decode", "active") < decoders { usleep(10_000) }

@@ -35,7 +35,7 @@ struct PictureSet {
     try File.makeDirectory(directory)
     try Child.finish(
       [
-        Options.beside("imgd-bench"), "draw", directory, format.rawValue, "\(count)", "\(width)",
+        Options.own, "draw", directory, format.rawValue, "\(count)", "\(width)",
         "\(height)", "\(bytes ?? 0)",
       ], log: bench.path("draw.log"))
     let files = (0..<count).map { Self.file(number: $0, format) }

@@ -42,7 +42,7 @@ enum FleetBeside {
     if let other {
       feed = try Child(
         [
-          Options.beside("imgd-bench"), "feed", imgd.socket, other, "\(fleetHitsPerSecond)",
+          Options.own, "feed", imgd.socket, other, "\(fleetHitsPerSecond)",
           "\(seconds + 1)",
         ], log: bench.path("feed.log"))
       let before = try imgd.stat("fleet", "hits")

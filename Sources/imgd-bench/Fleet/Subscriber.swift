@@ -1,15 +1,14 @@
 private import CBench
-private import ImgdSystem
 import Glibc
 
 /// A connection that is told what a daemon does with its cache.
 final class Subscriber {
-  private let connection: FileDescriptor
+  private let connection: Descriptor
   private var text: [UInt8] = []
 
   init(_ socket: String) throws(BenchFailure) {
     // The path is read before the call returns.
-    connection = unsafe FileDescriptor(owning: bench_connect(socket))
+    connection = unsafe Descriptor(owning: bench_connect(socket))
     let request = Array((#"{"cmd":"subscribe","events":["cache"]}"# + "\n").utf8)
     // write takes at most the bytes of the array.
     guard unsafe write(connection.number, request, request.count) == request.count else {

@@ -53,7 +53,7 @@ enum Mixed {
       origin.secureURL("a.png"), deliver: "none", more: #","cache":"reload""#)
     let feed = try Child(
       [
-        Options.beside("imgd-bench"), "feed", imgd.socket, request, "\(connectsPerSecond)",
+        Options.own, "feed", imgd.socket, request, "\(connectsPerSecond)",
         "\(seconds + 1)",
       ], log: bench.path("feed.log"), place: .load)
     try feed.awaitReady("the side load") { origin.counted > before + 5 }

@@ -12,9 +12,7 @@ enum Start {
     let urls = try origin.addPictures(2 * asked, bytes: 28_000)
     let cache = try fill(bench, urls)
     for count in bench.scaled([10_000, 100_000, 1_000_000], quick: [10_000]) {
-      try Child.finish(
-        [Options.beside("imgd-bench"), "multiply", cache, "\(count)", "rows"],
-        log: bench.path("multiply.log"))
+      try Imgd.multiply(cache, to: count, bench)
       try measure(bench, cache, count, urls)
     }
     try peer(bench, origin, bench.scaled(10_000, quick: 1_000))

@@ -50,9 +50,7 @@ enum Steady {
     try first.fetchAll([urls[0], local(urls[0])])
     try first.awaitStored(2)
     first.child.end()
-    try Child.finish(
-      [Options.beside("imgd-bench"), "multiply", first.cache, "\(entries)", "rows"],
-      log: bench.path("multiply.log"))
+    try Imgd.multiply(first.cache, to: entries, bench)
     let imgd = try Imgd(bench, place: .anywhere, settings: Imgd.roomy, cache: first.cache)
     return (imgd, local(urls[0]))
   }
@@ -86,7 +84,7 @@ enum Steady {
       origin.secureURL("a.png"), deliver: "none", more: #","cache":"reload""#)
     return try Child(
       [
-        Options.beside("imgd-bench"), "feed", imgd.socket, reload, "\(connectsPerSecond)",
+        Options.own, "feed", imgd.socket, reload, "\(connectsPerSecond)",
         "\(seconds)",
       ], log: bench.path("feed.log"), place: .load)
   }

@@ -16,7 +16,7 @@ enum Trim {
 
   /// The cost of one trim.
   private struct Cost {
-    /// Seconds until the files are gone and the index records it.
+    /// Seconds until the files are gone.
     let files: Double
     let hits: LoadResult
 
@@ -54,9 +54,7 @@ enum Trim {
       try first.fetchAll(urls)
       try first.awaitStored(urls.count)
       first.child.end()
-      try Child.finish(
-        [Options.beside("imgd-bench"), "multiply", first.cache, "\(entries)", "files"],
-        log: bench.path("multiply.log"))
+      try Imgd.multiply(first.cache, to: entries, withFiles: true, bench)
       imgd = try Imgd(
         bench, settings: ["Disk.MinFree=0", "Disk.TrimTo=100%"], cache: first.cache,
         configuration: configuration)
@@ -82,7 +80,7 @@ enum Trim {
       try Self.write(capacity: bytes - bytes / entries * count, to: configuration)
       let words = ["shrink", imgd.socket, imgd.cache, "\(entries - count)"]
       let child = try Child(
-        [Options.beside("imgd-bench")] + words, log: bench.path("shrink.log"))
+        [Options.own] + words, log: bench.path("shrink.log"))
       let hits = try hits(for: max(0.3, Double(count) / 10_000))
       guard child.wait() == 0, let seconds = Double(child.lastWords.filter { $0 != "\n" }) else {
         throw .unavailable("the trim failed: \(child.lastWords)")

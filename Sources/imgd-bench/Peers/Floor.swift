@@ -6,7 +6,7 @@ struct Floor {
   init(_ bench: Bench, replyBytes: Int) throws(BenchFailure) {
     socket = bench.path("floor")
     child = try bench.serve(
-      [Options.beside("imgd-bench"), "floor", socket, "\(replyBytes)"],
+      [Options.own, "floor", socket, "\(replyBytes)"],
       "floor", place: .server)
     try child.awaitReady("the floor") { [socket] in isListening(socket) }
   }

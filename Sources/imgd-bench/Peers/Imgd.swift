@@ -29,6 +29,12 @@ struct Imgd {
   /// The reply to a command; throws on a refusal.
   @discardableResult
   func expect(_ line: String) throws(BenchFailure) -> String {
+    try Self.expect(line, of: socket)
+  }
+
+  /// The same of an instance that another process has started.
+  @discardableResult
+  static func expect(_ line: String, of socket: String) throws(BenchFailure) -> String {
     guard let reply = ask(socket, line) else { throw .unavailable("imgd did not answer \(line)") }
     guard reply.contains(#""ok":true"#) else { throw .unavailable("imgd refused: \(reply)") }
     return reply
@@ -75,7 +81,13 @@ struct Imgd {
 
   /// A number of `stats`, by section and name.
   func stat(_ section: String, _ name: String) throws(BenchFailure) -> Int {
-    let stats = try expect(#"{"cmd":"stats"}"#)
+    try Self.stat(section, name, of: socket)
+  }
+
+  static func stat(
+    _ section: String, _ name: String, of socket: String
+  ) throws(BenchFailure) -> Int {
+    let stats = try expect(#"{"cmd":"stats"}"#, of: socket)
     guard let part = stats.after(#""\#(section)":{"#), let rest = part.after(#""\#(name)":"#),
       let number = Int(rest.prefix { $0.isNumber })
     else { throw .unavailable("stats have no \(section).\(name): \(stats)") }
@@ -91,6 +103,17 @@ extension Imgd {
     "Memory.Capacity=400M", "Memory.Preferred=300M", "Disk.Capacity=1000G", "Disk.MinFree=0",
     "Downloads.MaxActive=16", "Downloads.MaxPerHost=16",
   ]
+
+  /// Adds copies of the first entry to a cache directory that no instance uses, until there are so many.
+  static func multiply(
+    _ cache: String, to entries: Int, withFiles: Bool = false, _ bench: Bench
+  ) throws(BenchFailure) {
+    let program = bench.options.program("multiply-index")
+    guard File.isProgram(program) else { throw .unavailable("there is no \(program)") }
+    try Child.finish(
+      [program, cache, "\(entries)", withFiles ? "files" : "rows"],
+      log: bench.path("multiply.log"))
+  }
 
   /// Whether it is still reading its index.
   var isLoading: Bool {

@@ -5,7 +5,7 @@ struct ImgdHTTP {
 
   /// Asks for pictures of this machine alone, which is where the origins of the bench are.
   init(_ bench: Bench, before imgd: Imgd, place: Place = .server) throws(BenchFailure) {
-    let program = Options.beside("imgd-http")
+    let program = bench.options.program("imgd-http")
     guard File.isProgram(program) else { throw .unavailable("imgd-http is missing at \(program)") }
     socket = bench.path("http")
     child = try bench.serve(

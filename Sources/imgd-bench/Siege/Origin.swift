@@ -35,7 +35,7 @@ struct Origin {
     port = bench_free_port()
     let child = try bench.serve(
       [
-        Options.beside("imgd-bench"), "origin", kind.rawValue, "\(hosts)", "\(port)", "\(status)",
+        Options.own, "origin", kind.rawValue, "\(hosts)", "\(port)", "\(status)",
         "\(Int(delay * 1e6))", "\(headBytes)",
       ], "origin", place: .anywhere)
     try child.awaitReady("the origin") { [port] in

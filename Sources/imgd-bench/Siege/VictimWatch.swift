@@ -11,7 +11,7 @@ struct Watch {
   ) throws(BenchFailure) {
     child = try bench.serve(
       [
-        Options.beside("imgd-bench"), "watch", socket, request, "\(Int(interval * 1e6))",
+        Options.own, "watch", socket, request, "\(Int(interval * 1e6))",
         "\(connections)",
       ], "watch", place: .anywhere)
     try child.awaitReady("the watch") { [child] in !child.lastWords.isEmpty }
