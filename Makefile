@@ -90,7 +90,7 @@ run:
 
 build:
 	@$(call prepare)
-	@$(call release,$(shipped) imgd-bench)
+	@$(call release,$(shipped))
 
 install:
 	@systemd/install '$(PREFIX)' '$(DESTDIR)'
@@ -126,8 +126,9 @@ check-slow:
 
 bench:
 	@$(call prepare,bench)
-	@$(call release,imgd imgd-decoder imgd-http multiply-index imgd-bench)
-	@.build/release/imgd-bench $(ARGS)
+	@$(call release,imgd imgd-decoder imgd-http multiply-index)
+	@swift build -c release --package-path Benchmarks --scratch-path .build/benchmarks --static-swift-stdlib
+	@.build/benchmarks/release/imgd-bench --programs .build/release $(ARGS)
 
 fuzz:
 	@$(call prepare)

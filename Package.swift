@@ -33,7 +33,6 @@ let package = Package(
     .executable(name: "imgd-decoder", targets: ["imgd-decoder"]),
     .executable(name: "imgctl", targets: ["imgctl"]),
     .executable(name: "imgd-http", targets: ["imgd-http"]),
-    .executable(name: "imgd-bench", targets: ["imgd-bench"]),
     .library(name: "ImgdClient", targets: ["ImgdClient"]),
   ],
   targets: [
@@ -56,13 +55,6 @@ let package = Package(
     .target(name: "CMicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
     .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(
-      name: "CBench",
-      dependencies: ["CVips"],
-      linkerSettings: [
-        .linkedLibrary("vips"), .linkedLibrary("gobject-2.0"), .linkedLibrary("glib-2.0"),
-        .linkedLibrary("jpeg"),
-      ]),
 
     // Words for people.
     .target(name: "ImgdWords", swiftSettings: strict),
@@ -171,10 +163,6 @@ let package = Package(
     .executableTarget(
       name: "imgd-http",
       dependencies: ["ImgdGateway"],
-      swiftSettings: strict),
-    .executableTarget(
-      name: "imgd-bench",
-      dependencies: ["CBench"],
       swiftSettings: strict),
 
     // Tests.
