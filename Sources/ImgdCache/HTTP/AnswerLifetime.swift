@@ -11,13 +11,4 @@ package enum AnswerLifetime {
     default: nil
     }
   }
-
-  /// Whether an answer that has just come names a lifetime of its own that is longer than `time`.
-  package static func isNamed(
-    _ headers: HeaderList, longerThan time: Duration, isScoped: Bool, receivedAt: Int64
-  ) -> Bool {
-    let named = AnswerDates(headers, receivedAt: receivedAt)
-      .explicitLifetime(CacheControl(headers), isScoped: isScoped)
-    return named.map { $0 > time } ?? false
-  }
 }

@@ -84,18 +84,4 @@ import Testing
     let lifetime = freshness.refusal == nil ? freshness.remaining : nil
     #expect(lifetime == row.lifetime.map { .seconds($0) }, "\(row.status) \(row.headers)")
   }
-
-  @Test(
-    arguments: [
-      ([], false), (control("max-age=61"), true), (control("max-age=60"), false),
-      (control("s-maxage=9, max-age=100"), false), (control("public"), false),
-      ([("expires", "Thu, 01 Jan 1970 00:18:00 GMT")], true), (changed, false),
-    ] as [([(name: String, value: String)], Bool)])
-  func `only a lifetime that is named counts as such`(
-    headers: [(name: String, value: String)], isNamed: Bool
-  ) {
-    #expect(
-      AnswerLifetime.isNamed(
-        headers, longerThan: .seconds(60), isScoped: false, receivedAt: 1_000) == isNamed)
-  }
 }

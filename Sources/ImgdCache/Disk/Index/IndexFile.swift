@@ -21,7 +21,6 @@ package final class IndexFile {
   package let entries: IndexEntries
   package let unlinks: PendingUnlinks
   package let removals: RemovalRows
-  package let answers: AnswerRows
   let fleet: FleetRows
 
   let connection: Connection
@@ -42,7 +41,6 @@ package final class IndexFile {
     unlinks = PendingUnlinks(connection, transactions)
     entries = IndexEntries(connection, transactions, unlinks)
     removals = RemovalRows(connection, transactions)
-    answers = AnswerRows(connection, transactions)
     fleet = FleetRows(connection, transactions)
   }
 
@@ -65,13 +63,7 @@ package final class IndexFile {
 
   /// Carries out changes together: after an error, which has to leave `body`, none has been made.
   package func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
-    let tally = answers.tally
-    do throws(IndexProblem) {
-      return try transactions.write(body)
-    } catch {
-      answers.tally = tally
-      throw error
-    }
+    try transactions.write(body)
   }
 
   /// Begins to look for the entries that a removal means, in no order.

@@ -11,7 +11,6 @@ enum IndexQuery: Int, CaseIterable {
 
   case addUnlink, dueUnlinks, nextUnlink, isPendingUnlink, forgetUnlink
   case addRemoval, removals, removeRemoval
-  case answers, insertAnswer, removeAnswer, removeAnswers
   case fleetPosition, writeFleetPosition, fleetPurges, writeFleetPurge, removeFleetPurge,
     removeFleetPurges
 
@@ -103,10 +102,6 @@ enum IndexQuery: Int, CaseIterable {
       """
     case .removeRemoval: "DELETE FROM removal WHERE id = ?"
 
-    case .answers: "SELECT digest, record FROM answer WHERE digest > ? ORDER BY digest LIMIT ?"
-    case .insertAnswer: "INSERT INTO answer (digest, record) VALUES (?, ?)"
-    case .removeAnswer: "DELETE FROM answer WHERE digest = ? RETURNING length(record)"
-    case .removeAnswers: "DELETE FROM answer"
 
     case .fleetPosition: "SELECT record FROM fleet_position WHERE one = 1"
     case .writeFleetPosition: "INSERT OR REPLACE INTO fleet_position (one, record) VALUES (1, ?)"

@@ -6,11 +6,11 @@ internal import CSQLite
 /// to one name and depend on the request, or zero; `picture` has the names that are searched
 /// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
 /// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
-/// carried out, `pending_unlink` the files that no entry needs any more. `answer` is apart from all of
-/// them: answers without a picture, in sealed records; and so are `fleet_position`, the last purge of other hosts
-/// that is in force here, and `fleet_purge`, the purges that the other hosts have still to be told of.
+/// carried out, `pending_unlink` the files that no entry needs any more. Apart from all of them are
+/// `fleet_position`, the last purge of other hosts that is in force here, and `fleet_purge`, the purges that the other
+/// hosts have still to be told of.
 enum IndexSchema {
-  static let version = 8
+  static let version = 9
   /// "imgd", so that `file` and we know it.
   static let applicationID = 0x696D_6764
 
@@ -85,12 +85,6 @@ enum IndexSchema {
       suffix TEXT NOT NULL,
       keep_until INTEGER NOT NULL
     ) STRICT
-    """,
-    """
-    CREATE TABLE answer (
-      digest BLOB PRIMARY KEY,
-      record BLOB NOT NULL
-    ) STRICT, WITHOUT ROWID
     """,
     """
     CREATE TABLE fleet_position (

@@ -19,7 +19,6 @@ final class DiskOpener {
     let loads: DiskLoads
     let loading: IndexLoading
     let stores: DiskStores
-    let answers: StoredAnswers
     let fleet: StoredFleetNotes
     let removals: DiskRemovals
     let size: FileSystemSize
@@ -91,7 +90,6 @@ final class DiskOpener {
 
   /// Purges come first: nothing that they mean is told of meanwhile.
   private func work(on opened: OpenedDisk) {
-    parts.answers.begin(after: opened.removals + parts.removals.ordersInForce)
     parts.removals.adopt(opened.removals)
     parts.removals.resume()
     openReader(opened.directory)
@@ -120,7 +118,6 @@ final class DiskOpener {
     parts.verified.end()
     parts.leases.forget()
     parts.renewals.forget()
-    parts.answers.supersede()
     parts.uses.forget()
     parts.removals.supersede()
     parts.loads.cancel()

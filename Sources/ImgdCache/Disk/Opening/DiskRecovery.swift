@@ -11,7 +11,6 @@ final class DiskRecovery {
   private let opener: DiskOpener
   private let files: DiskFiles
   private let stores: DiskStores
-  private let answers: StoredAnswers
   private let fleet: StoredFleetNotes
   private let removals: DiskRemovals
   private let eviction: DiskEviction
@@ -29,7 +28,7 @@ final class DiskRecovery {
   var onExclusion: () -> Void = {}
 
   init(
-    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores, _ answers: StoredAnswers,
+    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores,
     _ fleet: StoredFleetNotes,
     _ removals: DiskRemovals, _ eviction: DiskEviction, _ threads: DiskThreads,
     _ health: DiskHealth, _ rules: DiskRules,
@@ -38,7 +37,6 @@ final class DiskRecovery {
     self.opener = opener
     self.files = files
     self.stores = stores
-    self.answers = answers
     self.fleet = fleet
     self.removals = removals
     self.eviction = eviction
@@ -119,7 +117,6 @@ final class DiskRecovery {
         health.recover()
         removals.resume()
         stores.send()
-        answers.resume()
         fleet.resume()
       })
   }

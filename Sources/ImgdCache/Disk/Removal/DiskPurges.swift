@@ -14,19 +14,17 @@ package enum PurgeOutcome: Sendable, Equatable {
 final class DiskPurges {
   private let index: DiskIndex
   private let stores: DiskStores
-  private let answers: StoredAnswers
   private let removals: DiskRemovals
   private let gate: DiskGate
   private let health: DiskHealth
   private let reports: DiskReports
 
   init(
-    _ index: DiskIndex, _ stores: DiskStores, _ answers: StoredAnswers, _ removals: DiskRemovals,
-    _ gate: DiskGate, _ health: DiskHealth, _ reports: DiskReports
+    _ index: DiskIndex, _ stores: DiskStores, _ removals: DiskRemovals, _ gate: DiskGate,
+    _ health: DiskHealth, _ reports: DiskReports
   ) {
     self.index = index
     self.stores = stores
-    self.answers = answers
     self.removals = removals
     self.gate = gate
     self.health = health
@@ -46,7 +44,6 @@ final class DiskPurges {
       // Pictures that have been stored by then are found by the search.
       stores.sendAll()
     }
-    answers.purge(filter, isSoft: isSoft)
     removals.remove(matching: filter, isSoft: isSoft, then: then)
   }
 

@@ -85,9 +85,6 @@ final class DiskRemovals {
   /// The numbers of entries that are held until they have gone.
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
 
-  /// Purges that have been asked for and are not over.
-  var ordersInForce: [RemovalOrder] { purgesInForce.map(\.order) }
-
   private var purgesInForce: [PurgeWork] { owed.all + searches.all + purgesBeingCarriedOut }
 
   // MARK: Orders

@@ -76,22 +76,6 @@ final class DiskThreads {
     }
   }
 
-  /// Has the writer change rows of remembered answers; calls back when it has, or could not.
-  ///
-  /// On a disk that refuses every write it is not tried: they go with the first commit.
-  func change(_ changes: AnswerChanges, trying: Bool, then: @escaping () -> Void) {
-    let job: @Sendable (DiskWriter) -> DiskTrouble? = { writer in
-      do throws(DiskTrouble) {
-        try writer.change(changes, trying: trying)
-        return nil
-      } catch { return error }
-    }
-    writer.submit(job) { [unowned self, generation] trouble in
-      if let trouble, generation == self.generation { report(trouble) }
-      then()
-    }
-  }
-
   // MARK: Purges that cannot be carried out
 
   /// Has purges written down outside the index; answers what was in the way.

@@ -35,8 +35,6 @@ final class DiskWriter {
 
   /// Purges that the index could not be told of.
   let owed: OwedFile
-  /// They outlive an index that is given up: the next one may be the same file.
-  private let answerDebts = AnswerDebts()
   private var opened: OpenDisk?
 
   init(owed: OwedFile) {
@@ -57,7 +55,7 @@ final class DiskWriter {
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      let disk = OpenDisk(directory, index, answerDebts)
+      let disk = OpenDisk(directory, index)
       opened = disk
       let owed = takeOwed(disk)
       var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
@@ -70,12 +68,6 @@ final class DiskWriter {
       new.loss = trouble.reason
       return new
     }
-  }
-
-  /// Changes rows of remembered answers. Where that need not be tried, removals are owed.
-  func change(_ changes: AnswerChanges, trying: Bool) throws(DiskTrouble) {
-    guard trying, let opened else { return answerDebts.add(changes) }
-    try AnswerWork(opened).carryOut(changes)
   }
 
   /// Writes down the purges that an earlier process could not tell the index of; answers those of which
@@ -134,7 +126,7 @@ final class DiskWriter {
     do throws(IndexProblem) {
       try IndexPlace.setAside(path: directory.indexPath)
       opened = OpenDisk(
-        directory, try IndexFile(path: directory.indexPath, access: .readWrite), answerDebts)
+        directory, try IndexFile(path: directory.indexPath, access: .readWrite))
       return OpenedDisk(directory: directory, wasClean: false, entries: [])
     } catch {
       throw DiskTrouble(error)
@@ -149,7 +141,6 @@ final class DiskWriter {
   /// directory are known to be what it says.
   func close(_ uses: [Use], isChecked: Bool) {
     let saved = (try? opened?.note(uses)) != nil
-    if !answerDebts.isEmpty { try? opened?.commit { _ throws(IndexProblem) in } }
     opened?.close(clean: saved && isChecked)
     opened = nil
   }

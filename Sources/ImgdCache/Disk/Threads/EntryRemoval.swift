@@ -80,8 +80,7 @@ struct EntryRemoval {
     do throws(DiskTrouble) {
       return try commit(removing: victims, leases: leases, add)
     } catch {
-      // Without a commit, remembered answers that the purges are about are there still.
-      guard error.kind == .full, victims.isEmpty, disk.answerDebts.isEmpty else { throw error }
+      guard error.kind == .full, victims.isEmpty else { throw error }
       return orders.map { order in
         var order = order
         order.ceiling = last

@@ -12,16 +12,14 @@ final class OpenDisk {
 
   let directory: DiskDirectory
   let shelves: PictureShelves
-  let answerDebts: AnswerDebts
   private let index: IndexFile
   /// A purge that is looking for its entries.
   private var search: IndexSearch?
   /// Purges that look for their entries in one pass.
   private var scan: IndexScan?
 
-  init(_ directory: DiskDirectory, _ index: IndexFile, _ answerDebts: AnswerDebts) {
+  init(_ directory: DiskDirectory, _ index: IndexFile) {
     self.directory = directory
-    self.answerDebts = answerDebts
     shelves = PictureShelves(directory.pictures)
     self.index = index
   }
@@ -40,20 +38,16 @@ final class OpenDisk {
 
   // MARK: The index
 
-  /// Makes changes, and those to remembered answers that are owed before them.
+  /// Makes changes, all or nothing.
   func commit<Answer>(
     _ body: (IndexFile) throws(IndexProblem) -> Answer
   ) throws(DiskTrouble) -> Answer {
     let answer: Answer
     do throws(IndexProblem) {
-      answer = try index.write { () throws(IndexProblem) in
-        try answerDebts.pay(in: index)
-        return try body(index)
-      }
+      answer = try index.write { () throws(IndexProblem) in try body(index) }
     } catch {
       throw explained(DiskTrouble(error))
     }
-    answerDebts.settle()
     guard index.isInPlace else { throw DiskTrouble(.gone, "the index file was removed") }
     return answer
   }

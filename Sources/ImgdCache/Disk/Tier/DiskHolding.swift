@@ -6,7 +6,7 @@ extension DiskTier {
   package struct Held: Sendable, Equatable {
     /// The entries, as far as the control loop knows them.
     package internal(set) var index = 0
-    /// Pictures and remembered answers on their way to the disk.
+    /// Pictures on their way to the disk, and notes about the fleet.
     package internal(set) var stores = 0
     /// Paths that were handed out, and files that are being looked at.
     package internal(set) var leases = 0
@@ -23,7 +23,6 @@ extension DiskTier {
 struct DiskHolding {
   let index: DiskIndex
   let stores: DiskStores
-  let answers: StoredAnswers
   let fleet: StoredFleetNotes
   let leases: FileLeases
   let removals: DiskRemovals
@@ -38,8 +37,7 @@ struct DiskHolding {
   var held: DiskTier.Held {
     DiskTier.Held(
       index: index.heldBytes,
-      stores: stores.bytes + stores.count * Self.record + answers.heldBytes
-        + fleet.heldBytes,
+      stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
       leases: leases.count * Self.lease,
       removals: removals.numbersHeld * MemoryLayout<UInt32>.stride + pending.count * Self.purge,
       database: Int(sqlite3_memory_used()))

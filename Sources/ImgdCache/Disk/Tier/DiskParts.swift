@@ -22,7 +22,6 @@ final class DiskParts {
   let size: FileSystemSize
   let stores: DiskStores
   let renewals: DiskRenewals
-  let answers: StoredAnswers
   let fleet: StoredFleetNotes
   let loads: DiskLoads
   let purges: DiskPurges
@@ -57,12 +56,11 @@ final class DiskParts {
     stores = DiskStores(
       index, files, removals, eviction, verified, threads, health, rules, reports, loop: loop)
     renewals = DiskRenewals(index, files, threads, rules, loop: loop)
-    answers = StoredAnswers(threads, health, rules, loop: loop)
     fleet = StoredFleetNotes(threads, health)
     loads = DiskLoads(
       index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,
       rules, reports, loop: loop)
-    purges = DiskPurges(index, stores, answers, removals, gate, health, reports)
+    purges = DiskPurges(index, stores, removals, gate, health, reports)
     lending = DiskLending(
       index, files, stores, verified, losses, leases, uses, health, rules, loop: loop)
     hits = ReadyHits(
@@ -74,16 +72,13 @@ final class DiskParts {
       DiskOpener.Parts(
         index: index, files: files, verified: verified, leases: leases, uses: uses,
         renewals: renewals, loads: loads,
-        loading: IndexLoading(index, loads, threads, eviction), stores: stores,
-        answers: answers, fleet: fleet, removals: removals, size: size, check: check,
-        threads: threads,
-        gate: gate, health: health,
-        reports: reports), path: path)
+        loading: IndexLoading(index, loads, threads, eviction), stores: stores, fleet: fleet,
+        removals: removals, size: size, check: check, threads: threads, gate: gate,
+        health: health, reports: reports), path: path)
     recovery = DiskRecovery(
-      opener, files, stores, answers, fleet, removals, eviction, threads, health, rules, loop: loop)
+      opener, files, stores, fleet, removals, eviction, threads, health, rules, loop: loop)
     holding = DiskHolding(
-      index: index, stores: stores, answers: answers, fleet: fleet, leases: leases,
-      removals: removals,
+      index: index, stores: stores, fleet: fleet, leases: leases, removals: removals,
       pending: pending)
     removals.onRoom = { [unowned recovery] in recovery.retryIfFull() }
     threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }

@@ -231,31 +231,6 @@ package final class DiskTier {
     parts.lending.whenSettled(image, action)
   }
 
-  // MARK: Remembered answers
-
-  /// Called with answers that an earlier process has left, in parts of at most 64 while the index is
-  /// opened; set once by the composition. Where memory has an answer under the same key, that one is newer.
-  /// While a purge is taking answers from memory, a part may have some that it means: whoever does not take
-  /// them in drops them.
-  package var onAnswers: ([CachedImage]) -> Void {
-    get { parts?.answers.onAnswers ?? { _ in } }
-    set { parts?.answers.onAnswers = newValue }
-  }
-
-  /// Whether there may be rows of answers that `onAnswers` has not been told of yet.
-  package var hasUnreadAnswers: Bool { parts?.answers.hasUnread ?? false }
-
-  /// Writes down an answer without a picture, in place of an earlier one under its key, when the writer
-  /// comes to it; nothing where the disk cannot be written now.
-  package func keepAnswer(_ image: CachedImage) { parts?.answers.keep(image) }
-
-  /// Removes the rows of answers that are remembered no longer. A purge that is asked for later is not
-  /// told of before that is durable.
-  package func dropAnswers(_ digests: [KeyDigest]) { parts?.answers.drop(digests) }
-
-  /// The same for all rows.
-  package func dropAllAnswers() { parts?.answers.dropAll() }
-
   // MARK: The fleet
 
   /// Told what the index file says about the fleet, and when it misses something; set once by the composition.
@@ -324,7 +299,6 @@ package final class DiskTier {
   package func stop() {
     guard let parts else { return }
     parts.stores.sendAll()
-    parts.answers.sendAll()
     parts.fleet.sendAll()
     parts.removals.stop()
     parts.threads.stop(noting: parts.uses.take(), isChecked: parts.check.isDone)

@@ -9,8 +9,6 @@ import ImgdWire
 final class DownloadSettlement {
   /// An unknown name is not remembered for longer than that, whatever the rule.
   private static let longestUnknownName = Duration.seconds(5)
-  /// An answer that holds for no longer is not written down.
-  private static let shortestWritten = Duration.seconds(60)
 
   private let pictures: PictureTiers
   private let downloader: Downloader
@@ -108,8 +106,7 @@ final class DownloadSettlement {
   ) -> MergedDownload.Settlement {
     if mayRemember(download) {
       removeAnswers(to: download)
-      pictures.keep(
-        answer: answer, outlives: outlives(headers: answer.response.headers.list, download))
+      pictures.keep(answer: answer)
     }
     if let redirect = answer.redirect { return .redirected(redirect) }
     return .ended(.failure(FetchFailure(remembered: answer, at: loop.now)))
@@ -223,8 +220,7 @@ final class DownloadSettlement {
         key: key, payload: Payload([]), facts: .none, response: response, freshness: freshness,
         vary: download.mergeKey.outcome(of: headers), tags: download.tags, serial: download.serial,
         checksum: .unknown, at: loop.now, wall: WallClock.seconds,
-        isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
-      outlives: outlives(headers: headers, download))
+        isFromPublicAddress: redirect?.isFromPublicAddress ?? false))
   }
 
   /// Whether a failure can be told later: for a while, when it has been confirmed, or in place of an origin that
@@ -244,13 +240,6 @@ final class DownloadSettlement {
     let state = earlier.state(at: loop.now)
     return state.isUsable
       || state.mayStandIn(for: state.staleIfError ?? settings.http.staleIfError)
-  }
-
-  /// Whether an answer is to be known after a restart: its origin wants it kept for a while.
-  private func outlives(headers: HeaderList, _ download: MergedDownload) -> Bool {
-    download.beneficiaries.contains { $0.request.keepsOnDisk }
-      && AnswerLifetime.isNamed(
-        headers, longerThan: Self.shortestWritten, isScoped: false, receivedAt: fleet.wallSeconds)
   }
 
   private func removePicture(of download: MergedDownload) -> Bool {

@@ -34,7 +34,7 @@ final class PictureTiers {
   ) {
     memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
     self.disk = disk
-    answers = RememberedAnswers(disk: disk, turns: turns, loop: loop, settings: settings.memory)
+    answers = RememberedAnswers(turns: turns, loop: loop, settings: settings.memory)
     variants = Variants(memory: memory, disk: disk, turns: turns)
     self.hub = hub
     self.turns = turns
@@ -323,11 +323,11 @@ final class PictureTiers {
   /// earlier answer.
   ///
   /// An origin in trouble says nothing of its picture, which may stand in for it.
-  func keep(answer: CachedImage, outlives: Bool) {
+  func keep(answer: CachedImage) {
     let speaksOfPicture = answer.response.status < 500
     if speaksOfPicture { _ = remove(answer.key, olderThan: answer.serial) }
     guard speaksOfPicture || memory.peek(answer.key)?.isFresh(at: loop.now) != true else { return }
-    answers.keep(answer, outlives: outlives)
+    answers.keep(answer)
   }
 
   // MARK: Removing

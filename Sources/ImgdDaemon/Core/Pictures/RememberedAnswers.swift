@@ -3,9 +3,7 @@
 //
 // An answer is an entry like a picture, with a key, header fields, tags and a freshness of its own, but
 // without bytes, in a tier of its own beside the pictures: neither makes the other go. It is stored,
-// confirmed, shown stale and purged as pictures are. What its origin wants remembered for long has a row
-// in the index file as well; the rows are some of the tier's entries, never others, and what goes from
-// the tier goes from there.
+// confirmed, shown stale and purged as pictures are. A restart forgets it: its origin is asked once more.
 //
 // A name that cannot be looked up is nobody's answer, and is remembered for seconds.
 
@@ -23,29 +21,20 @@ final class RememberedAnswers {
   private static let mostBytes = 64 << 20
   private static let mostAtOnce = 256
 
-  /// It makes no room by itself: whoever takes something out of it has to know what.
+  /// It makes no room by itself, so that what goes goes in parts.
   private let tier = MemoryTier(
     limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max))
   private(set) var capacity: Int
-  private let disk: DiskTier
-  /// The answers that have a row.
-  private var rows: Set<KeyDigest> = []
-  private var purgesUnderWay = 0
   private var variants = VariantTable(mostBytes: mostVariantBytes)
   private let turns: Turns
   private let loop: EventLoop
-  private var unknownNames = NegativeCache<FetchFailure>()
+  private var unknownNames = UnknownNames()
   private var isTrimming = false
 
-  /// A row's digest with its place in a table that is partly empty.
-  private static let bytesOfRow = 32
-
-  init(disk: DiskTier, turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
-    self.disk = disk
+  init(turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
     capacity = min(Self.mostBytes, settings.capacity)
     self.turns = turns
     self.loop = loop
-    disk.onAnswers = { [unowned self] in takeIn($0) }
   }
 
   func apply(_ settings: Configuration) {
@@ -54,9 +43,7 @@ final class RememberedAnswers {
   }
 
   var count: Int { tier.count + unknownNames.count }
-  var bytes: Int {
-    tier.usage + unknownNames.bytes + variants.bytes + rows.count * Self.bytesOfRow
-  }
+  var bytes: Int { tier.usage + unknownNames.bytes + variants.bytes }
   /// How often an answer was given in place of its origin's.
   var hits: Int { tier.counts.hits }
 
@@ -109,18 +96,11 @@ final class RememberedAnswers {
 
   // MARK: Keeping
 
-  /// Keeps an answer in place of an earlier one under its key. One that `outlives` the process is one that
-  /// everybody may see.
-  func keep(_ answer: CachedImage, outlives: Bool) {
+  /// Keeps an answer in place of an earlier one under its key.
+  func keep(_ answer: CachedImage) {
     guard answer.cost <= capacity, admit(answer) else { return }
-    while tier.usage + answer.cost > capacity { dropNext() }
-    guard tier.add(answer, at: loop.now).isStored else { return }
-    if outlives, let digest = answer.digest {
-      rows.insert(digest)
-      disk.keepAnswer(answer)
-    } else {
-      dropRow(of: answer)
-    }
+    while tier.usage + answer.cost > capacity, tier.takeNext() != nil {}
+    _ = tier.add(answer, at: loop.now)
   }
 
   /// Makes room among those that depend on headers of the request; false for one that a later one has
@@ -128,53 +108,14 @@ final class RememberedAnswers {
   private func admit(_ answer: CachedImage) -> Bool {
     guard answer.base != nil else { return true }
     guard let changes = variants.add(answer, isComplete: true) else { return false }
-    for key in changes.displaced + changes.forgotten { remove(key) }
+    for key in changes.displaced + changes.forgotten { _ = tier.remove(key) }
     return true
-  }
-
-  /// Takes in what an earlier process has left, as far as there is room, and nothing newer.
-  ///
-  /// A purge may be about answers that were on their way to here: none is taken in beside one.
-  private func takeIn(_ answers: [CachedImage]) {
-    var dropped: [KeyDigest] = []
-    for answer in answers {
-      guard let digest = answer.digest, tier.peek(answer.key) == nil else { continue }
-      guard purgesUnderWay == 0, tier.usage + answer.cost <= capacity, admit(answer),
-        tier.add(answer, at: loop.now).isStored
-      else {
-        dropped.append(digest)
-        continue
-      }
-      rows.insert(digest)
-    }
-    if !dropped.isEmpty { disk.dropAnswers(dropped) }
-  }
-
-  private func dropRow(of answer: CachedImage) {
-    if let digest = answer.digest { dropRow(digest) }
-  }
-
-  /// One that has not been read since the start is not among those that are known.
-  private func dropRow(_ digest: KeyDigest) {
-    guard rows.remove(digest) != nil || disk.hasUnreadAnswers else { return }
-    disk.dropAnswers([digest])
   }
 
   /// Forgets the answer under a key that a later transfer has not brought: there is another one now.
   func remove(_ key: CacheKey, olderThan serial: UInt64) {
-    guard tier.count > 0 || disk.hasUnreadAnswers, tier.peek(key)?.serial ?? 0 < serial else {
-      return
-    }
-    remove(key)
-  }
-
-  private func remove(_ key: CacheKey) {
+    guard tier.count > 0, tier.peek(key)?.serial ?? 0 < serial else { return }
     _ = tier.remove(key)
-    if let digest = key.digest { dropRow(digest) }
-  }
-
-  private func dropNext() {
-    if let answer = tier.takeNext() { dropRow(of: answer) }
   }
 
   /// Makes room after the capacity has become less, in parts.
@@ -182,7 +123,7 @@ final class RememberedAnswers {
     guard !isTrimming else { return }
     isTrimming = true
     turns.carryOut { [unowned self] in
-      for _ in 0..<Self.mostAtOnce where tier.usage > capacity { dropNext() }
+      for _ in 0..<Self.mostAtOnce where tier.usage > capacity { _ = tier.takeNext() }
       isTrimming = tier.usage > capacity
       return isTrimming
     }
@@ -192,12 +133,12 @@ final class RememberedAnswers {
 
   /// The failure to look up the name of a URL's host, and how long ago that was.
   func unknownName(_ key: CacheKey) -> (failure: FetchFailure, age: Duration)? {
-    unknownNames.find(key, at: loop.now).map { ($0.value, $0.age) }
+    unknownNames.find(key, at: loop.now)
   }
 
   /// Remembers that the name of a URL's host could not be looked up.
   func noteUnknownName(_ failure: FetchFailure, for key: CacheKey, lasting time: Duration) {
-    unknownNames.note(failure, size: failure.cost, for: key, lasting: time, at: loop.now)
+    unknownNames.note(failure, for: key, lasting: time, at: loop.now)
   }
 
   /// Forgets that a name was unknown: its host has answered.
@@ -213,28 +154,17 @@ final class RememberedAnswers {
     turns.carryOut { [unowned self] in goOn(with: &purge) }
   }
 
-  /// Begins to remove the answers that a purge is about, or to mark them stale.
+  /// Begins to remove the answers that a purge is about, or to mark them stale; unknown names are all forgotten.
   func beginPurge(_ filter: PurgeFilter, marksOnly: Bool) -> MemoryTier.Purge {
-    unknownNames.remove(where: filter, at: loop.now)
-    purgesUnderWay += 1
+    unknownNames.removeAll()
     if filter.matchesAll, !marksOnly {
-      rows = []
       variants = VariantTable(mostBytes: Self.mostVariantBytes)
-      disk.dropAllAnswers()
     }
     return tier.beginPurge(filter, soft: marksOnly)
   }
 
   /// Goes on for some answers; tells whether there are more. It is called until there are none.
   func goOn(with purge: inout MemoryTier.Purge) -> Bool {
-    let hasMore = tier.goOn(with: &purge, at: loop.now) { answer in
-      if tier.holds(answer) { markRow(of: answer) } else { dropRow(of: answer) }
-    }
-    if !hasMore { purgesUnderWay -= 1 }
-    return hasMore
-  }
-
-  private func markRow(of answer: CachedImage) {
-    if let digest = answer.digest, rows.contains(digest) { disk.keepAnswer(answer) }
+    tier.goOn(with: &purge, at: loop.now)
   }
 }

@@ -25,8 +25,6 @@ final class TierStage {
     var damaged: [String] = []
     var troubles: [String] = []
     var recoveries = 0
-    /// Answers that were handed on, part by part.
-    var answers: [[CachedImage]] = []
     /// What was told of the notes about the fleet.
     var fleet: [FleetNotes.News] = []
   }
@@ -87,7 +85,6 @@ final class TierStage {
     news = News()
     life = try makeTier(at: wall)
     tier.onNews = { [news] in news.note($0) }
-    tier.onAnswers = { [news] in news.answers.append($0) }
     tier.onFleetNotes = { [news] in news.fleet.append($0) }
     if turning { turn() }
   }
