@@ -29,10 +29,10 @@ import Testing
   @Test func `a picture that ended a decoder is known as bad for a while, under any URL`() throws {
     let stage = try stage()
     stage.decoding.failure = DecodeFailure(.crashed, "signal 11")
-    _ = try ask(thumbnail, of: stage)
+    _ = try ask(#""deliver":"pixels""#, of: stage)
     stage.decoding.failure = nil
     for path in ["/a.png", "/b.png"] {
-      let line = try ask(#""deliver":"pixels""#, path: path, of: stage)
+      let line = try ask(thumbnail, path: path, of: stage)
       #expect(line["error"]?["code"]?.string == "decode_crashed")
     }
     #expect(stage.decoding.orders.count == 1)
@@ -42,7 +42,7 @@ import Testing
 
   @Test(arguments: [
     (DecodeFailure.Cause.timedOut, "timeout"), (.unmade, "decode_failed"),
-    (.killed, "decode_crashed"),
+    (.killed, "decode_crashed"), (.crashed, "decode_crashed"),
   ])
   func `a form that cannot be made says nothing of the others`(
     cause: DecodeFailure.Cause, code: String
