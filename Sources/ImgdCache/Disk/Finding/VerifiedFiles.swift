@@ -11,6 +11,8 @@ final class VerifiedFiles {
   private static let mostBytesRead = 256 * 1024
   /// So many files that were touched while others are stored are noted one by one.
   private static let mostTouched = 1_024
+  /// For so long a directory above may have been moved unseen.
+  private static let longestUnseen = Duration.seconds(1)
 
   private let index: DiskIndex
   private let files: DiskFiles
@@ -22,6 +24,8 @@ final class VerifiedFiles {
   private var count: UInt32 = 1
   /// Whether paths still lead to the directory.
   private var isInPlace = true
+  /// When it was looked at last whether they do.
+  private var lookedAt: Instant
   /// The tick in which the watch was read last.
   private var heardIn: UInt64?
   /// Numbers of files that were touched since stores began: their entries come with the writer's answer.
@@ -40,6 +44,7 @@ final class VerifiedFiles {
     self.threads = threads
     self.losses = losses
     self.loop = loop
+    lookedAt = loop.now
   }
 
   /// Begins with a directory that has just been opened; nothing in it has been looked at.
@@ -192,11 +197,20 @@ final class VerifiedFiles {
       guard case .touched(let file) = event else {
         count += 1
         files.directory?.pictures.noteDisturbance()
-        isInPlace = files.directory?.isInPlace() == true
+        lookAtPlace()
         continue
       }
       note(touched: file)
     }
+    // Nothing tells that a directory above this one was moved.
+    if loop.now - lookedAt >= Self.longestUnseen { lookAtPlace() }
+  }
+
+  private func lookAtPlace() {
+    lookedAt = loop.now
+    let wasInPlace = isInPlace
+    isInPlace = files.directory?.isInPlace() == true
+    if isInPlace != wasInPlace { count += 1 }
   }
 
   private func note(touched file: PictureFile) {

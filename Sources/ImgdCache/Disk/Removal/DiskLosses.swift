@@ -17,6 +17,13 @@ final class DiskLosses {
     self.reports = reports
   }
 
+  /// Looks whether the directory is in its place, of which nothing tells if one above it was moved. If it is not,
+  /// everything begins anew.
+  func lookForDirectory() {
+    guard let directory = files.directory, !directory.isInPlace() else { return }
+    threads.report(.directoryIsGone)
+  }
+
   /// Removes an entry whose file is not there. If its directory is not there either, everything
   /// begins anew.
   func missing(_ place: Int) {
@@ -25,7 +32,7 @@ final class DiskLosses {
       { (disk) throws(DiskTrouble) in disk.isInPlace },
       then: { [unowned threads] isInPlace in
         guard isInPlace == false else { return }
-        threads.report(DiskTrouble(.gone, "the cache directory was removed"))
+        threads.report(.directoryIsGone)
       })
   }
 

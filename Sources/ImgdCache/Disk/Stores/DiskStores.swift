@@ -155,7 +155,7 @@ final class DiskStores {
     switch outcome {
     case .success(let entry) where isCurrent: takeIn(entry, of: store)
     case .success:
-      failed(store, DiskTrouble(.gone, "the cache directory was removed"), isCurrent: false)
+      failed(store, .directoryIsGone, isCurrent: false)
     case .failure(let trouble): failed(store, trouble, isCurrent: isCurrent)
     }
   }

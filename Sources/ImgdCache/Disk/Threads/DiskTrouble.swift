@@ -17,6 +17,8 @@ struct DiskTrouble: Error, Sendable {
     case broken
   }
 
+  static let directoryIsGone = DiskTrouble(.gone, "the cache directory was removed")
+
   let kind: Kind
   let reason: String
 

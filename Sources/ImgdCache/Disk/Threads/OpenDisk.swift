@@ -151,12 +151,12 @@ final class OpenDisk {
   /// A failed call in a directory that was removed tells nothing; that it was does.
   func explained(_ trouble: DiskTrouble) -> DiskTrouble {
     guard trouble.kind != .full, !directory.isInPlace() else { return trouble }
-    return DiskTrouble(.gone, "the cache directory was removed")
+    return .directoryIsGone
   }
 
   /// Whether a picture could be written now.
   func probe(keepingFree minFree: DiskTier.MinFree) throws(DiskTrouble) {
-    guard directory.isInPlace() else { throw DiskTrouble(.gone, "the directory was removed") }
+    guard directory.isInPlace() else { throw .directoryIsGone }
     do throws(SystemFailure) {
       _ = try pictures.prepare(Payload([0]))
       var room = try room(keepingFree: minFree)

@@ -85,6 +85,9 @@ package final class DiskTier {
 
   package var state: State { parts?.health.state ?? .off }
 
+  /// Looks whether the directory is still where it was, before somebody is told of the state.
+  package func lookForDirectory() { parts?.losses.lookForDirectory() }
+
   /// What stands in the way, and what would be right; nil while nothing does, and for a tier that is off.
   package var reason: String? { parts?.health.reason }
 

@@ -29,6 +29,7 @@ final class StatsCommand {
 
   /// Everything that is counted, under names that do not change.
   func stats(id: RequestID, for session: ClientSession) {
+    parts.pictures.disk.lookForDirectory()
     parts.renditions.tellAbilities(to: session, id: id) { [self] abilities, isAtOnce in
       guard isAtOnce else { return session.reply(id: id) { describe(abilities, in: &$0) } }
       session.walk { [self] in

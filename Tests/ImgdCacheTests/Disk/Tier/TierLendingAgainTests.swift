@@ -41,6 +41,28 @@ import Testing
     #expect(stage.tier.lendAgain(image) == nil)
   }
 
+  @Test func `a file is not lent a second after a directory above was moved`() throws {
+    let (stage, image, _) = try stage()
+    rename(stage.place.root, stage.place.root + ".away")
+    defer { TemporaryDirectory.remove(stage.place.root + ".away") }
+    stage.pass(.seconds(1))
+    #expect(stage.tier.lendAgain(image) == nil)
+    #expect(stage.tier.lend(image, mayStore: false, countsAsUse: true) != .lent)
+    stage.turn()
+    #expect(stage.tier.state == .ok && stage.tier.count == 0, "it has begun anew")
+  }
+
+  @Test func `a look at the state notices that a directory above was moved`() throws {
+    let (stage, _, _) = try stage()
+    stage.tier.lookForDirectory()
+    #expect(stage.tier.state == .ok)
+    rename(stage.place.root, stage.place.root + ".away")
+    defer { TemporaryDirectory.remove(stage.place.root + ".away") }
+    stage.tier.lookForDirectory()
+    #expect(stage.tier.state == .down)
+    #expect(stage.tier.reason == "the cache directory was removed")
+  }
+
   /// In the same tick, as the next line of a client may be.
   @Test(arguments: ["remove", "purge", "replace", "everything"])
   func `a file whose entry has gone is not lent any more`(what: String) throws {
