@@ -29,6 +29,7 @@ enum GatewayProblem: Error, CustomStringConvertible {
 /// The composition of the gateway.
 final class Gateway {
   private let server: HTTPServer
+  private let link: DaemonLink
 
   /// Serves from here on; `daemon` names the daemon's socket, and is asked at each connection to it.
   init(
@@ -39,7 +40,7 @@ final class Gateway {
     do throws(SecretFileProblem) {
       secrets = try GatewaySecrets(configuration)
     } catch { throw .secret(error) }
-    let link = DaemonLink(on: loop, path: daemon)
+    link = DaemonLink(on: loop, path: daemon)
     let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
     let addresses = AddressLimits(
       maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
@@ -60,6 +61,8 @@ final class Gateway {
     source.server = server
     page.gatherPast()
   }
+
+  deinit { link.close() }
 
   /// Takes nothing new, and calls `done` when the answers under way are sent.
   func close(_ done: @escaping () -> Void) {

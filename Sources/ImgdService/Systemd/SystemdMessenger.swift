@@ -53,9 +53,9 @@ package final class SystemdMessenger {
     isSending = true
     thread?.submit { notifier in
       for message in messages { notifier.send(message) }
-    } then: { [weak self] in
-      self?.isSending = false
-      self?.sendBacklog()
+    } then: { [unowned self] in
+      isSending = false
+      sendBacklog()
     }
   }
 }

@@ -60,8 +60,9 @@ import Testing
 
   @Test func `the daemon serves others all the while, and keeps no connection`() throws {
     _ = try curl("-T", try largeFile())
-    let clients = try #require(try stage.client.ask(#"{"cmd":"stats"}"#)["clients"])
-    #expect(clients["connected"]?.integer == 1)
-    #expect(clients["errors"]?.integer == 1)
+    let clients = { try stage.client.ask(#"{"cmd":"stats"}"#)["clients"] }
+    // curl may end before the daemon has seen that.
+    #expect(try becomes { try clients()?["connected"]?.integer == 1 })
+    #expect(try clients()?["errors"]?.integer == 1)
   }
 }
