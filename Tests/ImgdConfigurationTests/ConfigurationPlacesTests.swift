@@ -10,7 +10,7 @@ import Testing
     let places = ConfigurationPlaces(
       named: nil, usual: "/nonexistent/f", environment: environment,
       settings: try settings.map { try CommandLineSetting($0, for: Sample.self) })
-    return try places.read(over: Sample())
+    return try places.read(over: Sample()) { _ in }
   }
 
   private func problems(

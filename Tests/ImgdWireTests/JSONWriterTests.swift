@@ -1,4 +1,3 @@
-import ImgdTestSupport
 import Testing
 
 @testable import ImgdWire
@@ -128,18 +127,6 @@ struct JSONWriterTests {
     }
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     #expect(text { $0.value(base64: bytes.span) } == "\"\(letters)\"")
-  }
-
-  @Test(arguments: 0...200)
-  func `base64 is the same with vector instructions and without`(count: Int) {
-    var random = SeededGenerator(seed: UInt64(count))
-    let bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    // Behind bytes that are there already, at any place in a word.
-    var vectors = Array("abcdefgh".utf8.prefix(count % 9))
-    var plain = vectors
-    ImgdWire.Base64.append(bytes.span, to: &vectors)
-    ImgdWire.Base64.appendPlainly(bytes.span, to: &plain)
-    #expect(vectors == plain)
   }
 
   @Test(arguments: 0...200)

@@ -4,7 +4,7 @@ import Glibc
 /// Verbs by which the bench starts itself as another process: the floor, a side load, and tasks that
 /// would disturb a load in the same process.
 enum HiddenVerb {
-  /// Runs a hidden verb to its end; false when the words are none.
+  /// Runs a hidden verb to its end; false if there is no such verb.
   static func run(_ words: [String]) throws(BenchFailure) -> Bool {
     switch words.first {
     case "floor" where words.count == 3: try serveFloor(words[1], replyBytes: Int(words[2]) ?? 0)

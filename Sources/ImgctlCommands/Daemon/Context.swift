@@ -2,7 +2,7 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// The surroundings of a command: its streams, the daemon's socket, and how it shall behave.
+/// The surroundings of a command: its streams, the daemon's socket, and how it is to behave.
 struct Context {
   /// The longest wait for an answer that needs no network and no disk.
   static let patience = Duration.seconds(10)

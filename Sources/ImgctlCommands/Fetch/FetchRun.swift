@@ -182,7 +182,7 @@ final class FetchRun {
     guard plan.delivery.mayBlock(order, answer.reply) else {
       return plan.delivery.outcome(order, answer, picture)
     }
-    // A pipe takes as long as whoever reads it.
+    // A pipe takes as long as its reader.
     var outcome = FetchOutcome()
     progress.erase()
     output?.whileSignalsEnd { outcome = plan.delivery.outcome(order, answer, picture) }

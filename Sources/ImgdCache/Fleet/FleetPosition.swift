@@ -4,7 +4,7 @@ package struct FleetPosition: Hashable, Sendable {
   package let generation: UInt64
   /// The last purge up to here; 0 before the first one.
   package let number: UInt64
-  /// A number by chance that this purge carries: a log that tells another history has another one here.
+  /// The random number of this purge: a log with another history has another one here.
   package let nonce: UInt64
 
   package init(generation: UInt64, number: UInt64, nonce: UInt64) {

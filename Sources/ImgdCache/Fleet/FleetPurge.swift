@@ -5,7 +5,7 @@ package struct FleetPurge: Sendable, Equatable {
   package let isSoft: Bool
   /// In seconds since 1970, by the clock of this machine; the filter's ages count back from here.
   package let askedAt: Int64
-  /// A number by chance, which tells purges apart.
+  /// A random number, which tells purges apart.
   package let nonce: UInt64
 
   package init(_ filter: PurgeFilter, isSoft: Bool, askedAt: Int64, nonce: UInt64) {

@@ -12,10 +12,8 @@ package import ImgdSystem
 package struct FleetValue: Sendable {
   /// The bytes that tell one value from another under a key.
   package static let headLength = 72
-  /// The row of a picture is some hundred bytes.
+  /// The row of a picture takes a few hundred bytes.
   package static let mostRowBytes = 64 * 1024
-  /// The place of `begunAt`, for scripts.
-  package static let begunOffset = 8
   package static let magic = "IMGF"
   private static let version: UInt8 = 1
 

@@ -85,7 +85,7 @@ struct HeaderReader {
   }
 }
 
-/// The names that origins of pictures send most, numbered from one on.
+/// The names that origins of pictures send most, numbered from 1.
 enum HeaderNames {
   private static let all = [
     "accept-ranges", "access-control-allow-origin", "access-control-expose-headers", "age",

@@ -60,7 +60,7 @@ extension StoredHeaders {
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
   /// Fields meant for the one client that asked, who has no use for them here: the daemon has no
-  /// cookies. Whoever is shown the answer next must not see them.
+  /// cookies. The next reader of the answer must not see them.
   private static let personal: Set = ["set-cookie", "set-cookie2", "authentication-info"]
   private static let neverKept = hopByHop.union(personal)
   /// Fields that decide how an answer is used later.

@@ -361,7 +361,7 @@ package final class MemoryTier {
 
   // MARK: The next process
 
-  /// Gathers what the next process shall have; nil when there is nothing.
+  /// Gathers what the next process is to have; nil when there is nothing.
   ///
   /// Only what is gathered as `isClean` will be taken over: it is the last thing that a process
   /// does with its tier. Nothing is copied for a snapshot, so that it holds no small ones.

@@ -4,7 +4,7 @@ package import ImgdSystem
 ///
 /// It is XXH64 with the seed 0: it notices what an accident does to a file, a part that was never written
 /// above all, and takes a sixth of the time of a SHA-256 where the processor has instructions for that, and a
-/// twentieth elsewhere. Whoever may write the files may write the index too.
+/// twentieth elsewhere. Anyone who may write the files may write the index too.
 package struct BodyChecksum: Hashable, Sendable {
   package let value: UInt64
 

@@ -4,8 +4,8 @@
 // request. An answer with `Vary` is stored under the key of the request that fetched it, and fits others,
 // too. The table has for each name the answers that are known, the newest first, and at most eight.
 //
-// It holds no pictures, and is not told when one leaves its tier: whoever looks for an answer that it
-// names, and does not find it, has it forgotten. It is bounded in bytes; then the name goes whole that was
+// It holds no pictures, and is not told when one leaves its tier: a look-up that does not find
+// an answer that the table names has it forgotten. It is bounded in bytes; then the name goes whole that was
 // asked for longest ago. What the disk has of it is learnt again when it is asked for.
 
 /// The answers to names that have more than one.

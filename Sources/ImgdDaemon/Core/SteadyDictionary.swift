@@ -1,7 +1,7 @@
 /// A dictionary that grows in parts.
 ///
-/// When a hash table grows, it hashes all its keys anew: with a hundred thousand of them, whoever adds the
-/// next one makes everybody wait for some ten milliseconds. Here the keys are spread over many tables, each of
+/// When a hash table grows, it hashes all its keys anew: with a hundred thousand of them, adding the
+/// next one makes everybody wait for tens of milliseconds. Here the keys are spread over many tables, each of
 /// which grows by itself.
 ///
 /// It is in the target that uses it, for whose keys it is compiled: one code for all kinds of keys costs three

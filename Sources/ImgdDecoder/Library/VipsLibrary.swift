@@ -33,13 +33,6 @@ enum VipsLibrary {
     "libvips \(vips_version(0)).\(vips_version(1)).\(vips_version(2))"
   }
 
-  /// The formats that are read, if their loader is there.
-  static var loaders: [PictureFormat] {
-    PictureFormat.allCases.filter { format in
-      format.loader.map { isThere($0.operation) } ?? true
-    }
-  }
-
   static var savers: [PictureFormat] {
     PictureFormat.allCases.filter { format in format.saver.map(isThere) ?? false }
   }

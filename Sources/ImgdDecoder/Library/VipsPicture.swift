@@ -31,16 +31,7 @@ import ImgdDecode
   var hasAlpha: Bool { unsafe vips_image_hasalpha(image) != 0 }
   /// Of one frame.
   var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
-  /// How many frames the file has, of which it may not show all.
-  var framesOfFile: Int { max(1, number("n-pages") ?? 1) }
   var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
-
-  /// A number among the metadata.
-  func number(_ name: String) -> Int? {
-    guard unsafe vips_image_get_typeof(image, name) != 0 else { return nil }
-    var value: CInt = 0
-    return unsafe vips_image_get_int(image, name, &value) == 0 ? Int(value) : nil
-  }
 
   func set(_ name: String, _ value: Int) {
     unsafe vips_image_set_int(image, name, CInt(clamping: value))

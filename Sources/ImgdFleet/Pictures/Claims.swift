@@ -10,7 +10,7 @@ final class Claims {
     self.server = server
   }
 
-  /// A claim as no other is; nobody holds it yet.
+  /// A new, unique claim; nobody holds it yet.
   func make(_ digest: KeyDigest, _ kind: Claim.Kind) -> Claim {
     lastNumber += 1
     return Claim(digest, kind, host: server.host, number: lastNumber)

@@ -175,7 +175,7 @@ final class Looks {
       look.claims = false
       return ask(look)
     }
-    // Whoever has the claim has removed it.
+    // The holder of the claim has removed it.
     if front.isEmpty, !trip.isOurs { return answer(look, .nothing) }
     takeOrWait(trip)
   }
@@ -230,7 +230,7 @@ final class Looks {
     if look.isAsking { look.isWoken = true } else { ask(look) }
   }
 
-  /// Without a picture everybody fetches it by himself: to wait for one after the other would take long.
+  /// Without a picture everyone fetches on their own; waiting in turn would take too long.
   private func wake(_ digest: KeyDigest, hasCome: Bool) {
     for serial in held[digest] ?? [] {
       guard let look = looks[serial] else { continue }

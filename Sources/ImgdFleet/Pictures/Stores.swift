@@ -38,7 +38,7 @@ final class Stores {
     self.report = report
   }
 
-  /// Ends in one report, be it that the connection does.
+  /// Always ends in exactly one report, even if the connection breaks.
   func store(_ store: FleetStore) {
     let order = Order(store: store, claim: claims.take(store.serial), since: server.loop.now)
     guard bytesInLine + order.bytes <= Self.mostInLine else {

@@ -1,6 +1,6 @@
 internal import ImgdCache
 
-/// An entry of the stream of purges as it was read, whoever has written it.
+/// An entry of the stream of purges as it was read; anybody may have written it.
 struct LogEntry {
   let number: UInt64
   let fields: [RedisReply]

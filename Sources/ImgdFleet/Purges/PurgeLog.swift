@@ -2,7 +2,7 @@
 //
 // The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log
 // has become another one: the server was emptied, or replaced by an old copy. So the generation, and the
-// number by chance of the last purge that was heard, are looked at when the connection begins and each second.
+// random number of the last purge that was heard, are looked at when the connection begins and each second.
 // If they differ, the log is read from its beginning.
 
 internal import ImgdCache

@@ -3,7 +3,7 @@ internal import ImgdSystem
 
 /// Puts the purges of this host into the log.
 final class PurgeSender {
-  /// Whoever sends more waits for some of them first.
+  /// A host that sends more waits for some of them first.
   private static let mostUnderWay = 1_024
 
   private let server: FleetServer
@@ -15,7 +15,7 @@ final class PurgeSender {
     self.report = report
   }
 
-  /// Ends in one report, be it that the connection does.
+  /// Always ends in exactly one report, even if the connection breaks.
   func send(_ purge: FleetPurge) {
     precondition(
       purge.filter.unusedFor == nil && !purge.filter.expired,
@@ -42,8 +42,8 @@ final class PurgeSender {
       keys: keys, [String(server.generation)] + entry.fields)
   }
 
-  /// The keys of the plain picture of a URL: to delete them spares others finding out that it was purged,
-  /// and ends a fetch under way. Whoever has another one finds it out.
+  /// The keys of the plain picture of a URL: deleting them spares others finding out that it was purged,
+  /// and ends a fetch under way. Hosts that look for another form of it detect the purge themselves.
   private func meant(by purge: FleetPurge) -> [String] {
     guard !purge.isSoft, let url = purge.filter.url?.text else { return [] }
     var others = purge.filter

@@ -8,7 +8,7 @@ struct Breaker {
   private static let mostFailures = 3
   private static let firstPause: Duration = .milliseconds(500)
   private static let longestPause: Duration = .seconds(30)
-  /// Whoever has stayed for so long is as good as any.
+  /// A connection that has lasted this long counts as healthy.
   private static let trial: Duration = .seconds(10)
 
   private var failures = 0

@@ -6,7 +6,7 @@ struct FleetKeys: Equatable {
 
   /// The stream of all purges.
   var purges: String { namespace + ":purges" }
-  /// A number by chance, made when the data are new.
+  /// A random number, made when the data are new.
   var generation: String { namespace + ":generation" }
 
   /// A picture, or the claim of the host that fetches it.

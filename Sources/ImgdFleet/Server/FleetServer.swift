@@ -1,7 +1,7 @@
 // The server as the rest of the engine's thread sees it.
 //
 // An attempt is: find address and password, connect, look whether the server may be used, join the log of
-// purges. Only then the fleet can be used: whoever does not hear of purges must not read pictures. When
+// purges. Only then can the fleet be used: a host that does not hear of purges must not read pictures. When
 // anything of it ends, all of it does, and the breaker says when it is tried again.
 
 internal import ImgdCache
@@ -17,7 +17,7 @@ final class FleetServer {
   private static let mostReplyBytes = 1 << 20
 
   unowned let loop: EventLoop
-  /// The name of this host in claims and purges, by chance.
+  /// A random name for this host, in claims and purges.
   let host: String
   private(set) var settings: FleetSettings
   private(set) var state = FleetState(.connecting)

@@ -99,7 +99,7 @@ import Glibc
     return true
   }
 
-  /// The library asks once more for the answer, in the same tick as a rule.
+  /// The library asks once more for the answer, usually in the same tick.
   private func goOn() -> Bool {
     if response != nil || hasLeft { return send() }
     phase = .waiting

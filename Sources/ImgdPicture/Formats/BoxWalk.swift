@@ -8,7 +8,7 @@ struct Box {
 /// Goes from box to box in a range, and never into one: a caller begins another walk for the content
 /// of a box, so the depth is fixed by the code and not by the bytes.
 struct BoxWalk {
-  /// Boxes of one level that are looked at; large photo files have some hundred.
+  /// Boxes of one level that are looked at; large photo files have a few hundred.
   private static let mostBoxes = 100_000
 
   private var offset: Int

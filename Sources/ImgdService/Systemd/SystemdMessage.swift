@@ -13,7 +13,7 @@ package enum SystemdMessage: Sendable, Equatable {
   case alive
   /// The service needs more time to start, reload or stop, counted from now.
   case extendTimeout(Duration)
-  /// The manager shall close the descriptors that it keeps under a name.
+  /// Asks the manager to close the descriptors that it keeps under a name.
   case removeDescriptors(named: String)
 
   /// The message as sd_notify(3) defines it: one assignment a line.

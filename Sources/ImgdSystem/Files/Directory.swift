@@ -119,7 +119,7 @@ package struct Directory: ~Copyable, Sendable {
     return made
   }
 
-  /// Whoever watches the directory above is told of a change of permissions: mostly none is needed.
+  /// A change of permissions wakes everybody who watches the directory above, and is seldom needed.
   private func settle(_ permissions: UInt32) throws(SystemFailure) {
     let present = try status().permissions
     let wanted = present & S_ISGID | permissions

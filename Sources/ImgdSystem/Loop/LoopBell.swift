@@ -4,7 +4,7 @@ import Synchronization
 
 /// Wakes a loop that sleeps; one that is awake looks by itself before it sleeps again.
 ///
-/// One number says how it stands with the loop. Whoever has left something for it sets `rung`, and
+/// One number says how it stands with the loop. A thread that has left something for it sets `rung`, and
 /// writes to the descriptor only in place of `asleep`. The loop falls asleep only in place of `awake`,
 /// so that a ring before is seen, and one after writes: none is lost.
 final class LoopBell: Sendable {

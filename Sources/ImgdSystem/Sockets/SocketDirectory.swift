@@ -1,4 +1,4 @@
-// Whoever may write to a socket's directory can put another file in the socket's place, between any two
+// Anyone who may write to a socket's directory can put another file in the socket's place, between any two
 // calls: a client would speak to another's daemon, and what the daemon does to the path would be done to
 // another's file. So the directory must belong to the daemon's user or to root, and nobody else may
 // write to it. A sticky directory such as /tmp is good enough: there everybody can make files, but only

@@ -20,7 +20,7 @@ struct RetryPolicy {
 
   /// The pause before the next attempt, or nil when the failure is final.
   ///
-  /// A long `Retry-After` of the origin makes it final; whoever has begun the transfer knows better what
+  /// A long `Retry-After` of the origin makes it final; the caller knows better what
   /// to do meanwhile. A body that breaks off is
   /// fetched again from its start once: the second time it is no accident. An attempt that `gained`
   /// bytes which the next one can continue is always worth another.

@@ -4,7 +4,7 @@
 //             ▲       └→ failed for now → a pause ───┐
 //             └──────────────────────────────────────┘
 //
-// A redirect is an outcome like others: its target is a URL of its own, which whoever gave the order may
+// A redirect is an outcome like others: its target is a URL of its own, which the caller may
 // have already. A body that breaks off is continued by the next exchange, or by a later transfer: the
 // partial body goes from exchange to exchange, and at the end to the table.
 //

@@ -20,13 +20,6 @@ enum Base64 {
     }
   }
 
-  /// The same without vector instructions.
-  static func appendPlainly(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
-    text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { (text: inout OutputSpan<UInt8>) in
-      appendRest(of: bytes, from: 0, to: &text)
-    }
-  }
-
   private static func appendRest(
     of bytes: Span<UInt8>, from start: Int, to text: inout OutputSpan<UInt8>
   ) {

@@ -20,7 +20,7 @@ import Testing
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
     try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/b","timeout_ms":50}"#)
     stage.pass(.milliseconds(50))
-    #expect(try phase(stage, saying: "waited 50ms in the queue for its turn") == "queue")
+    #expect(try phase(stage, saying: "waited 50ms in the queue; ") == "queue")
   }
 
   @Test func `a request for a host that wants to be left alone says so when its time is over`()

@@ -1,6 +1,6 @@
 """A connection that several threads share.
 
-It has no thread of its own: whoever waits first reads for all the others, and hands on when its own
+It has no thread of its own: the one that waits first reads for all the others, and hands on when its own
 answer is there. So a program with one thread stays one, and can fork.
 """
 

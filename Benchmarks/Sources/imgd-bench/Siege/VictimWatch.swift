@@ -31,7 +31,7 @@ struct Watch {
     guard let interval = Double(words[3]), let connections = Int(words[4]) else {
       throw .usage("watch: bad interval or number")
     }
-    // Its own wait for a processor is not the daemon's. Without the right to this it goes as it is.
+    // Its own wait for a processor is not the daemon's. Without the privilege it is measured all the same.
     setpriority(CInt(PRIO_PROCESS.rawValue), 0, -15)
     Output.say("watching")
     let load = Load(

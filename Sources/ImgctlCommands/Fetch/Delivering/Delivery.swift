@@ -203,7 +203,7 @@ struct Delivery {
       printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
   }
 
-  /// A picture that whoever asks has already: there is nothing to write, and nothing to name.
+  /// The caller has this picture already: there is nothing to write, and nothing to name.
   private func notModified(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
     var record = style.success(order, answer, text: "-")
     if case .text(isListed: false, _) = style { record = nil }

@@ -3,7 +3,7 @@
 // programs that write the same file cannot overwrite each other. To replace a file, the temporary one takes over
 // its mode and owner and is renamed; a symbolic link is followed first, and stays.
 //
-// Whoever calls has blocked the signals that end imgctl, so that no temporary file is left behind.
+// The caller has blocked the signals that end imgctl, so that no temporary file is left behind.
 
 import Glibc
 import ImgdSystem

@@ -1,6 +1,6 @@
 // Records go to the output, sentences to the messages, and both above the progress that is shown. Signals are held
-// back during a run, so that it can leave a clean terminal and no temporary file; but whoever reads the output, or
-// a pipe, may take as long as they like. While imgctl waits for them, signals end it at once.
+// back during a run, so that it can leave a clean terminal and no temporary file; but a reader of the output, or of
+// a pipe, may take as long as it likes. While imgctl waits for it, signals end it at once.
 
 import ImgdSystem
 

@@ -21,7 +21,7 @@ struct Screen {
     let measures = Self.measures
     var cells = measures.map { CellSize(columns: Int($0.ws_col), rows: Int($0.ws_row)) }
     if cells?.columns == 0 || cells?.rows == 0 { cells = nil }
-    // The prompt that follows needs a line, and shall not push the picture out.
+    // The prompt that follows needs a line, and must not push the picture out.
     let room = cells.map { CellSize(columns: $0.columns, rows: max(1, $0.rows - 1)) }
     let replies = TerminalQuery.isUseful(in: context.environment) ? TerminalQuery.ask() : nil
     self.init(

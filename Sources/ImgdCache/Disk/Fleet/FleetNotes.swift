@@ -11,8 +11,8 @@ package struct FleetNotes: Sendable, Equatable {
 
   /// What there is to say of them.
   package enum News: Sendable {
-    /// An index has been opened, and has these. One that was begun anew has none: whoever knows more keeps that
-    /// again.
+    /// An index has been opened, and has these. A new one has none: an owner that knows more
+    /// stores it again.
     case read(FleetNotes)
     /// No index could be opened.
     case unreadable

@@ -1,8 +1,8 @@
 /// The notes about the fleet on their way to the index file.
 ///
 /// What comes while the writer is busy with some goes with the next commit, so that a thousand purges are not a
-/// thousand commits. Nothing is held that the disk refuses: whoever has the notes is told so when it works
-/// again, and keeps all of them anew.
+/// thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk works
+/// again, and stores all of them anew.
 final class StoredFleetNotes {
   /// So many changes wait for a slow disk; beyond that all notes are kept anew.
   private static let mostWaiting = 20_480

@@ -27,7 +27,7 @@ package final class IndexFile {
   private let access: Access
   private let transactions: IndexTransactions
 
-  /// Opens the file; one that shall be written is made if there is none, and marked as in use.
+  /// Opens the file; for writing, it is made if there is none, and marked as in use.
   package init(path: String, access: Access) throws(IndexProblem) {
     let isNew = try IndexPlace.prepare(path, creating: access == .readWrite)
     connection = try Connection(path: path, isReadOnly: access == .readOnly)

@@ -102,7 +102,6 @@ enum IndexQuery: Int, CaseIterable {
       """
     case .removeRemoval: "DELETE FROM removal WHERE id = ?"
 
-
     case .fleetPosition: "SELECT record FROM fleet_position WHERE one = 1"
     case .writeFleetPosition: "INSERT OR REPLACE INTO fleet_position (one, record) VALUES (1, ?)"
     case .fleetPurges: "SELECT nonce, record FROM fleet_purge ORDER BY id LIMIT ?"

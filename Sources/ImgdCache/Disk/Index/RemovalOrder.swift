@@ -33,7 +33,7 @@ package struct RemovalOrder: Sendable, Equatable {
       && filter.host == nil
   }
 
-  // Whole seconds: rather one entry too many goes than one too few. Many entries are asked.
+  // Whole seconds: removing one entry too many is the safe mistake. Many entries are compared.
 
   /// Entries that were stored before this second are meant.
   let storedBefore: Int64?

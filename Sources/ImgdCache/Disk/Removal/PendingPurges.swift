@@ -1,7 +1,7 @@
 /// Purges whose entries have still to be looked for in the index file.
 ///
-/// They are in force from the moment they were asked for: whoever is about to show an entry asks here
-/// whether one of them means it, so that nobody has to wait for a search. A purge is found by the
+/// They are in force from the moment they were asked for: before an entry is shown, this is asked
+/// whether one of them matches it, so that nobody has to wait for a search. A purge is found by the
 /// condition that leads to the fewest questions, and is asked about nothing else.
 final class PendingPurges {
   /// Whether an entry may be shown.

@@ -68,7 +68,7 @@ final class DiskEviction {
     return index.allocated < before
   }
 
-  /// Gives back what shall be free of the file system.
+  /// Removes files until the reserve of the file system is free again.
   func makeFree() {
     let minFree = rules.limits.minFree
     guard minFree.isOn, index.isLoaded, health.state == .ok else { return }

@@ -1,4 +1,4 @@
-// The pictures that the next process shall have in memory at once.
+// The pictures that the next process is to have in memory from its start.
 //
 // A large picture lies in a sealed memfd already, which the service manager can hold for as long as no
 // process of ours runs; all the others are copied into one memfd, the pack: the manager compares each

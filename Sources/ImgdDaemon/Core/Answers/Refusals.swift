@@ -10,9 +10,6 @@ extension WireError {
   static let shuttingDown = WireError(
     .shuttingDown, "the daemon is stopping and accepts no new requests: connect again in a moment")
 
-  static let noDiskTier = WireError(
-    .unavailable, "this daemon has no disk tier: use \"tier\":\"memory\"")
-
   /// The same error, answered from the cache without asking the origin.
   func asCached(age: Int, isStale: Bool = false) -> WireError {
     var details = details + [.init("cached", true), .init("age", .integer(Int64(age)))]

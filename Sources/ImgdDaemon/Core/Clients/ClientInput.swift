@@ -262,7 +262,7 @@ final class ClientInput {
   // MARK: Work of a line
 
   /// Carries out work in steps, from now on or when it is the client's turn; the next line waits until
-  /// a step answers that there is no more. A step is short: some dozens of entries.
+  /// a step answers that there is no more. A step is short: a few dozen entries.
   func walk(_ step: @escaping () -> Bool) {
     precondition(walk == nil, "a line's work is over before the next line")
     walk = step

@@ -5,7 +5,7 @@ import ImgdWire
 /// With eight places or more, an eighth is kept for connections that hold none, and the half of it for
 /// users that hold none. There, a download that is slow does not count: its server would decide
 /// otherwise how much room the others have. How many may run with the slow ones is bounded as well,
-/// in all, for a user and for a connection. With fewer places every one counts: whoever sets so few
+/// in all, for a user and for a connection. With fewer places every one counts: an operator who sets so few
 /// means it.
 struct Places {
   /// Fewer places are given out one by one.

@@ -1,6 +1,6 @@
 /// Stamps for members that take turns: the smallest stamp is next.
 ///
-/// Whoever was served goes behind all others. A newcomer goes just ahead of the one that was served
+/// A member that was served goes behind all others. A newcomer goes just ahead of the one that was served
 /// last: it waits for those that wait already, and never for one that has had its turn, also when that
 /// one has nothing left and comes again.
 struct TurnClock<Member: Equatable> {

@@ -35,7 +35,7 @@ enum WaitingPhase {
     case .queue(_, isHostHeld: true):
       "waited \(time) in the queue: \(host) has asked to be left alone for a while"
     case .queue(let running, _):
-      "waited \(time) in the queue for its turn; downloads that run: \(running)"
+      "waited \(time) in the queue; \(running) \(running == 1 ? "download is" : "downloads are") running"
     case .transfer(let phase): phase.complaint(about: host, after: limit)
     case .decode: "the picture has come, but was not decoded within \(time)"
     case .fleet: "another host fetches the picture, but has not stored it within \(time)"

@@ -4,9 +4,9 @@
 //      ▲            │
 //      └──unsent────┘
 //
-// Whoever has asked for one waits until it is in the log, but no longer than a timeout: then it has a row in the
+// The client that has asked for one waits until it is in the log, but no longer than a timeout: then it has a row in the
 // index file, so that it outlives the process, and is sent when the server is back. One that is in the log stays
-// here until it is heard from there: only then the other purges are known that came before it.
+// here until it is heard from there: only then do we know the purges that came before it.
 
 import ImgdCache
 import ImgdFleet

@@ -141,7 +141,8 @@ final class HeardPurges {
 
 extension PurgeFilter {
   /// The same filter when some time has passed since it was asked for: pictures that have come since are younger.
-  /// How long ago that was is known within the delays of the server: rather one picture too many is fetched anew.
+  /// How long ago that was is known within the delays of the server: fetching one picture too many anew is the safe
+  /// mistake.
   fileprivate func aged(since askedAt: Instant, at now: Instant) -> PurgeFilter {
     var aged = self
     aged.olderThan = olderThan.map { $0.asAge + (now - askedAt - .seconds(1)).asAge }

@@ -5,8 +5,8 @@ import ImgdSystem
 /// The purges of the whole fleet, as far as this host has heard them: what the server has may be older than one
 /// that means it.
 ///
-/// A picture is stored with the last purge that its host had heard when its transfer was begun. Whoever finds
-/// it asks here whether a later one is about it. Purges of this host that are not in the log yet count as later
+/// A picture is stored with the last purge that its host had heard when its transfer was begun. A host that
+/// finds it asks here whether a later one is about it. Purges of this host that are not in the log yet count as later
 /// than everything that the server has.
 final class PurgeHistory {
   /// What becomes of a picture of the server.

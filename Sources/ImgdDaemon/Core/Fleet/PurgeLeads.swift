@@ -12,14 +12,11 @@ struct PurgeLeads {
     case url, tag, prefix, host, identifier
   }
 
-  // Odd numbers by chance, so that nobody can prepare texts that fall on one place.
+  // Random, so that nobody can prepare texts that all fall on one place.
   private let factor = UInt64.random(in: .min ... .max) | 1
   private let start = UInt64.random(in: .min ... .max)
   /// How many filters stand under a prefix of each length.
   private var lengths: [Int: Int] = [:]
-
-  /// The lengths of prefixes, of which each is one look.
-  var lengthsInUse: Int { lengths.count }
 
   // MARK: Filters
 

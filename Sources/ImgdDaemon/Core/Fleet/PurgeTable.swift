@@ -70,7 +70,7 @@ struct PurgeTable {
 
   /// Adds a purge; where it has an age, `asked` tells from when that counts.
   mutating func add(_ filter: PurgeFilter, isSoft: Bool, number: UInt64, askedAt asked: Instant) {
-    // Whole seconds: rather one picture too many is fetched anew.
+    // Whole seconds: fetching one picture too many anew is the safe mistake.
     let limit = filter.olderThan.map { asked.before($0) + .seconds(1) }
     let newest = Newest(number: number, limit: limit)
     var names = Names(filter.namesOnly)

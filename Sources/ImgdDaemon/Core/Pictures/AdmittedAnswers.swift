@@ -2,7 +2,7 @@
 //
 // A request without credentials has one key, and what is stored there is for all. One with credentials has a
 // key that is its user's alone, and beside it, as far as its credentials may be shared, the key without them:
-// there it is shown what the origin lets all have (`CredentialSharing`), whoever has fetched that.
+// there it finds what the origin lets everybody have (`CredentialSharing`), no matter who has fetched it.
 
 import ImgdCache
 import ImgdSystem

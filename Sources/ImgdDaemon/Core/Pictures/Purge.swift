@@ -5,8 +5,8 @@
 // A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
 // one place is met at a later one. A download that has begun since is not meant.
 //
-// Whoever keeps copies of pictures elsewhere hears of every purge, though it may have found nothing here: a
-// picture may have been too large for a tier, or have had to go. The purge is over when all have been told.
+// Those that keep copies of pictures elsewhere hear of every purge, even of one that found nothing here: a
+// picture may have been too large for a tier, or have been evicted. The purge is over when all have been told.
 
 import ImgdCache
 import ImgdSystem

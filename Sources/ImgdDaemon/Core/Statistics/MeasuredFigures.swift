@@ -3,7 +3,7 @@ import ImgdSystem
 /// Figures for which something is passed over: all descriptors, all clients.
 ///
 /// Each `stats` gets new ones, up to eight in a tenth of a second; the others in it get the last of them.
-/// Whoever asks a few times sees the effect of what was done in between, and a flood of `stats` costs no more.
+/// A client that asks a few times sees the effect of what it did in between, and a flood of `stats` costs no more.
 struct MeasuredFigures {
   struct Figures {
     let facts: ProcessFacts

@@ -1,7 +1,7 @@
 // The shares of a tick.
 //
 // A client's bytes may ask for work of any length: a thousand lines, or one that passes over a hundred
-// thousand entries. Whoever has got something to do gets a first turn at once. What is left when that
+// thousand entries. New work gets a first turn at once. What is left when that
 // is over waits here, and goes on in turns with all others, at the end of ticks, when everybody who has
 // come meanwhile has had a first turn. So a client waits for the first turns of the others and for one
 // share of long work, never for the whole of it.

@@ -34,7 +34,7 @@ final class MemoryHandover {
   private var bodies: [Payload]
 
   /// `mostDescriptors` is how many the manager is ready to keep. The previous daemon's descriptors are
-  /// removed from the manager's store at once: a start that fails shall not find them a second time.
+  /// removed from the manager's store at once: a start that fails must not find them a second time.
   init(
     _ manager: SystemdMessenger, of core: Core, mostDescriptors: Int,
     inheriting inherited: [InheritedDescriptor], loop: EventLoop

@@ -36,7 +36,7 @@ package struct ErrorAnswer {
       details: details?.members.filter { Self.shown.contains($0.name) } ?? [])
   }
 
-  /// No connection to the daemon; why that is so is nothing for strangers.
+  /// No connection to the daemon; the reason is not shown to strangers.
   package static var unreachable: ErrorAnswer { ErrorAnswer(.unreachable) }
 
   /// The daemon did not answer in time.
@@ -84,7 +84,7 @@ package struct ErrorAnswer {
 }
 
 extension GatewayError {
-  /// No answer from the daemon; the reason names its socket, and is nothing for strangers.
+  /// No answer from the daemon; the reason names its socket, and is not shown to strangers.
   static var unreachable: GatewayError {
     GatewayError(
       503, "unavailable", "imgd cannot be reached: try again in a moment", isRetryable: true)

@@ -147,3 +147,15 @@ extension TierStage {
     }
   }
 }
+
+extension TierStage {
+  /// Begins the next life, after a kill or an end in order.
+  fileprivate func next(_ isKill: Bool) throws { try isKill ? crash() : restart() }
+
+  /// Keeps the writer busy until it is set.
+  fileprivate func busyWriter() -> Shared<Bool> {
+    let mayGoOn = Shared(false)
+    parts.threads.order({ _ in _ = mayGoOn.wait { $0 ? true : nil } }, then: { _ in })
+    return mayGoOn
+  }
+}
