@@ -29,7 +29,6 @@ enum GatewayProblem: Error, CustomStringConvertible {
 /// The composition of the gateway.
 final class Gateway {
   private let server: HTTPServer
-  private let link: DaemonLink
 
   /// Serves from here on; `daemon` names the daemon's socket, and is asked at each connection to it.
   init(
@@ -40,7 +39,7 @@ final class Gateway {
     do throws(SecretFileProblem) {
       secrets = try GatewaySecrets(configuration)
     } catch { throw .secret(error) }
-    link = DaemonLink(on: loop, path: daemon)
+    let link = DaemonLink(on: loop, path: daemon)
     let pictures = PictureHandler(link: link, on: loop, timeout: configuration.timeout)
     let addresses = AddressLimits(
       maxUnderWay: configuration.maxPerAddress, rate: configuration.rate)
@@ -61,8 +60,6 @@ final class Gateway {
     source.server = server
     page.gatherPast()
   }
-
-  deinit { link.close() }
 
   /// Takes nothing new, and calls `done` when the answers under way are sent.
   func close(_ done: @escaping () -> Void) {

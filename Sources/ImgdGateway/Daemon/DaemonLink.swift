@@ -40,15 +40,6 @@ package final class DaemonLink {
 
   deinit { connection?.close() }
 
-  /// Forgets all requests, and closes the connection. For the end: nobody waits for an answer any more, and a request
-  /// holds those who wait for it.
-  package func close() {
-    underWay = [:]
-    waiting = Fifo()
-    connection?.close()
-    connection = nil
-  }
-
   /// Whether there is a connection now.
   package var isConnected: Bool { connection != nil }
 

@@ -31,6 +31,13 @@ final class DepartureWatch {
     if timer == nil { arm(after: Self.moment) }
   }
 
+  /// Lets go of all: those requests hold the connections that hold this.
+  func forgetAll() {
+    expected = Fifo()
+    timer?.cancel()
+    timer = nil
+  }
+
   private func arm(after delay: Duration) {
     timer = loop.schedule(after: delay) { [weak self] in self?.look() }
   }

@@ -136,6 +136,7 @@ internal import ImgdSystem
     isClosing = true
     for connection in connections.values { connection.request?.abandon() }
     run()
+    departures.forgetAll()
     unsafe self.daemon = nil
     watch?.cancel()
     deadline = nil

@@ -61,7 +61,7 @@ final class ManagedDaemon: @unchecked Sendable {
         // As for every daemon of a test: the machine's memory pressure must not affect it.
         + (["Memory.Pressure=off"] + settings).flatMap { ["--set", $0] },
       output: directory + "/log",
-      environment: ["PATH=/usr/bin:/bin"] + variables
+      environment: ["PATH=/usr/bin:/bin"] + Sanitizer.variables + variables
         + (withManager ? ["NOTIFY_SOCKET=\(directory)/notify"] : [])
         + (passed.isEmpty ? [] : announced),
       descriptors: passed.map(\.number))

@@ -45,21 +45,6 @@ import Testing
     return lseek(file.number, 0, SEEK_END)
   }
 
-  @Test func `a link that is closed lets go of those who wait for an answer`() {
-    weak var waiting: Outcomes?
-    do {
-      let outcomes = Outcomes()
-      waiting = outcomes
-      link.ask(RequestLine("stats"), within: .seconds(60)) { outcomes.all.append($0) }
-      loop.settle()
-      #expect(link.isConnected)
-    }
-    #expect(waiting != nil)
-    link.close()
-    loop.settle()
-    #expect(waiting == nil && !link.isConnected)
-  }
-
   @Test func `nothing is connected to before there is a request`() {
     loop.settle()
     #expect(daemon.connectionCount == 0 && !link.isConnected)
