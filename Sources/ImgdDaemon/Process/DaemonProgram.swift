@@ -91,7 +91,7 @@ package enum DaemonProgram {
   }
 
   private static func fail(_ text: String, _ code: CInt) -> CInt {
-    for line in text.split(separator: "\n") { Log.error(.start, String(line)) }
+    for line in text.split(separator: "\n") { Log.startFailed(String(line)) }
     return code
   }
 }

@@ -103,6 +103,15 @@ package enum Log {
     write(LogEntry(.debug, subject, printable(message()), []))
   }
 
+  /// Says why a start has failed, as the last words of the process.
+  ///
+  /// They go over standard error, a stream of which the manager has told the journal whose it is. Of an entry
+  /// with fields the journal looks up the service by the process, and finds none where that has just ended.
+  package static func startFailed(_ reason: String) {
+    let entry = LogEntry(.error, .start, printable(reason), [])
+    entry.write(toStreamOf: unsafe journal)
+  }
+
   private static func write(
     _ priority: JournalPriority, _ subject: Subject, _ message: String, _ fields: [Field]
   ) {
@@ -157,7 +166,17 @@ struct LogEntry: Sendable {
     ]
     if let journal, journal.send(standard + fields) { return }
     let level = priority.isRemarkable ? "\(priority): " : ""
-    let line = Array("\(Log.programName): \(level)\(message)\n".utf8)
+    write(line: "\(Log.programName): \(level)\(message)")
+  }
+
+  /// Writes it as a line to standard error, with its priority as the journal reads that from a stream.
+  func write(toStreamOf journal: SystemdJournal?) {
+    guard journal != nil else { return write(to: nil) }
+    write(line: "<\(priority.rawValue)>\(message)")
+  }
+
+  private func write(line: String) {
+    let line = Array("\(line)\n".utf8)
     // Nothing can be done about a log that takes nothing.
     _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
   }

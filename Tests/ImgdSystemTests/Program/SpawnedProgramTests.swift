@@ -25,7 +25,8 @@ import Testing
     let further = fcntl(0, F_DUPFD, 10)
     defer { close(further) }
     let (_, text) = try run(
-      "exec >&3; for n in 0 1 2 3 4 5 6 7 8 9 \(further); do test -e /proc/$$/fd/$n && printf $n; done")
+      "exec >&3; for n in 0 1 2 3 4 5 6 7 8 9 \(further); do test -e /proc/$$/fd/$n && printf $n; done"
+    )
     #expect(text == "0123")
     #expect(try run("readlink /proc/$$/fd/[012] | sort -u >&3").text == "/dev/null\n")
   }

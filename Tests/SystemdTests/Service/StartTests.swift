@@ -67,6 +67,20 @@ import Testing
     #expect(try stage.machine.property("NRestarts") == "0")
   }
 
+  @Test func `why a start has failed is found by the unit, however late the journal reads it`()
+    throws
+  {
+    let stage = try ServiceStage(configuration: "[Memory]\nCapacity=much\n")
+    let signal = "systemctl kill --kill-who=main --signal"
+    try stage.machine.perform("\(signal)=STOP systemd-journald.service")
+    #expect(try stage.machine.run("systemctl start imgd.service").status != 0)
+    try stage.machine.waitUntil(is: "failed")
+    try stage.machine.perform("\(signal)=CONT systemd-journald.service")
+    try stage.machine.waitForJournal("/etc/imgd/imgd.conf:2")
+    let entries = try stage.machine.journal("--unit=imgd.service --priority=err")
+    #expect(entries.contains { $0.message.contains("/etc/imgd/imgd.conf:2") })
+  }
+
   @Test func `what systemd itself cannot set up is a failure that is seen, and not tried for ever`()
     throws
   {
