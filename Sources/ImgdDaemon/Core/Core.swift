@@ -9,6 +9,7 @@ import ImgdWire
 /// The objects of the core, in the order in which they are made.
 struct CoreParts {
   let turns: Turns
+  let desk: ReplyDesk
   let hub: EventHub
   let pictures: PictureTiers
   let downloader: Downloader
@@ -28,6 +29,7 @@ struct CoreParts {
     fleet edge: (any Fleet)?, disk: DiskTier, loop: EventLoop
   ) {
     turns = Turns(loop: loop)
+    desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
     downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
@@ -52,7 +54,7 @@ struct CoreParts {
     pipeline = FetchPipeline(
       pictures: pictures, downloader: downloader, fleet: fleet, jobs: jobs, hits: hits,
       answers: answers, made: made, hub: hub, loop: loop, settings: settings)
-    clients = Clients(limits: WireLimits(settings.control), turns: turns, hits: hits, loop: loop)
+    clients = Clients(limits: WireLimits(settings.control), turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
     jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
     jobs.onFallback = { [unowned pipeline] job, answer in pipeline.give(answer, to: job) }
@@ -88,7 +90,11 @@ final class Core {
     parts = CoreParts(
       settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
-    clients.handle = { [unowned commands] line, session in commands.execute(line, from: session) }
+    clients.requests = Clients.Requests(
+      answerKnown: { [unowned hits = parts.hits] in
+        hits.answer($0, $1, wantsPath: $2, to: $3)
+      },
+      execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity
     disk.onNews = { [unowned hub = parts.hub] news in
       hub.tell(news)

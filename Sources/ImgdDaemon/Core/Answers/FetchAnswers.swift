@@ -5,7 +5,7 @@ import ImgdWire
 
 /// A client that gets the terminal line of a fetch, and the form in which it wants the picture.
 struct Recipient {
-  let session: ClientSession
+  let client: ReplyPlace
   let id: RequestID
   let receipt: ReceiptID
   let request: FetchRequest
@@ -14,8 +14,8 @@ struct Recipient {
 
   /// The client that a job belongs to, or, with the named id and form, one that collects its
   /// outcome.
-  init(_ session: ClientSession, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
-    self.session = session
+  init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
+    self.client = client
     self.id = id
     receipt = job.receipt
     request = job.request
@@ -25,10 +25,10 @@ struct Recipient {
 
   /// The client of a request that is answered at once.
   init(
-    _ session: ClientSession, _ request: FetchRequest, id: RequestID, receipt: ReceiptID,
+    _ client: ReplyPlace, _ request: FetchRequest, id: RequestID, receipt: ReceiptID,
     at now: Instant
   ) {
-    self.session = session
+    self.client = client
     self.id = id
     self.receipt = receipt
     self.request = request
@@ -64,21 +64,21 @@ final class FetchAnswers {
   func write(_ outcome: FetchOutcome, to recipient: Recipient, path: PictureLine.Path? = nil) {
     switch outcome {
     case .failure(let failure):
-      recipient.session.refuse(
+      recipient.client.refuse(
         id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, failure.error,
         http: recipient.request.http ? failure.head : nil)
     case .image(let delivered): deliver(delivered, to: recipient, path: path)
     case .notModified(let answer):
-      recipient.session.write(FetchLine(answer, to: recipient, at: loop.moment))
+      recipient.client.write(FetchLine(answer, to: recipient, at: loop.moment))
     }
   }
 
   private func deliver(
     _ delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path? = nil
   ) {
-    let session = recipient.session
-    if session.isFull, recipient.delivery.bringsBytes {
-      return session.postpone { [unowned self] in deliver(delivered, to: recipient) }
+    let client = recipient.client
+    if client.isFull, recipient.delivery.bringsBytes {
+      return client.postpone { [unowned self] in deliver(delivered, to: recipient) }
     }
     switch recipient.delivery {
     case .path, .inline, .fd:
@@ -99,14 +99,14 @@ final class FetchAnswers {
   private func deliverPath(
     of delivered: DeliveredImage, to recipient: Recipient, path: PictureLine.Path?
   ) {
-    let session = recipient.session
+    let client = recipient.client
     if let path { return write(delivered, to: recipient, path: path) }
-    let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
+    let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     pictures.lendFile(
       of: delivered.image, mayStore: recipient.request.keepsOnDisk,
       countsAsUse: recipient.request.cache.counts
     ) { [unowned self] path in
-      session.resume(ticket) { write(delivered, to: recipient, path: path) }
+      client.resume(ticket) { write(delivered, to: recipient, path: path) }
     }
   }
 
@@ -123,7 +123,7 @@ final class FetchAnswers {
   ) {
     let image = delivered.image
     do throws(SystemFailure) {
-      recipient.session.attach(try pictures.openDescriptor(of: image))
+      recipient.client.attach(try pictures.openDescriptor(of: image))
       write(delivered, to: recipient, content: content ?? .descriptor(LentPicture(image)))
     } catch {
       refuse(recipient, .noDescriptor(error))
@@ -136,15 +136,15 @@ final class FetchAnswers {
     if delivered.image.isPixels {
       return deliverDescriptor(of: delivered, to: recipient, as: .pixels)
     }
-    let session = recipient.session
-    let ticket = session.standBy(id: recipient.id, receipt: recipient.receipt)
+    let client = recipient.client
+    let ticket = client.standBy(id: recipient.id, receipt: recipient.receipt)
     let order = Renditions.Order(
       rendition: Rendition(.pixels, frames: .first), original: delivered.image,
-      claim: DecodeClaim(of: recipient.request, by: session.claimant),
+      claim: DecodeClaim(of: recipient.request, by: client.claimant),
       tiers: recipient.request.keepsInMemory ? [.memory] : [],
       countsAsUse: recipient.request.cache.counts)
     renditions.make(order) { [unowned self] outcome in
-      session.resume(ticket) {
+      client.resume(ticket) {
         switch outcome {
         case .success(let made):
           var pixels = delivered
@@ -157,7 +157,7 @@ final class FetchAnswers {
   }
 
   private func refuse(_ recipient: Recipient, _ error: WireError) {
-    recipient.session.refuse(
+    recipient.client.refuse(
       id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, error)
   }
 
@@ -170,14 +170,14 @@ final class FetchAnswers {
       picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now),
       elapsedNanoseconds: (loop.moment - recipient.startedAt).nanoseconds, path: path,
       content: content, http: recipient.request.http ? delivered.image.response : nil
-    ).write(to: recipient.session)
+    ).write(to: recipient.client)
   }
 
   // MARK: Lines before that
 
   /// The line of a request that does not wait.
   func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
-    job.session?.reply(id: job.id) { line in
+    job.client?.reply(id: job.id) { line in
       line.field("receipt", job.receipt)
       line.field("url", job.request.url)
       line.field("state", state.rawValue)
@@ -188,7 +188,7 @@ final class FetchAnswers {
   /// is left alone.
   func tell(_ event: StaticString, of job: FetchJob, after pause: Duration? = nil) {
     guard job.request.events else { return }
-    job.session?.write { line in
+    job.client?.write { line in
       ReplyEncoder.begin(id: job.id, event: event, receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
       if let pause { line.field("retry_after_ms", Int(pause.milliseconds)) }
@@ -200,7 +200,7 @@ final class FetchAnswers {
   func tellPlaceholder(of delivered: DeliveredImage, to job: FetchJob) {
     guard job.request.events, let placeholder = delivered.placeholder else { return }
     let facts = delivered.image.facts
-    job.session?.write { line in
+    job.client?.write { line in
       ReplyEncoder.begin(id: job.id, event: "placeholder", receipt: job.receipt, into: &line)
       line.field("url", job.request.url)
       line.field("width", Int(facts.width))
@@ -211,7 +211,12 @@ final class FetchAnswers {
   }
 
   func tellProgress(of job: FetchJob) {
-    if job.request.progress { job.session?.tellProgress(of: job) }
+    guard job.request.progress, let client = job.client else { return }
+    client.tellProgress(of: job.receipt) { [unowned self] in
+      guard let download = job.download else { return }
+      writeProgress(
+        of: job, received: download.received, expected: download.expected, to: client)
+    }
   }
 
   /// The event with the final count comes once, whether or not the transfer has told it.
@@ -220,6 +225,21 @@ final class FetchAnswers {
       delivered.source == .network
     else { return }
     let bytes = delivered.image.byteCount
-    job.session?.writeProgress(of: job, received: bytes, expected: bytes)
+    guard let client = job.client else { return }
+    writeProgress(of: job, received: bytes, expected: bytes, to: client)
+  }
+
+  /// Tells how far a fetch is; told again only when that has changed.
+  private func writeProgress(
+    of job: FetchJob, received: Int, expected: Int?, to client: ReplyPlace
+  ) {
+    guard job.lastProgress != received else { return }
+    job.lastProgress = received
+    client.write { line in
+      ReplyEncoder.begin(id: job.id, event: "progress", receipt: job.receipt, into: &line)
+      line.field("received", received)
+      line.field("expected", expected)
+      ReplyEncoder.end(into: &line)
+    }
   }
 }

@@ -5,14 +5,14 @@ import ImgdWire
 ///
 /// It ends with a cursor where it would be longer than what a client may leave unread.
 final class ListAnswer {
-  private let session: ClientSession
+  private let client: ReplyPlace
   private let mostBytes: Int
   private var line = JSONWriter()
   private var left: Int
 
-  init(_ name: StaticString, of page: PageRequest, id: RequestID, to session: ClientSession) {
-    self.session = session
-    mostBytes = session.limits.unsentOutput
+  init(_ name: StaticString, of page: PageRequest, id: RequestID, to client: ReplyPlace) {
+    self.client = client
+    mostBytes = client.limits.unsentOutput
     left = page.limit
     ReplyEncoder.begin(id: id, ok: true, into: &line)
     line.beginArray(name)
@@ -31,6 +31,6 @@ final class ListAnswer {
     line.endArray()
     line.field("cursor", cursor)
     ReplyEncoder.end(into: &line)
-    session.write { [line] in $0.bytes.append(contentsOf: line.bytes) }
+    client.write { [line] in $0.bytes.append(contentsOf: line.bytes) }
   }
 }

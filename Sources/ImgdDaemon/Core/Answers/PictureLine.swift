@@ -47,9 +47,9 @@ struct PictureLine {
 
   /// Writes the line for a client. Bytes that it carries are encoded where they are sent from: they are
   /// most of it, and are not copied there.
-  func write(to session: ClientSession) {
-    guard case .inline(let payload) = content else { return session.write(encoded) }
-    session.write(encoded, carrying: payload)
+  func write(to client: ReplyPlace) {
+    guard case .inline(let payload) = content else { return client.write(encoded) }
+    client.write(encoded, carrying: payload)
   }
 
   /// The line as it is sent, up to the bytes that it carries.

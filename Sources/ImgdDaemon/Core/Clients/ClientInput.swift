@@ -18,9 +18,9 @@ final class ClientInput {
 
   private unowned let session: ClientSession
   private let turns: Turns
-  private let hits: PlainHits
   private let scratch: ReadScratch
-  private let handle: (ParsedLine, ClientSession) -> Void
+  private let place: ReplyPlace
+  private let requests: Clients.Requests
   private var framer: LineFramer
   private let allShapes: LineShapes
   private var shapes = KnownShapes()
@@ -39,21 +39,17 @@ final class ClientInput {
   /// What has arrived is executed without waiting for the client, and then the connection ends.
   private var isWindingUp = false
   private var readsLeft = 0
-  /// The rest of the work of the last line; answers whether there is more.
-  private var walk: (() -> Bool)?
-  /// How many commands have to be over before the next line.
-  private var holds = 0
   private var isInLine = false
   /// The framer is handing out lines, and may not be looked at.
   private var isCutting = false
 
   init(of session: ClientSession, longestLine: Int, reading clients: Clients) {
     self.session = session
+    place = session.place
     allShapes = clients.shapes
     turns = clients.turns
-    hits = clients.hits
     scratch = clients.scratch
-    handle = clients.handle
+    requests = clients.requests
     framer = LineFramer(longestLine: longestLine)
   }
 
@@ -66,27 +62,18 @@ final class ClientInput {
   var heldBytes: Int { isCutting ? 0 : framer.keptBytes }
 
   /// Whether more may be read now.
-  var wantsBytes: Bool { !hasEnded && !isBusy && !session.isFull }
-
-  private var isHeld: Bool { holds > 0 }
+  var wantsBytes: Bool { !hasEnded && !isBusy && !place.isFull }
 
   /// Whether lines or parts of their work are left.
-  private var isBusy: Bool { walk != nil || isHeld || isInLine || framer.isPaused }
+  private var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused }
 
   /// Whether the next line, or the next part of work, has to wait for something else than its turn.
-  private var isBlocked: Bool { isBlocked(session) }
-
-  private func isBlocked(_ session: ClientSession) -> Bool {
-    isHeld || (session.isFull && !isWindingUp)
-  }
-
-  /// Whether a line's work, or a part of it, is not over yet.
-  var hasRest: Bool { walk != nil || isHeld }
+  private var isBlocked: Bool { place.work.isHeld || (place.isFull && !isWindingUp) }
 
   /// Whether there is something to do that needs only a turn.
   private var hasWork: Bool {
     guard session.isOpen, !isBlocked else { return false }
-    return walk != nil || framer.isPaused || isWindingUp || (hasEnded && !isDone)
+    return place.work.isUnderWay || framer.isPaused || isWindingUp || (hasEnded && !isDone)
   }
 
   // MARK: Reading
@@ -98,7 +85,7 @@ final class ClientInput {
     case .bytes(let count):
       feed(count)
       // Most often all is done, and nothing has changed.
-      if isBusy || session.isFull { lineUp() }
+      if isBusy || place.isFull { lineUp() }
     case .nothing: break
     case .end: end(isGone: isGone)
     case .broken: end(isGone: true)
@@ -127,7 +114,7 @@ final class ClientInput {
     turns.beginLast()
     windUp()
     while session.isOpen {
-      holds = 0
+      place.work.holds = 0
       goOn()
     }
   }
@@ -159,10 +146,10 @@ final class ClientInput {
   private func goOn() {
     guard session.isOpen, !isBlocked, walkOn() else { return }
     resume()
-    guard session.isOpen, !framer.isPaused, walk == nil, !isHeld else { return }
+    guard session.isOpen, !framer.isPaused, !place.work.hasRest else { return }
     if isWindingUp, readRest() { return }
     if hasEnded || isWindingUp { isDone = isDone || finishLines() }
-    if isDone, isWindingUp, walk == nil, !isHeld { session.close() }
+    if isDone, isWindingUp, !place.work.hasRest { session.close() }
   }
 
   /// Reads no more than a socket holds: a client may shut its reading side and go on talking for
@@ -178,8 +165,8 @@ final class ClientInput {
     if !hasReceived { begin(count) }
     isCutting = true
     defer { isCutting = false }
-    let session = session
-    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0, for: session) } }
+    let place = place
+    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0, for: place) } }
   }
 
   private func begin(_ count: Int) {
@@ -198,37 +185,37 @@ final class ClientInput {
   private func resume() {
     isCutting = true
     defer { isCutting = false }
-    framer.resume { take($0, for: session) }
+    framer.resume { take($0, for: place) }
   }
 
   /// Answers whether that was all. A client that has said nothing is about to: it is told to say it to the next
   /// daemon, rather than left to guess what became of its request.
   private func finishLines() -> Bool {
-    if isFinishing, !hasReceived { session.refuse(id: .none, receipt: nil, .shuttingDown) }
+    if isFinishing, !hasReceived { place.refuse(id: .none, receipt: nil, .shuttingDown) }
     isCutting = true
     defer { isCutting = false }
-    return framer.finish { take($0, for: session, isLast: true) }
+    return framer.finish { take($0, for: place, isLast: true) }
   }
 
   private func take(
-    _ finding: borrowing LineFramer.Finding, for session: ClientSession, isLast: Bool = false
+    _ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false
   ) -> LineFramer.Flow {
-    guard session.isOpen else { return .pause }
+    guard place.isOpen else { return .pause }
     var steps = Turns.hit
     switch finding {
     case .line(let line):
-      if answer(line, for: session) { break }
+      if answer(line, for: place) { break }
       steps = Turns.longStep
       execute(line, isLast: isLast)
     case .tooLong: refuseTooLong()
     }
-    if walk != nil, !walkOn() { return .pause }
-    return isBlocked(session) || turns.isOver(after: steps) ? .pause : .next
+    if place.work.isUnderWay, !walkOn() { return .pause }
+    return isBlocked || turns.isOver(after: steps) ? .pause : .next
   }
 
   private func refuseTooLong() {
     guard !isForeign else { return }
-    session.refuse(id: .none, receipt: nil, .lineTooLong(limit: session.limits.line))
+    place.refuse(id: .none, receipt: nil, .lineTooLong(limit: place.limits.line))
   }
 
   /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
@@ -242,7 +229,7 @@ final class ClientInput {
       return sendAway(foreign)
     }
     if isLast, isFinishing, case .refused = parsed.outcome {
-      return session.refuse(id: .none, receipt: nil, .shuttingDown)
+      return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
     if case .request(.fetch(let request)) = parsed.outcome, request.isPlainest,
       // Where every request is logged, each goes the way of those that are parsed.
@@ -250,45 +237,34 @@ final class ClientInput {
     {
       shapes.learn(from: line, in: allShapes)
     }
-    handle(parsed, session)
+    requests.execute(parsed, place)
   }
 
   /// Answers a line without parsing it, where it is of a known shape and asks for a picture in memory.
-  private func answer(_ line: Span<UInt8>, for session: ClientSession) -> Bool {
+  private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
     guard let (parts, wantsPath) = shapes.find(line) else { return false }
-    return hits.answer(line, parts, wantsPath: wantsPath, to: session)
+    return requests.answerKnown(line, parts, wantsPath, place)
   }
 
   // MARK: Work of a line
 
-  /// Carries out work in steps, from now on or when it is the client's turn; the next line waits until
-  /// a step answers that there is no more. A step is short: a few dozen entries.
-  func walk(_ step: @escaping () -> Bool) {
-    precondition(walk == nil, "a line's work is over before the next line")
-    walk = step
-  }
-
   /// Goes on with the work of a line; answers whether it is over.
   private func walkOn() -> Bool {
-    while let step = walk {
+    while let step = place.work.step {
       guard !turns.isOver(after: Turns.longStep), !isBlocked else { return false }
-      if !step() { walk = nil }
+      if !step() { place.work.end() }
     }
     return true
   }
 
   /// The connection has ended: what is left of a line's work is of no use.
   func stop() {
-    walk = nil
+    place.work.end()
     shapes.forgetAll(in: allShapes)
   }
 
-  /// Lets the next line wait until `release`.
-  func hold() { holds += 1 }
-
-  func release() {
-    guard isHeld else { return }
-    holds -= 1
+  /// A command that the next line waited for is over.
+  func lineReleased() {
     if !isCutting { lineUp() }
   }
 }

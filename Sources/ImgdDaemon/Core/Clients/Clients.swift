@@ -6,22 +6,18 @@ import ImgdWire
 final class Clients {
   let scratch = ReadScratch()
   let turns: Turns
-  let hits: PlainHits
+  let desk: ReplyDesk
   let shapes = LineShapes()
   private let loop: EventLoop
   private var sessions: [UInt64: ClientSession] = [:]
   private var places: ClientPlaces
   private var lastNumber: UInt64 = 0
-  /// Those that have something to send when this tick ends, and those that are just sending.
-  private var writing: [ClientSession] = []
-  private var flushing: [ClientSession] = []
-  private lazy var flushAll: () -> Void = { [unowned self] in flushAllWriting() }
   private var whenFinished: (() -> Void)?
   private(set) var counts = Statistics.Clients()
-  /// Executes a request line of a client; set once by the composition.
-  var handle: (ParsedLine, ClientSession) -> Void = { _, _ in }
+  /// What becomes of the lines of clients; set once by the composition.
+  var requests = Requests()
   /// Told when a connection has ended; set once by the composition.
-  var onDeparture: (ClientSession) -> Void = { _ in }
+  var onDeparture: (ReplyPlace) -> Void = { _ in }
   var limits: WireLimits {
     didSet {
       places.limit = limits.connections
@@ -29,10 +25,20 @@ final class Clients {
     }
   }
 
-  init(limits: WireLimits, turns: Turns, hits: PlainHits, loop: EventLoop) {
+  /// Those who answer a line.
+  struct Requests {
+    /// Answers a line of a known shape without parsing it; false where it has to be executed.
+    var answerKnown:
+      (_ line: Span<UInt8>, _ parts: LineShape.Parts, _ wantsPath: Bool, ReplyPlace) -> Bool = {
+        _, _, _, _ in false
+      }
+    var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
+  }
+
+  init(limits: WireLimits, turns: Turns, desk: ReplyDesk, loop: EventLoop) {
     self.limits = limits
     self.turns = turns
-    self.hits = hits
+    self.desk = desk
     self.loop = loop
     places = ClientPlaces(limit: limits.connections)
   }
@@ -74,28 +80,11 @@ final class Clients {
     socket.turnAway(error, reading: scratch)
   }
 
-  // MARK: Sending
-
-  /// Has a client's answers sent when this tick ends; one action for all of them.
-  func flushAtTickEnd(_ session: ClientSession) {
-    if writing.isEmpty { loop.atTickEnd(flushAll) }
-    writing.append(session)
-  }
-
-  /// What is written meanwhile goes into the other array, and is sent in the same tick.
-  private func flushAllWriting() {
-    swap(&writing, &flushing)
-    // Who reads that a purge is over must find its event at any other client.
-    for session in flushing where session.subscriber != nil { session.flush() }
-    for session in flushing where session.subscriber == nil { session.flush() }
-    flushing.removeAll(keepingCapacity: true)
-  }
-
   // MARK: Ending
 
   /// Answers every command that stands by.
   func refuseStanding(_ error: WireError) {
-    for session in sessions.values { session.refuseStanding(error) }
+    for session in sessions.values { session.place.refuseStanding(error) }
   }
 
   /// Ends all connections, each when the requests that have arrived on it are answered and the
@@ -114,7 +103,7 @@ final class Clients {
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
     places.giveBack(by: session.peer.uid)
-    onDeparture(session)
+    onDeparture(session.place)
     if sessions.isEmpty { whenFinished?() }
   }
 
@@ -126,8 +115,6 @@ final class Clients {
         + "it took nothing for \(limits.stallSeconds) s",
       .uid(session.peer.uid), .pid(session.peer.pid))
   }
-
-  func countError() { counts.errors += 1 }
 }
 
 extension StreamSocket {

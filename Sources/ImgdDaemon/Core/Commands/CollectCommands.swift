@@ -15,42 +15,44 @@ final class CollectCommands {
   // MARK: Cancelling
 
   /// Ends fetches before their time; their lines come before the answer to this.
-  func cancel(_ target: CancelTarget, id: RequestID, from session: ClientSession) {
+  func cancel(_ target: CancelTarget, id: RequestID, from client: ReplyPlace) {
     switch target {
-    case .receipt(let receipt): cancel(receipt, id: id, from: session)
+    case .receipt(let receipt): cancel(receipt, id: id, from: client)
     case .slot(let name):
-      let newest = session.fetches.running(inSlot: name).newest
-      let running = { session.fetches.running(inSlot: name).part(after: $0, most: $1) }
-      cancel(upTo: newest, running, id: id, from: session) { _ in true }
-    case .tag(let tag): cancel(tag: tag, id: id, from: session)
-    case .all: cancel(tag: nil, id: id, from: session)
+      let running = { [jobs] in
+        jobs.fetches(of: client)?.running(inSlot: name) ?? JobRoll()
+      }
+      let part = { running().part(after: $0, most: $1) }
+      cancel(upTo: running().newest, part, id: id, from: client) { _ in true }
+    case .tag(let tag): cancel(tag: tag, id: id, from: client)
+    case .all: cancel(tag: nil, id: id, from: client)
     }
   }
 
-  private func cancel(tag: String?, id: RequestID, from session: ClientSession) {
+  private func cancel(tag: String?, id: RequestID, from client: ReplyPlace) {
     let part = { [jobs] in jobs.part(of: tag, after: $0, most: $1) }
-    cancel(upTo: jobs.newest, part, id: id, from: session) { session.mayEnd($0) }
+    cancel(upTo: jobs.newest, part, id: id, from: client) { client.mayEnd($0) }
   }
 
-  private func cancel(_ receipt: ReceiptID, id: RequestID, from session: ClientSession) {
+  private func cancel(_ receipt: ReceiptID, id: RequestID, from client: ReplyPlace) {
     guard let job = jobs[receipt] else {
       return answer(
-        receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, session)
+        receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, client)
     }
-    guard session.mayEnd(job) else {
-      return session.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
+    guard client.mayEnd(job) else {
+      return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
     }
     let state = job.state.rawValue
-    let others = listeners(to: job, besides: session)
+    let others = listeners(to: job, besides: client)
     jobs.cancel(job)
     for other in others { other.flush() }
-    answer(receipt, state: state, id, session)
+    answer(receipt, state: state, id, client)
   }
 
   private func answer(
-    _ receipt: ReceiptID, state: String, _ id: RequestID, _ session: ClientSession
+    _ receipt: ReceiptID, state: String, _ id: RequestID, _ client: ReplyPlace
   ) {
-    session.reply(id: id) { line in
+    client.reply(id: id) { line in
       line.field("receipt", receipt)
       line.field("state", state)
     }
@@ -59,60 +61,60 @@ final class CollectCommands {
   /// Ends those that are meant, in the turns of the client that has asked for it.
   private func cancel(
     upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> MassEnding.Part,
-    id: RequestID, from session: ClientSession, where isMeant: @escaping (FetchJob) -> Bool
+    id: RequestID, from client: ReplyPlace, where isMeant: @escaping (FetchJob) -> Bool
   ) {
     // Their lines leave at once, so that they are there before the answer.
-    var others: [UInt64: ClientSession] = [:]
+    var others: [UInt64: ReplyPlace] = [:]
     let ending = MassEnding(upTo: newest, part, where: isMeant) { [unowned self] job in
-      for other in listeners(to: job, besides: session) { others[other.number] = other }
+      for other in listeners(to: job, besides: client) { others[other.number] = other }
       jobs.cancel(job)
     }
-    session.walk {
+    client.walk {
       let hasMore = ending.step()
       for other in others.values { other.flush() }
       others = [:]
       if hasMore { return true }
-      session.reply(id: id) { $0.field("cancelled", ending.count) }
+      client.reply(id: id) { $0.field("cancelled", ending.count) }
       return false
     }
   }
 
   /// The other connections that get a line when the fetch ends.
-  private func listeners(to job: FetchJob, besides session: ClientSession) -> [ClientSession] {
-    ([job.session] + job.collectors.map(\.client.session)).compactMap { $0 === session ? nil : $0 }
+  private func listeners(to job: FetchJob, besides client: ReplyPlace) -> [ReplyPlace] {
+    ([job.client] + job.collectors.map(\.openClient)).compactMap { $0 === client ? nil : $0 }
   }
 
   // MARK: Collecting
 
   /// Collects the outcome of a detached fetch, now or when it has ended.
-  func wait(_ wait: WaitRequest, id: RequestID, from session: ClientSession) {
+  func wait(_ wait: WaitRequest, id: RequestID, from client: ReplyPlace) {
     if let job = jobs[wait.receipt] {
-      guard session.mayEnd(job) else {
-        return session.refuse(
+      guard client.mayEnd(job) else {
+        return client.refuse(
           id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
-      guard session.hasRoomToStandBy else {
-        return session.refuse(
-          id: id, receipt: wait.receipt, .tooManyReceipts(limit: session.limits.receipts))
+      guard client.hasRoomToStandBy else {
+        return client.refuse(
+          id: id, receipt: wait.receipt, .tooManyReceipts(limit: client.limits.receipts))
       }
-      let ticket = session.standBy(id: id, receipt: wait.receipt)
+      let ticket = client.standBy(id: id, receipt: wait.receipt)
       return job.collectors.append(
         FetchJob.Collector(
-          client: session.reference, ticket: ticket, id: id, delivery: wait.delivery))
+          client: client, ticket: ticket, id: id, delivery: wait.delivery))
     }
     guard let kept = jobs.outcome(of: wait.receipt) else {
-      return session.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))
+      return client.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))
     }
-    guard session.mayEnd(kept.job) else {
-      return session.refuse(
+    guard client.mayEnd(kept.job) else {
+      return client.refuse(
         id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: kept.job.uid))
     }
     answers.write(
-      kept.outcome, to: Recipient(session, of: kept.job, id: id, delivery: wait.delivery))
+      kept.outcome, to: Recipient(client, of: kept.job, id: id, delivery: wait.delivery))
   }
 }
 
-extension ClientSession {
+extension ReplyPlace {
   /// A client may end what its own user began; root and the daemon's user may end anything.
   func mayEnd(_ job: FetchJob) -> Bool {
     peer.uid == job.uid || peer.uid == 0 || peer.uid == geteuid()

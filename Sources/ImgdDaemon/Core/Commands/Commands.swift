@@ -29,40 +29,40 @@ final class Commands {
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 
-  func execute(_ line: ParsedLine, from session: ClientSession) {
+  func execute(_ line: ParsedLine, from client: ReplyPlace) {
     commands.note()
     switch line.outcome {
-    case .request(let request): execute(request, id: line.id, from: session)
+    case .request(let request): execute(request, id: line.id, from: client)
     case .refused(let error):
-      Log.debug(.client) { "refused uid \(session.peer.uid): \(error.message)" }
+      Log.debug(.client) { "refused uid \(client.peer.uid): \(error.message)" }
       let refused = FetchJobs.Refused(
         slot: line.slot, id: line.id, receipt: line.receipt, url: line.url)
-      jobs.refuse(refused, error, to: session)
+      jobs.refuse(refused, error, to: client)
     }
   }
 
-  private func execute(_ request: Request, id: RequestID, from session: ClientSession) {
+  private func execute(_ request: Request, id: RequestID, from client: ReplyPlace) {
     switch request {
-    case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: session)
-    case .cancel(let target): collecting.cancel(target, id: id, from: session)
-    case .wait(let wait): collecting.wait(wait, id: id, from: session)
-    case .list(let page): inspection.list(page, id: id, for: session)
-    case .slots(let page): inspection.slots(page, id: id, of: session)
-    case .purge(let purge): purging.purge(purge, id: id, from: session)
-    case .stats: stats.stats(id: id, for: session)
-    case .query(let query): inspection.query(query, id: id, for: session)
-    case .entries(let entries): inspection.entries(entries, id: id, for: session)
-    case .subscribe(let topics): service.subscribe(to: topics, id: id, for: session)
-    case .hello: service.hello(id: id, for: session)
-    case .ping: session.reply(id: id) { _ in }
-    case .config: service.config(id: id, for: session)
-    case .reload: service.reload(id: id, for: session)
+    case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: client)
+    case .cancel(let target): collecting.cancel(target, id: id, from: client)
+    case .wait(let wait): collecting.wait(wait, id: id, from: client)
+    case .list(let page): inspection.list(page, id: id, for: client)
+    case .slots(let page): inspection.slots(page, id: id, of: client)
+    case .purge(let purge): purging.purge(purge, id: id, from: client)
+    case .stats: stats.stats(id: id, for: client)
+    case .query(let query): inspection.query(query, id: id, for: client)
+    case .entries(let entries): inspection.entries(entries, id: id, for: client)
+    case .subscribe(let topics): service.subscribe(to: topics, id: id, for: client)
+    case .hello: service.hello(id: id, for: client)
+    case .ping: client.reply(id: id) { _ in }
+    case .config: service.config(id: id, for: client)
+    case .reload: service.reload(id: id, for: client)
     }
   }
 
   /// A connection has ended: it hears no more, and its fetches are cancelled unless detached.
-  func forget(_ session: ClientSession) {
-    hub.unsubscribe(session)
-    jobs.abandon(session)
+  func forget(_ client: ReplyPlace) {
+    hub.unsubscribe(client)
+    jobs.abandon(client)
   }
 }

@@ -26,14 +26,14 @@ final class InspectCommands {
   }
 
   /// The fetches under way, the oldest first.
-  func list(_ page: PageRequest, id: RequestID, for session: ClientSession) {
+  func list(_ page: PageRequest, id: RequestID, for client: ReplyPlace) {
     let cursor = page.cursor.flatMap { UInt64($0) }
     if let text = page.cursor, cursor == nil {
-      return session.refuse(id: id, receipt: nil, .badCursor(text, of: .list))
+      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .list))
     }
-    let answer = ListAnswer("jobs", of: page, id: id, to: session)
+    let answer = ListAnswer("jobs", of: page, id: id, to: client)
     var position = cursor ?? 0
-    session.walk { [self] in
+    client.walk { [self] in
       let part = jobs.part(after: position, most: min(answer.room, Self.mostAtOnce))
       for job in part.jobs { answer.add { describe(job, in: &$0) } }
       guard let next = part.end else {
@@ -62,10 +62,10 @@ final class InspectCommands {
   }
 
   /// The connection's own slots, by name.
-  func slots(_ page: PageRequest, id: RequestID, of session: ClientSession) {
-    session.walk { [self] in
-      let answer = ListAnswer("slots", of: page, id: id, to: session)
-      let slots = session.fetches.slots.all.filter { page.cursor ?? "" < $0.key }
+  func slots(_ page: PageRequest, id: RequestID, of client: ReplyPlace) {
+    client.walk { [self] in
+      let answer = ListAnswer("slots", of: page, id: id, to: client)
+      let slots = (jobs.fetches(of: client)?.slots.all ?? [:]).filter { page.cursor ?? "" < $0.key }
       var last: String?
       for (name, slot) in slots.sorted(by: { $0.key < $1.key }) {
         guard answer.room > 0 else {
@@ -88,16 +88,16 @@ final class InspectCommands {
   }
 
   /// The tier that has an image; does not count as a use.
-  func query(_ query: QueryRequest, id: RequestID, for session: ClientSession) {
+  func query(_ query: QueryRequest, id: RequestID, for client: ReplyPlace) {
     do throws(URLProblem) {
       let base = CacheKey(
         url: try CanonicalURL.parse(query.url), identifier: query.identifier,
-        variant: KeyVariant(identifier: query.identifier, uid: session.peer.uid))
-      let ticket = session.standBy(id: id)
+        variant: KeyVariant(identifier: query.identifier, uid: client.peer.uid))
+      let ticket = client.standBy(id: id)
       pictures.variants.list(base) { [self] variants in
         let answer = { (tier: String, write: (inout JSONWriter) -> Void) in
-          session.resume(ticket) {
-            session.reply(id: id) { line in
+          client.resume(ticket) {
+            client.reply(id: id) { line in
               line.field("tier", tier)
               line.field("url", base.url.text)
               write(&line)
@@ -105,20 +105,20 @@ final class InspectCommands {
             }
           }
         }
-        look(for: variants.first { $0.fitsPlain }?.key ?? base, query, for: session, answer)
+        look(for: variants.first { $0.fitsPlain }?.key ?? base, query, for: client, answer)
       }
     } catch {
-      session.refuse(id: id, receipt: nil, .of(error))
+      client.refuse(id: id, receipt: nil, .of(error))
     }
   }
 
   /// Describes the image under a key with the tier that has it.
   private func look(
-    for key: CacheKey, _ query: QueryRequest, for session: ClientSession,
+    for key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     _ answer: @escaping (_ tier: String, _ write: (inout JSONWriter) -> Void) -> Void
   ) {
     if let image = pictures.memory.peek(key) {
-      return find(placeholderOf: image, query, for: session) { [self] placeholder in
+      return find(placeholderOf: image, query, for: client) { [self] placeholder in
         answer(Tier.memory.rawValue) { line in
           describe(image, in: &line)
           if let placeholder { line.placeholder(placeholder) }
@@ -127,7 +127,7 @@ final class InspectCommands {
     }
     pictures.disk.look(for: key) { [self] entry in
       guard let entry else { return answer("none") { _ in } }
-      find(placeholderOf: key, query, for: session) { [self] placeholder in
+      find(placeholderOf: key, query, for: client) { [self] placeholder in
         answer(Tier.disk.rawValue) { line in
           describe(entry, in: &line)
           if let placeholder { line.placeholder(placeholder) }
@@ -137,20 +137,20 @@ final class InspectCommands {
   }
 
   /// The entries of a tier, a page at a time.
-  func entries(_ entries: EntriesRequest, id: RequestID, for session: ClientSession) {
+  func entries(_ entries: EntriesRequest, id: RequestID, for client: ReplyPlace) {
     let cursor = entries.page.cursor.flatMap { UInt64($0) }
     if let text = entries.page.cursor, cursor == nil {
-      return session.refuse(id: id, receipt: nil, .badCursor(text, of: .entries))
+      return client.refuse(id: id, receipt: nil, .badCursor(text, of: .entries))
     }
     switch entries.tier {
-    case .memory: memoryEntries(entries, after: cursor, id: id, for: session)
-    case .disk: diskEntries(entries, after: cursor, id: id, for: session)
+    case .memory: memoryEntries(entries, after: cursor, id: id, for: client)
+    case .disk: diskEntries(entries, after: cursor, id: id, for: client)
     }
   }
 
   /// The placeholder of a picture, which is made where there is none yet; nil when none is wanted.
   private func find(
-    placeholderOf image: CachedImage, _ query: QueryRequest, for session: ClientSession,
+    placeholderOf image: CachedImage, _ query: QueryRequest, for client: ReplyPlace,
     then: @escaping (Placeholder?) -> Void
   ) {
     guard query.describe else { return then(nil) }
@@ -158,20 +158,20 @@ final class InspectCommands {
       Renditions.Order(
         rendition: Rendition(.description), original: image,
         claim: DecodeClaim(
-          account: DecodeAccount(claimant: session.claimant, share: nil), priority: .normal),
+          account: DecodeAccount(claimant: client.claimant, share: nil), priority: .normal),
         tiers: [], countsAsUse: false)
     ) { then($0) }
   }
 
   /// The same for a picture that only the disk has.
   private func find(
-    placeholderOf key: CacheKey, _ query: QueryRequest, for session: ClientSession,
+    placeholderOf key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     then: @escaping (Placeholder?) -> Void
   ) {
     guard query.describe else { return then(nil) }
     let describe = { [self] (image: CachedImage?) in
       guard let image else { return then(nil) }
-      find(placeholderOf: image, query, for: session, then: then)
+      find(placeholderOf: image, query, for: client, then: then)
     }
     switch pictures.disk.fetch(key, countsAsUse: false, then: describe) {
     case .nothing: then(nil)
@@ -181,11 +181,11 @@ final class InspectCommands {
   }
 
   private func memoryEntries(
-    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
+    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace
   ) {
-    let answer = ListAnswer("entries", of: entries.page, id: id, to: session)
+    let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
     var position = cursor
-    session.walk { [self] in
+    client.walk { [self] in
       let page = pictures.memory.page(
         after: position, limit: min(answer.room, Self.mostAtOnce), prefix: entries.prefix)
       for image in page.images {
@@ -205,15 +205,15 @@ final class InspectCommands {
   /// The next request of the client waits where it has a few pages in the making, so that these do not
   /// become thousands.
   private func diskEntries(
-    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for session: ClientSession
+    _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace
   ) {
-    let ticket = session.standBy(id: id)
-    let isLast = session.standingCount > Self.mostPages
-    if isLast { session.hold() }
-    let answer = ListAnswer("entries", of: entries.page, id: id, to: session)
+    let ticket = client.standBy(id: id)
+    let isLast = client.standingCount > Self.mostPages
+    if isLast { client.hold() }
+    let answer = ListAnswer("entries", of: entries.page, id: id, to: client)
     read(entries.prefix, after: cursor, into: answer) { next in
-      session.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
-      if isLast { session.release() }
+      client.resume(ticket) { answer.finish(cursor: next.map(String.init)) }
+      if isLast { client.release() }
     }
   }
 

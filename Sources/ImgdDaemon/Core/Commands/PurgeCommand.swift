@@ -25,14 +25,14 @@ final class PurgeCommand {
   /// Removes what matches, and keeps what is on its way from being stored. The client's next request
   /// waits until nothing that matches is found any more; the purge does not end with the client. Other hosts
   /// are told when it is over here.
-  func purge(_ purge: PurgeRequest, id: RequestID, from session: ClientSession) {
+  func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
-      let ticket = session.standBy(id: id)
-      session.hold()
+      let ticket = client.standBy(id: id)
+      client.hold()
       var isHeld = true
       let release = {
-        if isHeld { session.release() }
+        if isHeld { client.release() }
         isHeld = false
       }
       let shared = purge.isForAllHosts ? fleet.note(filter, isSoft: purge.soft) : nil
@@ -40,9 +40,9 @@ final class PurgeCommand {
         filter, from: purge.tier, isSoft: purge.soft, in: places, loop: loop
       ) { [fleet] memory, disk in
         let answer = { (sending: FleetSending?) in
-          session.resume(ticket) {
+          client.resume(ticket) {
             Self.answer(
-              purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: session)
+              purge, matchesAll: filter.matchesAll, memory, disk, sending, id: id, to: client)
           }
         }
         release()
@@ -51,27 +51,27 @@ final class PurgeCommand {
       }
       turns.carryOut {
         if work.step() { return true }
-        if session.standingCount < Self.mostWaiting { release() }
+        if client.standingCount < Self.mostWaiting { release() }
         return false
       }
     } catch {
-      session.refuse(id: id, receipt: nil, error)
+      client.refuse(id: id, receipt: nil, error)
     }
   }
 
   private static func answer(
     _ purge: PurgeRequest, matchesAll: Bool, _ memory: Removal, _ disk: PurgeOutcome,
-    _ sending: FleetSending?, id: RequestID, to session: ClientSession
+    _ sending: FleetSending?, id: RequestID, to client: ReplyPlace
   ) {
     if case .unrecorded(let reason, let isFull) = disk {
-      return session.refuse(id: id, receipt: nil, .unrecordedPurge(reason, isFull: isFull))
+      return client.refuse(id: id, receipt: nil, .unrecordedPurge(reason, isFull: isFull))
     }
     let entries = memory.entries + disk.removal.entries
     if matchesAll, !purge.soft, entries > 0 {
       let place = purge.tier == .all ? "" : " in \(purge.tier)"
-      session.log(.purge, "purged everything\(place), entries: \(entries)", .entries(entries))
+      client.log(.purge, "purged everything\(place), entries: \(entries)", .entries(entries))
     }
-    session.reply(id: id) { line in
+    client.reply(id: id) { line in
       line.field("removed", !purge.soft && entries > 0)
       line.object("memory") { $0.removal(memory) }
       if case .done(let disk) = disk {

@@ -23,14 +23,14 @@ final class ServiceCommands {
   }
 
   /// The daemon's version, features and limits.
-  func hello(id: RequestID, for session: ClientSession) {
-    parts.renditions.tellAbilities(to: session, id: id) { [self] abilities, _ in
-      hello(abilities, id: id, for: session)
+  func hello(id: RequestID, for client: ReplyPlace) {
+    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, _ in
+      hello(abilities, id: id, for: client)
     }
   }
 
-  private func hello(_ abilities: KnownAbilities, id: RequestID, for session: ClientSession) {
-    session.reply(id: id) { line in
+  private func hello(_ abilities: KnownAbilities, id: RequestID, for client: ReplyPlace) {
+    client.reply(id: id) { line in
       line.field("protocol", 1)
       line.field("server", "imgd")
       line.field("version", Release.version)
@@ -39,15 +39,15 @@ final class ServiceCommands {
         if case .success = abilities { for name in Features.ofDecoder { line.value(name) } }
       }
       line.object("decode") { $0.abilities(abilities) }
-      line.object("limits") { $0.limits(session.limits, of: parts.pipeline.settings) }
+      line.object("limits") { $0.limits(client.limits, of: parts.pipeline.settings) }
       line.field("instance", instance)
     }
   }
 
   /// The configuration in force.
-  func config(id: RequestID, for session: ClientSession) {
-    session.walk { [self] in
-      session.reply(id: id) { line in
+  func config(id: RequestID, for client: ReplyPlace) {
+    client.walk { [self] in
+      client.reply(id: id) { line in
         line.name("config")
         line.encoded(configuration())
       }
@@ -76,23 +76,23 @@ final class ServiceCommands {
   }
 
   /// Reads the configuration again; the answer says what has changed.
-  func reload(id: RequestID, for session: ClientSession) {
+  func reload(id: RequestID, for client: ReplyPlace) {
     guard !parts.jobs.isDraining else {
-      return session.refuse(id: id, receipt: nil, .shuttingDown)
+      return client.refuse(id: id, receipt: nil, .shuttingDown)
     }
-    guard session.hasRoomToStandBy else {
-      return session.refuse(
-        id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
+    guard client.hasRoomToStandBy else {
+      return client.refuse(
+        id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
     }
-    let ticket = session.standBy(id: id)
+    let ticket = client.standBy(id: id)
     readAgain { answer in
-      session.resume(ticket) { session.reply(answer, id: id) }
+      client.resume(ticket) { client.reply(answer, id: id) }
     }
   }
 
-  func subscribe(to topics: Topics, id: RequestID, for session: ClientSession) {
-    parts.hub.subscribe(session, to: topics)
-    session.reply(id: id) { line in
+  func subscribe(to topics: Topics, id: RequestID, for client: ReplyPlace) {
+    parts.hub.subscribe(client, to: topics)
+    client.reply(id: id) { line in
       line.array("events") { line in
         for name in topics.names { line.value(name) }
       }
@@ -149,7 +149,7 @@ enum Features {
   static let ofDecoder = ["pixels", "resize", "format", "describe"]
 }
 
-extension ClientSession {
+extension ReplyPlace {
   fileprivate func reply(_ answer: ReloadAnswer, id: RequestID) {
     switch answer {
     case .refused(let problems): refuse(id: id, receipt: nil, .badConfiguration(problems))

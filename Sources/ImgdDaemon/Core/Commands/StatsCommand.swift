@@ -28,12 +28,12 @@ final class StatsCommand {
   }
 
   /// Everything that is counted, under names that do not change.
-  func stats(id: RequestID, for session: ClientSession) {
+  func stats(id: RequestID, for client: ReplyPlace) {
     parts.pictures.disk.lookForDirectory()
-    parts.renditions.tellAbilities(to: session, id: id) { [self] abilities, isAtOnce in
-      guard isAtOnce else { return session.reply(id: id) { describe(abilities, in: &$0) } }
-      session.walk { [self] in
-        session.reply(id: id) { describe(abilities, in: &$0) }
+    parts.renditions.tellAbilities(to: client, id: id) { [self] abilities, isAtOnce in
+      guard isAtOnce else { return client.reply(id: id) { describe(abilities, in: &$0) } }
+      client.walk { [self] in
+        client.reply(id: id) { describe(abilities, in: &$0) }
         return false
       }
     }
@@ -158,7 +158,7 @@ final class StatsCommand {
     line.field("accepted", counts.accepted)
     line.field("rejected", counts.rejected)
     line.field("commands", parts.commands.count)
-    line.field("errors", counts.errors)
+    line.field("errors", parts.desk.errors)
     line.field("slow_closed", counts.slowClosed)
   }
 

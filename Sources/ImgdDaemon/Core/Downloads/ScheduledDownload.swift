@@ -7,7 +7,7 @@ struct Claimant: Hashable {
   let connection: UInt64
 }
 
-extension ClientSession {
+extension ReplyPlace {
   var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
 }
 

@@ -13,6 +13,8 @@ final class EventHub {
 
   private let turns: Turns
   private var subscribers: [Subscriber] = []
+  /// The same by the numbers of their connections.
+  private var byClient: [UInt64: Subscriber] = [:]
   private var wanted: Topics = []
   private var log = EventLog()
   private var isTelling = false
@@ -26,18 +28,22 @@ final class EventHub {
     self.turns = turns
   }
 
-  func subscribe(_ session: ClientSession, to topics: Topics) {
-    if session.subscriber == nil {
-      let subscriber = Subscriber(session, at: log)
-      session.subscribe(as: subscriber)
-      subscribers.append(subscriber)
-    }
-    session.subscriber?.extend(to: topics)
+  func subscribe(_ client: ReplyPlace, to topics: Topics) {
+    subscriber(for: client).extend(to: topics)
     wanted.formUnion(topics)
   }
 
-  func unsubscribe(_ session: ClientSession) {
-    guard let subscriber = session.subscriber else { return }
+  private func subscriber(for client: ReplyPlace) -> Subscriber {
+    if let known = byClient[client.number] { return known }
+    let subscriber = Subscriber(client, at: log)
+    byClient[client.number] = subscriber
+    subscribers.append(subscriber)
+    client.beginHearing { subscriber.catchUp() }
+    return subscriber
+  }
+
+  func unsubscribe(_ client: ReplyPlace) {
+    guard let subscriber = byClient.removeValue(forKey: client.number) else { return }
     subscribers.removeAll { $0 === subscriber }
     next = 0
     wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }

@@ -3,7 +3,7 @@ import ImgdWire
 /// One connection that hears events: of which topics, how many it has had, and how many it missed
 /// because it did not read.
 final class Subscriber {
-  private unowned let session: ClientSession
+  private let client: ReplyPlace
   private(set) var topics: Topics = []
   private var sequence = 0
   private var lost = 0
@@ -11,8 +11,8 @@ final class Subscriber {
   private(set) var heard: UInt64
   private var tally: EventLog.Tally
 
-  init(_ session: ClientSession, at log: EventLog) {
-    self.session = session
+  init(_ client: ReplyPlace, at log: EventLog) {
+    self.client = client
     heard = log.last
     tally = log.tally
   }
@@ -24,10 +24,10 @@ final class Subscriber {
   /// Sends an encoded event, without its end, under the next number; one that finds the client
   /// behind is counted as lost.
   func hear(_ event: [UInt8]) {
-    guard session.isOpen else { return }
-    guard !session.isFull else { return lost += 1 }
+    guard client.isOpen else { return }
+    guard !client.isFull else { return lost += 1 }
     sequence += 1
-    session.write { line in
+    client.write { line in
       line.bytes.append(contentsOf: event)
       line.bytes.append(contentsOf: ",\"seq\":\(sequence)}\n".utf8)
     }

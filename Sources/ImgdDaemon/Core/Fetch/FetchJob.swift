@@ -18,11 +18,13 @@ final class FetchJob {
 
   /// A `wait` command that waits for the outcome.
   struct Collector {
-    let client: ClientReference
+    let client: ReplyPlace
     let ticket: StandingCommands.Ticket
     let id: RequestID
     /// Replaces the form that the fetch asked for.
     let delivery: Delivery?
+
+    var openClient: ReplyPlace? { client.isOpen ? client : nil }
   }
 
   let receipt: ReceiptID
@@ -44,17 +46,17 @@ final class FetchJob {
   let allowance: MergedDownload.Allowance
 
   /// The connection that gets the terminal line; nil when none waits for it.
-  var session: ClientSession? {
-    get { client?.session }
-    set { client = newValue?.reference }
+  var client: ReplyPlace? {
+    get { waiting?.isOpen == true ? waiting : nil }
+    set { waiting = newValue }
   }
   /// The connection that it was begun on and whose slot it fills; it may not wait for the answer.
-  var owner: ClientSession? {
-    get { beginner?.session }
-    set { beginner = newValue?.reference }
+  var owner: ReplyPlace? {
+    get { beginner?.isOpen == true ? beginner : nil }
+    set { beginner = newValue }
   }
-  private var client: ClientReference?
-  private var beginner: ClientReference?
+  private var waiting: ReplyPlace?
+  private var beginner: ReplyPlace?
   var collectors: [Collector] = []
   var isCoalesced = false
   /// Neither memory nor disk has answered the look-up of its present hop.
@@ -142,7 +144,7 @@ final class FetchJob {
 
   /// Whether any waiting client wants a path.
   var wantsPath: Bool {
-    (session != nil && request.delivery == .path)
+    (client != nil && request.delivery == .path)
       || collectors.contains { ($0.delivery ?? request.delivery) == .path }
   }
 

@@ -21,6 +21,8 @@ final class FetchJobs {
   private let loop: EventLoop
   private var registry = JobRegistry()
   private var outcomes: KeptOutcomes
+  /// The fetches of each connection, by its number.
+  private var byClient: [UInt64: ClientFetches] = [:]
   let shares: RequestShares
   /// The deadline of a fetch that has none of its own, from the start of its transfer on.
   private var longestTransfer: Duration
@@ -92,22 +94,33 @@ final class FetchJobs {
   /// The pictures that only kept outcomes may hold, for a purge.
   var keptImages: [CachedImage] { outcomes.images }
 
+  /// The fetches of a connection; nil where it has begun none.
+  func fetches(of client: ReplyPlace) -> ClientFetches? { byClient[client.number] }
+
   // MARK: Beginning
+
+  /// Whether a connection may begin one more fetch, in a slot of that name.
+  func hasRoom(on client: ReplyPlace, inSlot slot: String?) -> Bool {
+    fetches(of: client)?.hasRoom(inSlot: slot, limit: client.limits.receipts) ?? true
+  }
 
   /// Makes the slot of a fetch free: the same fetch goes on beside it there, and any other is
   /// cancelled first, so that a late result is never taken for the new one.
-  func makeRoom(for job: FetchJob, on session: ClientSession, then: @escaping () -> Void) {
+  func makeRoom(for job: FetchJob, on client: ReplyPlace, then: @escaping () -> Void) {
     guard let slot = job.slot,
-      !session.fetches.slots.isFetching(job.requested, job.request, in: slot)
+      fetches(of: client)?.slots.isFetching(job.requested, job.request, in: slot) != true
     else { return then() }
-    supersede(slot, of: session, by: job.receipt, then: then)
+    supersede(slot, of: client, by: job.receipt, then: then)
   }
 
-  func begin(_ job: FetchJob, on session: ClientSession) {
+  func begin(_ job: FetchJob, on client: ReplyPlace) {
     outcomes.drop(job.receipt)
     registry.add(job)
     shares.begin(job)
-    session.fetches.begin(job, limit: session.limits.receipts)
+    guard client.isOpen else { return }
+    let fetches = byClient[client.number] ?? ClientFetches(of: client)
+    byClient[client.number] = fetches
+    fetches.begin(job, limit: client.limits.receipts)
   }
 
   /// Takes in a fetch of the daemon's own, which nobody waits for.
@@ -127,8 +140,8 @@ final class FetchJobs {
   /// Answers a request that does not wait: from here on the job has no connection.
   func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
     answers.acknowledge(job, as: state)
-    job.session?.fetches.detach(job)
-    job.session = nil
+    detach(job)
+    job.client = nil
   }
 
   /// Ends the job when the time is over, even if others have granted the transfer more.
@@ -231,24 +244,29 @@ final class FetchJobs {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }
     FetchLog.end(job, outcome, at: loop.now)
-    job.session?.fetches.detach(job)
-    job.owner?.fetches.end(job, as: outcome.state)
+    detach(job)
+    if let owner = job.owner { fetches(of: owner)?.end(job, as: outcome.state) }
     answer(job, outcome, path)
     if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
     hub.job(job.receipt, url: job.url.text, endedWith: outcome)
-    job.session?.workEnded()
+    job.client?.workEnded()
     if count == 0 { whenDrained?() }
   }
 
+  /// The answer to a job does not go over its connection any more.
+  private func detach(_ job: FetchJob) {
+    if let client = job.client { fetches(of: client)?.detach(job) }
+  }
+
   private func answer(_ job: FetchJob, _ outcome: FetchOutcome, _ path: PictureLine.Path?) {
-    if let session = job.session {
+    if let client = job.client {
       answers.finishProgress(of: job, with: outcome)
-      answers.write(outcome, to: Recipient(session, of: job, id: job.id), path: path)
+      answers.write(outcome, to: Recipient(client, of: job, id: job.id), path: path)
     }
     for collector in job.collectors {
-      guard let session = collector.client.session else { continue }
-      let recipient = Recipient(session, of: job, id: collector.id, delivery: collector.delivery)
-      session.resume(collector.ticket) { answers.write(outcome, to: recipient, path: path) }
+      guard let client = collector.openClient else { continue }
+      let recipient = Recipient(client, of: job, id: collector.id, delivery: collector.delivery)
+      client.resume(collector.ticket) { answers.write(outcome, to: recipient, path: path) }
     }
   }
 
@@ -259,15 +277,15 @@ final class FetchJobs {
   /// Cancels the fetches in a slot that shows something else from now on, in parts where they are
   /// many; the client's next request waits until that is done.
   func supersede(
-    _ slot: String, of session: ClientSession, by receipt: ReceiptID?, then: @escaping () -> Void
+    _ slot: String, of client: ReplyPlace, by receipt: ReceiptID?, then: @escaping () -> Void
   ) {
-    let running = session.fetches.takeRunning(inSlot: slot)
+    let running = fetches(of: client)?.takeRunning(inSlot: slot) ?? JobRoll()
     let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
     guard running.count > Self.waitersAtOnce else {
       ending.run()
       return then()
     }
-    session.walk {
+    client.walk {
       if ending.step() { return true }
       then()
       return false
@@ -283,20 +301,21 @@ final class FetchJobs {
   }
 
   /// Refuses a request; a fetch that is refused for its URL takes its slot all the same.
-  func refuse(_ refused: Refused, _ error: WireError, to session: ClientSession) {
+  func refuse(_ refused: Refused, _ error: WireError, to client: ReplyPlace) {
     let answer = {
-      session.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error)
+      client.refuse(id: refused.id, receipt: refused.receipt, url: refused.url, error)
     }
     guard let slot = refused.slot else { return answer() }
-    supersede(slot, of: session, by: refused.receipt, then: answer)
+    supersede(slot, of: client, by: refused.receipt, then: answer)
   }
 
   /// Ends the fetches of a connection that is gone, but for detached ones.
-  func abandon(_ session: ClientSession) {
-    let waiting = session.fetches.takeWaiting()
-    guard !waiting.isEmpty else { return }
+  func abandon(_ client: ReplyPlace) {
+    guard let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(),
+      !waiting.isEmpty
+    else { return }
     let ending = MassEnding(waiting) { [unowned self] job in
-      job.session = nil
+      job.client = nil
       if !job.request.detach { cancel(job) }
     }
     turns.carryOut(ending.step)

@@ -56,16 +56,16 @@ final class FetchPipeline {
   // MARK: At once
 
   /// Answers a fetch, or accepts it and answers later.
-  func fetch(_ request: FetchRequest, id: RequestID, from session: ClientSession) {
-    if !jobs.isDraining, ready.answer(request, id: id, to: session) { return }
-    let digest = request.isPlain ? ready.digest(of: request, from: session) : nil
-    if let digest, !jobs.isDraining, ready.answer(request, under: digest, id: id, to: session) {
+  func fetch(_ request: FetchRequest, id: RequestID, from client: ReplyPlace) {
+    if !jobs.isDraining, ready.answer(request, id: id, to: client) { return }
+    let digest = request.isPlain ? ready.digest(of: request, from: client) : nil
+    if let digest, !jobs.isDraining, ready.answer(request, under: digest, id: id, to: client) {
       return
     }
     do throws(WireError) {
-      try accept(request, digest, id: id, from: session)
+      try accept(request, digest, id: id, from: client)
     } catch {
-      session.refuse(id: id, receipt: request.receipt, url: request.url, error)
+      client.refuse(id: id, receipt: request.receipt, url: request.url, error)
     }
   }
 
@@ -73,7 +73,7 @@ final class FetchPipeline {
 
   /// `digest` is that of the URL as it was written, where it has been computed.
   private func accept(
-    _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from session: ClientSession
+    _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from client: ReplyPlace
   ) throws(WireError) {
     guard !jobs.isDraining else { throw .shuttingDown }
     let url: CanonicalURL
@@ -83,42 +83,41 @@ final class FetchPipeline {
       let refusal = WireError.of(error)
       let target = FetchJobs.Refused(
         slot: request.slot, id: id, receipt: request.receipt, url: request.url)
-      return jobs.refuse(target, refusal, to: session)
+      return jobs.refuse(target, refusal, to: client)
     }
-    try check(request, from: session)
+    try check(request, from: client)
     let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
     let mergeKey = MergeKey(
-      request, url, uid: session.peer.uid, credentials: credentials,
+      request, url, uid: client.peer.uid, credentials: credentials,
       digest: isAsWritten ? digest : nil)
     let job = FetchJob(
       receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url,
-      mergeKey: mergeKey, uid: session.peer.uid, startedAt: loop.now,
+      mergeKey: mergeKey, uid: client.peer.uid, startedAt: loop.now,
       allowance: request.allowance(within: settings.downloads))
-    job.session = session
-    job.owner = session
-    job.claimant = session.claimant
-    jobs.makeRoom(for: job, on: session) { [unowned self] in begin(job, on: session) }
+    job.client = client
+    job.owner = client
+    job.claimant = client.claimant
+    jobs.makeRoom(for: job, on: client) { [unowned self] in begin(job, on: client) }
   }
 
   /// The receipt may have been used by another client while the slot was made free.
-  private func begin(_ job: FetchJob, on session: ClientSession) {
+  private func begin(_ job: FetchJob, on client: ReplyPlace) {
     guard jobs[job.receipt] == nil else {
-      return session.refuse(
+      return client.refuse(
         id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
     }
-    jobs.begin(job, on: session)
+    jobs.begin(job, on: client)
     look(for: job)
   }
 
   /// Everything that refuses a request before it has any effect.
-  private func check(_ request: FetchRequest, from session: ClientSession) throws(WireError) {
-    let limit = session.limits.receipts
-    if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: session.peer.uid) }
-    guard session.fetches.hasRoom(inSlot: request.slot, limit: limit) else {
-      throw .tooManyReceipts(limit: limit)
+  private func check(_ request: FetchRequest, from client: ReplyPlace) throws(WireError) {
+    if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: client.peer.uid) }
+    guard jobs.hasRoom(on: client, inSlot: request.slot) else {
+      throw .tooManyReceipts(limit: client.limits.receipts)
     }
     if let refusal = jobs.shares.refusal(
-      of: request.weight, from: session.claimant, session.limits)
+      of: request.weight, from: client.claimant, client.limits)
     {
       throw refusal
     }
@@ -167,7 +166,7 @@ final class FetchPipeline {
 
   /// Answers a request that does not wait, once.
   private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
-    if !job.request.wait, job.session != nil { jobs.acknowledge(job, as: state) }
+    if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
   }
 
   private func take(_ look: PictureTiers.DiskLook, for job: FetchJob) {

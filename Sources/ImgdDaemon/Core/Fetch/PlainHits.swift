@@ -35,7 +35,7 @@ final class PlainHits {
 
   /// Answers a line of a known shape; false when it has to go the long way.
   func answer(
-    _ line: Span<UInt8>, _ parts: LineShape.Parts, wantsPath: Bool, to session: ClientSession
+    _ line: Span<UInt8>, _ parts: LineShape.Parts, wantsPath: Bool, to client: ReplyPlace
   ) -> Bool {
     let now = loop.now
     guard !jobs.isDraining, let image = memory.peekReady(line.extracting(parts.url), at: now),
@@ -50,7 +50,7 @@ final class PlainHits {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: image.age(at: now), freshFor: image.freshFor(at: now),
       elapsedMicroseconds: UInt64(max(elapsed, 0)) / 1_000)
-    session.write(numbers, id: line.extracting(parts.id), facts: facts.span, ending: ending.span)
+    client.write(numbers, id: line.extracting(parts.id), facts: facts.span, ending: ending.span)
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: image.url.text, from: .memory) }
     return true
   }

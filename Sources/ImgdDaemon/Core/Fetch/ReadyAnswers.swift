@@ -27,9 +27,9 @@ final class ReadyAnswers {
   }
 
   /// Answers a fetch with a picture in memory, if there is one.
-  func answer(_ request: FetchRequest, id: RequestID, to session: ClientSession) -> Bool {
-    answerFromMemory(request, id: id, to: session)
-      || answerAlongRedirects(request, id: id, to: session)
+  func answer(_ request: FetchRequest, id: RequestID, to client: ReplyPlace) -> Bool {
+    answerFromMemory(request, id: id, to: client)
+      || answerAlongRedirects(request, id: id, to: client)
   }
 
   /// The whole way of a hit in memory for the usual request, which names nothing but a URL.
@@ -37,29 +37,29 @@ final class ReadyAnswers {
   /// No job and no allocation that lasts. A URL that is not in canonical form goes the long way: no
   /// image is kept under such a one.
   private func answerFromMemory(
-    _ request: FetchRequest, id: RequestID, to session: ClientSession
+    _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
     guard request.isPlain,
-      let image = pictures.readyImage(for: request, uid: session.peer.uid)
+      let image = pictures.readyImage(for: request, uid: client.peer.uid)
     else { return false }
-    return answer(request, with: image, id: id, to: session)
+    return answer(request, with: image, id: id, to: client)
   }
 
   /// The same for a picture that is known under another URL, to which remembered redirects lead.
   private func answerAlongRedirects(
-    _ request: FetchRequest, id: RequestID, to session: ClientSession
+    _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
     guard request.isPlain, request.identifier == nil,
       let image = pictures.readyImage(
         redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
-    return answer(request, with: image, finalURL: image.url.text, id: id, to: session)
+    return answer(request, with: image, finalURL: image.url.text, id: id, to: client)
   }
 
   /// Answers with a picture in memory, unless its file has to be waited for.
   private func answer(
     _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
-    to session: ClientSession
+    to client: ReplyPlace
   ) -> Bool {
     var lending: DiskTier.Lending?
     if request.delivery == .path {
@@ -74,9 +74,9 @@ final class ReadyAnswers {
         image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
         at: loop.now)
     {
-      session.write(line)
+      client.write(line)
     } else {
-      let recipient = Recipient(session, request, id: id, receipt: receipt, at: loop.now)
+      let recipient = Recipient(client, request, id: id, receipt: receipt, at: loop.now)
       answers.write(
         .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
         path: lending.map { PictureLine.Path($0, of: image) })
@@ -87,10 +87,10 @@ final class ReadyAnswers {
 
   /// Answers a plain fetch with a picture that only the disk has, as far as the disk tier has it at hand.
   func answer(
-    _ request: FetchRequest, under digest: KeyDigest, id: RequestID, to session: ClientSession
+    _ request: FetchRequest, under digest: KeyDigest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
-    guard !(session.isFull && request.delivery.bringsBytes),
-      let hit = pictures.readyHit(for: request, digest, uid: session.peer.uid)
+    guard !(client.isFull && request.delivery.bringsBytes),
+      let hit = pictures.readyHit(for: request, digest, uid: client.peer.uid)
     else { return false }
     let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
@@ -105,17 +105,17 @@ final class ReadyAnswers {
     case .bytes(let payload): line.content = .inline(payload)
     case .descriptor(let file):
       line.content = .descriptor(LentPicture(version, mayBeKept: true))
-      session.attach(file)
+      client.attach(file)
     }
-    line.write(to: session)
+    line.write(to: client)
     hub.hit(receipt, url: request.url, from: .disk)
     return true
   }
 
   /// The digest under which the disk has the picture of a plain request.
-  func digest(of request: FetchRequest, from session: ClientSession) -> KeyDigest {
+  func digest(of request: FetchRequest, from client: ReplyPlace) -> KeyDigest {
     KeyDigest(
       url: request.url, identifier: request.identifier,
-      variant: request.plainVariant(of: session.peer.uid))
+      variant: request.plainVariant(of: client.peer.uid))
   }
 }

@@ -9,23 +9,23 @@ extension Renditions {
   /// Has a command answered when it is known what decoders can do: the first who asks waits for a decoder to
   /// say so, and the next request of that client waits for the answer. `isAtOnce` says that it is the client's turn still.
   func tellAbilities(
-    to session: ClientSession, id: RequestID,
+    to client: ReplyPlace, id: RequestID,
     answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void
   ) {
-    guard session.hasRoomToStandBy else {
-      return session.refuse(
-        id: id, receipt: nil, .tooManyReceipts(limit: session.limits.receipts))
+    guard client.hasRoomToStandBy else {
+      return client.refuse(
+        id: id, receipt: nil, .tooManyReceipts(limit: client.limits.receipts))
     }
     var known: KnownAbilities?
     var ticket: StandingCommands.Ticket?
     learnAbilities { abilities in
       guard let ticket else { return known = abilities }
-      session.resume(ticket) { answer(abilities, false) }
-      session.release()
+      client.resume(ticket) { answer(abilities, false) }
+      client.release()
     }
     if let known { return answer(known, true) }
-    session.hold()
-    ticket = session.standBy(id: id)
+    client.hold()
+    ticket = client.standBy(id: id)
   }
 }
 

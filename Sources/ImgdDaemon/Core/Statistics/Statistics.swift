@@ -18,7 +18,6 @@ enum Statistics {
   struct Clients {
     var accepted = 0
     var rejected = 0
-    var errors = 0
     var slowClosed = 0
   }
 

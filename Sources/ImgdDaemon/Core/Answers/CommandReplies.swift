@@ -7,7 +7,7 @@ import ImgdWords
 
 // The lines that every command ends with.
 
-extension ClientSession {
+extension ReplyPlace {
   /// Ends a command well, with the fields that `content` adds.
   func reply(id: RequestID, _ content: (inout JSONWriter) -> Void) {
     write { line in
@@ -22,7 +22,7 @@ extension ClientSession {
     id: RequestID, receipt: ReceiptID?, url: String? = nil, _ error: WireError,
     http head: ResponseHead? = nil
   ) {
-    clients.countError()
+    countError()
     write { line in
       ReplyEncoder.begin(id: id, ok: false, into: &line)
       if let receipt { line.field("receipt", receipt) }

@@ -5,13 +5,17 @@ import ImgdWire
 /// slots.
 final class ClientFetches {
   /// Answered on this connection, and ended with it unless they are detached.
-  private var waiting = JobRoll()
+  private var waiting = JobRoll() {
+    didSet { client.awaited = waiting.count }
+  }
   /// Begun here and not ended, detached ones too.
   private var begun = 0
   private(set) var slots = Slots()
+  private let client: ReplyPlace
 
-  /// Whether any fetch will still be answered here.
-  var isWaiting: Bool { !waiting.isEmpty }
+  init(of client: ReplyPlace) {
+    self.client = client
+  }
 
   /// Whether one more may begin, in a slot of that name.
   func hasRoom(inSlot slot: String?, limit: Int) -> Bool {

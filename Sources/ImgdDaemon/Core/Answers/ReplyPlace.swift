@@ -1,0 +1,252 @@
+// The place to which the answers of one connection go.
+//
+// It is all that commands and fetches know of a client: who it is, whether it takes lines, and what has
+// still to be said to it. The connection reads requests, and sends what has collected here at the end of a
+// tick. A place outlives its connection, for those who still work for it; then it takes nothing any more.
+
+import ImgdSystem
+import ImgdWire
+
+/// The connection behind a place, as the place knows it.
+protocol ReplyCarrier: AnyObject {
+  /// Sends as much as the client takes, and continues the work that waited for that.
+  func flush()
+  /// Sends what has collected, before the tick is over.
+  func sendEarly()
+  /// Something that the client waited for is over.
+  func workEnded()
+  /// The next line may be looked at again.
+  func lineReleased()
+}
+
+final class ReplyPlace {
+  /// So much of pictures inside lines is sent before the tick ends; its room is kept for the next.
+  private static let muchToSend = 32 * 1024
+
+  let peer: PeerCredentials
+  /// The number of the connection: no other one has had it.
+  let number: UInt64
+  var limits: WireLimits
+  private let desk: ReplyDesk
+  /// Nil once the connection is closed; until then the two hold each other.
+  private(set) var carrier: (any ReplyCarrier)?
+
+  /// Whether lines are taken: the client is there, and reads.
+  private(set) var takesLines = true
+  var outbox = Outbox()
+  private var willFlush = false
+  /// The client does not take what was sent.
+  var isBehind = false
+
+  /// The work of the line that is executed.
+  var work = LineWork()
+  /// How many fetches will still be answered here.
+  var awaited = 0
+  private var standing = StandingCommands()
+  private var postponed = Fifo<() -> Void>()
+  private var pendingProgress: [ReceiptID: () -> Void] = [:]
+  /// Called when the client has taken all that was sent; set while it hears events.
+  private var caughtUp: (() -> Void)?
+
+  init(of peer: PeerCredentials, number: UInt64, limits: WireLimits, at desk: ReplyDesk) {
+    self.peer = peer
+    self.number = number
+    self.limits = limits
+    self.desk = desk
+  }
+
+  // MARK: The connection
+
+  /// Gives the place the connection that carries its lines.
+  func open(_ carrier: any ReplyCarrier) { self.carrier = carrier }
+
+  var isOpen: Bool { carrier != nil }
+
+  /// Takes no lines any more: the client reads none.
+  func becomeDeaf() { takesLines = false }
+
+  /// The connection is closed: nothing is held for it from now on.
+  func close() {
+    takesLines = false
+    carrier = nil
+    outbox = Outbox()
+    work = LineWork()
+    standing = StandingCommands()
+    postponed = Fifo()
+    pendingProgress = [:]
+    caughtUp = nil
+  }
+
+  // MARK: Lines
+
+  /// Appends to the bytes that are sent at the end of the tick.
+  func write(_ body: (inout JSONWriter) -> Void) {
+    guard takesLines else { return }
+    // The outbox's buffer is lent to the writer, and not copied.
+    var writer = JSONWriter()
+    swap(&writer.bytes, &outbox.bytes)
+    body(&writer)
+    swap(&writer.bytes, &outbox.bytes)
+    flushAtTickEnd()
+  }
+
+  /// Appends a line that is all prepared.
+  func write(_ line: borrowing FetchLine) {
+    guard takesLines else { return }
+    line.append(to: &outbox.bytes)
+    flushAtTickEnd()
+  }
+
+  /// Appends a fetch's line of which all but the numbers is encoded, the id as it came.
+  func write(
+    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: Span<UInt8>, ending: Span<UInt8>
+  ) {
+    guard takesLines else { return }
+    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts, ending: ending)
+    flushAtTickEnd()
+  }
+
+  /// Appends a line that is prepared up to a picture's bytes. When much is there, it is sent at once: the room
+  /// is used again for the next picture, instead of growing by all that are asked for together.
+  func write(_ line: borrowing FetchLine, carrying payload: Payload) {
+    guard takesLines else { return }
+    line.append(to: &outbox.bytes)
+    write { writer in
+      payload.withBytes { writer.value(base64: $0) }
+      writer.endObject()
+      writer.newline()
+    }
+    if outbox.unsent >= Self.muchToSend { carrier?.sendEarly() }
+  }
+
+  /// Lets a descriptor ride on the line that is written next.
+  func attach(_ descriptor: consuming FileDescriptor) {
+    guard takesLines else { return }
+    outbox.attach(descriptor)
+  }
+
+  func countError() { desk.countError() }
+
+  // MARK: Sending
+
+  func flushAtTickEnd() {
+    guard !willFlush else { return }
+    willFlush = true
+    desk.flushAtTickEnd(self)
+  }
+
+  /// Sends what is there; another line after that is one for the end of the tick.
+  func flush() {
+    willFlush = false
+    carrier?.flush()
+  }
+
+  /// Whether the client is so far behind that it gets no more pictures and is not read from.
+  var isFull: Bool {
+    outbox.isBeyond(bytes: limits.unsentOutput, descriptors: limits.unsentDescriptors)
+  }
+
+  /// Keeps an answer that carries a picture until the client has taken the answers before it: the
+  /// ten thousand waiters of one transfer may be one client that reads nothing.
+  func postpone(_ answer: @escaping () -> Void) { postponed.append(answer) }
+
+  var hasPostponed: Bool { !postponed.isEmpty }
+
+  func deliverPostponed() {
+    while isOpen, !isFull, let answer = postponed.popFirst() { answer() }
+  }
+
+  /// Tells a fetch's progress; while the client is behind, only the last of several is told.
+  func tellProgress(of receipt: ReceiptID, _ write: @escaping () -> Void) {
+    if isBehind { pendingProgress[receipt] = write } else { write() }
+  }
+
+  /// Writes what has waited for a client that was behind.
+  func writePending() {
+    if !pendingProgress.isEmpty {
+      for write in pendingProgress.values { write() }
+      pendingProgress.removeAll()
+    }
+    caughtUp?()
+  }
+
+  // MARK: Events
+
+  /// Whether the client hears events.
+  var hearsEvents: Bool { caughtUp != nil }
+
+  /// Has the client hear events; `caughtUp` is called whenever it has taken all that was sent.
+  func beginHearing(caughtUp: @escaping () -> Void) { self.caughtUp = caughtUp }
+
+  // MARK: Commands and fetches that wait
+
+  /// Whether a line will still be written without a further request.
+  var awaitsLines: Bool { awaited > 0 || !standing.isEmpty || !postponed.isEmpty }
+
+  /// Something that the client waited for is over.
+  func workEnded() { carrier?.workEnded() }
+
+  /// Lets a command wait for its answer: a connection is not idle meanwhile.
+  func standBy(id: RequestID, receipt: ReceiptID? = nil) -> StandingCommands.Ticket {
+    standing.add(StandingCommands.Command(id: id, receipt: receipt))
+  }
+
+  /// Ends the waiting of a command with its answer, unless the connection has ended, or the command
+  /// was refused meanwhile.
+  func resume(_ ticket: StandingCommands.Ticket, _ answer: () -> Void) {
+    guard isOpen, standing.take(ticket) else { return }
+    answer()
+    workEnded()
+  }
+
+  /// How many commands wait for their answers.
+  var standingCount: Int { standing.count }
+
+  /// Whether one more command may stand by.
+  var hasRoomToStandBy: Bool { standing.count < limits.receipts }
+
+  /// Ends the waiting of all commands.
+  func refuseStanding(_ error: WireError) {
+    for command in standing.takeAll() {
+      refuse(id: command.id, receipt: command.receipt, error)
+    }
+    workEnded()
+  }
+
+  // MARK: The work of a line
+
+  /// Carries out a command in steps, in the client's turns; the next line waits until a step answers that
+  /// there is no more. A step is short: a few dozen entries.
+  func walk(_ step: @escaping () -> Bool) { work.begin(step) }
+
+  /// Lets the next request wait until `release`.
+  func hold() { work.holds += 1 }
+
+  func release() {
+    guard work.isHeld else { return }
+    work.holds -= 1
+    carrier?.lineReleased()
+  }
+}
+
+/// The work of a connection's last line that is not over yet.
+struct LineWork {
+  /// The rest of it; answers whether there is more.
+  private(set) var step: (() -> Bool)?
+  /// How many commands have to be over before the next line.
+  var holds = 0
+
+  var isHeld: Bool { holds > 0 }
+  var isUnderWay: Bool { step != nil }
+
+  /// Whether a line's work, or a part of it, is not over yet.
+  var hasRest: Bool { isUnderWay || isHeld }
+
+  mutating func begin(_ step: @escaping () -> Bool) {
+    precondition(self.step == nil, "a line's work is over before the next line")
+    self.step = step
+  }
+
+  /// There is no more of it, or nobody needs it.
+  mutating func end() { step = nil }
+}
