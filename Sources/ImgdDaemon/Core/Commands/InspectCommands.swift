@@ -35,7 +35,7 @@ final class InspectCommands {
     var position = cursor ?? 0
     client.walk { [self] in
       let part = jobs.part(after: position, most: min(answer.room, Self.mostAtOnce))
-      for job in part.jobs { answer.add { describe(job, in: &$0) } }
+      for job in part.members { answer.add { describe(job, in: &$0) } }
       guard let next = part.end else {
         answer.finish(cursor: nil)
         return false

@@ -111,7 +111,7 @@ final class ServiceCommands {
     }
     let part = parts.jobs.part(after: 0, most: Self.mostJobs)
     line.array("jobs") { line in
-      for job in part.jobs {
+      for job in part.members {
         line.object { line in
           line.field("receipt", job.receipt)
           line.field("url", job.url.text)
@@ -119,7 +119,7 @@ final class ServiceCommands {
         }
       }
     }
-    let omitted = parts.jobs.count - part.jobs.count
+    let omitted = parts.jobs.count - part.members.count
     if omitted > 0 { line.field("jobs_omitted", omitted) }
   }
 }

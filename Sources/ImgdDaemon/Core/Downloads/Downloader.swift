@@ -128,8 +128,7 @@ final class Downloader {
 
   /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends.
   /// Answers whether others may start in its place.
-  func leave(_ job: FetchJob) -> Bool {
-    guard let download = job.download else { return false }
+  func leave(_ job: FetchJob, _ download: MergedDownload) -> Bool {
     download.remove(job)
     scheduler.leave(download.serial, by: job.claimant, job.priority)
     guard download.state != .closed else { return false }

@@ -53,8 +53,7 @@ final class MergedDownload {
   /// The tags of all that have ever waited, each once.
   private(set) var tags: [String] = []
 
-  private var waiting: [FetchJob?] = []
-  private var present = 0
+  private var waiting = JobRoll()
   private var lastToLeave: FetchJob?
 
   struct Allowance: Equatable {
@@ -70,7 +69,8 @@ final class MergedDownload {
   /// A pass over all waiters, in parts.
   struct Round {
     fileprivate(set) var isUnderWay = false
-    fileprivate var place = 0
+    /// The number of the last waiter that was told.
+    fileprivate var place: UInt64 = 0
     /// There is more news, which those at the front have not been told.
     fileprivate var isStale = false
 
@@ -79,6 +79,14 @@ final class MergedDownload {
       isStale = isUnderWay
       defer { isUnderWay = true }
       return !isUnderWay
+    }
+
+    /// Goes on after a waiter; without one it is over, or begins once more.
+    fileprivate mutating func move(to place: UInt64?) {
+      self.place = place ?? 0
+      guard place == nil else { return }
+      isUnderWay = isStale
+      isStale = false
     }
   }
 
@@ -102,12 +110,12 @@ final class MergedDownload {
   var isPurged: Bool { !purgedTiers.isEmpty }
 
   /// The waiters, in the order in which they joined.
-  var waiters: [FetchJob] { waiting.compactMap { $0 } }
+  var waiters: [FetchJob] { waiting.all }
 
   /// The jobs whose wishes hold for the picture: the waiters, or the last one of an orphan.
-  var beneficiaries: [FetchJob] { present > 0 ? waiters : lastToLeave.map { [$0] } ?? [] }
+  var beneficiaries: [FetchJob] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters }
 
-  var waiterCount: Int { present }
+  var waiterCount: Int { waiting.count }
 
   /// Whether any of them wants the picture kept.
   var isForKeeping: Bool {
@@ -130,43 +138,24 @@ final class MergedDownload {
   var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
   func add(_ job: FetchJob) {
-    job.place = waiting.count
-    job.download = self
-    waiting.append(job)
-    present += 1
+    job.waitingFor = .download(self, place: waiting.append(job))
     tags = EntryTags.union(tags, job.request.tags)
   }
 
-  /// Leaves a gap, which is closed when half of the places are gaps: ten thousand waiters that go
-  /// one by one must not cost ten thousand moves each.
   func remove(_ job: FetchJob) {
-    guard job.download === self else { return }
-    waiting[job.place] = nil
-    job.download = nil
-    present -= 1
-    if present == 0 { lastToLeave = job }
-    if !round.isUnderWay, waiting.count > 2 * present + 8 { closeGaps() }
+    guard case .download(let download, let place) = job.waitingFor, download === self else {
+      return
+    }
+    waiting.remove(place)
+    job.waitingFor = .disk
+    if waiting.isEmpty { lastToLeave = job }
   }
 
   /// The next waiters of the round; it ends with the last ones of them all.
   func nextOfRound(most: Int) -> [FetchJob] {
-    let end = min(round.place + most, waiting.count)
-    defer { moveRound(to: end) }
-    return waiting[round.place..<end].compactMap { $0 }
-  }
-
-  private func moveRound(to end: Int) {
-    round.place = end
-    guard end == waiting.count else { return }
-    round.place = 0
-    round.isUnderWay = round.isStale
-    round.isStale = false
-    if !round.isUnderWay { closeGaps() }
-  }
-
-  private func closeGaps() {
-    waiting = waiting.filter { $0 != nil }
-    for (place, job) in waiting.enumerated() { job?.place = place }
+    let part = waiting.part(after: round.place, most: most)
+    round.move(to: part.end)
+    return part.members
   }
 
   /// Whether a request under `mode` may share this transfer.

@@ -27,6 +27,19 @@ final class FetchJob {
     var openClient: ReplyPlace? { client.isOpen ? client : nil }
   }
 
+  /// What a job waits for: one thing at a time, and its place among all who wait for that.
+  enum Wait {
+    /// A look at the disk, as long as there is nothing else.
+    case disk
+    /// A look at the fleet's server.
+    case fleet(FleetLookup, place: UInt64)
+    case download(MergedDownload, place: UInt64)
+    /// The picture is there, and another form of it is being made.
+    case decoder(RenditionWork.Place)
+    /// The picture is there, and is being written to disk.
+    case file
+  }
+
   let receipt: ReceiptID
   /// Jobs are numbered as they come.
   var number: UInt64 = 0
@@ -73,18 +86,9 @@ final class FetchJob {
   var claimant: Claimant
   /// The bytes for which it counts.
   let weight: Int
-  /// The transfer that the job waits for, and its place among the waiters.
-  var download: MergedDownload?
-  var place = 0
-  /// The look at the fleet's server that the job waits for, and its place among those who do.
-  var lookup: FleetLookup?
-  var lookupPlace = 0
-  /// What is made of the picture, which is there, and its place among those who wait for it.
-  var decoding: RenditionWork.Place?
+  var waitingFor = Wait.disk
   /// The form in which it wants the picture; nil for the picture as it comes.
   let rendition: Rendition?
-  /// The picture is there, and is being written to disk.
-  var isStoring = false
   /// Whether the event `queued` was sent.
   var isAnnounced = false
   /// Whether the event `started` is still to be sent.
@@ -139,7 +143,16 @@ final class FetchJob {
   var tags: Set<String> { Set(request.tags) }
 
   var state: State {
-    isStoring || decoding != nil || download?.state == .running ? .running : .queued
+    switch waitingFor {
+    case .disk, .fleet: .queued
+    case .download(let download, _): download.state == .running ? .running : .queued
+    case .decoder, .file: .running
+    }
+  }
+
+  /// The transfer that it waits for.
+  var download: MergedDownload? {
+    if case .download(let download, _) = waitingFor { download } else { nil }
   }
 
   /// Whether any waiting client wants a path.

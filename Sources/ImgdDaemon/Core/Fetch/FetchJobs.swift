@@ -164,10 +164,12 @@ final class FetchJobs {
   }
 
   private func phase(of job: FetchJob) -> WaitingPhase {
-    if job.isStoring { return .disk }
-    if job.decoding != nil { return .decode }
-    if job.lookup != nil { return .fleet }
-    return job.download.map(downloader.phase) ?? .disk
+    switch job.waitingFor {
+    case .disk, .file: .disk
+    case .fleet: .fleet
+    case .download(let download, _): downloader.phase(of: download)
+    case .decoder: .decode
+    }
   }
 
   // MARK: Transfers
@@ -229,12 +231,7 @@ final class FetchJobs {
   /// The only way out for a job; one that has ended meanwhile is passed over.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
     guard isLive(job) else { return }
-    fleet.leave(job)
-    if let download = job.download, downloader.leave(job) {
-      fleet.giveUp(download)
-      startTransfers()
-    }
-    preparation.abandon(job)
+    letGo(job)
     job.deadline?.cancel()
     // A job that is kept with its outcome has paid for the outcome's bytes alone.
     job.fallback = nil
@@ -251,6 +248,21 @@ final class FetchJobs {
     hub.job(job.receipt, url: job.url.text, endedWith: outcome)
     job.client?.workEnded()
     if count == 0 { whenDrained?() }
+  }
+
+  /// Takes a job off what it waits for.
+  private func letGo(_ job: FetchJob) {
+    switch job.waitingFor {
+    case .disk, .file: break
+    case .fleet(let lookup, _): fleet.leave(job, lookup)
+    case .download(let download, _):
+      guard downloader.leave(job, download) else { return }
+      fleet.giveUp(download)
+      startTransfers()
+    case .decoder(let place):
+      job.waitingFor = .disk
+      preparation.abandon(place)
+    }
   }
 
   /// The answer to a job does not go over its connection any more.

@@ -5,7 +5,7 @@ final class MassEnding {
   /// The most that it looks at.
   private static let mostExamined = 256
 
-  typealias Part = (jobs: [FetchJob], end: UInt64?)
+  typealias Part = (members: [FetchJob], end: UInt64?)
 
   /// The fetches after a number, as `JobRoll` has them.
   private let part: (_ number: UInt64, _ most: Int) -> Part
@@ -38,7 +38,7 @@ final class MassEnding {
   func step() -> Bool {
     let part = part(position, Self.mostExamined)
     let before = count
-    for job in part.jobs {
+    for job in part.members {
       guard job.number <= newest else { return endPass() }
       position = job.number
       guard endsRunning || job.state == .queued, isMeant(job) else { continue }

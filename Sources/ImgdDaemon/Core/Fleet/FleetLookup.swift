@@ -36,10 +36,9 @@ final class FleetLookup {
   var limit: Timer?
   /// The tiers of this machine in which any of them wants the picture.
   private(set) var tiers: Set<Tier> = []
-  private(set) var waiterCount = 0
-  private var waiting: [Waiter?] = []
-  /// So many have been told.
-  private var told = 0
+  private var waiting = Roll<Waiter>()
+  /// The place of the last one that was told.
+  private var told: UInt64 = 0
 
   init(serial: UInt64, name: Name, purgeMark: Int, at now: Instant) {
     self.serial = serial
@@ -48,38 +47,33 @@ final class FleetLookup {
     begunAt = now
   }
 
+  var waiterCount: Int { waiting.count }
+
   func add(_ job: FetchJob, then: @escaping (FleetFinding) -> Void) {
-    job.lookup = self
-    job.lookupPlace = waiting.count
-    waiting.append(Waiter(job: job, then: then))
-    waiterCount += 1
+    let place = waiting.append(Waiter(job: job, then: then))
+    job.waitingFor = .fleet(self, place: place)
     tiers.formUnion(job.request.tiers)
   }
 
-  /// Leaves a gap, which is closed when half of the places are gaps.
-  func remove(_ job: FetchJob) {
-    guard job.lookup === self else { return }
-    waiting[job.lookupPlace] = nil
-    job.lookup = nil
-    waiterCount -= 1
-    if told == 0, waiting.count > 2 * waiterCount + 8 { closeGaps() }
-  }
-
-  private func closeGaps() {
-    waiting = waiting.filter { $0 != nil }
-    for (place, waiter) in waiting.enumerated() { waiter?.job.lookupPlace = place }
+  /// Answers whether the job has waited for this.
+  @discardableResult
+  func remove(_ job: FetchJob) -> Bool {
+    guard case .fleet(let lookup, let place) = job.waitingFor, lookup === self else { return false }
+    waiting.remove(place)
+    job.waitingFor = .disk
+    return true
   }
 
   /// Tells the next of them, in the order in which they came; nobody may come any more.
   func tell(_ finding: FleetFinding, most: Int) {
     var left = most
-    while told < waiting.count, left > 0 {
-      let place = told
-      told += 1
-      guard let waiter = waiting[place] else { continue }
-      remove(waiter.job)
-      waiter.then(finding)
-      left -= 1
+    while left > 0, told < waiting.newest {
+      let part = waiting.part(after: told, most: left)
+      told = part.end ?? waiting.newest
+      for waiter in part.members where remove(waiter.job) {
+        waiter.then(finding)
+        left -= 1
+      }
     }
   }
 }

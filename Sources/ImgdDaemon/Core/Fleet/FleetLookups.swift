@@ -109,8 +109,7 @@ final class FleetLookups {
   }
 
   /// Takes a job off its look, which ends with the last one.
-  func leave(_ job: FetchJob) {
-    guard let lookup = job.lookup else { return }
+  func leave(_ job: FetchJob, _ lookup: FleetLookup) {
     lookup.remove(job)
     guard lookup.waiterCount == 0, bySerial[lookup.serial] != nil else { return }
     forget(lookup)

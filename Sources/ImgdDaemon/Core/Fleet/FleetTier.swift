@@ -121,7 +121,7 @@ final class FleetTier {
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
   /// Takes a job off the look that it waits for.
-  func leave(_ job: FetchJob) { parts?.lookups.leave(job) }
+  func leave(_ job: FetchJob, _ lookup: FleetLookup) { parts?.lookups.leave(job, lookup) }
 
   /// Keeps a picture that is shown in the tiers in which it is wanted, unless something was purged meanwhile:
   /// that may have been about it.

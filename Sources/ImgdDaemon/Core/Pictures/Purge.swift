@@ -97,7 +97,7 @@ final class Purge {
   /// Marks what is in the queue by the tags of each who waits for it; answers whether that was all.
   private func passWaiting() -> Bool {
     let part = jobs.part(after: position, most: Self.mostAtOnce)
-    for job in part.jobs where job.number <= newest {
+    for job in part.members where job.number <= newest {
       if let download = job.download { mark(download, job.request.tags) }
     }
     guard let end = part.end, end < newest else { return true }

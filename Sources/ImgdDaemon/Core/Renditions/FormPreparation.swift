@@ -39,11 +39,8 @@ final class FormPreparation {
     }
   }
 
-  /// Lets go of what a job waits for.
-  func abandon(_ job: FetchJob) {
-    guard let place = job.decoding.take() else { return }
-    renditions.leave(place)
-  }
+  /// Lets go of a form that a job has waited for.
+  func abandon(_ place: RenditionWork.Place) { renditions.leave(place) }
 
   private func render(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard let rendition = job.rendition, !delivered.isMade,
@@ -81,14 +78,14 @@ final class FormPreparation {
     var isDone = false
     let place = begin {
       isDone = true
-      job.decoding = nil
+      job.waitingFor = .disk
     }
-    if !isDone { job.decoding = place }
+    if let place, !isDone { job.waitingFor = .decoder(place) }
   }
 
   private func store(_ delivered: DeliveredImage, for job: FetchJob, then: @escaping Done) {
     guard job.wantsPath, !delivered.image.isPixels else { return then(.image(delivered), nil) }
-    job.isStoring = true
+    job.waitingFor = .file
     pictures.lendFile(
       of: delivered.image, mayStore: job.request.keepsOnDisk, countsAsUse: job.mode.counts
     ) { path in then(.image(delivered), path) }

@@ -8,7 +8,7 @@ final class RenditionWork {
   struct Place {
     let work: RenditionWork
     let claim: DecodeClaim
-    fileprivate let number: Int
+    fileprivate let number: UInt64
   }
 
   let key: CacheKey
@@ -23,8 +23,7 @@ final class RenditionWork {
   private(set) var tiers: Set<Tier> = []
   /// Decoders know of it.
   var isBegun = false
-  private var waiters: [Int: Waiter] = [:]
-  private var last = 0
+  private var waiting = Roll<Waiter>()
 
   private struct Waiter {
     let claim: DecodeClaim
@@ -41,26 +40,25 @@ final class RenditionWork {
   }
 
   /// Nobody waits for it any more.
-  var isIdle: Bool { waiters.isEmpty }
+  var isIdle: Bool { waiting.isEmpty }
 
   /// In whose names it waits.
-  var claims: DecodeClaims { DecodeClaims(waiters.values.map(\.claim)) }
+  var claims: DecodeClaims { DecodeClaims(waiting.all.map(\.claim)) }
 
   /// Whether what is made of the original may stay: the original may.
   var mayKeep: Bool { original.freshness.refusal == nil && !original.isPurged }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)
-    last += 1
-    waiters[last] = Waiter(claim: order.claim, then: then)
-    return Place(work: self, claim: order.claim, number: last)
+    let number = waiting.append(Waiter(claim: order.claim, then: then))
+    return Place(work: self, claim: order.claim, number: number)
   }
 
-  func leave(_ place: Place) { waiters[place.number] = nil }
+  func leave(_ place: Place) { waiting.remove(place.number) }
 
   /// Hands out those who wait, in the order in which they came.
   func takeWaiters() -> [(Renditions.Outcome) -> Void] {
-    defer { waiters = [:] }
-    return waiters.sorted { $0.key < $1.key }.map(\.value.then)
+    defer { waiting = Roll() }
+    return waiting.all.map(\.then)
   }
 }

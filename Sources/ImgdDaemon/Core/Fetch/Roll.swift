@@ -1,0 +1,74 @@
+/// Those who wait, or are under way, in the order of their numbers: for leaving one by one, and for passing over
+/// them in parts.
+///
+/// One that has left leaves a gap; gaps are closed when they are more than half, so that a change costs a few steps
+/// on the average, and a place is found by its number.
+struct Roll<Member> {
+  private struct Place {
+    let number: UInt64
+    var member: Member?
+  }
+
+  private var places: [Place] = []
+  private(set) var count = 0
+  /// The number of the newest that is or was here.
+  private(set) var newest: UInt64 = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Takes in one that came after all others.
+  mutating func add(_ member: Member, numbered number: UInt64) {
+    precondition(newest < number, "numbers rise")
+    newest = number
+    places.append(Place(number: number, member: member))
+    count += 1
+  }
+
+  /// Takes in one under the next number, and answers that.
+  mutating func append(_ member: Member) -> UInt64 {
+    add(member, numbered: newest + 1)
+    return newest
+  }
+
+  mutating func remove(_ number: UInt64) {
+    let index = index(after: number - 1)
+    guard index < places.count, places[index].number == number, places[index].member != nil else {
+      return
+    }
+    places[index].member = nil
+    count -= 1
+    if places.count > 2 * count + 16 { places.removeAll { $0.member == nil } }
+  }
+
+  var all: [Member] { places.compactMap(\.member) }
+
+  /// One of them; nil when there is none.
+  var oldest: Member? { places.first { $0.member != nil }?.member }
+
+  /// Some of those after a number, the oldest first, and the number up to which that was; nil where there are
+  /// no more.
+  func part(after number: UInt64, most: Int = 64) -> (members: [Member], end: UInt64?) {
+    let start = index(after: number)
+    let end = min(start + most, places.count)
+    let members = places[start..<end].compactMap(\.member)
+    return (members, end < places.count ? places[end - 1].number : nil)
+  }
+
+  /// The first place with a greater number.
+  private func index(after number: UInt64) -> Int {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].number <= number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// Fetches in the order in which they came.
+typealias JobRoll = Roll<FetchJob>
+
+extension JobRoll {
+  mutating func add(_ job: FetchJob) { add(job, numbered: job.number) }
+  mutating func remove(_ job: FetchJob) { remove(job.number) }
+}
