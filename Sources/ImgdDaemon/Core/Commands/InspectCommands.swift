@@ -173,11 +173,7 @@ final class InspectCommands {
       guard let image else { return then(nil) }
       find(placeholderOf: image, query, for: client, then: then)
     }
-    switch pictures.disk.fetch(key, countsAsUse: false, then: describe) {
-    case .nothing: then(nil)
-    case .image(let image): describe(image)
-    case .later: break
-    }
+    pictures.disk.fetch(key, countsAsUse: false, then: describe).look.tell(describe)
   }
 
   private func memoryEntries(

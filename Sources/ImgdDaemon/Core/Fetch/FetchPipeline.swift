@@ -134,27 +134,29 @@ final class FetchPipeline {
     else {
       return lookForOriginal(job)
     }
-    let finding = made.find(wish) { [unowned self] found in
-      guard jobs.isLive(job) else { return }
+    let then = { [unowned self] (found: DeliveredImage?) in
       if let found { hit(found, for: job) } else { lookForOriginal(job) }
     }
-    switch finding {
-    case .found(let delivered): hit(delivered, for: job)
-    case .nothing: lookForOriginal(job)
+    let look = made.find(wish) { [unowned self] found in
+      if jobs.isLive(job) { then(found) }
+    }
+    go(on: look, for: job, then)
+  }
+
+  /// Goes on with what was found, or accepts that the job waits for it.
+  private func go<Found>(on look: Look<Found>, for job: FetchJob, _ then: (Found) -> Void) {
+    switch look {
+    case .now(let found): then(found)
     case .later: wait(for: job)
     }
   }
 
   private func lookForOriginal(_ job: FetchJob) {
-    let finding = pictures.find(job.mergeKey, counts: job.mode.counts) { [unowned self] look in
+    let look = pictures.find(job.mergeKey, counts: job.mode.counts) { [unowned self] look in
       // It may have been cancelled meanwhile.
-      if jobs.isLive(job) { take(look, for: job) }
+      if jobs.isLive(job) { rise(look, for: job) }
     }
-    switch finding {
-    case .inMemory(let delivered): consider(delivered, for: job)
-    case .looked(let look): take(look, for: job)
-    case .later: wait(for: job)
-    }
+    go(on: look, for: job) { rise($0, for: job) }
   }
 
   /// Accepts that a job is not over in the same call.
@@ -169,7 +171,7 @@ final class FetchPipeline {
     if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
   }
 
-  private func take(_ look: PictureTiers.DiskLook, for job: FetchJob) {
+  private func rise(_ look: PictureTiers.EndedLook, for job: FetchJob) {
     consider(
       pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory), for: job)
   }

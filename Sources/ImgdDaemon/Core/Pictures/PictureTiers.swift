@@ -129,94 +129,78 @@ final class PictureTiers {
     }
   }
 
-  /// A look at the disk that has ended; `rise` makes of it what the request sees.
-  struct DiskLook {
-    fileprivate let image: CachedImage?
+  /// A look that has ended; `rise` makes of it what the request sees.
+  struct EndedLook {
+    fileprivate let sighting: Sighting?
     fileprivate let purges: Int
-  }
-
-  enum Finding {
-    case inMemory(DeliveredImage)
-    case looked(DiskLook)
-    /// The look at the disk will be told.
-    case later
   }
 
   /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
   /// depend on the request, or the one under its own key. `counts` is false for a look that is no look-up.
   func find(
-    _ key: MergeKey, counts: Bool, then: @escaping (DiskLook) -> Void
-  ) -> Finding {
+    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
+  ) -> Look<EndedLook> {
     guard let shared = key.shared else { return findOne(key, counts: counts, then: then) }
     if let image = inMemory(key), !isOutdated(image, for: key) {
-      return .inMemory(DeliveredImage(image: image, source: .memory))
+      return .now(EndedLook(sighting: .inMemory(image), purges: memoryPurges))
     }
-    let finding = findOne(shared, counts: counts) { [unowned self] look in
+    let look = findOne(shared, counts: counts) { [unowned self] look in
       then(chosen(look, for: key))
     }
-    switch finding {
-    case .inMemory(let found):
-      return .looked(chosen(DiskLook(image: found.image, purges: memoryPurges), for: key))
-    case .looked(let look): return .looked(chosen(look, for: key))
-    case .later: return .later
-    }
+    guard case .now(let ended) = look else { return .later }
+    return .now(chosen(ended, for: key))
   }
 
   /// The answer for all that was looked for, or one that is for a request's credentials alone and newer.
-  private func chosen(_ look: DiskLook, for key: MergeKey) -> DiskLook {
-    let shared = look.image.flatMap { key.admits($0) ? $0 : nil }
-    return DiskLook(image: newer(inMemory(key), shared), purges: look.purges)
+  private func chosen(_ look: EndedLook, for key: MergeKey) -> EndedLook {
+    let shared = (look.sighting?.image).flatMap { key.admits($0) ? $0 : nil }
+    let newest = newer(inMemory(key), shared)
+    return EndedLook(sighting: newest.map { .onDisk($0) }, purges: look.purges)
   }
 
   private func findOne(
-    _ key: MergeKey, counts: Bool, then: @escaping (DiskLook) -> Void
-  ) -> Finding {
+    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
+  ) -> Look<EndedLook> {
     let purges = memoryPurges
-    let finding = variants.find(key, counts: counts) { [unowned self] image in
-      if let image { return then(DiskLook(image: image, purges: purges)) }
-      switch findOwn(key, since: purges, counts: counts, then: then) {
-      case .inMemory(let own): then(DiskLook(image: own.image, purges: purges))
-      case .looked(let look): then(look)
-      case .later: break
-      }
+    let own = { [unowned self] in findOwn(key, since: purges, counts: counts, then: then) }
+    let look = variants.find(key, counts: counts) { sighting in
+      guard let sighting else { return own().tell(then) }
+      then(EndedLook(sighting: sighting, purges: purges))
     }
-    switch finding {
-    case .nothing: return findOwn(key, since: purges, counts: counts, then: then)
-    case .inMemory(let image): return .inMemory(DeliveredImage(image: image, source: .memory))
-    case .onDisk(let image): return .looked(DiskLook(image: image, purges: purges))
-    case .later: return .later
-    }
+    guard case .now(let found) = look else { return .later }
+    return found.map { .now(EndedLook(sighting: $0, purges: purges)) } ?? own()
   }
 
   /// Looks for the picture under a request's own key.
   private func findOwn(
-    _ key: MergeKey, since purges: Int, counts: Bool, then: @escaping (DiskLook) -> Void
-  ) -> Finding {
+    _ key: MergeKey, since purges: Int, counts: Bool, then: @escaping (EndedLook) -> Void
+  ) -> Look<EndedLook> {
     if let image = underOwnKey(key) {
-      return .inMemory(DeliveredImage(image: image, source: .memory))
+      return .now(EndedLook(sighting: .inMemory(image), purges: purges))
     }
     if counts { memory.noteMiss() }
-    let finding = disk.fetch(key.key, countsAsUse: counts) {
-      then(DiskLook(image: $0, purges: purges))
+    let ended = { (image: CachedImage?) in
+      EndedLook(sighting: image.map { .onDisk($0) }, purges: purges)
     }
-    switch finding {
-    case .nothing: return .looked(DiskLook(image: nil, purges: purges))
-    case .image(let image): return .looked(DiskLook(image: image, purges: purges))
-    case .later: return .later
-    }
+    let look = disk.fetch(key.key, countsAsUse: counts) { then(ended($0)) }.look
+    guard case .now(let image) = look else { return .later }
+    return .now(ended(image))
   }
 
   /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
-  func rise(_ look: DiskLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
+  func rise(_ look: EndedLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
+    if case .inMemory(let image) = look.sighting {
+      return DeliveredImage(image: image, source: .memory)
+    }
     if let image = risen(look, for: key) { return DeliveredImage(image: image, source: .memory) }
-    guard let image = look.image, key.admits(image) else { return nil }
+    guard let image = look.sighting?.image, key.admits(image) else { return nil }
     if keeping, mayRise(since: look.purges) { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
   }
 
   /// The picture, or a newer one in its place, that has got into memory since it was looked for.
-  private func risen(_ look: DiskLook, for key: MergeKey) -> CachedImage? {
-    guard let image = look.image else { return inMemory(key) }
+  private func risen(_ look: EndedLook, for key: MergeKey) -> CachedImage? {
+    guard let image = look.sighting?.image else { return inMemory(key) }
     guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
     return risen
   }

@@ -14,16 +14,6 @@ import ImgdWire
 
 /// The answers to each name that depend on the request, in both tiers.
 final class Variants {
-  /// The outcome of a look for an answer that fits.
-  enum Finding {
-    case nothing
-    case inMemory(CachedImage)
-    /// It is on its way to the disk.
-    case onDisk(CachedImage)
-    /// It will be told.
-    case later
-  }
-
   private static let mostAtOnce = 64
   /// More purges are one of everything: what is in memory stays known, and the disk is asked for the rest.
   private static let mostPurges = 8
@@ -52,18 +42,14 @@ final class Variants {
   /// Looks for the newest answer that fits a request, fresh or not; `then` gets it, or nil, if it cannot be
   /// said at once.
   func find(
-    _ key: MergeKey, counts: Bool, then: @escaping (CachedImage?) -> Void
-  ) -> Finding {
+    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+  ) -> Look<Sighting?> {
     // What an earlier process has left on disk is older than the request's own answer in memory.
     if isKnown(key.base) || memory.peek(key.key)?.isFor(sent: key.sent) == true {
       return look(fitting(key)[...], for: key, counts: counts, then: then)
     }
     learn(key.base) { [unowned self] in
-      switch look(fitting(key)[...], for: key, counts: counts, then: then) {
-      case .nothing: then(nil)
-      case .inMemory(let image), .onDisk(let image): then(image)
-      case .later: break
-      }
+      look(fitting(key)[...], for: key, counts: counts, then: then).tell(then)
     }
     return .later
   }
@@ -117,40 +103,35 @@ final class Variants {
 
   private func look(
     _ choices: ArraySlice<Variant>, for key: MergeKey, counts: Bool,
-    then: @escaping (CachedImage?) -> Void
-  ) -> Finding {
+    then: @escaping (Sighting?) -> Void
+  ) -> Look<Sighting?> {
     var choices = choices
     while let choice = choices.popFirst() {
       let name = choice.key(below: key.base)
       if let image = memory.peek(name) {
-        if choice.isStill(image) { return .inMemory(image) }
+        if choice.isStill(image) { return .now(.inMemory(image)) }
       } else if disk.mayHold(name) {
         if counts { memory.noteMiss() }
         switch fetch(choice, under: name, orElse: choices, for: key, counts: counts, then: then) {
         case .later: return .later
-        case .image(let image) where choice.isStill(image): return .onDisk(image)
-        case .image, .nothing: break
+        case .now(let image): if let image, choice.isStill(image) { return .now(.onDisk(image)) }
         }
       }
       table.remove(choice, of: key.base)
     }
-    return .nothing
+    return .now(nil)
   }
 
   /// Has an answer read from disk; the next one is looked for where it has gone.
   private func fetch(
     _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>,
-    for key: MergeKey, counts: Bool, then: @escaping (CachedImage?) -> Void
-  ) -> DiskTier.Fetching {
+    for key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+  ) -> Look<CachedImage?> {
     disk.fetch(name, countsAsUse: counts) { [unowned self] image in
-      if let image, choice.isStill(image) { return then(image) }
+      if let image, choice.isStill(image) { return then(.onDisk(image)) }
       table.remove(choice, of: key.base)
-      switch look(others, for: key, counts: counts, then: then) {
-      case .nothing: then(nil)
-      case .inMemory(let image), .onDisk(let image): then(image)
-      case .later: break
-      }
-    }
+      look(others, for: key, counts: counts, then: then).tell(then)
+    }.look
   }
 
   // MARK: Rows

@@ -4,13 +4,6 @@ import ImgdWire
 
 /// A look for what was made of a picture before.
 struct MadeLook {
-  enum Finding {
-    case found(DeliveredImage)
-    case nothing
-    /// The look at the disk will be told.
-    case later
-  }
-
   /// A picture that may be shown now, as far as it is known without reading it.
   struct Original {
     let key: CacheKey

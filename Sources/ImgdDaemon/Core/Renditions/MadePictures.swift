@@ -16,24 +16,22 @@ final class MadePictures {
   // MARK: Finding
 
   /// Looks for what was made of a picture that may be shown now, without reading the picture.
-  func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void) -> MadeLook.Finding {
+  func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void)
+    -> Look<DeliveredImage?>
+  {
     guard let original = original(of: look), look.rendition.isNeeded(for: original.facts) else {
-      return .nothing
+      return .now(nil)
     }
     let key = original.key.made(of: original.checksum, form: look.rendition.form)
     if let image = inMemory(key, countsAsUse: look.mode.counts) {
-      return .found(original.delivered(image, from: .memory))
+      return .now(original.delivered(image, from: .memory))
     }
-    guard !look.rendition.isPixels else { return .nothing }
+    guard !look.rendition.isPixels else { return .now(nil) }
     let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
-    let finding = onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { image in
-      then(image.map { original.delivered($0, from: .disk) })
-    }
-    switch finding {
-    case .nothing: return .nothing
-    case .later: return .later
-    case .image(let image): return .found(original.delivered(image, from: .disk))
-    }
+    let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
+    let found = onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }
+    guard case .now(let image) = found else { return .later }
+    return .now(delivered(image))
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -69,13 +67,13 @@ final class MadePictures {
   func onDisk(
     _ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool,
     then: @escaping (CachedImage?) -> Void
-  ) -> DiskTier.Fetching {
+  ) -> Look<CachedImage?> {
     let mark = pictures.purgeMark
     let tiers = tiers.intersection([.memory])
     return pictures.disk.fetch(key, countsAsUse: countsAsUse) { [self] image in
       if let image { keep(image, in: tiers, unlessPurgedSince: mark) }
       then(image)
-    }
+    }.look
   }
 
   // MARK: Keeping

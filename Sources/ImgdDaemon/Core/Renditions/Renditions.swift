@@ -156,17 +156,10 @@ final class Renditions {
 
   private func look(for work: RenditionWork, countsAsUse: Bool) {
     guard work.rendition.isKeptOnDisk else { return begin(work) }
-    let finding = made.onDisk(
-      work.key, keepingIn: work.tiers, countsAsUse: countsAsUse
-    ) { [unowned self] image in
-      guard underWay[work.key] === work else { return }
-      found(image, for: work)
+    let then = { [unowned self] (image: CachedImage?) in
+      if underWay[work.key] === work { found(image, for: work) }
     }
-    switch finding {
-    case .nothing: begin(work)
-    case .image(let image): found(image, for: work)
-    case .later: break
-    }
+    made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).tell(then)
   }
 
   private func found(_ image: CachedImage?, for work: RenditionWork) {
