@@ -81,6 +81,9 @@ enum CommandParser {
     if let problem = purge.prefix.flatMap(PurgeRequest.problem(ofPrefix:)) {
       throw .field(.prefix, "\"prefix\": \(problem)")
     }
+    if purge.identifier?.isEmpty == true, purge.url == nil {
+      throw .field(.identifier, "\"identifier\" \(PurgeRequest.problemOfEmptyIdentifier)")
+    }
     return purge
   }
 

@@ -1,6 +1,7 @@
 // A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with
 // a port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
-// words.
+// words. So is an empty identifier alone, which would remove far more than anybody means: a variable of a script
+// that is not set looks like that.
 
 extension PurgeRequest {
   /// Why no entry can be of this host: what is wrong with it, and what would be right; nil where one can.
@@ -18,6 +19,11 @@ extension PurgeRequest {
     }
     if bytes.contains(UInt8(ascii: "*")) {
       return "\(shown) has a *, and no host has one: leave the filter out for all hosts"
+    }
+    if bytes.first == UInt8(ascii: "."), bytes.count > 1 {
+      let domain = String(decoding: bytes.drop { $0 == UInt8(ascii: ".") }, as: UTF8.self)
+      return "\(shown) begins with a dot, and no host does: write \(Excerpt.of(domain)), "
+        + "which stands for the hosts below it as well"
     }
     if let problem = problem(ofPortIn: bytes, shown) { return problem }
     guard bytes.allSatisfy({ isHostByte(lowerCase($0)) || isBracketByte($0) }) else {
@@ -49,9 +55,8 @@ extension PurgeRequest {
       return "\(shown) is the beginning of no URL here: those begin with http:// or https://, "
         + "in lower case"
     }
-    let host = bytes[scheme.utf8.count...].prefix {
-      $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
-    }
+    let rest = bytes[scheme.utf8.count...]
+    let host = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
     if host.contains(UInt8(ascii: "*")) {
       return "\(shown) has a * in its host, and no host has one: "
         + "a prefix is compared as it is written, without wildcards"
@@ -63,8 +68,40 @@ extension PurgeRequest {
       return "\(shown) has characters that no host has: write the host in lower case, "
         + "as a URL has it"
     }
+    let isWhole = host.endIndex < rest.endIndex
+    let usual = scheme == "http://" ? ":80" : ":443"
+    if isWhole, host.count > usual.utf8.count,
+      host.suffix(usual.utf8.count).elementsEqual(usual.utf8)
+    {
+      return "\(shown) has the port that \(scheme) has by itself: URLs here leave it out"
+    }
+    return problem(ofPath: rest[host.endIndex...], shown)
+  }
+
+  /// What follows the host, as far as no URL in its canonical form has it.
+  private static func problem(ofPath path: ArraySlice<UInt8>, _ shown: String) -> String? {
+    if path.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
+      return "\(shown) has characters that URLs here have as %20 and the like: "
+        + "write it as entries shows it"
+    }
+    if path.contains(UInt8(ascii: "#")) {
+      return "\(shown) has a fragment, and URLs here have none: leave out what begins with the #"
+    }
+    let names = path.prefix { $0 != UInt8(ascii: "?") }.split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    // The last one may go on.
+    if names.dropLast().contains(where: {
+      $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
+    }) {
+      return
+        "\(shown) has /./ or /../ in it, and URLs here have neither: write the path that it leads to"
+    }
     return nil
   }
+
+  /// Why an empty identifier must not be the only filter.
+  package static let problemOfEmptyIdentifier =
+    "is empty, and would remove every entry without one: name one, or add a URL"
 }
 
 private func isHostByte(_ byte: UInt8) -> Bool {

@@ -21,6 +21,11 @@ import Testing
       "*.example.org has a *, and no host has one: write example.org, "
         + "which stands for the hosts below it as well"
     ),
+    (
+      ".example.org",
+      ".example.org begins with a dot, and no host does: write example.org, "
+        + "which stands for the hosts below it as well"
+    ),
     ("http://h/", "http://h/ is a URL: write its host alone, such as example.org"),
     ("h/a", "h/a is no host: write its host alone, such as example.org"),
     ("a b", "a b has characters that no host has: write it as it stands in a URL"),
@@ -31,8 +36,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "h", "http", "http://", "https:/", "http://h", "http://h:80", "http://[::1]:80/a",
-    "https://example.org/A*b?c=*&d=@", "http://h?*", "http://exa",
+    "h", "http", "http://", "https:/", "http://h", "http://h:80", "http://[::1]:81/a",
+    "https://example.org/A*b?c=*&d=@", "http://h?*", "http://exa", "http://h:8080/",
+    "https://h:80/",
+    "http://h/a/..", "http://h/a?b=/../", "http://h/a%20b", "https://h:443",
   ])
   func `a beginning of URLs is taken`(prefix: String) {
     #expect(PurgeRequest.problem(ofPrefix: prefix) == nil)
@@ -43,10 +50,25 @@ import Testing
     ("example.org/", "is the beginning of no URL here"), ("HTTP://h/", "in lower case"),
     ("*", "is the beginning of no URL here"), ("ftp://h/", "is the beginning of no URL here"),
     ("http://me@h/", "has a user name in it"), ("http://H/", "write the host in lower case"),
+    ("https://h:443/", "has the port that https:// has by itself"),
+    ("http://h:80?a", "has the port that http:// has by itself"),
+    ("http://h/a b", "have as %20"), ("http://h/é", "have as %20"),
+    ("http://h/a#b", "has a fragment"),
+    ("http://h/a/../b", "has /./ or /../ in it"), ("http://h/./", "has /./ or /../ in it"),
   ])
   func `what no URL begins with is refused`(prefix: String, words: String) {
     let problem = PurgeRequest.problem(ofPrefix: prefix)
     #expect(problem?.contains(words) == true, "\(problem ?? "taken")")
+  }
+
+  @Test(arguments: [(#""identifier":"""#, false), (#""identifier":"","url":"http://h/""#, true)])
+  func `an empty identifier is no filter by itself`(fields: String, isTaken: Bool) {
+    let line = Array(#"{"cmd":"purge",\#(fields)}"#.utf8)
+    if case .request = RequestParser.parse(line.span).outcome {
+      #expect(isTaken)
+    } else {
+      #expect(!isTaken)
+    }
   }
 
   @Test func `a password is not repeated`() {

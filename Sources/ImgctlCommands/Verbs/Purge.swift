@@ -105,6 +105,9 @@ struct Purge: Verb {
 
   /// Refuses filters that no entry can match: to remove nothing would look like a success.
   private static func checkMatching(_ arguments: Arguments) throws(UsageProblem) {
+    if values(of: "url", arguments).isEmpty, arguments.texts("identifier").contains("") {
+      throw UsageProblem("--identifier \(PurgeRequest.problemOfEmptyIdentifier)")
+    }
     for host in arguments.texts("host") {
       if let problem = PurgeRequest.problem(ofHost: host) {
         throw UsageProblem("--host \(printable(problem))")
