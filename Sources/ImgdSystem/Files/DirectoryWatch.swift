@@ -1,6 +1,6 @@
 import Glibc
 
-/// Records changes in some directories: files removed, moved or changed.
+/// Records changes in some directories: files removed, moved, replaced or changed.
 ///
 /// It wakes nothing. A caller that relies on an earlier look at the files asks first whether anything
 /// has happened since, which is one system call for any number of files; the kernel records a change
@@ -14,9 +14,10 @@ package final class DirectoryWatch {
     package let name: String?
   }
 
+  /// Of a file that another one is moved over the kernel says no more than that a file has come by that name.
   private static let interest =
-    UInt32(IN_DELETE | IN_MOVED_FROM | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-    | UInt32(IN_DONT_FOLLOW)
+    UInt32(IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+    | UInt32(IN_ONLYDIR | IN_DONT_FOLLOW)
   /// Room for many events; the longest has a name of 256 bytes.
   private static let room = 16 * 1024
   private static let longestEvent = 16 + 256

@@ -34,6 +34,19 @@ import Testing
     #expect(stage.tier.lendAgain(other) != nil)
   }
 
+  /// As editors and rsync do it: nothing is written to the file that was there.
+  @Test func `a file that another of its length was moved over is not lent any more`() throws {
+    let (stage, image, other) = try stage()
+    let path = try #require(image.file?.path)
+    let draft = stage.place.root + "/draft"
+    try write(String(repeating: "7", count: image.byteCount), to: draft)
+    rename(draft, path)
+    stage.loop.tick(waiting: false)
+    #expect(stage.tier.lendAgain(image) == nil)
+    #expect(stage.lend(image, mayStore: false) != .lent)
+    #expect(stage.tier.lendAgain(other) != nil)
+  }
+
   @Test func `a file whose directory was moved is not lent in the next tick`() throws {
     let (stage, image, _) = try stage()
     rename(stage.place.path, stage.place.path + ".away")
