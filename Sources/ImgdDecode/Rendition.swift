@@ -35,7 +35,7 @@ package struct Rendition: Hashable, Sendable {
     package enum Fit: UInt8, Sendable {
       /// Inside the box, keeping its proportions.
       case contain
-      /// Covering the box; what stands out is cut off.
+      /// Covering the box; what overflows is cut off.
       case cover
       /// Stretched to the box.
       case fill

@@ -159,6 +159,10 @@ import Testing
         "problem", "mkdir /d: Read-only file system", "a service: ReadWritePaths=, see imgd(8)"
       ),
       (#"{"state":"down","reason":"/d is a link"}"#, "problem", "/d is a link", "see whether"),
+      (
+        #"{"state":"down","reason":"open /d/1: Too many open files"}"#, "problem",
+        "open /d/1: Too many open files", "raise LimitNOFILE="
+      ),
       (#"{"state":"read-only"}"#, "problem", "/d cannot be used", "see whether"),
     ] as [(String, String, String, String)])
   func `the disk is judged by its state`(

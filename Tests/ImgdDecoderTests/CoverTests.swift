@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-/// Pictures that are enlarged to cover a size: what stands out is cut off before.
+/// Pictures that are enlarged to cover a size: what overflows is cut off before.
 @Suite struct CoverTests {
   private static let sources: [(format: PictureFormat, suffix: String, frames: Int)] = [
     (.png, ".png", 1), (.jpeg, ".jpg[Q=100,subsample_mode=off]", 1),

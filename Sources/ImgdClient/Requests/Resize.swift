@@ -4,7 +4,7 @@ public struct Resize: Hashable, Sendable {
   public enum Fit: String, CaseIterable, Sendable {
     /// As large as fits inside.
     case contain
-    /// As small as covers it; what stands out is cut off.
+    /// As small as covers it; what overflows is cut off.
     case cover
     /// Stretched.
     case fill

@@ -2,7 +2,7 @@ import ImgdDecode
 
 /// How a picture covers a size for which it has to be enlarged.
 ///
-/// What stands out is cut off before, and not after: of a wide picture that covers something high, nearly nothing is
+/// What overflows is cut off before, and not after: of a wide picture that covers something high, nearly nothing is
 /// seen, and the whole of it, enlarged, might have a thousand times as many pixels as are wanted.
 struct EnlargedCover {
   private let across: CoveredSide

@@ -77,9 +77,14 @@ struct DaemonCheck {
   private func trouble(_ disk: Reply, _ directory: String) -> Finding {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used")
       .split(separator: ";", maxSplits: 1)
+    let text = parts.first.map { String($0) } ?? ""
     let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }
+    if text.hasSuffix("Too many open files") {
+      return .problem(
+        "disk", text, remedy: "raise LimitNOFILE= of imgd.service, or lower Control.MaxClients")
+    }
     return .problem(
-      "disk", parts.first.map { String($0) } ?? "",
+      "disk", text,
       remedy: remedy ?? "see whether its file system is full or read-only, and whose it is: "
         + "df \(directory); ls -ld \(directory)")
   }

@@ -72,8 +72,8 @@ enum DirectoryOpening {
   private static func whyNotADirectory(_ kind: FileStatus.Kind) -> String? {
     switch kind {
     case .directory: nil
-    case .link: "is a symbolic link: name the directory that it leads to"
-    case .regular, .other: "is not a directory: name one, or a path where one can be made"
+    case .link: "is a symbolic link; name the directory that it leads to"
+    case .regular, .other: "is not a directory; name one, or a path where one can be made"
     }
   }
 

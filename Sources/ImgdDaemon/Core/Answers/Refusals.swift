@@ -109,8 +109,9 @@ extension WireError {
       details: ["limit": .integer(Int64(limit))])
   }
 
-  static func notCached(_ url: String) -> WireError {
-    WireError(.notCached, "\(url) is not in the cache, and only-if-cached does not ask the origin")
+  static func notCached(_ url: String, _ mode: CacheMode) -> WireError {
+    WireError(
+      .notCached, "\(url) is not in the cache, and \(mode.rawValue) does not ask the origin")
   }
 
   static func tooManyRedirects(limit: Int) -> WireError {

@@ -313,7 +313,7 @@ final class FetchPipeline {
   /// Ends a job that must not be transferred.
   private func refuse(_ job: FetchJob) {
     guard !recall(for: job) else { return }
-    endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text))))
+    endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text, job.mode))))
   }
 
   /// Gives the answer that the origin gave before, if that may be shown; otherwise it has to be asked.

@@ -151,7 +151,8 @@ final class DecoderPool: Decoding {
     } catch {
       counts.failed += 1
       queue.settle(serial, at: loop.now)
-      return queued.then(.failure(DecodeFailure(.unavailable, "no memory for an order: \(error)")))
+      return queued.then(
+        .failure(DecodeFailure(.unavailable, "an order cannot be given to a decoder: \(error)")))
     }
     guard worker.begin(order, within: settings.timeout) else {
       queue.settle(serial, at: loop.now)
