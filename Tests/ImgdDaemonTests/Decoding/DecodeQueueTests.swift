@@ -15,8 +15,7 @@ import Testing
     uid: UInt32 = 1, connection: UInt64 = 1, share: String? = nil, _ priority: Priority = .normal
   ) -> DecodeClaim {
     DecodeClaim(
-      account: DecodeAccount(
-        claimant: Claimant(uid: uid, connection: connection), share: share), priority: priority)
+      claimant: Claimant(uid: uid, connection: connection, share: share), priority: priority)
   }
 
   private mutating func add(
@@ -31,7 +30,7 @@ import Testing
           order: DecodeOrder(
             serial: serial, format: .png, picture: Payload([UInt8](repeating: 0, count: 10)),
             rendition: Rendition(.pixels), limits: DecodeLimits()),
-          expected: DecodeTime(time), claims: DecodeClaims([claim]), then: { _ in }))
+          expected: ServiceTime(time), claims: DecodeClaims([claim]), then: { _ in }))
     }
   }
 
@@ -192,18 +191,20 @@ import Testing
   }
 
   @Test func `a hundred thousand shares leave nothing behind but the largest debts`() {
-    var line = TurnLine<DecodeAccount, ArrivalLine>()
-    func place(_ number: Int64, _ share: String) -> QueuePlace {
-      QueuePlace(
-        serial: 0, claim: claim(share: share), arrival: number,
-        expected: DecodeTime(.milliseconds(1)))
+    let line = TurnLine(.share, to: .share)
+    func place(_ number: Int64, _ share: String) -> Claim {
+      Claim(
+        to: 0, by: claim(share: share).claimant, .normal, arrival: number,
+        expecting: ServiceTime(.milliseconds(1)))
     }
     line.insert(place(0, "waits"))
     line.insert(place(1, "runs"))
     for number in 2..<100_002 as Range<Int64> {
       line.insert(place(number, "\(number)"))
-      guard let next = line.removeFirst(.any) else { break }
-      line.settle(next, took: DecodeTime(.seconds(10)))
+      guard let next = line.heads(admits: { _ in .anything })?.next else { break }
+      line.withdraw(next)
+      line.charge(for: next)
+      line.leave(next, after: ServiceTime(.seconds(10)))
     }
     #expect(line.count <= 2 + 64 + 1)
   }

@@ -28,7 +28,7 @@ import Testing
       (Rendition(.file(.avif, quality: nil), box: box(320, 240)), facts(.jpeg, 2_000, 1_500)),
       (Rendition(.pixels), facts(.jpeg, 6_000, 4_000)),
       (Rendition(.description), facts(.jpeg, 6_000, 4_000)),
-    ] { #expect(DecodeTime(making: rendition, of: facts).isQuick) }
+    ] { #expect(ServiceTime(making: rendition, of: facts).isQuick) }
   }
 
   @Test func `what is large before, in between or after is slow`() {
@@ -50,28 +50,28 @@ import Testing
         Rendition(.file(nil, quality: nil), box: box(300, nil)),
         facts(.gif, 1_000, 1_000, frames: 100)
       ),
-    ] { #expect(!DecodeTime(making: rendition, of: facts).isQuick) }
+    ] { #expect(!ServiceTime(making: rendition, of: facts).isQuick) }
   }
 
   @Test func `one frame of an animation costs as much as one picture`() {
     let rendition = Rendition(.file(.png, quality: nil), box: box(100, nil), frames: .first)
     #expect(
-      DecodeTime(making: rendition, of: facts(.gif, 500, 500, frames: 900))
-        == DecodeTime(making: rendition, of: facts(.gif, 500, 500)))
+      ServiceTime(making: rendition, of: facts(.gif, 500, 500, frames: 900))
+        == ServiceTime(making: rendition, of: facts(.gif, 500, 500)))
   }
 
   @Test func `a turned picture is measured as it is shown`() {
     let rendition = Rendition(.file(.webp, quality: nil), box: box(1_000, 10))
     #expect(
-      DecodeTime(making: rendition, of: facts(.jpeg, 10, 1_000, orientation: 6))
-        == DecodeTime(making: rendition, of: facts(.jpeg, 1_000, 10)))
+      ServiceTime(making: rendition, of: facts(.jpeg, 10, 1_000, orientation: 6))
+        == ServiceTime(making: rendition, of: facts(.jpeg, 1_000, 10)))
   }
 
   @Test func `no claim of a header is too much to be reckoned with`() {
     let huge = facts(.gif, .max, .max, frames: .max)
     let box = box(65_535, 1, .cover, enlarges: true)
     #expect(
-      DecodeTime(making: Rendition(.file(nil, quality: nil), box: box), of: huge)
-        == DecodeTime(.seconds(10)))
+      ServiceTime(making: Rendition(.file(nil, quality: nil), box: box), of: huge)
+        == ServiceTime(.seconds(10)))
   }
 }

@@ -97,11 +97,10 @@ final class PoolStage {
     let order = DecodeOrder(
       serial: serial, format: .png, picture: picture,
       rendition: Rendition(.pixels), limits: DecodeLimits())
-    let account = DecodeAccount(
-      claimant: Claimant(uid: uid, connection: UInt64(uid)), share: nil)
+    let claimant = Claimant(uid: uid, connection: UInt64(uid))
     let queued = QueuedOrder(
-      order: order, expected: DecodeTime(expected),
-      claims: DecodeClaims([DecodeClaim(account: account, priority: .normal)])
+      order: order, expected: ServiceTime(expected),
+      claims: DecodeClaims([DecodeClaim(claimant: claimant, priority: .normal)])
     ) { [unowned self] in answers[serial]?.append($0) }
     pool.begin(queued)
     return serial

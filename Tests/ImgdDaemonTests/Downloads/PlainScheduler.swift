@@ -153,7 +153,7 @@ struct PlainScheduler {
   // MARK: Turns
 
   private func seats(of claim: Claim) -> [(circle: Circle, member: UInt64)] {
-    let (uid, connection) = (claim.claimant.uid, claim.claimant.connection)
+    let (uid, connection) = (claim.claimant.uid, claim.claimant.connection ?? 0)
     return [
       (.users(claim.priority), UInt64(uid)), (.connections(claim.priority, uid), connection),
       (.atHost(claim.priority, uid, host(of: claim)), connection),

@@ -26,6 +26,7 @@ final class ReplyPlace {
   let peer: PeerCredentials
   /// The number of the connection: no other one has had it.
   let number: UInt64
+  var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
   var limits: WireLimits
   private let desk: ReplyDesk
   /// Nil once the connection is closed; until then the two hold each other.

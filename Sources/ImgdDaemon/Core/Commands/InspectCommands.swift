@@ -157,8 +157,7 @@ final class InspectCommands {
     renditions.describe(
       Renditions.Order(
         rendition: Rendition(.description), original: image,
-        claim: DecodeClaim(
-          account: DecodeAccount(claimant: client.claimant, share: nil), priority: .normal),
+        claim: DecodeClaim(claimant: client.claimant, priority: .normal),
         tiers: [], countsAsUse: false)
     ) { then($0) }
   }

@@ -1,23 +1,17 @@
 import ImgdWire
 
-/// Who pays for what decoders do: a part of a connection, or all of it that names none.
-struct DecodeAccount: Hashable {
-  let claimant: Claimant
-  /// As the request names it.
-  let share: String?
-}
-
 /// One wish for an order: in whose name, and how urgent.
 struct DecodeClaim: Hashable {
-  let account: DecodeAccount
+  let claimant: Claimant
   let priority: Priority
 }
 
 extension DecodeClaim {
   /// The wish of a request.
-  init(of request: FetchRequest, by claimant: Claimant) {
-    self.init(
-      account: DecodeAccount(claimant: claimant, share: request.share), priority: request.priority)
+  init(of request: FetchRequest, by connection: Claimant) {
+    var claimant = connection
+    claimant.share = request.share
+    self.init(claimant: claimant, priority: request.priority)
   }
 }
 

@@ -10,7 +10,7 @@ import ImgdCache
 import ImgdDecode
 import ImgdPicture
 
-extension DecodeTime {
+extension ServiceTime {
   /// The time that it takes to make this of a picture.
   init(making rendition: Rendition, of facts: ImageFacts) {
     let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1

@@ -6,7 +6,7 @@ import ImgdWire
 struct QueuedOrder {
   let order: DecodeOrder
   /// How long it is expected to take.
-  let expected: DecodeTime
+  let expected: ServiceTime
   var claims: DecodeClaims
   let then: (DecodeAnswer) -> Void
   /// Whether a decoder has had it, and ended without an answer.
@@ -24,20 +24,17 @@ struct QueuedOrder {
 /// is not decided by connections and shares: anybody can have as many of those as they like, and with two of them
 /// would have all decoders for as long as an order may take.
 struct DecodeQueue {
-  private typealias Shares = TurnLine<DecodeAccount, ArrivalLine>
-  private typealias Users = TurnLine<TurnOfUser, TurnLine<Claimant, Shares>>
-
   private struct Waiting {
     var queued: QueuedOrder
-    var places: [DecodeClaim: QueuePlace] = [:]
+    var claims: [DecodeClaim: Claim] = [:]
   }
 
   private struct Running {
-    let place: QueuePlace
+    let claim: Claim
     let since: Instant
   }
 
-  private var lines: [Priority: Users] = [:]
+  private var queue = FairQueue(to: .share)
   private var waiting: [UInt64: Waiting] = [:]
   private var running: [UInt64: Running] = [:]
   /// How many decoders each user has.
@@ -57,21 +54,23 @@ struct DecodeQueue {
     precondition(waiting[serial] == nil && running[serial] == nil, "an order is there once")
     waiting[serial] = Waiting(queued: queued)
     bytes += queued.order.picture.count
-    for claim in queued.claims.all { stand(for: claim, serial) }
+    for claim in queued.claims.all { lineUp(claim, serial, expecting: queued.expected) }
   }
 
   /// Takes out an order that is given up; nil when it does not wait.
   mutating func remove(serial: UInt64) -> QueuedOrder? {
     guard let order = waiting.removeValue(forKey: serial) else { return nil }
-    for place in order.places.values { lines[place.claim.priority]?.remove(place) }
+    for claim in order.claims.values { queue.lines[claim.priority]?.remove(claim) }
     bytes -= order.queued.order.picture.count
     return order.queued
   }
 
   /// Somebody more waits for an order; false when it does not wait itself.
   mutating func join(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
-    guard waiting[serial] != nil else { return false }
-    if waiting[serial]?.queued.claims.add(claim) == true { stand(for: claim, serial) }
+    guard let expected = waiting[serial]?.queued.expected else { return false }
+    if waiting[serial]?.queued.claims.add(claim) == true {
+      lineUp(claim, serial, expecting: expected)
+    }
     return true
   }
 
@@ -79,55 +78,52 @@ struct DecodeQueue {
   mutating func leave(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard waiting[serial] != nil else { return false }
     if waiting[serial]?.queued.claims.remove(claim) == true,
-      let place = waiting[serial]?.places.removeValue(forKey: claim)
+      let claim = waiting[serial]?.claims.removeValue(forKey: claim)
     {
-      lines[claim.priority]?.remove(place)
+      queue.lines[claim.priority]?.remove(claim)
     }
     return true
   }
 
-  private mutating func stand(for claim: DecodeClaim, _ serial: UInt64) {
-    guard let expected = waiting[serial]?.queued.expected else { return }
+  private mutating func lineUp(
+    _ wish: DecodeClaim, _ serial: UInt64, expecting time: ServiceTime
+  ) {
     arrivals += 1
-    let place = QueuePlace(serial: serial, claim: claim, arrival: arrivals, expected: expected)
-    waiting[serial]?.places[claim] = place
-    lines[claim.priority, default: Users()].insert(place)
+    let claim = Claim(
+      to: serial, by: wish.claimant, wish.priority, arrival: arrivals, expecting: time)
+    waiting[serial]?.claims[wish] = claim
+    queue.lines[wish.priority]?.insert(claim)
   }
 
   // MARK: Turns
 
   /// Whether there is an order for a free decoder, which may be the last free one.
   func hasNext(forLast isLast: Bool) -> Bool {
-    let choice = choice(forLast: isLast)
-    return lines.values.contains { $0.first(by: choice) != nil }
+    queue.hasNext(admits: admission(forLast: isLast))
   }
 
   /// Takes out the order whose turn it is; it runs until it is settled.
   mutating func removeNext(forLast isLast: Bool, at now: Instant) -> QueuedOrder? {
-    let choice = choice(forLast: isLast)
-    for priority in [Priority.high, .normal, .low] {
-      if let place = lines[priority]?.removeFirst(by: choice) { return start(place, at: now) }
-    }
-    return nil
+    guard let claim = queue.next(at: now, admits: admission(forLast: isLast)) else { return nil }
+    running[claim.serial] = Running(claim: claim, since: now)
+    held[claim.claimant.uid, default: 0] += 1
+    let wish = DecodeClaim(claimant: claim.claimant, priority: claim.priority)
+    waiting[claim.serial]?.claims[wish] = nil
+    queue.lines[claim.priority]?.withdraw(claim)
+    queue.lines[claim.priority]?.charge(for: claim)
+    return remove(serial: claim.serial)
   }
 
-  private func choice(forLast isLast: Bool) -> (TurnOfUser) -> OrderChoice {
+  private func admission(forLast isLast: Bool) -> (Claimant) -> Admission {
     let held = isLast ? held : [:]
-    return { held[$0.uid] == nil ? .any : .quick }
-  }
-
-  private mutating func start(_ place: QueuePlace, at now: Instant) -> QueuedOrder? {
-    waiting[place.serial]?.places[place.claim] = nil
-    running[place.serial] = Running(place: place, since: now)
-    held[place.uid, default: 0] += 1
-    return remove(serial: place.serial)
+    return { held[$0.uid] == nil ? .anything : .quick }
   }
 
   /// The decoder of an order is free: the account that it ran for is charged with the time that it took.
   mutating func settle(_ serial: UInt64, at now: Instant) {
     guard let run = running.removeValue(forKey: serial) else { return }
-    held.countDown(run.place.uid)
-    lines[run.place.claim.priority]?.settle(run.place, took: DecodeTime(now - run.since))
+    held.countDown(run.claim.claimant.uid)
+    queue.lines[run.claim.priority]?.leave(run.claim, after: ServiceTime(now - run.since))
   }
 
   /// Takes out all that wait, in their turns.
@@ -139,25 +135,4 @@ struct DecodeQueue {
     }
     return all
   }
-}
-
-extension QueuePlace {
-  fileprivate var uid: UInt32 { claim.account.claimant.uid }
-}
-
-/// A user, who takes turns with other users.
-private struct TurnOfUser: TurnMember {
-  let uid: UInt32
-
-  init(holding place: QueuePlace) { uid = place.uid }
-}
-
-/// A connection takes turns with the others of its user.
-extension Claimant: TurnMember {
-  init(holding place: QueuePlace) { self = place.claim.account.claimant }
-}
-
-/// A share takes turns with the others of its connection.
-extension DecodeAccount: TurnMember {
-  init(holding place: QueuePlace) { self = place.claim.account }
 }

@@ -306,7 +306,7 @@ final class Downloader {
   /// What a download waits for. A transfer that the engine has not taken up has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
-    return .queue(running: activeCount, isHostHeld: scheduler.isHeld(download.url.host))
+    return .queue(running: activeCount, isHostHeld: scheduler.holdEnd(of: download.url.host) != nil)
   }
 
   /// How long a host is to be left alone, as it has asked; nil where it may be asked now.

@@ -34,7 +34,7 @@ final class RenditionWork {
     self.key = key
     rendition = order.rendition
     original = order.original
-    uid = order.claim.account.claimant.uid
+    uid = order.claim.claimant.uid
     self.serial = serial
     self.purgeMark = purgeMark
   }

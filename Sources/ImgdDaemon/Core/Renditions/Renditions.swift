@@ -173,7 +173,7 @@ final class Renditions {
       serial: work.serial, format: original.facts.pictureFormat, picture: original.payload,
       rendition: work.rendition, limits: limits)
     work.isBegun = true
-    let expected = DecodeTime(making: work.rendition, of: original.facts)
+    let expected = ServiceTime(making: work.rendition, of: original.facts)
     decoding.begin(
       QueuedOrder(order: order, expected: expected, claims: work.claims) { [unowned self] answer in
         guard underWay[work.key] === work else { return }
@@ -185,7 +185,7 @@ final class Renditions {
     let original = order.original
     return limits.refusal(of: original.facts)
       ?? bad.failure(of: original, as: order.rendition, at: loop.now)
-      ?? waiting.refusal(of: original.byteCount, by: order.claim.account.claimant.uid)
+      ?? waiting.refusal(of: original.byteCount, by: order.claim.claimant.uid)
   }
 
   // MARK: Answers

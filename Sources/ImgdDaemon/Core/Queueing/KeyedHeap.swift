@@ -26,6 +26,11 @@ struct KeyedHeap<Value: Hashable> {
     rise(from: entries.count - 1)
   }
 
+  /// The same, or takes it out where the key is nil.
+  mutating func set(_ value: Value, key: Int64?) {
+    if let key { insert(value, key: key) } else { remove(value) }
+  }
+
   mutating func remove(_ value: Value) {
     guard let place = place(of: value) else { return }
     let last = entries.removeLast()

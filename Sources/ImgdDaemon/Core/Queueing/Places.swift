@@ -20,15 +20,15 @@ struct Places {
   /// The most that ever ran at once.
   private(set) var peak = 0
   private var low = 0
-  private var users: [UInt32: Int] = [:]
-  private var connections: [Claimant: Int] = [:]
+  /// Of each user, and of each connection.
+  private var held: [Claimant: Int] = [:]
 
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// How many connections hold one.
-  var holders: Int { connections.count }
+  /// How many users and connections hold one.
+  var holders: Int { held.count }
 
   /// Whether the rules of more than a few places hold.
   var isShared: Bool { limit >= Self.fewestToShare }
@@ -47,38 +47,35 @@ struct Places {
     priority != .low || limit < 2 || low < limit - 1
   }
 
-  /// Whether any connection of the user may have one.
-  func admits(uid: UInt32) -> Bool {
-    let held = users[uid, default: 0]
-    return hasAny && held < mostOfUser && (held == 0 || free > reserve / 2)
-  }
-
+  /// Whether a connection of a user who is admitted, or any of the user, may have one.
   func admits(_ claimant: Claimant) -> Bool {
-    let held = connections[claimant, default: 0]
-    return admits(uid: claimant.uid) && held < mostOfConnection && (held == 0 || free > reserve)
+    let held = held[claimant, default: 0]
+    let (most, kept) =
+      claimant.connection == nil ? (mostOfUser, reserve / 2) : (mostOfConnection, reserve)
+    return hasAny && held < most && (held == 0 || free > kept)
   }
 
   /// Whether the connection has to wait for the places that it holds: it is passed over for another
   /// one at the same host.
   func holdsBack(_ claimant: Claimant) -> Bool {
-    guard isShared, let held = connections[claimant] else { return false }
+    guard isShared, let held = held[claimant] else { return false }
     return free <= reserve || held >= mostOfConnection
   }
 
-  // MARK: Taken and given back
+  // MARK: Given and given back
 
-  mutating func take(for holder: Claimant, _ priority: Priority) {
+  mutating func give(to holder: Claimant, _ priority: Priority) {
     active += 1
     peak = max(peak, active)
-    users[holder.uid, default: 0] += 1
-    connections[holder, default: 0] += 1
+    held[holder.member(at: .user), default: 0] += 1
+    held[holder, default: 0] += 1
     if priority == .low { low += 1 }
   }
 
   mutating func giveBack(by holder: Claimant, _ priority: Priority, isSlow: Bool) {
     active -= 1
-    users.countDown(holder.uid)
-    connections.countDown(holder)
+    held.countDown(holder.member(at: .user))
+    held.countDown(holder)
     if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
   }
 

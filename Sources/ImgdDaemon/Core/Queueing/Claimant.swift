@@ -1,0 +1,22 @@
+/// In whose name something waits: a connection, or a share of one. Without a connection it is a user.
+struct Claimant: Hashable {
+  let uid: UInt32
+  var connection: UInt64?
+  /// As the request names it.
+  var share: String?
+
+  /// The one of that level who this is, or to whom it belongs.
+  func member(at level: TurnLevel) -> Claimant {
+    switch level {
+    case .user: Claimant(uid: uid)
+    case .connection: Claimant(uid: uid, connection: connection)
+    case .share: self
+    }
+  }
+}
+
+/// Those who take turns with each other: users, the connections of a user, the shares of a connection, of which all that
+/// names none is one.
+enum TurnLevel: Int {
+  case user, connection, share
+}

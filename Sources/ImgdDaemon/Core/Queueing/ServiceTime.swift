@@ -1,0 +1,19 @@
+import ImgdSystem
+
+/// The time of a service, as it is used or expected.
+struct ServiceTime: Comparable {
+  /// What is expected to take no longer is let through where slow things wait: those who come next wait for no
+  /// more than that.
+  static let quick = ServiceTime(.milliseconds(250))
+
+  private let time: Duration
+
+  init(_ time: Duration) { self.time = time }
+
+  var isQuick: Bool { self <= .quick }
+
+  /// In nanoseconds. Nothing is free of charge, or one could take all turns.
+  var charge: Int64 { max(1_000, time.nanoseconds) }
+
+  static func < (left: ServiceTime, right: ServiceTime) -> Bool { left.time < right.time }
+}
