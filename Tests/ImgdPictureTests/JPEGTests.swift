@@ -50,6 +50,17 @@ import Testing
     #expect(verdict(jpeg) == line(.jpeg, 3, 4))
   }
 
+  @Test(arguments: [(0xC0, false), (0xC1, false), (0xC2, true), (0xC9, false), (0xCA, true)])
+  func `the coding of the pixels is read`(_ marker: UInt8, _ isProgressive: Bool) {
+    let frame = TestPicture.jpegFrame(marker, width: 3, height: 4)
+    let jpeg = Self.start + TestPicture.jpegSegment(0xE0, [1]) + frame
+    let coding = JPEGCoding(jpeg.span)
+    #expect(coding.isProgressive == isProgressive)
+    #expect(coding.colours == Int(frame[9]))
+    for count in 0..<jpeg.count { _ = JPEGCoding(jpeg.span.extracting(0..<count)) }
+    #expect(JPEGCoding(Self.start.span) == .baseline)
+  }
+
   @Test func `a frame is found after 200 kB of profile`() {
     let profile = TestPicture.jpegSegment(0xE2, [UInt8](repeating: 0xFF, count: 65_533))
     let jpeg =

@@ -21,12 +21,12 @@ enum JPEG {
 
   /// Baseline, extended, progressive, lossless and arithmetic frames; three markers in between are
   /// tables.
-  private static func isFrameHeader(_ marker: Int) -> Bool {
+  static func isFrameHeader(_ marker: Int) -> Bool {
     frameHeaders.contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }
 
   /// The end of the image, or a scan, which must not precede the frame header.
-  private static func isPastHeaders(_ marker: Int) -> Bool {
+  static func isPastHeaders(_ marker: Int) -> Bool {
     marker == 0xD9 || marker == 0xDA
   }
 
@@ -48,7 +48,7 @@ enum JPEG {
 }
 
 /// Finds markers as decoders do: fill bytes, restart markers and stray bytes are skipped.
-private struct MarkerWalk {
+struct MarkerWalk {
   /// The offset after the marker that `next` returned: the length of its segment.
   var offset = 2
   private var stepsLeft = PictureProbe.mostSteps

@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdDecode
 import ImgdPicture
 import ImgdSystem
@@ -21,7 +22,7 @@ import Testing
   private mutating func add(
     _ serials: ClosedRange<UInt64>, uid: UInt32 = 1, connection: UInt64 = 1,
     share: String? = nil, _ priority: Priority = .normal,
-    expecting time: Duration = .milliseconds(10)
+    expecting time: Duration = .milliseconds(10), of picture: BodyChecksum = .unknown
   ) {
     for serial in serials {
       let claim = claim(uid: uid, connection: connection, share: share, priority)
@@ -30,7 +31,8 @@ import Testing
           order: DecodeOrder(
             serial: serial, format: .png, picture: Payload([UInt8](repeating: 0, count: 10)),
             rendition: Rendition(.pixels), limits: DecodeLimits()),
-          expected: ServiceTime(time), claims: DecodeClaims([claim]), then: { _ in }))
+          picture: picture, expected: ServiceTime(time), claims: DecodeClaims([claim]),
+          then: { _ in }))
     }
   }
 
@@ -68,6 +70,13 @@ import Testing
     add(3...4)
     add(5...6, .high)
     #expect(next(6) == [5, 6, 3, 4, 1, 2])
+  }
+
+  @Test mutating func `nobody is urgent at the expense of others`() {
+    add(1...3, connection: 1, .high)
+    add(11...12, connection: 2)
+    add(21...22, uid: 2, connection: 3, .low)
+    #expect(next(7) == [1, 21, 11, 22, 2, 12, 3])
   }
 
   @Test mutating func `users take turns however many connections they have`() {
@@ -262,14 +271,28 @@ import Testing
     #expect(order[0] == 3 && order.count { $0 > 100 } >= 3)
   }
 
+  @Test mutating func `forms of a picture that was out of all proportion are quick no more`() {
+    let (scans, usual) = (BodyChecksum(of: Payload([1])), BodyChecksum(of: Payload([2])))
+    add(1...1, of: scans)
+    add(2...2, of: usual)
+    #expect(next(2) == [1, 2])
+    end(2, after: .milliseconds(900))
+    end(1, after: .milliseconds(100))
+    add(3...3)
+    #expect(next(1) == [3])
+    add(4...4, of: scans)
+    add(5...5, of: usual)
+    #expect(next(2, forLast: true) == [5])
+  }
+
   // MARK: Several who wait for one order
 
-  @Test mutating func `an order has the best place and priority of those who wait for it`() {
+  @Test mutating func `an order has the best place of those who wait for it`() {
     add(1...5, share: "a")
     add(6...6, share: "a", .low)
     add(11...12, share: "b")
     #expect(queue.join(6, claim(share: "b", .high)) == true)
-    #expect(next(4) == [6, 1, 11, 2])
+    #expect(next(4) == [1, 6, 2, 11])
     #expect(queue.join(6, claim()) == false)
   }
 
@@ -295,7 +318,7 @@ import Testing
     add(3...3, share: "a", .low)
     for _ in 0..<2 { #expect(queue.join(3, claim(share: "b", .high)) == true) }
     #expect(queue.leave(3, claim(share: "b", .high)) == true)
-    #expect(next(3) == [3, 1, 2])
+    #expect(next(3) == [1, 3, 2])
   }
 
   @Test mutating func `an order keeps the place of those who stay when the first leaves`() {

@@ -53,6 +53,20 @@ import Testing
     ] { #expect(!ServiceTime(making: rendition, of: facts).isQuick) }
   }
 
+  @Test func `a JPEG is slower with many scans, four colours or in linear light`() {
+    let thumbnail = Rendition(.file(.jpeg, quality: nil), box: box(300, nil))
+    var linear = box(300, nil)
+    linear.isLinear = true
+    let large = facts(.jpeg, 7_000, 7_000)
+    func time(_ rendition: Rendition, _ coding: JPEGCoding) -> ServiceTime {
+      ServiceTime(making: rendition, of: large, coded: coding)
+    }
+    #expect(time(thumbnail, .baseline).isQuick)
+    #expect(!time(thumbnail, JPEGCoding(isProgressive: true, colours: 3)).isQuick)
+    #expect(!time(thumbnail, JPEGCoding(isProgressive: false, colours: 4)).isQuick)
+    #expect(!time(Rendition(.file(.jpeg, quality: nil), box: linear), .baseline).isQuick)
+  }
+
   @Test func `one frame of an animation costs as much as one picture`() {
     let rendition = Rendition(.file(.png, quality: nil), box: box(100, nil), frames: .first)
     #expect(

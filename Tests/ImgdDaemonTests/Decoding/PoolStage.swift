@@ -1,4 +1,5 @@
 import Glibc
+import ImgdCache
 import ImgdDecode
 import ImgdPicture
 import ImgdSystem
@@ -99,7 +100,7 @@ final class PoolStage {
       rendition: Rendition(.pixels), limits: DecodeLimits())
     let claimant = Claimant(uid: uid, connection: UInt64(uid))
     let queued = QueuedOrder(
-      order: order, expected: ServiceTime(expected),
+      order: order, picture: .unknown, expected: ServiceTime(expected),
       claims: DecodeClaims([DecodeClaim(claimant: claimant, priority: .normal)])
     ) { [unowned self] in answers[serial]?.append($0) }
     pool.begin(queued)

@@ -265,6 +265,36 @@ import Testing
     #expect(try stage.stats("held", "decoding") == 0)
   }
 
+  @Test func `one share leaves room for the pictures of others, and has one picture once`() throws {
+    let stage = try CoreStage("Downloads.MaxBytes=64M", "Memory.Capacity=1M")
+    stage.decoding.isHeld = true
+    let client = try stage.connect(as: 4_711)
+    let picture = TestPicture.png(width: 10, height: 10, padding: 30 << 20)
+    for number in 1...4 { stage.origin.plan("/\(number).png", .picture(picture)) }
+    stage.origin.plan("/small.png", .picture(TestPicture.png(width: 9, height: 9)))
+    func ask(_ id: Int, _ name: String, _ share: String, width: Int = 5) throws {
+      try client.send(
+        #"{"cmd":"fetch","id":\#(id),"url":"\#(stage.origin.url("/\(name).png"))","resize":{"width":\#(width)},"store":"none","share":"\#(share)"}"#
+      )
+    }
+    for width in 1...5 { try ask(width, "1", "a", width: width) }
+    for number in 2...3 { try ask(10 + number, "\(number)", "a") }
+    try ask(14, "4", "a")
+    let refused = try client.receive()
+    #expect(refused["id"]?.integer == 14 && refused["error"]?["code"]?.string == "queue_full")
+    try ask(20, "small", "b")
+    #expect(try stage.stats("held", "decoding") > 3 * picture.count)
+    stage.decoding.letThrough()
+    var answered: Set<Int64> = []
+    for _ in 0..<8 {
+      let line = try client.receive()
+      #expect(line["ok"] == true, "\(line)")
+      answered.insert(line["id"]?.integer ?? 0)
+    }
+    #expect(answered.contains(20))
+    #expect(try stage.stats("held", "decoding") == 0)
+  }
+
   @Test func `a rendition is given up when the last who waits for it leaves`() throws {
     let stage = try stage()
     stage.decoding.isHeld = true

@@ -11,14 +11,17 @@ import ImgdDecode
 import ImgdPicture
 
 extension ServiceTime {
-  /// The time that it takes to make this of a picture.
-  init(making rendition: Rendition, of facts: ImageFacts) {
+  /// The time that it takes to make this of a picture, which a JPEG's own coding may make much longer.
+  init(making rendition: Rendition, of facts: ImageFacts, coded coding: JPEGCoding = .baseline) {
     let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1
     let isTurned = facts.orientation >= 5
     let (width, height) = (Double(facts.width), Double(facts.height))
     let own = DecodeCost.Size(
       width: isTurned ? height : width, height: isTurned ? width : height)
-    let nanoseconds = frames * DecodeCost.nanoseconds(rendition, of: own, facts.pictureFormat)
+    let nanoseconds =
+      frames
+      * DecodeCost.nanoseconds(
+        rendition, of: own, facts.pictureFormat, coding)
     self.init(
       min(.nanoseconds(Int64(min(nanoseconds, 1e15))) + DecodeCost.each, DecodeCost.longest))
   }
@@ -40,15 +43,17 @@ enum DecodeCost {
 
   /// For one frame.
   static func nanoseconds(
-    _ rendition: Rendition, of own: Size, _ format: PictureFormat
+    _ rendition: Rendition, of own: Size, _ format: PictureFormat, _ coding: JPEGCoding
   ) -> Double {
-    let read = own.pixels * format.reading
+    let read = own.pixels * format.reading * (format == .jpeg ? coding.factor : 1)
     let box = rendition.box ?? rendition.output.ownBox
     guard let box else { return read + own.pixels * rendition.output.writing(format) }
     let scaled = box.scaled(own)
     // Loaders of these leave out what is not wanted.
-    let isReadSmall = (format == .jpeg || format == .webp) && scaled.pixels * 16 <= own.pixels
-    let scaling = 10 * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
+    let isReadSmall =
+      (format == .jpeg || format == .webp) && !box.isLinear && scaled.pixels * 16 <= own.pixels
+    let scaling =
+      (box.isLinear ? 40 : 10) * (isReadSmall ? min(own.pixels, scaled.pixels * 16) : own.pixels)
     return read + scaling + 30 * scaled.pixels
       + box.cut(scaled).pixels * rendition.output.writing(format)
   }
@@ -70,6 +75,12 @@ extension Rendition.Output {
     guard case .file(let format, _) = self else { return 2 }
     return (format ?? own).writing
   }
+}
+
+extension JPEGCoding {
+  /// How much longer it takes to read than a baseline JPEG of three colours. A progressive one is read again for
+  /// each of its scans, usually ten, and a hundred at most.
+  fileprivate var factor: Double { (isProgressive ? 10 : 1) * (colours > 3 ? 3 : 1) }
 }
 
 extension PictureFormat {

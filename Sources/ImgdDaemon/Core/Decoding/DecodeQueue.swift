@@ -1,3 +1,4 @@
+import ImgdCache
 import ImgdDecode
 import ImgdSystem
 import ImgdWire
@@ -5,17 +6,19 @@ import ImgdWire
 /// An order with those who wait for it.
 struct QueuedOrder {
   let order: DecodeOrder
+  /// The checksum of the picture's bytes.
+  let picture: BodyChecksum
   /// How long it is expected to take.
-  let expected: ServiceTime
+  var expected: ServiceTime
   var claims: DecodeClaims
   let then: (DecodeAnswer) -> Void
   /// Whether a decoder has had it, and ended without an answer.
   var wasReturned = false
 }
 
-/// Orders that wait for a decoder, and who pays for those that have one: by priority; then users take turns, inside a
-/// user its connections, and inside a connection its shares, by the time that they use. Inside a share the first
-/// comes first.
+/// Orders that wait for a decoder, and who pays for those that have one: users take turns, inside a user its
+/// connections, and inside a connection its shares, by the time that they use. Inside a share the priority decides, and
+/// then who came first: nobody is urgent at the expense of others.
 ///
 /// An order for which several wait stands in the line of each. It starts with the first whose turn comes, and that one
 /// pays.
@@ -32,9 +35,11 @@ struct DecodeQueue {
   private struct Running {
     let claim: Claim
     let since: Instant
+    let picture: BodyChecksum
   }
 
-  private var queue = FairQueue(to: .share)
+  private let line = TurnLine(.user, to: .share)
+  private var slow = SlowPictures()
   private var waiting: [UInt64: Waiting] = [:]
   private var running: [UInt64: Running] = [:]
   /// How many decoders each user has.
@@ -52,6 +57,8 @@ struct DecodeQueue {
   mutating func add(_ queued: QueuedOrder) {
     let serial = queued.order.serial
     precondition(waiting[serial] == nil && running[serial] == nil, "an order is there once")
+    var queued = queued
+    queued.expected = max(queued.expected, slow.time(of: queued.picture))
     waiting[serial] = Waiting(queued: queued)
     bytes += queued.order.picture.count
     for claim in queued.claims.all { lineUp(claim, serial, expecting: queued.expected) }
@@ -60,7 +67,7 @@ struct DecodeQueue {
   /// Takes out an order that is given up; nil when it does not wait.
   mutating func remove(serial: UInt64) -> QueuedOrder? {
     guard let order = waiting.removeValue(forKey: serial) else { return nil }
-    for claim in order.claims.values { queue.lines[claim.priority]?.remove(claim) }
+    for claim in order.claims.values { line.remove(claim) }
     bytes -= order.queued.order.picture.count
     return order.queued
   }
@@ -80,7 +87,7 @@ struct DecodeQueue {
     if waiting[serial]?.queued.claims.remove(claim) == true,
       let claim = waiting[serial]?.claims.removeValue(forKey: claim)
     {
-      queue.lines[claim.priority]?.remove(claim)
+      line.remove(claim)
     }
     return true
   }
@@ -91,26 +98,29 @@ struct DecodeQueue {
     arrivals += 1
     let claim = Claim(
       to: serial, by: wish.claimant, wish.priority, arrival: arrivals, expecting: time)
+    claim.turnKey = wish.priority.rank << 48 + arrivals
     waiting[serial]?.claims[wish] = claim
-    queue.lines[wish.priority]?.insert(claim)
+    line.insert(claim)
   }
 
   // MARK: Turns
 
   /// Whether there is an order for a free decoder, which may be the last free one.
   func hasNext(forLast isLast: Bool) -> Bool {
-    queue.hasNext(admits: admission(forLast: isLast))
+    line.heads(admits: admission(forLast: isLast)) != nil
   }
 
   /// Takes out the order whose turn it is; it runs until it is settled.
   mutating func removeNext(forLast isLast: Bool, at now: Instant) -> QueuedOrder? {
-    guard let claim = queue.next(at: now, admits: admission(forLast: isLast)) else { return nil }
-    running[claim.serial] = Running(claim: claim, since: now)
+    guard let claim = line.heads(admits: admission(forLast: isLast))?.next,
+      let picture = waiting[claim.serial]?.queued.picture
+    else { return nil }
+    running[claim.serial] = Running(claim: claim, since: now, picture: picture)
     held[claim.claimant.uid, default: 0] += 1
     let wish = DecodeClaim(claimant: claim.claimant, priority: claim.priority)
     waiting[claim.serial]?.claims[wish] = nil
-    queue.lines[claim.priority]?.withdraw(claim)
-    queue.lines[claim.priority]?.charge(for: claim)
+    line.withdraw(claim)
+    line.charge(for: claim)
     return remove(serial: claim.serial)
   }
 
@@ -123,7 +133,9 @@ struct DecodeQueue {
   mutating func settle(_ serial: UInt64, at now: Instant) {
     guard let run = running.removeValue(forKey: serial) else { return }
     held.countDown(run.claim.claimant.uid)
-    queue.lines[run.claim.priority]?.leave(run.claim, after: ServiceTime(now - run.since))
+    let time = ServiceTime(now - run.since)
+    line.leave(run.claim, after: time)
+    if let expected = run.claim.expected { slow.note(run.picture, took: time, expected: expected) }
   }
 
   /// Takes out all that wait, in their turns.
@@ -134,5 +146,16 @@ struct DecodeQueue {
       all.append(next)
     }
     return all
+  }
+}
+
+extension Priority {
+  /// The first is served first.
+  fileprivate var rank: Int64 {
+    switch self {
+    case .high: 0
+    case .normal: 1
+    case .low: 2
+    }
   }
 }

@@ -14,8 +14,8 @@ final class RenditionWork {
   let key: CacheKey
   let rendition: Rendition
   let original: CachedImage
-  /// The user for whom the picture's bytes are held: that of the first who has asked.
-  let uid: UInt32
+  /// For whom the picture's bytes are held: the first who has asked.
+  let holder: Claimant
   let serial: UInt64
   /// The purges up to its begin.
   let purgeMark: Int
@@ -34,7 +34,7 @@ final class RenditionWork {
     self.key = key
     rendition = order.rendition
     original = order.original
-    uid = order.claim.claimant.uid
+    holder = order.claim.claimant
     self.serial = serial
     self.purgeMark = purgeMark
   }

@@ -100,7 +100,7 @@ final class Renditions {
     }
     let work = RenditionWork(key, order, serial: nextSerial(), at: pictures.purgeMark)
     underWay[key] = work
-    waiting.begin(original.byteCount, by: work.uid)
+    waiting.begin(original, by: work.holder)
     let place = work.join(order, then)
     look(for: work, countsAsUse: order.countsAsUse)
     return place
@@ -146,7 +146,7 @@ final class Renditions {
 
   private func forget(_ work: RenditionWork) {
     underWay[work.key] = nil
-    waiting.end(work.original.byteCount, by: work.uid)
+    waiting.end(work.original, by: work.holder)
   }
 
   private func nextSerial() -> UInt64 {
@@ -173,9 +173,12 @@ final class Renditions {
       serial: work.serial, format: original.facts.pictureFormat, picture: original.payload,
       rendition: work.rendition, limits: limits)
     work.isBegun = true
-    let expected = ServiceTime(making: work.rendition, of: original.facts)
+    let expected = ServiceTime(
+      making: work.rendition, of: original.facts, coded: JPEGCoding(of: original))
     decoding.begin(
-      QueuedOrder(order: order, expected: expected, claims: work.claims) { [unowned self] answer in
+      QueuedOrder(
+        order: order, picture: original.checksum, expected: expected, claims: work.claims
+      ) { [unowned self] answer in
         guard underWay[work.key] === work else { return }
         take(answer, for: work)
       })
@@ -185,7 +188,7 @@ final class Renditions {
     let original = order.original
     return limits.refusal(of: original.facts)
       ?? bad.failure(of: original, as: order.rendition, at: loop.now)
-      ?? waiting.refusal(of: original.byteCount, by: order.claim.claimant.uid)
+      ?? waiting.refusal(of: original, by: order.claim.claimant)
   }
 
   // MARK: Answers
@@ -237,6 +240,14 @@ extension Rendition {
   /// Whether the disk may have it: pixels and descriptions have no file.
   fileprivate var isKeptOnDisk: Bool {
     if case .file = output { true } else { false }
+  }
+}
+
+extension JPEGCoding {
+  /// As the beginning of a picture's bytes says it.
+  fileprivate init(of image: CachedImage) {
+    self =
+      image.facts.pictureFormat == .jpeg ? image.payload.withBytes { JPEGCoding($0) } : .baseline
   }
 }
 

@@ -1,38 +1,70 @@
 import Glibc
+import ImgdCache
 import ImgdDecode
 
 /// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until then,
 /// whatever goes from the tiers.
 ///
 /// Downloads bring pictures faster than decoders take them. Of the limit a user may have a half; root and the
-/// user that the daemon runs as may have all.
+/// user that the daemon runs as may have all. The last eighth of that is for those who have little: after its first
+/// picture, a share of a connection gets no more of it than is left to others then, so that an address behind the
+/// gateway does not keep the pictures of all others out. A picture of which a share wants several forms is held once,
+/// and counts once.
 struct WaitingPictures {
   static let mostBytes = 256 << 20
 
+  /// A picture for one share.
+  private struct Holding: Hashable {
+    let claimant: Claimant
+    let picture: ObjectIdentifier
+  }
+
   private(set) var bytes = 0
   private var users: [UInt32: Int] = [:]
+  private var shares: [Claimant: Int] = [:]
+  private var forms: [Holding: Int] = [:]
   private let owner: UInt32
 
   init(owner: UInt32 = geteuid()) { self.owner = owner }
 
-  /// Why so many bytes more may not wait; nil if they may. The first picture of a user always may.
-  func refusal(of count: Int, by uid: UInt32) -> DecodeFailure? {
-    let own = users[uid, default: 0]
-    let share = uid == 0 || uid == owner ? Self.mostBytes : Self.mostBytes / 2
-    guard own > 0, own + count > share || bytes + count > Self.mostBytes else { return nil }
-    return DecodeFailure(
+  /// Why a picture may not wait; nil if it may. The first picture of a user always may.
+  func refusal(of picture: CachedImage, by claimant: Claimant) -> DecodeFailure? {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    let (user, share) = (users[claimant.uid, default: 0], shares[claimant, default: 0])
+    guard user > 0, forms[holding] == nil else { return nil }
+    let (count, limit) = (picture.byteCount, limit(of: claimant.uid))
+    let left = min(limit - user, Self.mostBytes - bytes) - count
+    if left < 0 { return refusal(user, of: limit) }
+    guard left < limit / 8, share > 0, share + count > left else { return nil }
+    return refusal(share, of: max(share, left))
+  }
+
+  private func refusal(_ held: Int, of limit: Int) -> DecodeFailure {
+    DecodeFailure(
       .queueFull,
-      "pictures of \(own >> 20) MB wait for a decoder, which is about the limit of \(share >> 20) MB: "
+      "pictures of \(held >> 20) MB wait for a decoder, which is about the limit of \(limit >> 20) MB: "
         + "the picture is cached, ask again in a moment")
   }
 
-  mutating func begin(_ count: Int, by uid: UInt32) { change(count, uid) }
+  private func limit(of uid: UInt32) -> Int {
+    uid == 0 || uid == owner ? Self.mostBytes : Self.mostBytes / 2
+  }
 
-  mutating func end(_ count: Int, by uid: UInt32) { change(-count, uid) }
+  mutating func begin(_ picture: CachedImage, by claimant: Claimant) {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    forms[holding, default: 0] += 1
+    if forms[holding] == 1 { change(picture.byteCount, claimant) }
+  }
 
-  private mutating func change(_ count: Int, _ uid: UInt32) {
+  mutating func end(_ picture: CachedImage, by claimant: Claimant) {
+    let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
+    forms.countDown(holding)
+    if forms[holding] == nil { change(-picture.byteCount, claimant) }
+  }
+
+  private mutating func change(_ count: Int, _ claimant: Claimant) {
     bytes += count
-    let own = users[uid, default: 0] + count
-    users[uid] = own > 0 ? own : nil
+    users.countDown(claimant.uid, by: -count)
+    shares.countDown(claimant, by: -count)
   }
 }
