@@ -48,7 +48,9 @@ import Testing
       "/cat.jpg",
       .picture(
         TestPicture.jpeg(width: 640, height: 480, padding: Self.catPadding), type: "image/jpeg",
-        headers: [("ETag", "\"7c4a\"")]))
+        headers: [
+          ("ETag", "\"7c4a\""), ("Last-Modified", "Tue, 01 Jul 2025 10:00:00 GMT"),
+        ]))
     stage.origin.plan("/logo.png", .picture(TestPicture.png(width: 64, height: 64)))
     stage.origin.plan("/moved.png", .redirect(to: "/logo.png", status: 301))
     stage.origin.plan("/photo", .picture(png(), headers: [("Vary", "Accept")]))
