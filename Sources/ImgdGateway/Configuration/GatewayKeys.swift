@@ -5,13 +5,13 @@ extension GatewayConfiguration: ProgramConfiguration {
   package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
     key(
       "Listen", \.listen, .place,
-      "Where it listens: an absolute path, or a port of this machine such as 127.0.0.1:8080."),
+      "Where the gateway listens: a path, or a port of this machine such as 127.0.0.1:8080."),
     key(
       "Allow", \.allow, .hosts,
       "Hosts whose pictures need no signature, with their subdomains; * for every host."),
     key(
       "KeyFile", \.keyFile, .path(longest: 4095),
-      "The file with the keys of signatures, one a line; empty for none."),
+      "The file with the keys of signatures, one on each line; empty for none."),
     key(
       "Presets", \.presets, .presets,
       "Named forms of pictures, such as thumb:300x200:cover and large:1600x:webp:q80."),
@@ -29,10 +29,10 @@ extension GatewayConfiguration: ProgramConfiguration {
       "The sockets whose X-Forwarded-For is believed: unix, loopback, both or neither."),
     key(
       "MaxConnections", \.maxConnections, .count(1...100_000),
-      "How many connections may be open."),
+      "How many connections may be open at the same time."),
     key(
       "MaxPerAddress", \.maxPerAddress, .count(1...100_000),
-      "How many requests of one forwarded address may be under way."),
+      "How many requests of one forwarded address may be under way at the same time."),
     key(
       "Rate", \.rate, .count(0...1_000_000),
       "How many requests a second one forwarded address may send; 0 for any number."),

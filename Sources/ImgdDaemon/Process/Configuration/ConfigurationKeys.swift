@@ -31,7 +31,7 @@ extension Configuration: ProgramConfiguration {
   private static let memory: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .memory, "Capacity", \.memory.capacity, .size(anySize),
-      "The size at which the memory tier evicts pictures."),
+      "The size that the memory tier may reach before it evicts pictures."),
     ConfigurationKey(
       .memory, "Preferred", \.memory.preferred, .share,
       "What an eviction leaves in the memory tier: a percentage of Capacity, or a size up to it."),
@@ -40,7 +40,7 @@ extension Configuration: ProgramConfiguration {
       "The largest picture that the memory tier keeps: a size, or a percentage of Capacity."),
     ConfigurationKey(
       .memory, "Pressure", \.memory.pressure, .word,
-      "Whether the daemon empties the memory tier if memory is short: auto or off."),
+      "Whether the memory tier is emptied when the machine is short of memory: auto or off."),
   ]
 
   private static let disk: [ConfigurationKey<Configuration>] = [
@@ -52,13 +52,13 @@ extension Configuration: ProgramConfiguration {
       "The directory of the pictures, which only this daemon uses."),
     ConfigurationKey(
       .disk, "Capacity", \.disk.capacity, .diskCapacity(anySize),
-      "The size on disk that begins an eviction; auto: 5% of the file system, at most 2G."),
+      "The size that files may reach before an eviction; auto: 5% of the file system, up to 2G."),
     ConfigurationKey(
       .disk, "TrimTo", \.disk.trimToPercent, .percentage(1...100),
-      "The part of Capacity to which an eviction reduces the files."),
+      "The part of Capacity to which an eviction reduces the files, 1% to 100%."),
     ConfigurationKey(
       .disk, "MaxAge", \.disk.maxAge, .duration(anyDuration),
-      "The longest time that a picture is kept, even if it is used; 0s for no limit."),
+      "The longest time that a picture is kept after it was stored, even if used; 0s for no limit."),
     ConfigurationKey(
       .disk, "MinFree", \.disk.minFree, .reserve,
       "The free space to leave on the file system: a size, or a percentage of it; 0 for none."),
@@ -73,16 +73,16 @@ extension Configuration: ProgramConfiguration {
       "How many downloads run at once."),
     ConfigurationKey(
       .downloads, "MaxPerHost", \.downloads.maxPerHost, .count(1...10_000),
-      "How many downloads run at once from one host."),
+      "How many downloads run at once from one host, including those that hang or drip."),
     ConfigurationKey(
       .downloads, "Order", \.downloads.order, .word,
-      "Which waiting download starts first: the oldest (fifo) or the newest (lifo)."),
+      "Which download of a connection and a priority starts next: oldest (fifo) or newest (lifo)."),
     ConfigurationKey(
       .downloads, "Orphans", \.downloads.orphans, .word,
-      "What happens to a download when no request waits for it any more: cancel or finish."),
+      "What happens to a running download when no request waits for it any more: cancel or finish."),
     ConfigurationKey(
       .downloads, "ConnectTimeout", \.downloads.connectTimeout, .duration(deadline),
-      "How long connecting to an origin may take."),
+      "How long connecting to an origin may take: the look-up of its name, the connection and TLS."),
     ConfigurationKey(
       .downloads, "IdleTimeout", \.downloads.idleTimeout, .duration(deadline),
       "How long an origin may be silent."),
@@ -94,7 +94,7 @@ extension Configuration: ProgramConfiguration {
       "The largest picture that the daemon downloads."),
     ConfigurationKey(
       .downloads, "MaxRedirects", \.downloads.maxRedirects, .count(0...50),
-      "How many redirects the daemon follows for one download."),
+      "How many redirects are followed for one request, remembered ones included."),
     ConfigurationKey(
       .downloads, "Retries", \.downloads.retries, .count(0...20),
       "How often the daemon tries again after a temporary failure."),
@@ -115,7 +115,7 @@ extension Configuration: ProgramConfiguration {
       "Freshness if the origin sends only the time of the last change: a part of the time since."),
     ConfigurationKey(
       .http, "NegativeFreshness", \.http.negativeFreshness, .duration(anyDuration),
-      "How long a 404 or 410 is remembered, a failed name look-up at most 5s; 0s: not at all."),
+      "How long a 404 or 410 is remembered if the origin does not say; 0s: not at all."),
     ConfigurationKey(
       .http, "StaleIfError", \.http.staleIfError, .durationOrOff(anyDuration),
       "How long a stale picture may be delivered if the origin fails, or off."),
@@ -150,20 +150,20 @@ extension Configuration: ProgramConfiguration {
       "How many decoders may run at once; auto: one for each processor."),
     ConfigurationKey(
       .decode, "MaxPixels", \.decode.maxPixels, .count(1...10_000_000_000),
-      "The most pixels of a picture that is decoded, over all its frames."),
+      "The most pixels that a picture may have, over all its frames."),
     ConfigurationKey(
       .decode, "MaxFrames", \.decode.maxFrames, .count(1...1_000_000),
-      "The most frames of an animation that is decoded."),
+      "The most frames that an animation may have."),
     ConfigurationKey(
       .decode, "MaxDimension", \.decode.maxDimension, .count(1...1_000_000),
-      "The longest side of a picture that is decoded, and of what is made of it, in pixels."),
+      "The longest side that a picture may have, and what is made of it, in pixels."),
     ConfigurationKey(
       .decode, "Timeout", \.decode.timeout, .duration(deadline),
       "How long a decoder may take for one picture."),
     ConfigurationKey(
       // A library and its tables take some of it before the first picture.
       .decode, "Memory", \.decode.memory, .size(64 << 20...1 << 50),
-      "The address space that a decoder may use for a picture."),
+      "The address space that a decoder may use in addition to that of its libraries."),
     ConfigurationKey(
       .decode, "IdleExit", \.decode.idleExit, .duration(anyDuration),
       "How long a decoder without work is kept."),
@@ -175,7 +175,7 @@ extension Configuration: ProgramConfiguration {
   private static let fleet: [ConfigurationKey<Configuration>] = [
     ConfigurationKey(
       .fleet, "Server", \.fleet.server, .fleetServer, isLive: false,
-      "The Redis server that hosts share: unix:/path or host:port; empty for none."),
+      "Where the Redis server that hosts share listens: unix:/path or host:port; empty for none."),
     ConfigurationKey(
       .fleet, "User", \.fleet.user, .oneWord(longest: 64), isLive: false,
       "The user as whom the daemon logs in at the server; empty for its default user."),
@@ -193,6 +193,6 @@ extension Configuration: ProgramConfiguration {
       "How long a look-up in the server may take before the origin is asked."),
     ConfigurationKey(
       .fleet, "TTL", \.fleet.ttl, .duration(.seconds(1)...anyDuration.upperBound),
-      "How long the server keeps a picture at most."),
+      "How long the server keeps a picture at most after it was stored or confirmed."),
   ]
 }
