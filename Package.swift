@@ -6,7 +6,7 @@
 import PackageDescription
 
 /// Every access to a class's storage is watched at run time in debug builds, which all tests use. The
-/// release build does without: it is a tenth of a hit (`docs/performance.md`).
+/// release build does without: it is a tenth of a hit (decision 5).
 let unwatched = SwiftSetting.unsafeFlags(
   ["-enforce-exclusivity=unchecked"], .when(configuration: .release))
 
@@ -276,7 +276,7 @@ let package = Package(
 
 // imgctl is shipped as Embedded Swift: all that it uses of the standard library is compiled into it. The
 // runtime that a static standard library brings takes five megabytes before a program's first line
-// (`docs/performance.md`). `.ci/build-release` asks for this, in a place of its own.
+// (decision 20). `.ci/build-release` asks for this, in a place of its own.
 if Context.environment["IMGD_EMBEDDED"] != nil {
   package.targets.append(
     .target(

@@ -23,7 +23,7 @@ import Testing
     let unit = try machine.perform("cat '/tmp/to stage/usr/lib/systemd/system/imgd.service'")
     #expect(unit.contains("\nExecStart=/usr/bin/imgd\n"))
     try machine.perform("'/tmp/to stage/usr/bin/imgctl' --version")
-    // The client is on machines where nobody else needs Swift (docs/performance.md).
+    // The client is on machines where nobody else needs Swift (decision 20).
     let size = try machine.perform("stat --format=%s '/tmp/to stage/usr/bin/imgctl'")
     #expect(try #require(Int(size)) <= 4_000_000, "that is too large to be without a runtime")
     let decoder = try machine.run("'/tmp/to stage/usr/lib/imgd/imgd-decoder'")
