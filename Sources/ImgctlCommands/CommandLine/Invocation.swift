@@ -21,8 +21,12 @@ package struct Invocation {
 
   /// Reads the arguments that follow the program's name.
   package static func parse(_ arguments: [String]) throws(UsageProblem) -> Invocation {
+    if arguments.first == UnfinishedLine.command {
+      let line = try UnfinishedLine(arguments.dropFirst())
+      return Invocation(work: line.offer, manner: line.manner)
+    }
     let beginning = try LineBeginning(arguments)
-    if let verb = beginning.verb { return try read(verb, beginning.options, beginning.rest) }
+    if let verb = beginning.verb { return try read(verb, beginning.items) }
     let manner = try Manner(beginning.options)
     if beginning.options.contains(.option("version", value: nil)) {
       return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
@@ -34,15 +38,12 @@ package struct Invocation {
   }
 
   private static func read(
-    _ verb: KnownVerb, _ before: [CommandLineScanner.Item], _ rest: [String]
+    _ verb: KnownVerb, _ given: [CommandLineScanner.Item]
   ) throws(UsageProblem) -> Invocation {
     let description = verb.description
-    var scanner = CommandLineScanner(rest, options: description.scanned)
-    var after: [CommandLineScanner.Item] = []
-    while let item = try scanner.next() { after.append(item) }
     var items: [CommandLineScanner.Item] = []
     var common: [CommandLineScanner.Item] = []
-    for item in before + after {
+    for item in given {
       if case .option(let name, _) = item, general.contains(where: { $0.name == name }) {
         common.append(item)
       } else {

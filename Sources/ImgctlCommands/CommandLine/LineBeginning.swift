@@ -32,6 +32,17 @@ struct LineBeginning {
     self.rest = rest
   }
 
+  /// All options and operands.
+  var items: [CommandLineScanner.Item] {
+    get throws(UsageProblem) {
+      guard let verb else { return options }
+      var scanner = CommandLineScanner(rest, options: verb.description.scanned)
+      var items = options
+      while let item = try scanner.next() { items.append(item) }
+      return items
+    }
+  }
+
   /// A command after options of its own. Where there is none, what is wrong with the options is told as the first
   /// command that is named sees it.
   private static func afterOwnOptions(_ arguments: [String]) throws(UsageProblem) -> LineBeginning?

@@ -93,35 +93,41 @@ struct VerbDescription: Sendable {
   }
 }
 
+/// What a word of a command line is, as far as a shell can offer some.
+enum WordKind: Sendable {
+  /// Something of which nothing is known.
+  case text
+  case file
+  case choice([String])
+  /// The name of a command.
+  case command
+  /// The beginning of a URL that is cached.
+  case url
+  /// A section of the daemon's configuration, or one of its keys.
+  case setting
+}
+
 /// The operands of a command: a word that stands for them in help, and how many there may be.
 struct Operands: Sendable {
-  /// What a shell offers in their place.
-  enum Kind: Sendable {
-    case text, file
-    case choice([String])
-    /// The name of a command.
-    case command
-  }
-
   let word: String
   let count: ClosedRange<Int>
-  let kind: Kind
+  let kind: WordKind
 
   static let none = Operands(word: "", count: 0...0, kind: .text)
 
-  static func any(_ word: String, _ kind: Kind = .text) -> Operands {
+  static func any(_ word: String, _ kind: WordKind = .text) -> Operands {
     Operands(word: word, count: 0...Int.max, kind: kind)
   }
 
-  static func some(_ word: String, _ kind: Kind = .text) -> Operands {
+  static func some(_ word: String, _ kind: WordKind = .text) -> Operands {
     Operands(word: word, count: 1...Int.max, kind: kind)
   }
 
-  static func one(_ word: String, _ kind: Kind = .text) -> Operands {
+  static func one(_ word: String, _ kind: WordKind = .text) -> Operands {
     Operands(word: word, count: 1...1, kind: kind)
   }
 
-  static func optional(_ word: String, _ kind: Kind = .text) -> Operands {
+  static func optional(_ word: String, _ kind: WordKind = .text) -> Operands {
     Operands(word: word, count: 0...1, kind: kind)
   }
 

@@ -32,7 +32,7 @@ struct VerbOption: Sendable {
 
 /// The kinds of values that options have.
 enum OptionValue: Sendable {
-  case text(String)
+  case text(String, WordKind = .text)
   case choice(String, [String])
   case number(String, ClosedRange<Int>)
   case size
@@ -42,9 +42,19 @@ enum OptionValue: Sendable {
   /// The word that stands for the value in help.
   var word: String {
     switch self {
-    case .text(let word), .choice(let word, _), .number(let word, _), .file(let word): word
+    case .text(let word, _), .choice(let word, _), .number(let word, _), .file(let word): word
     case .size: "SIZE"
     case .duration: "DURATION"
+    }
+  }
+
+  /// What a shell offers in its place.
+  var kind: WordKind {
+    switch self {
+    case .text(_, let kind): kind
+    case .choice(_, let choices): .choice(choices)
+    case .file: .file
+    case .number, .size, .duration: .text
     }
   }
 

@@ -12,10 +12,10 @@ struct Context {
   let manner: Manner
   let environment: [String: String]
 
-  /// Connects to the daemon.
-  func connect() throws(Failure) -> ControlConnection {
+  /// Connects to the daemon; `mayWait` until it has room for the connection.
+  func connect(mayWait: Bool = true) throws(Failure) -> ControlConnection {
     do throws(ConnectionProblem) {
-      let connection = try ControlConnection(path: socket)
+      let connection = try ControlConnection(path: socket, mayWait: mayWait)
       if manner.isVerbose {
         console.remark("connected to \(socket)")
         connection.onLine = { line, direction in

@@ -12,7 +12,7 @@ struct Sheet: Verb {
       VerbOption(
         "tier", nil, .choice("TIER", ["memory", "disk"]), help: "memory or disk; default: both"),
       VerbOption(
-        "prefix", nil, .text("TEXT"), help: "only entries whose URL begins with this text"),
+        "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
       VerbOption(
         "limit", "n", .number("N", 1...10_000), help: "at most this many pictures; default: 200"),
       VerbOption(

@@ -9,7 +9,7 @@ struct Entries: Verb {
       VerbOption(
         "tier", nil, .choice("TIER", ["memory", "disk"]), help: "memory, the default, or disk"),
       VerbOption(
-        "prefix", nil, .text("TEXT"), help: "only entries whose URL begins with this text"),
+        "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
       VerbOption("limit", "n", .number("N", 1...Int.max), help: "at most this many entries"),
       VerbOption("long", "l", help: "also when each was stored, its identifier and its tags"),
       .json,

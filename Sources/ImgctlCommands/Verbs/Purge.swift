@@ -5,15 +5,16 @@ import ImgdWire
 /// `imgctl purge`: removes pictures from the cache.
 struct Purge: Verb {
   static let description = VerbDescription(
-    "purge", "remove pictures from the cache", operands: .any("URL"),
+    "purge", "remove pictures from the cache", operands: .any("URL", .url),
     options: [
       VerbOption(
-        "url", nil, .text("URL"), repeats: true,
+        "url", nil, .text("URL", .url), repeats: true,
         help: "entries with this URL, with all identifiers and variants"),
       VerbOption(
         "identifier", nil, .text("ID"), repeats: true, help: "entries with this identifier"),
       VerbOption(
-        "prefix", nil, .text("TEXT"), repeats: true, help: "entries whose URL begins with this text"
+        "prefix", nil, .text("TEXT", .url), repeats: true,
+        help: "entries whose URL begins with this text"
       ),
       VerbOption(
         "host", nil, .text("HOST"), repeats: true, help: "entries of this host and its subdomains"),

@@ -4,7 +4,7 @@ import ImgdSystem
 /// `imgctl query`: whether the cache has pictures, and what they are.
 struct Query: Verb {
   static let description = VerbDescription(
-    "query", "tell whether pictures are in the cache", operands: .some("URL"),
+    "query", "tell whether pictures are in the cache", operands: .some("URL", .url),
     options: [
       VerbOption(
         "identifier", nil, .text("ID"), help: "the entry that was fetched with this identifier"),

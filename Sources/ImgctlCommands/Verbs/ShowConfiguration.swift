@@ -6,7 +6,7 @@ import ImgdWords
 /// `imgctl config`: the configuration in force.
 struct ShowConfiguration: Verb {
   static let description = VerbDescription(
-    "config", "show the daemon's configuration", operands: .optional("SECTION.KEY"),
+    "config", "show the daemon's configuration", operands: .optional("SECTION.KEY", .setting),
     options: [.json],
     details: """
       Prints the configuration in force, as a file would have it; of a section its part, and of a key its value alone. It comes from the files, the environment and the command line that the daemon was started with.

@@ -4,7 +4,7 @@ import ImgdSystem
 /// `imgctl cat`: the bytes of pictures, one after the other.
 struct Cat: Verb {
   static let description = VerbDescription(
-    "cat", "write the bytes of pictures to standard output", operands: .any("URL"),
+    "cat", "write the bytes of pictures to standard output", operands: .any("URL", .url),
     options: [URLSource.input, OutputOptions.files[0]] + FetchOptions.all,
     details: "The pictures come in the order asked. A terminal is refused, unless there is --force."
   )

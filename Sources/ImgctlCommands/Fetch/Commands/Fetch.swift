@@ -5,7 +5,7 @@ import ImgdWire
 /// `imgctl fetch`: pictures as paths, files, bytes or pixels.
 struct Fetch: Verb {
   static let description = VerbDescription(
-    "fetch", "fetch pictures", operands: .any("URL"),
+    "fetch", "fetch pictures", operands: .any("URL", .url),
     options: [
       OutputOptions.output, OutputOptions.form,
     ] + OutputOptions.files + [URLSource.input, OutputOptions.jobs] + OutputOptions.records

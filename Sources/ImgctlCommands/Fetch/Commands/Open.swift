@@ -5,7 +5,7 @@ import ImgdSystem
 /// `imgctl open`: a picture in a program that shows it.
 struct Open: Verb {
   static let description = VerbDescription(
-    "open", "show a picture in a program", operands: .one("URL"),
+    "open", "show a picture in a program", operands: .one("URL", .url),
     options: [
       VerbOption(
         "with", nil, .text("PROGRAM"),

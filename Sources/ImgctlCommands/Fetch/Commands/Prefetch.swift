@@ -5,7 +5,7 @@ import ImgdWire
 /// `imgctl prefetch`: pictures into the cache, before anybody asks for them.
 struct Prefetch: Verb {
   static let description = VerbDescription(
-    "prefetch", "fill the cache", operands: .any("URL"),
+    "prefetch", "fill the cache", operands: .any("URL", .url),
     options: [
       URLSource.input, OutputOptions.jobs,
       VerbOption("progress", help: "show progress in lines, where there is no terminal"), .json,

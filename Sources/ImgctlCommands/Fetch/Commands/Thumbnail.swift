@@ -5,7 +5,7 @@ import ImgdWire
 /// `imgctl thumbnail`: small pictures that fit into a square.
 struct Thumbnail: Verb {
   static let description = VerbDescription(
-    "thumbnail", "make small pictures", operands: .some("URL"),
+    "thumbnail", "make small pictures", operands: .some("URL", .url),
     options: [
       VerbOption(
         "size", "s", .number("PIXELS", WireLimits.side), help: "the longer side; 256 unless given"),

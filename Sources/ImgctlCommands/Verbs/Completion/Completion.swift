@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// `imgctl completion`: a script that makes a shell complete the commands and options of imgctl.
+/// `imgctl completion`: a script with which a shell completes command lines of imgctl.
 struct Completion: Verb {
   static let description = VerbDescription(
     "completion", "print the completions for a shell",
@@ -21,21 +21,7 @@ struct Completion: Verb {
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
-    let verbs = Verbs.all.map { $0.description }
-    let script =
-      switch shell {
-      case .bash: BashCompletion.script(of: verbs)
-      case .zsh: ZshCompletion.script(of: verbs)
-      case .fish: FishCompletion.script(of: verbs)
-      }
-    try context.print(script)
+    try context.print(shell.script)
     return .done
-  }
-}
-
-extension VerbOption {
-  /// The spellings of the option, such as `--output` and `-o`.
-  var spellings: [String] {
-    ["--" + name] + (letter.map { ["-\($0)"] } ?? [])
   }
 }

@@ -8,7 +8,7 @@ struct Show: Verb {
   ]
 
   static let description = VerbDescription(
-    "show", "show pictures in the terminal", operands: .some("URL"),
+    "show", "show pictures in the terminal", operands: .some("URL", .url),
     options: [
       VerbOption(
         "size", "s", .text("COLSxROWS"),

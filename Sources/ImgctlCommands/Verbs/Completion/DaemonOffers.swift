@@ -1,0 +1,75 @@
+import ImgdConnection
+import ImgdSystem
+
+/// What the daemon has to offer for a word. A person waits for it with a finger on the key: it is asked for a moment
+/// only, and never looks through all of a large cache.
+struct DaemonOffers {
+  /// The time for all questions together.
+  private static let patience = Duration.seconds(1)
+  /// As many URLs as shells show without asking first.
+  private static let mostURLs = 100
+  /// So many entries of a tier the daemon may look at.
+  private static let mostExamined = 10_000
+
+  private let context: Context
+  private let connection: ControlConnection
+  private let deadline = Instant.current + patience
+
+  init(_ context: Context) throws(Failure) {
+    self.context = context
+    connection = try context.connect(mayWait: false)
+  }
+
+  /// The sections of the configuration, and the keys of one as soon as no other fits.
+  func settings(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
+    guard let sections = try ask(RequestLine("config")).object("config") else { return [] }
+    let fitting = sections.fields.filter { ($0 + ".").hasPrefix(word) || word.hasPrefix($0 + ".") }
+    return fitting.flatMap { name in
+      let section = fitting.count == 1 ? sections.object(name) : nil
+      return [(word: name, help: "")]
+        + (section?.fields ?? []).map { (word: name + "." + $0, help: section?.text($0) ?? "") }
+    }
+  }
+
+  /// URLs of the cache that begin with a word: those stored last, and those in memory where these are not too many.
+  func urls(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
+    var entries: [Reply] = []
+    let memory = try ask(RequestLine("stats")).object("memory")
+    if memory?.number("entries") ?? 0 <= Self.mostExamined {
+      entries = try self.entries("memory", prefix: word, atMost: Self.mostURLs)
+    }
+    // A disk that is still being read at the start takes nothing from what memory has.
+    if entries.count < Self.mostURLs { entries += (try? newest(word)) ?? [] }
+    var known: Set<String> = []
+    let urls = entries.compactMap { $0.text("url") }.filter { known.insert($0).inserted }
+    return urls.prefix(Self.mostURLs).map { ($0, "") }
+  }
+
+  /// Entries on disk that begin with a word, among those stored last. They are numbered as they are stored, and every
+  /// number is a cursor: so the end of the list is found by halving.
+  private func newest(_ word: String) throws(Failure) -> [Reply] {
+    var (low, high) = (0, Int(UInt32.max))
+    while high - low > Self.mostExamined / 2 {
+      let middle = low + (high - low) / 2
+      let isBehind = try entries("disk", after: middle, atMost: 1).isEmpty
+      if isBehind { high = middle } else { low = middle }
+    }
+    let start = max(high - Self.mostExamined, 0)
+    return try entries("disk", prefix: word, after: start, atMost: Self.mostURLs)
+  }
+
+  private func entries(
+    _ tier: String, prefix: String = "", after cursor: Int? = nil, atMost limit: Int
+  ) throws(Failure) -> [Reply] {
+    var line = RequestLine("entries")
+    line.add("tier", tier)
+    if !prefix.isEmpty { line.add("prefix", prefix) }
+    line.add("limit", limit)
+    line.add("cursor", cursor.map { String($0) })
+    return try ask(line).objects("entries") ?? []
+  }
+
+  private func ask(_ line: RequestLine) throws(Failure) -> Reply {
+    try context.ask(line, over: connection, within: deadline - Instant.current).reply
+  }
+}
