@@ -164,7 +164,7 @@ final class Daemon {
     guard let directory else { return DiskTier(offOn: loop) }
     return try DiskTier(
       directory, path: settings.directory, runtime: runtime,
-      limits: DiskTier.Limits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
+      limits: DiskLimits(settings), suffixes: PictureFormat.allCases.map(\.fileExtension),
       loop: loop)
   }
 

@@ -117,7 +117,7 @@ import Testing
   @Test func `the room on disk is a size, or follows the file system`() throws {
     #expect(try configuration("Disk.Capacity", "auto").disk.capacity == .auto)
     #expect(try configuration("Disk.Capacity", "0").disk.capacity == .bytes(0))
-    let limits = DiskTier.Limits(Configuration().disk)
+    let limits = DiskLimits(Configuration().disk)
     #expect(limits.capacity == 2 << 30 && limits.preferred == 1 << 30)
   }
 

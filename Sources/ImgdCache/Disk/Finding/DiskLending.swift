@@ -1,15 +1,5 @@
 internal import ImgdSystem
 
-/// Why there is no path to an image.
-package enum PathRefusal: Sendable, CaseIterable {
-  case off, down, readOnly, full, busy
-  case noStore, credentials, tooLarge, purged
-  /// The request does not want it stored on disk.
-  case notWanted
-  /// It was on disk, and is not any more.
-  case lost
-}
-
 /// Hands out the paths of images.
 ///
 /// A file that was lent is lent again without a look at anything, within a term: until the second is
@@ -58,7 +48,7 @@ final class DiskLending {
   }
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
-  func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool) -> DiskTier.Lending {
+  func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool) -> PathLending {
     guard health.state != .down || health.isOpening else { return .refused(.down) }
     if stores.contains(image) { return .waiting }
     if image.file == nil { reunite(image) }

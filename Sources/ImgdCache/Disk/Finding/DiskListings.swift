@@ -1,29 +1,5 @@
 internal import ImgdSystem
 
-/// The details of an entry on disk.
-package struct EntryDetails: Sendable {
-  package let url: String
-  package let identifier: String?
-  package let facts: ImageFacts
-  package let bytes: Int
-  package let age: Int
-  package let freshFor: Int
-  /// Seconds since 1970.
-  package let storedAt: Int64
-  /// Empty where the details come from memory alone (`DiskTier.readyHit`).
-  package let tags: [String]
-  package let path: String
-}
-
-extension DiskTier {
-  /// Some of the entries, in the order in which they were stored.
-  package struct Page {
-    package var entries: [EntryDetails] = []
-    /// The cursor of the next page; nil when there is nothing more.
-    package var next: UInt64?
-  }
-}
-
 /// Shows entries without counting as a use.
 final class DiskListings {
   private let index: DiskIndex
@@ -49,7 +25,7 @@ final class DiskListings {
 
   /// Reads on after a cursor in the order of storing.
   func page(
-    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (DiskTier.Page) -> Void
+    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
   ) {
     if mustWait {
       return gate.wait { [unowned self] in
@@ -57,12 +33,12 @@ final class DiskListings {
       }
     }
     guard health.state != .down, let start = UInt32(exactly: cursor ?? 0) else {
-      return then(DiskTier.Page())
+      return then(EntryPage())
     }
     threads.ask(
       { (reader) throws(DiskTrouble) in
         try reader.page(after: start, limit: limit, prefix: prefix)
-      }, orElse: { then(DiskTier.Page()) },
+      }, orElse: { then(EntryPage()) },
       then: { [unowned self] part in
         // The rows may be of an index that has been given up.
         guard !mustWait else {
@@ -70,7 +46,7 @@ final class DiskListings {
         }
         let rows = (part?.rows ?? []).filter { isCurrent($0) }
         then(
-          DiskTier.Page(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
+          EntryPage(entries: rows.map { details(of: $0) }, next: part?.next.map(UInt64.init)))
       })
   }
 

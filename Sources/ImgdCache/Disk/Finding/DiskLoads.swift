@@ -55,7 +55,7 @@ final class DiskLoads {
   /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
   func fetch(
     _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
-  ) -> DiskTier.Fetching {
+  ) -> DiskFetching {
     guard let digest = key.digest else { return .nothing }
     return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
   }
@@ -79,7 +79,7 @@ final class DiskLoads {
 
   private func fetch(
     _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter
-  ) -> DiskTier.Fetching {
+  ) -> DiskFetching {
     guard !gate.isClosed else {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
       return .later
@@ -100,7 +100,7 @@ final class DiskLoads {
 
   private func fetch(
     _ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter
-  ) -> DiskTier.Fetching {
+  ) -> DiskFetching {
     guard !rules.isTooOld(index[place]) else {
       removals.remove([place], as: .eviction)
       note(nil, for: waiter)

@@ -1,15 +1,3 @@
-/// What the disk tier says to a purge.
-package enum PurgeOutcome: Sendable, Equatable {
-  /// All that matched is gone, or marked, for good.
-  case done(Removal)
-  /// The disk refuses every write. The purge is in force and written down elsewhere, so that it outlives
-  /// a kill; it is carried out as soon as the disk can be written.
-  case pending
-  /// It is in force, and could be written down nowhere: it is lost if the process is killed before the
-  /// disk can be written.
-  case unrecorded(reason: String, isFull: Bool)
-}
-
 /// Purges, as they are asked for: of what is on disk, and of what is on its way there.
 final class DiskPurges {
   private let index: DiskIndex

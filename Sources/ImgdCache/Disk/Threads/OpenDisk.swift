@@ -155,7 +155,7 @@ final class OpenDisk {
   }
 
   /// Whether a picture could be written now.
-  func probe(keepingFree minFree: DiskTier.MinFree) throws(DiskTrouble) {
+  func probe(keepingFree minFree: DiskLimits.MinFree) throws(DiskTrouble) {
     guard directory.isInPlace() else { throw .directoryIsGone }
     do throws(SystemFailure) {
       _ = try pictures.prepare(Payload([0]))
@@ -166,7 +166,7 @@ final class OpenDisk {
   }
 
   /// The room for what is to be written next, as it is now.
-  func room(keepingFree minFree: DiskTier.MinFree) throws(SystemFailure) -> DiskRoom {
+  func room(keepingFree minFree: DiskLimits.MinFree) throws(SystemFailure) -> DiskRoom {
     guard minFree.isOn else { return DiskRoom(left: .max) }
     let space = try pictures.freeSpace()
     return DiskRoom(left: space.free - minFree.bytes(of: space.total))

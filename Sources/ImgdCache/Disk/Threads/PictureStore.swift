@@ -13,9 +13,9 @@ struct StoreOrder: Sendable {
 /// Stores pictures: files without names, one commit of their rows, then the names.
 struct PictureStore {
   private let disk: OpenDisk
-  private let minFree: DiskTier.MinFree
+  private let minFree: DiskLimits.MinFree
 
-  init(_ disk: OpenDisk, keepingFree minFree: DiskTier.MinFree) {
+  init(_ disk: OpenDisk, keepingFree minFree: DiskLimits.MinFree) {
     self.disk = disk
     self.minFree = minFree
   }

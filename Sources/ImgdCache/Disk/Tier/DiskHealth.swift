@@ -1,6 +1,6 @@
 /// The abilities of the tier at this moment, and the trouble that limits them.
 final class DiskHealth {
-  private(set) var state = DiskTier.State.down
+  private(set) var state = DiskState.down
   /// Nothing can be written for want of room.
   private(set) var isFull = false
   /// It will be known soon whether anything can be stored.
@@ -26,7 +26,7 @@ final class DiskHealth {
     self.reason = reason
   }
 
-  func worsen(to state: DiskTier.State, isFull: Bool = false) {
+  func worsen(to state: DiskState, isFull: Bool = false) {
     self.state = state
     self.isFull = isFull
   }

@@ -1,24 +1,5 @@
 internal import CSQLite
 
-extension DiskTier {
-  /// The bytes of memory that the tier takes, by what it holds them for. All but those of pictures are
-  /// estimates.
-  package struct Held: Sendable, Equatable {
-    /// The entries, as far as the control loop knows them.
-    package internal(set) var index = 0
-    /// Pictures on their way to the disk, and notes about the fleet.
-    package internal(set) var stores = 0
-    /// Paths that were handed out, and files that are being looked at.
-    package internal(set) var leases = 0
-    /// Entries that have still to go, and purges that have to find theirs.
-    package internal(set) var removals = 0
-    /// The pages and statements of the index file.
-    package internal(set) var database = 0
-
-    package var total: Int { index + stores + leases + removals + database }
-  }
-}
-
 /// Counts what the tier holds in memory, without looking at all of it.
 struct DiskHolding {
   let index: DiskIndex
@@ -34,8 +15,8 @@ struct DiskHolding {
   private static let lease = 48
   private static let purge = 1_024
 
-  var held: DiskTier.Held {
-    DiskTier.Held(
+  var held: HeldBytes {
+    HeldBytes(
       index: index.heldBytes,
       stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
       leases: leases.count * Self.lease,

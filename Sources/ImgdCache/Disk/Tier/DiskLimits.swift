@@ -1,44 +1,44 @@
 internal import ImgdSystem
 
-extension DiskTier {
-  /// How much the tier may hold, and for how long.
-  package struct Limits: Sendable, Equatable {
-    /// Above this, strictly, entries are removed.
-    package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
-    /// The rest that is left then, in percent of the capacity.
-    package let trimToPercent: Int
-    /// An entry of this age goes, whatever its use; nil for no limit.
-    package let maxAge: Duration?
-    /// The part of the file system that stays free.
-    package let minFree: MinFree
-    /// How long a path that was handed out stays.
-    package let lease: Duration
+/// How much the tier may hold, and for how long.
+package struct DiskLimits: Sendable, Equatable {
+  /// Above this, strictly, entries are removed.
+  package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
+  /// The rest that is left then, in percent of the capacity.
+  package let trimToPercent: Int
+  /// An entry of this age goes, whatever its use; nil for no limit.
+  package let maxAge: Duration?
+  /// The part of the file system that stays free.
+  package let minFree: MinFree
+  /// How long a path that was handed out stays.
+  package let lease: Duration
 
-    /// The capacity as it was set.
-    let allowance: Capacity
-    /// The size of the file system that holds the directory; nil while it is not known.
-    var fileSystem: Int?
+  /// The capacity as it was set.
+  let allowance: Capacity
+  /// The size of the file system that holds the directory; nil while it is not known.
+  var fileSystem: Int?
 
-    package init(
-      capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
-    ) {
-      allowance = capacity
-      self.trimToPercent = trimToPercent
-      self.maxAge = maxAge
-      self.minFree = minFree
-      self.lease = lease
-    }
-
-    /// Of a tier that is off.
-    static let none = Limits(
-      capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
-
-    /// The bytes that are left after a trim.
-    package var preferred: Int {
-      capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100
-    }
+  package init(
+    capacity: Capacity, trimToPercent: Int, maxAge: Duration?, minFree: MinFree, lease: Duration
+  ) {
+    allowance = capacity
+    self.trimToPercent = trimToPercent
+    self.maxAge = maxAge
+    self.minFree = minFree
+    self.lease = lease
   }
 
+  /// Of a tier that is off.
+  static let none = DiskLimits(
+    capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
+
+  /// The bytes that are left after a trim.
+  package var preferred: Int {
+    capacity / 100 * trimToPercent + capacity % 100 * trimToPercent / 100
+  }
+}
+
+extension DiskLimits {
   /// The room that pictures may take: a number of bytes, or a part of the file system.
   package enum Capacity: Sendable, Equatable {
     case bytes(Int)

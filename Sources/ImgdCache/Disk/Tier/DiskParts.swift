@@ -34,7 +34,7 @@ final class DiskParts {
   let holding: DiskHolding
 
   init(
-    path: String, runtime: String? = nil, limits: DiskTier.Limits, suffixes: [String],
+    path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String],
     loop: EventLoop, wall: Int64
   ) throws(SystemFailure) {
     reports = DiskReports()

@@ -1,32 +1,6 @@
-extension DiskTier {
-  /// The events since the start.
-  package struct Counts: Sendable, Equatable {
-    package internal(set) var hits = 0
-    package internal(set) var misses = 0
-    package internal(set) var insertions = 0
-    package internal(set) var replacements = 0
-    package internal(set) var evictions = 0
-    package internal(set) var evictedBytes = 0
-    package internal(set) var purges = 0
-    package internal(set) var writeErrors = 0
-    /// Files that were not, or no longer, what had been stored.
-    package internal(set) var corrupt = 0
-  }
-}
-
-/// An event in the disk tier that no client has asked for.
-package enum DiskNews {
-  case stored(CachedImage, bytes: Int)
-  case evicted(Removal)
-  /// Something does not work; for the log.
-  case trouble(String)
-  case damaged(String)
-  case recovered
-}
-
 /// The numbers and the news that the tier gives out.
 final class DiskReports {
-  private(set) var counts = DiskTier.Counts()
+  private(set) var counts = DiskCounts()
   /// Set once by the composition of the daemon.
   var onNews: (DiskNews) -> Void = { _ in }
 

@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// The limits in force, and the wall clock that ages are counted by.
 final class DiskRules {
-  private(set) var limits: DiskTier.Limits
+  private(set) var limits: DiskLimits
   /// The length of a lease in whole seconds; a duration is divided in 128 bits, and every hit by path
   /// asks.
   private(set) var leaseSeconds: Int64
@@ -11,7 +11,7 @@ final class DiskRules {
   private let wallAtStart: Int64
   private let startedAt: Instant
 
-  init(_ limits: DiskTier.Limits, loop: EventLoop, wall: Int64) {
+  init(_ limits: DiskLimits, loop: EventLoop, wall: Int64) {
     self.limits = limits
     leaseSeconds = limits.leaseSeconds
     self.loop = loop
@@ -25,7 +25,7 @@ final class DiskRules {
   }
 
   /// Takes new limits, for a file system of the size that is known; answers whether they are others.
-  func replace(by limits: DiskTier.Limits) -> Bool {
+  func replace(by limits: DiskLimits) -> Bool {
     var limits = limits
     limits.fileSystem = self.limits.fileSystem
     defer { self.limits = limits }
@@ -42,6 +42,6 @@ final class DiskRules {
   }
 }
 
-extension DiskTier.Limits {
+extension DiskLimits {
   fileprivate var leaseSeconds: Int64 { (lease.nanoseconds + 999_999_999) / 1_000_000_000 }
 }

@@ -9,7 +9,6 @@
 //   store   an image → a batch for the writer → an entry
 //   lend    an image → its file is looked at, and stays for the time of the lease
 //   purge   a filter, in force at once → the writer writes it down and looks for entries, which go
-//   answer  a record without a picture ↔ a row that the memory tier of answers is filled from at a start
 //   trim    above the capacity, what was not used for longest goes
 //
 // Nothing that goes wrong here fails a fetch: the tier becomes read-only, or is opened anew, and
@@ -19,34 +18,6 @@ package import ImgdSystem
 
 /// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
-  /// The abilities of the tier at this moment, as `stats` says them.
-  package enum State: String, Sendable {
-    case ok
-    case readOnly = "read-only"
-    /// Nothing is found and nothing stored until the directory can be used.
-    case down
-    /// There is none.
-    case off
-  }
-
-  /// The answer of the tier to a question for an image.
-  package enum Fetching {
-    case nothing
-    /// It is on its way to the disk, and here.
-    case image(CachedImage)
-    /// The answer will be told.
-    case later
-  }
-
-  /// Whether an image's file can be handed out.
-  package enum Lending: Equatable {
-    /// Its path stays for the time of the lease; the image knows it.
-    case lent
-    /// It is being written, or looked at; see `whenSettled`.
-    case waiting
-    case refused(PathRefusal)
-  }
-
   /// Nil for a tier that is off for good.
   private let parts: DiskParts?
 
@@ -55,7 +26,7 @@ package final class DiskTier {
   /// In the directory `runtime` it keeps what the disk refuses to keep.
   package convenience init(
     _ directory: Result<DiskDirectory, DirectoryProblem>, path: String, runtime: String?,
-    limits: Limits, suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
+    limits: DiskLimits, suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
   ) throws(SystemFailure) {
     self.init(
       try DiskParts(
@@ -79,11 +50,11 @@ package final class DiskTier {
   /// Whether there will ever be anything here.
   package var isEnabled: Bool { parts != nil }
 
-  package var limits: Limits { parts?.rules.limits ?? .none }
+  package var limits: DiskLimits { parts?.rules.limits ?? .none }
 
-  package var counts: Counts { parts?.reports.counts ?? Counts() }
+  package var counts: DiskCounts { parts?.reports.counts ?? DiskCounts() }
 
-  package var state: State { parts?.health.state ?? .off }
+  package var state: DiskState { parts?.health.state ?? .off }
 
   /// Looks whether the directory is still where it was, before somebody is told of the state.
   package func lookForDirectory() { parts?.losses.lookForDirectory() }
@@ -100,7 +71,7 @@ package final class DiskTier {
   package var lentBytes: Int { parts?.leases.bytes ?? 0 }
 
   /// The memory that the tier takes.
-  package var held: Held { parts?.holding.held ?? Held() }
+  package var held: HeldBytes { parts?.holding.held ?? HeldBytes() }
 
   /// Whether all entries of the index file are known in memory.
   package var isLoaded: Bool { parts?.index.isLoaded ?? false }
@@ -133,7 +104,7 @@ package final class DiskTier {
   /// A caller that only brings into memory what has been answered already does not count as a use.
   package func fetch(
     _ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void
-  ) -> Fetching {
+  ) -> DiskFetching {
     parts?.loads.fetch(key, countsAsUse: countsAsUse, then: then) ?? .nothing
   }
 
@@ -155,9 +126,9 @@ package final class DiskTier {
 
   /// Reads on after a cursor in the order of storing, without counting as a use.
   package func page(
-    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (Page) -> Void
+    after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
   ) {
-    guard let parts else { return then(Page()) }
+    guard let parts else { return then(EntryPage()) }
     parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)
   }
 
@@ -221,7 +192,7 @@ package final class DiskTier {
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
   package func lend(
     _ image: CachedImage, mayStore: Bool, countsAsUse: Bool = true
-  ) -> Lending {
+  ) -> PathLending {
     parts?.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse) ?? .refused(.off)
   }
 
@@ -280,7 +251,7 @@ package final class DiskTier {
   // MARK: Life
 
   /// Takes new limits, makes room at once where they are lower, and tries again what they forbade.
-  package func apply(_ limits: Limits) {
+  package func apply(_ limits: DiskLimits) {
     guard let parts else { return }
     let areOthers = parts.rules.replace(by: limits)
     if parts.files.isOpen { parts.size.look() }

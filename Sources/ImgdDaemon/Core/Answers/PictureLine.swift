@@ -16,7 +16,7 @@ struct PictureLine {
     case lent(String)
     case refused(PathRefusal)
 
-    init(_ lending: DiskTier.Lending, of image: CachedImage) {
+    init(_ lending: PathLending, of image: CachedImage) {
       self =
         switch lending {
         case .lent: image.file.map { .lent($0.path) } ?? .refused(.lost)
@@ -165,7 +165,7 @@ extension FetchLine {
   /// The line of a plain hit in memory; `lending` is nil where no path is wanted. Nil for an image
   /// whose fields are not prepared.
   init?(
-    _ image: CachedImage, id: RequestID, receipt: ReceiptID, lending: DiskTier.Lending?,
+    _ image: CachedImage, id: RequestID, receipt: ReceiptID, lending: PathLending?,
     elapsedNanoseconds: Int64, at now: Instant
   ) {
     guard let facts = image.replyPieces else { return nil }
@@ -176,7 +176,7 @@ extension FetchLine {
       ending: Self.ending(lending, of: image))
   }
 
-  private static func ending(_ lending: DiskTier.Lending?, of image: CachedImage) -> [UInt8] {
+  private static func ending(_ lending: PathLending?, of image: CachedImage) -> [UInt8] {
     switch lending {
     case nil: return plainEnding
     case .lent: return image.file.map(ending(of:)) ?? plainEnding

@@ -61,7 +61,7 @@ final class ReadyAnswers {
     _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
     to client: ReplyPlace
   ) -> Bool {
-    var lending: DiskTier.Lending?
+    var lending: PathLending?
     if request.delivery == .path {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
       if lending == .waiting { return false }

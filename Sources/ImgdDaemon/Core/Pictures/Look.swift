@@ -11,7 +11,7 @@ enum Look<Found> {
   }
 }
 
-extension DiskTier.Fetching {
+extension DiskFetching {
   /// The image, or nil where the disk has none.
   var look: Look<CachedImage?> {
     switch self {

@@ -50,7 +50,7 @@ final class PictureTiers {
     answers.apply(settings)
     self.settings = settings
     limitMemory()
-    disk.apply(DiskTier.Limits(settings.disk))
+    disk.apply(DiskLimits(settings.disk))
   }
 
   /// Holds the memory tier to a share of its capacity.

@@ -14,14 +14,14 @@ extension MemoryTier.Limits {
   }
 }
 
-extension DiskTier.Limits {
+extension DiskLimits {
   init(_ disk: Configuration.Disk) {
-    let capacity: DiskTier.Capacity =
+    let capacity: DiskLimits.Capacity =
       switch disk.capacity {
       case .auto: .share(percent: 5, most: 2 << 30)
       case .bytes(let bytes): .bytes(bytes)
       }
-    let minFree: DiskTier.MinFree =
+    let minFree: DiskLimits.MinFree =
       switch disk.minFree {
       case .bytes(let bytes): .bytes(bytes)
       case .percent(let percent): .percent(percent)

@@ -2,7 +2,7 @@
 
 extension TierStage {
   /// A tier with four pictures, of which every second one has the tag that is purged.
-  static func withTagged(_ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+  static func withTagged(_ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)
     for number in 0..<4 {
       stage.tier.add(photo(url(number), tags: number.isMultiple(of: 2) ? ["t"] : [], on: stage))

@@ -8,7 +8,7 @@ import Testing
 /// Work on many entries is done in steps, and what is held is counted.
 @Suite struct TierBoundsTests {
   /// An index with so many entries, which have no files.
-  private func filled(_ count: Int, _ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+  private func filled(_ count: Int, _ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)
     for number in 1...count {
       var row = sampleRow(UInt64(number), storedAt: TierStage.start)
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// The most entries that leave in one tick, under new limits.
-  private func largestStep(_ stage: TierStage, _ limits: DiskTier.Limits) -> Int {
+  private func largestStep(_ stage: TierStage, _ limits: DiskLimits) -> Int {
     var (most, before) = (0, stage.tier.count)
     stage.tier.apply(limits)
     for _ in 0..<100 {

@@ -16,9 +16,9 @@ import Testing
     (Int.max, 1_000),
   ])
   func `a share is one of the file system, up to the most`(total: Int?, bytes: Int) {
-    let capacity = DiskTier.Capacity.share(percent: 5, most: 1_000)
+    let capacity = DiskLimits.Capacity.share(percent: 5, most: 1_000)
     #expect(capacity.bytes(onFileSystemOf: total) == bytes)
-    #expect(DiskTier.Capacity.bytes(7).bytes(onFileSystemOf: total) == 7)
+    #expect(DiskLimits.Capacity.bytes(7).bytes(onFileSystemOf: total) == 7)
   }
 
   @Test func `the capacity is a share of the file system that holds the directory`() throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TierOpeningTests {
   private static let urls = (0..<20).map { url($0) }
 
-  private func filled(_ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+  private func filled(_ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)
     for (place, url) in Self.urls.enumerated() {
       stage.tier.add(photo(url, body(1_000 + place), tags: ["t\(place)"], on: stage))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct TierRoomTests {
   /// Ten pictures of a block each, the lower the number the longer not used.
-  private static func filled(_ limits: DiskTier.Limits = .roomy) throws -> TierStage {
+  private static func filled(_ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)
     for number in 0..<10 {
       stage.store(photo(url(number), body(4_096), on: stage))

@@ -17,7 +17,7 @@ final class TierStage {
   private(set) var loop: EventLoop
   private(set) var news = News()
   private var life: (tier: DiskTier, parts: DiskParts)?
-  private(set) var limits: DiskTier.Limits
+  private(set) var limits: DiskLimits
 
   final class News {
     var stored = 0
@@ -31,7 +31,7 @@ final class TierStage {
 
   /// `prepare` gets the place before the tier does.
   init(
-    _ limits: DiskTier.Limits = .roomy, prepare: (DiskPlace) throws -> Void = { _ in }
+    _ limits: DiskLimits = .roomy, prepare: (DiskPlace) throws -> Void = { _ in }
   ) throws {
     place = try DiskPlace()
     try Directory.make(place.root + "/run", permissions: 0o700)
@@ -170,7 +170,7 @@ final class TierStage {
 
   func fetch(_ url: String) -> CachedImage? { fetch(key(url)) }
 
-  func lend(_ image: CachedImage, mayStore: Bool = true) -> DiskTier.Lending {
+  func lend(_ image: CachedImage, mayStore: Bool = true) -> PathLending {
     let lending = tier.lend(image, mayStore: mayStore)
     guard lending == .waiting else { return lending }
     turn()
@@ -193,7 +193,7 @@ final class TierStage {
     return outcome
   }
 
-  func apply(_ limits: DiskTier.Limits) {
+  func apply(_ limits: DiskLimits) {
     self.limits = limits
     tier.apply(limits)
     turn()
@@ -237,13 +237,13 @@ extension PurgeOutcome {
   }
 }
 
-extension DiskTier.Limits {
+extension DiskLimits {
   static let roomy = limits()
 
   static func limits(
     capacity: Int = 100 << 20, trimTo percent: Int = 90,
     maxAge: Duration? = .seconds(7 * 86_400),
-    minFree: DiskTier.MinFree = .bytes(0), lease: Duration = .seconds(60)
+    minFree: DiskLimits.MinFree = .bytes(0), lease: Duration = .seconds(60)
   ) -> Self {
     limits(
       .bytes(capacity), trimTo: percent, maxAge: maxAge, minFree: minFree,
@@ -251,8 +251,8 @@ extension DiskTier.Limits {
   }
 
   static func limits(
-    _ capacity: DiskTier.Capacity, trimTo percent: Int = 90,
-    maxAge: Duration? = .seconds(7 * 86_400), minFree: DiskTier.MinFree = .bytes(0),
+    _ capacity: DiskLimits.Capacity, trimTo percent: Int = 90,
+    maxAge: Duration? = .seconds(7 * 86_400), minFree: DiskLimits.MinFree = .bytes(0),
     lease: Duration = .seconds(60)
   ) -> Self {
     Self(

@@ -48,7 +48,7 @@ final class CoreLife {
   ) throws -> DiskParts? {
     guard settings.enabled else { return nil }
     return try DiskParts(
-      path: settings.directory, runtime: nil, limits: DiskTier.Limits(settings),
+      path: settings.directory, runtime: nil, limits: DiskLimits(settings),
       suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop, wall: WallClock.seconds)
   }
 
