@@ -5,36 +5,20 @@ internal import ImgdSystem
 /// A file that was lent is lent again without a look at anything, within a term: until the second is
 /// over, or some entry has gone, or some file was touched. Its use and its lease are noted in whole
 /// seconds, so that nothing new would be noted either.
-final class DiskLending {
-  private let index: DiskIndex
-  private let files: DiskFiles
+final class DiskLending: DiskPart {
+  let ground: DiskGround
   private let stores: DiskStores
   private let verified: VerifiedFiles
   private let losses: DiskLosses
-  private let leases: FileLeases
-  private let uses: UseLog
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let loop: EventLoop
   /// The tick in which it was last asked what others have done, and its second.
   private var heardIn: UInt64 = 0
   private var second = 0
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ verified: VerifiedFiles,
-    _ losses: DiskLosses, _ leases: FileLeases, _ uses: UseLog, _ health: DiskHealth,
-    _ rules: DiskRules, loop: EventLoop
-  ) {
-    self.index = index
-    self.files = files
+  init(_ ground: DiskGround, stores: DiskStores, verified: VerifiedFiles, losses: DiskLosses) {
+    self.ground = ground
     self.stores = stores
     self.verified = verified
     self.losses = losses
-    self.leases = leases
-    self.uses = uses
-    self.health = health
-    self.rules = rules
-    self.loop = loop
   }
 
   /// The number of the term; its parts only rise, so that none has the number of another.

@@ -1,26 +1,11 @@
 internal import ImgdSystem
 
 /// Shows entries without counting as a use.
-final class DiskListings {
-  private let index: DiskIndex
-  private let files: DiskFiles
-  private let threads: DiskThreads
-  private let pending: PendingPurges
-  private let gate: DiskGate
-  private let health: DiskHealth
-  private let rules: DiskRules
+final class DiskListings: DiskPart {
+  let ground: DiskGround
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ pending: PendingPurges,
-    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules
-  ) {
-    self.index = index
-    self.files = files
-    self.threads = threads
-    self.pending = pending
-    self.gate = gate
-    self.health = health
-    self.rules = rules
+  init(_ ground: DiskGround) {
+    self.ground = ground
   }
 
   /// Reads on after a cursor in the order of storing.

@@ -1,50 +1,30 @@
 internal import ImgdSystem
 
 /// Finds images and reads them; questions for one picture share the reading.
-final class DiskLoads {
+final class DiskLoads: DiskPart {
   /// A client of `fetch` that waits for an image.
   private struct Waiter {
     let countsAsUse: Bool
     let then: (CachedImage?) -> Void
   }
 
-  private let index: DiskIndex
-  private let files: DiskFiles
+  let ground: DiskGround
   private let stores: DiskStores
   private let renewals: DiskRenewals
   private let removals: DiskRemovals
-  private let pending: PendingPurges
   private let losses: DiskLosses
-  private let uses: UseLog
-  private let threads: DiskThreads
-  private let gate: DiskGate
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let reports: DiskReports
-  private let loop: EventLoop
   /// Readings under way.
   private var waiting: [KeyDigest: [Waiter]] = [:]
 
   init(
-    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ renewals: DiskRenewals,
-    _ removals: DiskRemovals, _ pending: PendingPurges, _ losses: DiskLosses, _ uses: UseLog,
-    _ threads: DiskThreads, _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules,
-    _ reports: DiskReports, loop: EventLoop
+    _ ground: DiskGround, stores: DiskStores, renewals: DiskRenewals, removals: DiskRemovals,
+    losses: DiskLosses
   ) {
-    self.index = index
-    self.files = files
+    self.ground = ground
     self.stores = stores
     self.renewals = renewals
     self.removals = removals
-    self.pending = pending
     self.losses = losses
-    self.uses = uses
-    self.threads = threads
-    self.gate = gate
-    self.health = health
-    self.rules = rules
-    self.reports = reports
-    self.loop = loop
   }
 
   var isEmpty: Bool { waiting.isEmpty }

@@ -26,7 +26,7 @@ final class FileLeases {
   private var former: [FormerLeases] = []
   private var endings = Fifo<Ending>()
 
-  init(_ index: DiskIndex, _ rules: DiskRules) {
+  init(index: DiskIndex, rules: DiskRules) {
     self.index = index
     self.rules = rules
   }

@@ -1,37 +1,17 @@
 internal import ImgdSystem
 
 /// Answers plain requests without the reader, from what the index in memory and the kernel's caches have.
-final class ReadyHits {
-  private let index: DiskIndex
-  private let files: DiskFiles
+final class ReadyHits: DiskPart {
+  let ground: DiskGround
   private let stores: DiskStores
   private let loads: DiskLoads
-  private let pending: PendingPurges
   private let verified: VerifiedFiles
-  private let leases: FileLeases
-  private let uses: UseLog
-  private let gate: DiskGate
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let reports: DiskReports
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ stores: DiskStores, _ loads: DiskLoads,
-    _ pending: PendingPurges, _ verified: VerifiedFiles, _ leases: FileLeases, _ uses: UseLog,
-    _ gate: DiskGate, _ health: DiskHealth, _ rules: DiskRules, _ reports: DiskReports
-  ) {
-    self.index = index
-    self.files = files
+  init(_ ground: DiskGround, stores: DiskStores, loads: DiskLoads, verified: VerifiedFiles) {
+    self.ground = ground
     self.stores = stores
     self.loads = loads
-    self.pending = pending
     self.verified = verified
-    self.leases = leases
-    self.uses = uses
-    self.gate = gate
-    self.health = health
-    self.rules = rules
-    self.reports = reports
   }
 
   /// The entry of a digest, if it is fresh, nothing of an answer depends on the rest of its record, and

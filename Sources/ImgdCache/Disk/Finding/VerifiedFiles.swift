@@ -6,7 +6,7 @@ internal import ImgdSystem
 // A look-up that hands out a path does not even ask for the stamp: the kernel tells which files were touched.
 
 /// Files that were stored by us or seen to be sound, and have not been touched by others since.
-final class VerifiedFiles {
+final class VerifiedFiles: DiskPart {
   /// A longer file is read by the reader: it would hold up others.
   private static let mostBytesRead = 256 * 1024
   /// So many files that were touched while others are stored are noted one by one.
@@ -14,11 +14,8 @@ final class VerifiedFiles {
   /// For so long a directory above may have been moved unseen.
   private static let longestUnseen = Duration.seconds(1)
 
-  private let index: DiskIndex
-  private let files: DiskFiles
-  private let threads: DiskThreads
+  let ground: DiskGround
   private let losses: DiskLosses
-  private let loop: EventLoop
   private var watch: SubdirectoryWatch?
   /// Files that were seen in an earlier count than this have to be looked at again.
   private var count: UInt32 = 1
@@ -35,16 +32,10 @@ final class VerifiedFiles {
   /// Files that the reader looks at, by number, with the actions that wait for that.
   private var looks: [UInt32: [() -> Void]] = [:]
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ losses: DiskLosses,
-    loop: EventLoop
-  ) {
-    self.index = index
-    self.files = files
-    self.threads = threads
+  init(_ ground: DiskGround, losses: DiskLosses) {
+    self.ground = ground
     self.losses = losses
-    self.loop = loop
-    lookedAt = loop.now
+    lookedAt = ground.loop.now
   }
 
   /// Begins with a directory that has just been opened; nothing in it has been looked at.

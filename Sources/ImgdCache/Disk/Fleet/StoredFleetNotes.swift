@@ -3,15 +3,14 @@
 /// What comes while the writer is busy with some goes with the next commit, so that a thousand purges are not a
 /// thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk works
 /// again, and stores all of them anew.
-final class StoredFleetNotes {
+final class StoredFleetNotes: DiskPart {
   /// So many changes wait for a slow disk; beyond that all notes are kept anew.
   private static let mostWaiting = 20_480
 
   /// Set once by the composition of the daemon.
   var onNews: (FleetNotes.News) -> Void = { _ in }
 
-  private let threads: DiskThreads
-  private let health: DiskHealth
+  let ground: DiskGround
   private var changes = FleetChanges()
   /// Told whether the purges among the changes have been written.
   private var waiting: [(Bool) -> Void] = []
@@ -19,9 +18,8 @@ final class StoredFleetNotes {
   /// Something was not written.
   private var isBehind = false
 
-  init(_ threads: DiskThreads, _ health: DiskHealth) {
-    self.threads = threads
-    self.health = health
+  init(_ ground: DiskGround) {
+    self.ground = ground
   }
 
   /// The memory that they take, roughly.

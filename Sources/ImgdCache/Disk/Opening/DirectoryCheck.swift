@@ -1,5 +1,5 @@
 /// Goes through the directory after an unclean stop, in the background.
-final class DirectoryCheck {
+final class DirectoryCheck: DiskPart {
   private static let subdirectoriesAtOnce = 2
 
   /// Every file is known to have its row.
@@ -7,12 +7,10 @@ final class DirectoryCheck {
   /// The last stop was not clean.
   private(set) var wasNeeded = false
 
-  private let index: DiskIndex
-  private let threads: DiskThreads
+  let ground: DiskGround
 
-  init(_ index: DiskIndex, _ threads: DiskThreads) {
-    self.index = index
-    self.threads = threads
+  init(_ ground: DiskGround) {
+    self.ground = ground
   }
 
   /// Begins with a directory; after a clean stop there is nothing to do.

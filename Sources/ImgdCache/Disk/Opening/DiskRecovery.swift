@@ -4,20 +4,16 @@
 import ImgdSystem
 
 /// Gets the tier over trouble.
-final class DiskRecovery {
+final class DiskRecovery: DiskPart {
   private static let firstPause = Duration.seconds(1)
   private static let longestPause = Duration.seconds(10)
 
+  let ground: DiskGround
   private let opener: DiskOpener
-  private let files: DiskFiles
   private let stores: DiskStores
   private let fleet: StoredFleetNotes
   private let removals: DiskRemovals
   private let eviction: DiskEviction
-  private let threads: DiskThreads
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let loop: EventLoop
   /// The pause before the next try but one.
   private var pause = firstPause
   /// The next try, while it is waited for.
@@ -28,35 +24,29 @@ final class DiskRecovery {
   var onExclusion: () -> Void = {}
 
   init(
-    _ opener: DiskOpener, _ files: DiskFiles, _ stores: DiskStores,
-    _ fleet: StoredFleetNotes,
-    _ removals: DiskRemovals, _ eviction: DiskEviction, _ threads: DiskThreads,
-    _ health: DiskHealth, _ rules: DiskRules,
-    loop: EventLoop
+    _ ground: DiskGround, opener: DiskOpener, stores: DiskStores, fleet: StoredFleetNotes,
+    removals: DiskRemovals, eviction: DiskEviction
   ) {
+    self.ground = ground
     self.opener = opener
-    self.files = files
     self.stores = stores
     self.fleet = fleet
     self.removals = removals
     self.eviction = eviction
-    self.threads = threads
-    self.health = health
-    self.rules = rules
-    self.loop = loop
   }
 
   /// Begins with a directory that has been opened, or looks for one later.
   func begin(_ directory: Result<DiskDirectory, DirectoryProblem>) {
     switch directory {
-    case .success(let directory): opener.open(directory) { [unowned self] in hasOpened() }
+    case .success(let directory): opener.open(directory)
     case .failure(let problem):
       health.begin(with: problem.description)
       retryLater()
     }
   }
 
-  private func hasOpened() {
+  /// Notes that there is a directory again.
+  func noteOpening() {
     pause = Self.firstPause
     hadDirectory = true
   }
@@ -92,7 +82,7 @@ final class DiskRecovery {
 
   /// Gives the index up and opens what the path leads to.
   func reopen(beginningAnew: Bool = false) {
-    opener.reopen(beginningAnew: beginningAnew) { [unowned self] in hasOpened() }
+    opener.reopen(beginningAnew: beginningAnew)
   }
 
   private func retryLater() {

@@ -1,31 +1,36 @@
 /// Reads the index into memory while the daemon serves: part by part, so that a picture that a client
 /// waits for is never far behind.
-final class IndexLoading {
+final class IndexLoading: DiskPart {
   private static let gatheredAtOnce = 16_384
   /// What the loop takes in within a tick: a fraction of a millisecond.
   private static let takenAtOnce = 512
 
-  private let index: DiskIndex
+  let ground: DiskGround
   private let loads: DiskLoads
-  private let threads: DiskThreads
   private let eviction: DiskEviction
 
-  init(
-    _ index: DiskIndex, _ loads: DiskLoads, _ threads: DiskThreads, _ eviction: DiskEviction
-  ) {
-    self.index = index
+  init(_ ground: DiskGround, loads: DiskLoads, eviction: DiskEviction) {
+    self.ground = ground
     self.loads = loads
-    self.threads = threads
     self.eviction = eviction
   }
 
+  /// Has the reader read the index in a directory, which has been opened.
+  func begin(in directory: DiskDirectory) {
+    threads.ask(
+      { (reader) throws(DiskTrouble) in try reader.open(directory) },
+      then: { [unowned self] in
+        if !index.isLoaded { gather() }
+      })
+  }
+
   /// Has the reader gather all entries, and takes them in.
-  func begin() {
+  private func gather() {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
       then: { [unowned self] isComplete in
         guard !index.isLoaded else { return }
-        if isComplete { take() } else { begin() }
+        if isComplete { take() } else { gather() }
       })
   }
 

@@ -1,20 +1,11 @@
 /// Entries whose file is not there, or not whole.
-final class DiskLosses {
-  private let index: DiskIndex
-  private let files: DiskFiles
+final class DiskLosses: DiskPart {
+  let ground: DiskGround
   private let removals: DiskRemovals
-  private let threads: DiskThreads
-  private let reports: DiskReports
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ removals: DiskRemovals, _ threads: DiskThreads,
-    _ reports: DiskReports
-  ) {
-    self.index = index
-    self.files = files
+  init(_ ground: DiskGround, removals: DiskRemovals) {
+    self.ground = ground
     self.removals = removals
-    self.threads = threads
-    self.reports = reports
   }
 
   /// Looks whether the directory is in its place, of which nothing tells if one above it was moved. If it is not,

@@ -1,22 +1,13 @@
 /// Purges, as they are asked for: of what is on disk, and of what is on its way there.
-final class DiskPurges {
-  private let index: DiskIndex
+final class DiskPurges: DiskPart {
+  let ground: DiskGround
   private let stores: DiskStores
   private let removals: DiskRemovals
-  private let gate: DiskGate
-  private let health: DiskHealth
-  private let reports: DiskReports
 
-  init(
-    _ index: DiskIndex, _ stores: DiskStores, _ removals: DiskRemovals, _ gate: DiskGate,
-    _ health: DiskHealth, _ reports: DiskReports
-  ) {
-    self.index = index
+  init(_ ground: DiskGround, stores: DiskStores, removals: DiskRemovals) {
+    self.ground = ground
     self.stores = stores
     self.removals = removals
-    self.gate = gate
-    self.health = health
-    self.reports = reports
   }
 
   /// Removes what matches, or marks it stale; `then` is told how much when it is durable.

@@ -10,7 +10,7 @@
 internal import ImgdSystem
 
 /// The one queue of removals.
-final class DiskRemovals {
+final class DiskRemovals: DiskPart {
   enum Reason {
     case eviction
     /// Its file is not there, or not whole.
@@ -20,14 +20,9 @@ final class DiskRemovals {
   /// How long the purges that are still under way may take when the daemon stops.
   private static let longestEnd = Duration.seconds(3)
 
-  private let threads: DiskThreads
-  private let index: DiskIndex
-  private let leases: FileLeases
-  private let rules: DiskRules
-  private let health: DiskHealth
-  private let reports: DiskReports
+  let ground: DiskGround
 
-  private let unlinks: UnlinkWork
+  private let tools: RemovalTools
   private let entries: EntryWork
   private let searches: PurgeSearches
   private let owed: OwedPurges
@@ -38,33 +33,19 @@ final class DiskRemovals {
   /// Works that wait for the disk to work again.
   private var stalled: [any RemovalWork] = []
   /// Works that there is one of, which have something to do.
-  private var pending: Set<ObjectIdentifier> = []
+  private var enqueued: Set<ObjectIdentifier> = []
   /// The writer has a job of this queue.
   private var isBusy = false
   /// The next job is for the purges that have to find their entries.
   private var isTurnOfSearches = false
 
-  init(
-    _ threads: DiskThreads, _ index: DiskIndex, _ leases: FileLeases, _ uses: UseLog,
-    _ rules: DiskRules, _ pending: PendingPurges, _ health: DiskHealth, _ reports: DiskReports,
-    loop: EventLoop
-  ) {
-    self.threads = threads
-    self.index = index
-    self.leases = leases
-    self.rules = rules
-    self.health = health
-    self.reports = reports
-    let unlinks = UnlinkWork(threads, rules, loop: loop)
-    self.unlinks = unlinks
-    entries = EntryWork(threads, leases, rules, unlinks)
-    owed = OwedPurges(threads, pending, health) {
-      let order = RemovalOrder(
-        PurgeFilter(), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd)
-      return PurgeWork(order, threads, leases, rules, unlinks)
-    }
-    searches = PurgeSearches(threads, index, leases, uses, pending, owed)
-    unlinks.onDue = { [unowned self] in enqueueOnce(self.unlinks) }
+  init(_ ground: DiskGround) {
+    self.ground = ground
+    tools = RemovalTools(ground)
+    entries = EntryWork(with: tools)
+    owed = OwedPurges(ground, tools: tools)
+    searches = PurgeSearches(ground, owed: owed)
+    tools.unlinks.onDue = { [unowned self] in enqueueOnce(tools.unlinks) }
     searches.onFound = { [unowned self] in remove($0) }
   }
 
@@ -73,8 +54,8 @@ final class DiskRemovals {
 
   /// Told when files have gone whose leases have ended; set once by the composition.
   var onRoom: () -> Void {
-    get { unlinks.onRemoved }
-    set { unlinks.onRemoved = newValue }
+    get { tools.unlinks.onRemoved }
+    set { tools.unlinks.onRemoved = newValue }
   }
 
   /// Whether nothing has to go that is known of.
@@ -107,9 +88,7 @@ final class DiskRemovals {
 
   /// Removes the entry of a digest for good: it is not found again after a restart either.
   func remove(_ place: Int, of digest: KeyDigest) {
-    let work = work(
-      RemovalOrder(
-        PurgeFilter(digest), isSoft: false, askedAt: rules.wall, keepUntil: leases.lastEnd))
+    let work = PurgeWork(tools.order(PurgeFilter(digest)), with: tools)
     work.take(index.remove(place).number)
     enqueue(work)
   }
@@ -118,9 +97,7 @@ final class DiskRemovals {
   func remove(
     matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
-    let order = RemovalOrder(
-      filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
-    let work = work(order, then: then)
+    let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
     guard health.state != .down else { return owed.add([work]) }
     searches.add(work)
     if work.isClearing { entries.forget() }
@@ -128,23 +105,14 @@ final class DiskRemovals {
   }
 
   /// Removes files whose lease will be over by then.
-  func removeUnlinked(after delay: Duration) { unlinks.schedule(after: delay) }
-
-  private func work(_ order: RemovalOrder, then: ((PurgeOutcome) -> Void)? = nil) -> PurgeWork {
-    PurgeWork(order, threads, leases, rules, unlinks, then: then)
-  }
+  func removeUnlinked(after delay: Duration) { tools.unlinks.schedule(after: delay) }
 
   /// Removes what a purge has found. A purge of everything is over with that for its client, since it
   /// has been written down.
   private func remove(_ work: PurgeWork) {
     guard work.order.takesEverything, work.order.id != nil else { return removing.append(work) }
-    let ends = leases.takeEnds()
-    removing.append(clearing(work.order, ends))
+    removing.append(ClearingWork(work.order, leases: leases.takeEnds(), with: tools))
     work.tell()
-  }
-
-  private func clearing(_ order: RemovalOrder, _ leases: LeaseEnds) -> ClearingWork {
-    ClearingWork(threads, rules, unlinks, order, leases)
   }
 
   // MARK: Life
@@ -154,12 +122,13 @@ final class DiskRemovals {
   func adopt(_ orders: [RemovalOrder]) {
     for order in orders where order.id != nil {
       if order.takesEverything {
-        removing.append(clearing(order, LeaseEnds(otherwise: order.keepUntil)))
+        let leases = LeaseEnds(otherwise: order.keepUntil)
+        removing.append(ClearingWork(order, leases: leases, with: tools))
       } else {
-        searches.adopt(work(order))
+        searches.adopt(PurgeWork(order, with: tools))
       }
     }
-    let unknown = orders.filter { $0.id == nil }.map { work($0) }
+    let unknown = orders.filter { $0.id == nil }.map { PurgeWork($0, with: tools) }
     owed.adopt(unknown)
     for work in unknown { searches.add(work) }
   }
@@ -170,14 +139,14 @@ final class DiskRemovals {
     for work in stalled { removing.append(work) }
     stalled = []
     enqueueOnce(entries)
-    enqueueOnce(unlinks)
+    enqueueOnce(tools.unlinks)
     go()
   }
 
   /// The index is given up: purges will be carried out in the next one.
   func supersede() {
     let works = searches.takeAll() + purgesBeingCarriedOut
-    (removing, stalled, current, pending) = (Fifo(), [], nil, [])
+    (removing, stalled, current, enqueued) = (Fifo(), [], nil, [])
     entries.forget()
     owed.add(works)
   }
@@ -205,7 +174,7 @@ final class DiskRemovals {
 
   /// The same for a work that may be in the queue already.
   private func enqueueOnce(_ work: any RemovalWork) {
-    if pending.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
+    if enqueued.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
   }
 
   /// Gives the writer the next job: purges that look for their entries, and what has to go, take turns.
@@ -243,7 +212,7 @@ final class DiskRemovals {
     case .more: removing.append(work)
     case .failed: putOff(work)
     case .done:
-      pending.remove(ObjectIdentifier(work))
+      enqueued.remove(ObjectIdentifier(work))
       if let purge = work as? PurgeWork { owed.settle(purge) }
     }
   }

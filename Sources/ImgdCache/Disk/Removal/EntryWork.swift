@@ -2,20 +2,11 @@
 ///
 /// A stop or a kill leaves the rest to the next start, which finds it again.
 final class EntryWork: RemovalWork {
-  // A job under way holds its work, and the threads their jobs.
-  private unowned let threads: DiskThreads
-  private let leases: FileLeases
-  private let rules: DiskRules
-  private let unlinks: UnlinkWork
+  private let tools: RemovalTools
   private var numbers: [UInt32] = []
 
-  init(
-    _ threads: DiskThreads, _ leases: FileLeases, _ rules: DiskRules, _ unlinks: UnlinkWork
-  ) {
-    self.threads = threads
-    self.leases = leases
-    self.rules = rules
-    self.unlinks = unlinks
+  init(with tools: RemovalTools) {
+    self.tools = tools
   }
 
   var count: Int { numbers.count }
@@ -28,14 +19,14 @@ final class EntryWork: RemovalWork {
     guard !numbers.isEmpty else { return then(.done) }
     let part = Array(numbers.suffix(RemovalStep.most))
     numbers.removeLast(part.count)
-    let (leases, wall) = (leases.ends(of: part), rules.wall)
-    if !leases.ends.isEmpty { unlinks.schedule(after: rules.limits.lease) }
-    threads.order(
+    let (leases, wall) = (tools.leases.ends(of: part), tools.rules.wall)
+    if !leases.ends.isEmpty { tools.unlinkLater() }
+    tools.threads.order(
       { (disk) throws(DiskTrouble) in
         try EntryRemoval(disk).remove(part, leases: leases, at: wall)
       },
-      then: { [unowned self, generation = threads.generation] done in
-        if done == nil, generation == threads.generation { numbers += part }
+      then: { [unowned self, generation = tools.threads.generation] done in
+        if done == nil, generation == tools.threads.generation { numbers += part }
         then(done == nil ? .failed : numbers.isEmpty ? .done : .more)
       })
   }

@@ -2,14 +2,12 @@
 ///
 /// They are written down beside the disk (`OwedFile`), so that a kill does not lose them, and their
 /// clients are told how that went. The tier is off as long as there are any.
-final class OwedPurges {
+final class OwedPurges: DiskPart {
   /// So many may wait; beyond that everything goes, which means all of them.
   private static let most = 64
 
-  private let threads: DiskThreads
-  private let pending: PendingPurges
-  private let health: DiskHealth
-  private let makeClearing: () -> PurgeWork
+  let ground: DiskGround
+  private let tools: RemovalTools
   private var works: [PurgeWork] = []
   /// Their clients have still to be told.
   private var untold: [PurgeWork] = []
@@ -20,15 +18,9 @@ final class OwedPurges {
   /// The file names some purges.
   private var isFileInUse = false
 
-  /// `makeClearing` makes a purge of everything.
-  init(
-    _ threads: DiskThreads, _ pending: PendingPurges, _ health: DiskHealth,
-    makeClearing: @escaping () -> PurgeWork
-  ) {
-    self.threads = threads
-    self.pending = pending
-    self.health = health
-    self.makeClearing = makeClearing
+  init(_ ground: DiskGround, tools: RemovalTools) {
+    self.ground = ground
+    self.tools = tools
   }
 
   var isEmpty: Bool { works.isEmpty }
@@ -58,7 +50,7 @@ final class OwedPurges {
   private func limit() {
     guard works.count > Self.most else { return }
     for work in works { pending.remove(work) }
-    let clearing = makeClearing()
+    let clearing = PurgeWork(tools.order(PurgeFilter()), with: tools)
     pending.add(clearing)
     works = [clearing]
   }

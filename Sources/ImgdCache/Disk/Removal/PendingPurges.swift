@@ -28,7 +28,7 @@ final class PendingPurges {
   private var others: Works = [:]
   private(set) var count = 0
 
-  init(_ index: DiskIndex) {
+  init(index: DiskIndex) {
     self.index = index
   }
 

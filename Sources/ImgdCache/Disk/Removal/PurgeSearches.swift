@@ -8,18 +8,14 @@
 internal import ImgdSystem
 
 /// Purges that have still to be written down, or to find their entries.
-final class PurgeSearches {
+final class PurgeSearches: DiskPart {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.
   var onFound: (PurgeWork) -> Void = { _ in }
 
   /// A client waits until so many files have gone; of more it is told before.
   private static let mostAwaited = 1_024
 
-  private let threads: DiskThreads
-  private let index: DiskIndex
-  private let leases: FileLeases
-  private let uses: UseLog
-  private let pending: PendingPurges
+  let ground: DiskGround
   private let owed: OwedPurges
 
   private var unrecorded = PurgeLane()
@@ -29,15 +25,8 @@ final class PurgeSearches {
   private var scanning = PurgeLane()
   private var turn = 0
 
-  init(
-    _ threads: DiskThreads, _ index: DiskIndex, _ leases: FileLeases, _ uses: UseLog,
-    _ pending: PendingPurges, _ owed: OwedPurges
-  ) {
-    self.threads = threads
-    self.index = index
-    self.leases = leases
-    self.uses = uses
-    self.pending = pending
+  init(_ ground: DiskGround, owed: OwedPurges) {
+    self.ground = ground
     self.owed = owed
   }
 

@@ -10,11 +10,7 @@ final class PurgeWork: RemovalWork {
   /// What it means is not shown (`PendingPurges`).
   var isInForce = false
 
-  // A job under way holds its work, and the threads their jobs.
-  private unowned let threads: DiskThreads
-  private let leases: FileLeases
-  private let rules: DiskRules
-  private let unlinks: UnlinkWork
+  private let tools: RemovalTools
   /// Files of an earlier process's leases stay.
   private let leaseFloor: Int64
   private var then: ((PurgeOutcome) -> Void)?
@@ -23,14 +19,10 @@ final class PurgeWork: RemovalWork {
   private var numbers: [UInt32] = []
 
   init(
-    _ order: RemovalOrder, _ threads: DiskThreads, _ leases: FileLeases, _ rules: DiskRules,
-    _ unlinks: UnlinkWork, then: ((PurgeOutcome) -> Void)? = nil
+    _ order: RemovalOrder, with tools: RemovalTools, then: ((PurgeOutcome) -> Void)? = nil
   ) {
     self.order = order
-    self.threads = threads
-    self.leases = leases
-    self.rules = rules
-    self.unlinks = unlinks
+    self.tools = tools
     self.then = then
     leaseFloor = order.id == nil ? 0 : order.keepUntil
     removal = .none
@@ -85,14 +77,14 @@ final class PurgeWork: RemovalWork {
   func step(then: @escaping (RemovalProgress) -> Void) {
     let part = Array(numbers.suffix(RemovalStep.most))
     let isLast = part.count == numbers.count
-    var leases = leases.ends(of: part)
-    leases.otherwise = leaseFloor
-    let (order, ends, wall) = (order, leases, rules.wall)
-    threads.order(
+    var ends = tools.leases.ends(of: part)
+    ends.otherwise = leaseFloor
+    let (order, leases, wall) = (order, ends, tools.rules.wall)
+    tools.threads.order(
       { (disk) throws(DiskTrouble) in
         let id = isLast ? order.id : nil
         if order.isSoft { return try disk.markStale(part, closing: id) }
-        try EntryRemoval(disk).remove(part, leases: ends, at: wall, closing: id)
+        try EntryRemoval(disk).remove(part, leases: leases, at: wall, closing: id)
       },
       then: { [unowned self] done in ended(part, done: done != nil, isLast: isLast, then) })
   }
@@ -106,8 +98,8 @@ final class PurgeWork: RemovalWork {
       return then(.failed)
     }
     numbers.removeLast(part.count)
-    if !order.isSoft, !leases.ends(of: part).ends.isEmpty || leaseFloor > rules.wall {
-      unlinks.schedule(after: rules.limits.lease)
+    if !order.isSoft, !tools.leases.ends(of: part).ends.isEmpty || leaseFloor > tools.rules.wall {
+      tools.unlinkLater()
     }
     if isLast { tell() }
     then(isLast ? .done : .more)

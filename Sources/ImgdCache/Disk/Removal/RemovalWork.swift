@@ -15,3 +15,28 @@ protocol RemovalWork: AnyObject {
 enum RemovalStep {
   static let most = 64
 }
+
+/// What the works of the queue share.
+struct RemovalTools {
+  // A job under way holds its work, and the threads their jobs.
+  unowned let threads: DiskThreads
+  let rules: DiskRules
+  let leases: FileLeases
+  /// Removes the files that stay for a lease.
+  let unlinks: UnlinkWork
+
+  init(_ ground: DiskGround) {
+    threads = ground.threads
+    rules = ground.rules
+    leases = ground.leases
+    unlinks = UnlinkWork(ground)
+  }
+
+  /// An order for what is asked for now.
+  func order(_ filter: PurgeFilter, isSoft: Bool = false) -> RemovalOrder {
+    RemovalOrder(filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
+  }
+
+  /// Has files looked for when the leases have ended that may be on them now.
+  func unlinkLater() { unlinks.schedule(after: rules.limits.lease) }
+}

@@ -15,10 +15,10 @@ final class UnlinkWork: RemovalWork {
   /// The number behind which to go on.
   private var last: UInt32 = 0
 
-  init(_ threads: DiskThreads, _ rules: DiskRules, loop: EventLoop) {
-    self.threads = threads
-    self.rules = rules
-    self.loop = loop
+  init(_ ground: DiskGround) {
+    threads = ground.threads
+    rules = ground.rules
+    loop = ground.loop
   }
 
   func step(then: @escaping (RemovalProgress) -> Void) {

@@ -1,7 +1,7 @@
 internal import ImgdSystem
 
 /// Makes room by the rule of eviction, and has entries go that have grown too old.
-final class DiskEviction {
+final class DiskEviction: DiskPart {
   /// The entries that are looked at in one tick, in a quarter of a millisecond: others want their answers.
   private static let mostAtOnce = 256
   /// The entries that may go at once for a picture that has no room otherwise.
@@ -16,27 +16,16 @@ final class DiskEviction {
     var goesOn = false
   }
 
-  private let index: DiskIndex
+  let ground: DiskGround
   private let removals: DiskRemovals
-  private let threads: DiskThreads
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let loop: EventLoop
   /// More has to go than was taken out in one tick.
   private var isTrimming = false
   /// Where the sweep goes on that is under way.
   private var nextSwept: Int?
 
-  init(
-    _ index: DiskIndex, _ removals: DiskRemovals, _ threads: DiskThreads, _ health: DiskHealth,
-    _ rules: DiskRules, loop: EventLoop
-  ) {
-    self.index = index
+  init(_ ground: DiskGround, removals: DiskRemovals) {
+    self.ground = ground
     self.removals = removals
-    self.threads = threads
-    self.health = health
-    self.rules = rules
-    self.loop = loop
   }
 
   /// Removes what is the next to go, once there is more than the capacity.

@@ -1,24 +1,13 @@
 internal import ImgdSystem
 
 /// Writes anew the records of pictures that their origin has confirmed; the files stay as they are.
-final class DiskRenewals {
-  private let index: DiskIndex
-  private let files: DiskFiles
-  private let threads: DiskThreads
-  private let rules: DiskRules
-  private let loop: EventLoop
+final class DiskRenewals: DiskPart {
+  let ground: DiskGround
   /// Images whose rows are being written, by the numbers of their entries.
   private var renewals: [UInt32: CachedImage] = [:]
 
-  init(
-    _ index: DiskIndex, _ files: DiskFiles, _ threads: DiskThreads, _ rules: DiskRules,
-    loop: EventLoop
-  ) {
-    self.index = index
-    self.files = files
-    self.threads = threads
-    self.rules = rules
-    self.loop = loop
+  init(_ ground: DiskGround) {
+    self.ground = ground
   }
 
   /// The image of an entry whose row may still be the old one.

@@ -1,7 +1,7 @@
 internal import ImgdSystem
 
 /// Writes pictures to the disk, in batches: one that is on its way is found here.
-final class DiskStores {
+final class DiskStores: DiskPart {
   /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
   private static let mostOnTheWay = 256 << 20
   /// And so many: every purge asks each of them.
@@ -9,35 +9,21 @@ final class DiskStores {
   private static let mostInBatch = 64
   private static let mostBytesInBatch = 16 << 20
 
-  private let index: DiskIndex
-  private let files: DiskFiles
+  let ground: DiskGround
   private let removals: DiskRemovals
   private let eviction: DiskEviction
   private let verified: VerifiedFiles
-  private let threads: DiskThreads
-  private let health: DiskHealth
-  private let rules: DiskRules
-  private let reports: DiskReports
-  private let loop: EventLoop
   private var queue = StoreQueue()
   /// Batches that the writer has not answered.
   private var inFlight = 0
 
   init(
-    _ index: DiskIndex, _ files: DiskFiles, _ removals: DiskRemovals, _ eviction: DiskEviction,
-    _ verified: VerifiedFiles, _ threads: DiskThreads, _ health: DiskHealth, _ rules: DiskRules,
-    _ reports: DiskReports, loop: EventLoop
+    _ ground: DiskGround, removals: DiskRemovals, eviction: DiskEviction, verified: VerifiedFiles
   ) {
-    self.index = index
-    self.files = files
+    self.ground = ground
     self.removals = removals
     self.eviction = eviction
     self.verified = verified
-    self.threads = threads
-    self.health = health
-    self.rules = rules
-    self.reports = reports
-    self.loop = loop
   }
 
   // MARK: On the way

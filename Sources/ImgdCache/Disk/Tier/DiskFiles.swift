@@ -10,7 +10,7 @@ final class DiskFiles {
   /// The endings of file names, by the number of the format.
   private let suffixes: [String]
 
-  init(_ index: DiskIndex, _ threads: DiskThreads, suffixes: [String]) {
+  init(index: DiskIndex, threads: DiskThreads, suffixes: [String]) {
     self.index = index
     self.threads = threads
     self.suffixes = suffixes

@@ -10,7 +10,7 @@ final class DiskHealth {
   /// The trouble that stands in the way since the tier last worked.
   private(set) var reason: String?
 
-  init(_ reports: DiskReports) {
+  init(reports: DiskReports) {
     self.reports = reports
   }
 

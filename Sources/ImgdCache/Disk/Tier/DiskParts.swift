@@ -1,20 +1,9 @@
-internal import ImgdSystem
-
 /// Everything that the disk tier consists of, put together.
 ///
-/// Each part has its own state and one verb, and knows only parts that stand above it here. Trouble
-/// goes the other way, as an event (`DiskThreads.onTrouble`).
-final class DiskParts {
-  let reports: DiskReports
-  let rules: DiskRules
-  let health: DiskHealth
-  let gate: DiskGate
-  let threads: DiskThreads
-  let index: DiskIndex
-  let files: DiskFiles
-  let uses: UseLog
-  let pending: PendingPurges
-  let leases: FileLeases
+/// Each part has its own state and one verb, and knows the ground and parts that stand above it here. What goes the
+/// other way is an event: trouble (`DiskThreads.onTrouble`), and an index that comes or goes (`DiskOpener`).
+final class DiskParts: DiskPart {
+  let ground: DiskGround
   let removals: DiskRemovals
   let losses: DiskLosses
   let verified: VerifiedFiles
@@ -31,56 +20,62 @@ final class DiskParts {
   let pages: PageRelease
   let check: DirectoryCheck
   let recovery: DiskRecovery
-  let holding: DiskHolding
+  private let loading: IndexLoading
 
-  init(
-    path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String],
-    loop: EventLoop, wall: Int64
-  ) throws(SystemFailure) {
-    reports = DiskReports()
-    rules = DiskRules(limits, loop: loop, wall: wall)
-    health = DiskHealth(reports)
-    gate = DiskGate(loop: loop)
-    threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
-    index = DiskIndex()
-    files = DiskFiles(index, threads, suffixes: suffixes)
-    uses = UseLog(index, threads, rules, loop: loop)
-    leases = FileLeases(index, rules)
-    pending = PendingPurges(index)
-    removals = DiskRemovals(
-      threads, index, leases, uses, rules, pending, health, reports, loop: loop)
-    losses = DiskLosses(index, files, removals, threads, reports)
-    verified = VerifiedFiles(index, files, threads, losses, loop: loop)
-    eviction = DiskEviction(index, removals, threads, health, rules, loop: loop)
-    size = FileSystemSize(threads, rules, eviction)
-    stores = DiskStores(
-      index, files, removals, eviction, verified, threads, health, rules, reports, loop: loop)
-    renewals = DiskRenewals(index, files, threads, rules, loop: loop)
-    fleet = StoredFleetNotes(threads, health)
+  init(_ ground: DiskGround) {
+    self.ground = ground
+    removals = DiskRemovals(ground)
+    losses = DiskLosses(ground, removals: removals)
+    verified = VerifiedFiles(ground, losses: losses)
+    eviction = DiskEviction(ground, removals: removals)
+    size = FileSystemSize(ground, eviction: eviction)
+    stores = DiskStores(ground, removals: removals, eviction: eviction, verified: verified)
+    renewals = DiskRenewals(ground)
+    fleet = StoredFleetNotes(ground)
     loads = DiskLoads(
-      index, files, stores, renewals, removals, pending, losses, uses, threads, gate, health,
-      rules, reports, loop: loop)
-    purges = DiskPurges(index, stores, removals, gate, health, reports)
-    lending = DiskLending(
-      index, files, stores, verified, losses, leases, uses, health, rules, loop: loop)
-    hits = ReadyHits(
-      index, files, stores, loads, pending, verified, leases, uses, gate, health, rules, reports)
-    listings = DiskListings(index, files, threads, pending, gate, health, rules)
-    pages = PageRelease(threads, stores)
-    check = DirectoryCheck(index, threads)
-    let opener = DiskOpener(
-      DiskOpener.Parts(
-        index: index, files: files, verified: verified, leases: leases, uses: uses,
-        renewals: renewals, loads: loads,
-        loading: IndexLoading(index, loads, threads, eviction), stores: stores, fleet: fleet,
-        removals: removals, size: size, check: check, threads: threads, gate: gate,
-        health: health, reports: reports), path: path)
+      ground, stores: stores, renewals: renewals, removals: removals, losses: losses)
+    purges = DiskPurges(ground, stores: stores, removals: removals)
+    lending = DiskLending(ground, stores: stores, verified: verified, losses: losses)
+    hits = ReadyHits(ground, stores: stores, loads: loads, verified: verified)
+    listings = DiskListings(ground)
+    pages = PageRelease(ground, stores: stores)
+    check = DirectoryCheck(ground)
+    loading = IndexLoading(ground, loads: loads, eviction: eviction)
+    let opener = DiskOpener(ground)
     recovery = DiskRecovery(
-      opener, files, stores, fleet, removals, eviction, threads, health, rules, loop: loop)
-    holding = DiskHolding(
-      index: index, stores: stores, fleet: fleet, leases: leases, removals: removals,
-      pending: pending)
+      ground, opener: opener, stores: stores, fleet: fleet, removals: removals, eviction: eviction)
     removals.onRoom = { [unowned recovery] in recovery.retryIfFull() }
     threads.onTrouble = { [unowned recovery] in recovery.react(to: $0) }
+    opener.onOpened = { [unowned self] in begin(with: $0) }
+    opener.onFailure = { [unowned fleet] in fleet.fail() }
+    opener.onGivenUp = { [unowned self] in forgetIndex() }
+  }
+
+  // MARK: Indexes come and go
+
+  /// Has all parts begin with an index. Purges come first: nothing that they mean is told of meanwhile.
+  private func begin(with opened: OpenedDisk) {
+    verified.begin(opened.directory)
+    health.recover()
+    recovery.noteOpening()
+    removals.adopt(opened.removals)
+    removals.resume()
+    loading.begin(in: opened.directory)
+    // Purges that they lead to come behind those that the file has.
+    fleet.begin(with: opened.fleet)
+    size.look()
+    if let entries = opened.entries { loading.finish(with: entries) }
+    check.begin(wasClean: opened.wasClean)
+    stores.send()
+  }
+
+  /// Has all parts forget what they know of the index that was given up.
+  private func forgetIndex() {
+    verified.end()
+    leases.forget()
+    renewals.forget()
+    uses.forget()
+    removals.supersede()
+    loads.cancel()
   }
 }

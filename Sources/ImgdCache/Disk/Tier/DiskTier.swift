@@ -29,8 +29,9 @@ package final class DiskTier {
     limits: DiskLimits, suffixes: [String], loop: EventLoop, wall: Int64 = WallClock.seconds
   ) throws(SystemFailure) {
     self.init(
-      try DiskParts(
-        path: path, runtime: runtime, limits: limits, suffixes: suffixes, loop: loop, wall: wall),
+      DiskParts(
+        try DiskGround(
+          path: path, runtime: runtime, limits: limits, suffixes: suffixes, loop: loop, wall: wall)),
       directory)
   }
 
@@ -71,7 +72,7 @@ package final class DiskTier {
   package var lentBytes: Int { parts?.leases.bytes ?? 0 }
 
   /// The memory that the tier takes.
-  package var held: HeldBytes { parts?.holding.held ?? HeldBytes() }
+  package var held: HeldBytes { parts?.held ?? HeldBytes() }
 
   /// Whether all entries of the index file are known in memory.
   package var isLoaded: Bool { parts?.index.isLoaded ?? false }

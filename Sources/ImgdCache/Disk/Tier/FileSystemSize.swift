@@ -4,14 +4,12 @@ internal import ImgdSystem
 ///
 /// The writer asks, since a file system may be slow to answer. It is asked when the directory is opened
 /// and at each reload: a file system can be enlarged, and another one mounted.
-final class FileSystemSize {
-  private let threads: DiskThreads
-  private let rules: DiskRules
+final class FileSystemSize: DiskPart {
+  let ground: DiskGround
   private let eviction: DiskEviction
 
-  init(_ threads: DiskThreads, _ rules: DiskRules, _ eviction: DiskEviction) {
-    self.threads = threads
-    self.rules = rules
+  init(_ ground: DiskGround, eviction: DiskEviction) {
+    self.ground = ground
     self.eviction = eviction
   }
 
@@ -24,7 +22,7 @@ final class FileSystemSize {
           return try disk.pictures.freeSpace().total
         } catch { throw disk.explained(DiskTrouble(error)) }
       },
-      then: { [rules, eviction] total in
+      then: { [unowned self] total in
         guard let total else { return }
         rules.note(fileSystem: total)
         eviction.trim()

@@ -1,11 +1,11 @@
 /// Lets go of memory that the disk tier can do without.
-final class PageRelease {
-  private let threads: DiskThreads
+final class PageRelease: DiskPart {
+  let ground: DiskGround
   private let stores: DiskStores
   private var isUnderWay = false
 
-  init(_ threads: DiskThreads, _ stores: DiskStores) {
-    self.threads = threads
+  init(_ ground: DiskGround, stores: DiskStores) {
+    self.ground = ground
     self.stores = stores
   }
 

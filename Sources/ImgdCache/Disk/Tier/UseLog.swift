@@ -23,7 +23,7 @@ final class UseLog {
   /// How many uses were noted in it.
   private(set) var noted = 0
 
-  init(_ index: DiskIndex, _ threads: DiskThreads, _ rules: DiskRules, loop: EventLoop) {
+  init(index: DiskIndex, threads: DiskThreads, rules: DiskRules, loop: EventLoop) {
     self.index = index
     self.threads = threads
     self.rules = rules

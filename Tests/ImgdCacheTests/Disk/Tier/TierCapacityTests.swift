@@ -46,9 +46,10 @@ import Testing
   @Test func `a tier whose directory is not there yet has the most for its capacity`() throws {
     let stage = try TierStage(.limits(.share(percent: 5, most: 1 << 30)))
     stage.end()
-    let parts = try DiskParts(
-      path: stage.place.root + "/none/cache", limits: .limits(.share(percent: 5, most: 1 << 30)),
-      suffixes: ["png"], loop: stage.loop, wall: TierStage.start)
+    let parts = DiskParts(
+      try DiskGround(
+        path: stage.place.root + "/none/cache", limits: .limits(.share(percent: 5, most: 1 << 30)),
+        suffixes: ["png"], loop: stage.loop, wall: TierStage.start))
     let tier = DiskTier(parts, .failure(.taken(path: "/none", pid: nil)))
     #expect(tier.limits.capacity == 1 << 30)
     tier.apply(.limits(.share(percent: 5, most: 1 << 20)))

@@ -15,9 +15,10 @@ import Testing
     stage = try TierStage()
     stage.end()
     way = stage.place.root + "/way"
-    parts = try DiskParts(
-      path: way + "/cache", limits: .roomy, suffixes: ["png"], loop: stage.loop,
-      wall: TierStage.start)
+    parts = DiskParts(
+      try DiskGround(
+        path: way + "/cache", limits: .roomy, suffixes: ["png"], loop: stage.loop,
+        wall: TierStage.start))
   }
 
   /// Makes the path lead elsewhere.

@@ -91,10 +91,11 @@ final class TierStage {
 
   /// Only the tier may hold its directory afterwards.
   private func makeTier(at wall: Int64) throws -> (DiskTier, DiskParts) {
-    let parts = try DiskParts(
-      path: place.path, runtime: runtime, limits: limits, suffixes: ["bin", "jpg", "png", "gif"],
-      loop: loop,
-      wall: wall)
+    let parts = DiskParts(
+      try DiskGround(
+        path: place.path, runtime: runtime, limits: limits, suffixes: ["bin", "jpg", "png", "gif"],
+        loop: loop,
+        wall: wall))
     return (DiskTier(parts, try openWhenFree()), parts)
   }
 

@@ -47,9 +47,10 @@ final class CoreLife {
     _ settings: Configuration.Disk, on loop: EventLoop
   ) throws -> DiskParts? {
     guard settings.enabled else { return nil }
-    return try DiskParts(
-      path: settings.directory, runtime: nil, limits: DiskLimits(settings),
-      suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop, wall: WallClock.seconds)
+    return DiskParts(
+      try DiskGround(
+        path: settings.directory, runtime: nil, limits: DiskLimits(settings),
+        suffixes: PictureFormat.allCases.map(\.fileExtension), loop: loop, wall: WallClock.seconds))
   }
 
   static func configuration(_ settings: [String], home: String) throws -> Configuration {

@@ -1,0 +1,56 @@
+internal import ImgdSystem
+
+/// What the parts of the disk tier stand on: it knows none of them, and is handed to each as a whole.
+struct DiskGround {
+  /// Where the directory is, or is to be.
+  let path: String
+  let loop: EventLoop
+  let reports: DiskReports
+  let rules: DiskRules
+  let health: DiskHealth
+  let gate: DiskGate
+  let threads: DiskThreads
+  let index: DiskIndex
+  let files: DiskFiles
+  let uses: UseLog
+  let leases: FileLeases
+  let pending: PendingPurges
+
+  init(
+    path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String], loop: EventLoop,
+    wall: Int64
+  ) throws(SystemFailure) {
+    self.path = path
+    self.loop = loop
+    reports = DiskReports()
+    rules = DiskRules(limits, loop: loop, wall: wall)
+    health = DiskHealth(reports: reports)
+    gate = DiskGate(loop: loop)
+    threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
+    index = DiskIndex()
+    files = DiskFiles(index: index, threads: threads, suffixes: suffixes)
+    uses = UseLog(index: index, threads: threads, rules: rules, loop: loop)
+    leases = FileLeases(index: index, rules: rules)
+    pending = PendingPurges(index: index)
+  }
+}
+
+/// A part of the disk tier. All of them have the same names for what they stand on.
+protocol DiskPart: AnyObject {
+  var ground: DiskGround { get }
+}
+
+// A hit asks for these: they are as quick as fields of the part.
+extension DiskPart {
+  @inline(__always) var loop: EventLoop { ground.loop }
+  @inline(__always) var reports: DiskReports { ground.reports }
+  @inline(__always) var rules: DiskRules { ground.rules }
+  @inline(__always) var health: DiskHealth { ground.health }
+  @inline(__always) var gate: DiskGate { ground.gate }
+  @inline(__always) var threads: DiskThreads { ground.threads }
+  @inline(__always) var index: DiskIndex { ground.index }
+  @inline(__always) var files: DiskFiles { ground.files }
+  @inline(__always) var uses: UseLog { ground.uses }
+  @inline(__always) var leases: FileLeases { ground.leases }
+  @inline(__always) var pending: PendingPurges { ground.pending }
+}
