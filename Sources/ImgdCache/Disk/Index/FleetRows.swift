@@ -9,8 +9,8 @@ final class FleetRows {
   private let connection: Connection
   private let transactions: IndexTransactions
 
-  init(_ connection: Connection, _ transactions: IndexTransactions) {
-    self.connection = connection
+  init(_ transactions: IndexTransactions) {
+    connection = transactions.connection
     self.transactions = transactions
   }
 

@@ -4,8 +4,8 @@ package final class IndexEntries {
   private let transactions: IndexTransactions
   private let unlinks: PendingUnlinks
 
-  init(_ connection: Connection, _ transactions: IndexTransactions, _ unlinks: PendingUnlinks) {
-    self.connection = connection
+  init(_ transactions: IndexTransactions, unlinks: PendingUnlinks) {
+    connection = transactions.connection
     self.transactions = transactions
     self.unlinks = unlinks
   }

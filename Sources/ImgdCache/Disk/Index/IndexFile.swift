@@ -38,10 +38,10 @@ package final class IndexFile {
     case .readWrite: wasClean = try opening.toWrite(isNew: isNew)
     }
     transactions = IndexTransactions(connection)
-    unlinks = PendingUnlinks(connection, transactions)
-    entries = IndexEntries(connection, transactions, unlinks)
-    removals = RemovalRows(connection, transactions)
-    fleet = FleetRows(connection, transactions)
+    unlinks = PendingUnlinks(transactions)
+    entries = IndexEntries(transactions, unlinks: unlinks)
+    removals = RemovalRows(transactions)
+    fleet = FleetRows(transactions)
   }
 
   /// Closes it; `clean` says that all files are as the index says, and are on the disk.
@@ -68,11 +68,11 @@ package final class IndexFile {
 
   /// Begins to look for the entries that a removal means, in no order.
   package func search(_ order: RemovalOrder) throws(IndexProblem) -> IndexSearch {
-    try IndexSearch(order, connection)
+    try IndexSearch(order, in: connection)
   }
 
   /// Begins to look for the entries that several removals mean, in one pass.
   func scan(_ orders: [RemovalOrder]) throws(IndexProblem) -> IndexScan {
-    try IndexScan(orders, connection)
+    try IndexScan(orders, in: connection)
   }
 }

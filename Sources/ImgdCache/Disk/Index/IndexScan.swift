@@ -7,7 +7,7 @@ final class IndexScan {
   private let statement: Statement
   private let asksForNames: Bool
 
-  init(_ orders: [RemovalOrder], _ connection: Connection) throws(IndexProblem) {
+  init(_ orders: [RemovalOrder], in connection: Connection) throws(IndexProblem) {
     conditions = orders.map { Condition($0) }
     identifiers = orders.map(\.filter.identifier)
     asksForNames = identifiers.contains { $0 != nil }

@@ -6,7 +6,7 @@ package final class IndexSearch {
   private let statement: Statement
   private let ceiling: UInt32
 
-  init(_ order: RemovalOrder, _ connection: Connection) throws(IndexProblem) {
+  init(_ order: RemovalOrder, in connection: Connection) throws(IndexProblem) {
     let query = FilterQuery(order)
     statement = try connection.prepare(query.text)
     query.bind(to: statement)

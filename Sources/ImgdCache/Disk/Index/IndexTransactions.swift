@@ -2,7 +2,7 @@ internal import CSQLite
 
 /// Changes to the index file that are made together or not at all.
 final class IndexTransactions {
-  private let connection: Connection
+  let connection: Connection
   private var isWriting = false
 
   init(_ connection: Connection) {

@@ -5,8 +5,8 @@ package final class RemovalRows {
   private let connection: Connection
   private let transactions: IndexTransactions
 
-  init(_ connection: Connection, _ transactions: IndexTransactions) {
-    self.connection = connection
+  init(_ transactions: IndexTransactions) {
+    connection = transactions.connection
     self.transactions = transactions
   }
 

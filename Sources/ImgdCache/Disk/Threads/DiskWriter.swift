@@ -55,7 +55,7 @@ final class DiskWriter {
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
       let index = try IndexFile(path: directory.indexPath, access: .readWrite)
-      let disk = OpenDisk(directory, index)
+      let disk = OpenDisk(directory, index: index)
       opened = disk
       let owed = takeOwed(disk)
       var all = try read(index, in: directory, isClean: index.wasClean && !mayHoldFiles)
@@ -126,7 +126,7 @@ final class DiskWriter {
     do throws(IndexProblem) {
       try IndexPlace.setAside(path: directory.indexPath)
       opened = OpenDisk(
-        directory, try IndexFile(path: directory.indexPath, access: .readWrite))
+        directory, index: try IndexFile(path: directory.indexPath, access: .readWrite))
       return OpenedDisk(directory: directory, wasClean: false, entries: [])
     } catch {
       throw DiskTrouble(error)

@@ -18,7 +18,7 @@ final class OpenDisk {
   /// Purges that look for their entries in one pass.
   private var scan: IndexScan?
 
-  init(_ directory: DiskDirectory, _ index: IndexFile) {
+  init(_ directory: DiskDirectory, index: IndexFile) {
     self.directory = directory
     shelves = PictureShelves(directory.pictures)
     self.index = index

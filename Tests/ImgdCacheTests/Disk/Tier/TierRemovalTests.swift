@@ -188,7 +188,7 @@ import Testing
     let directory = try place.open()
     let index = try IndexFile(path: directory.indexPath, access: .readWrite)
     let number = try index.add([sampleRow(1, tags: ["t"])])[0]
-    let disk = OpenDisk(directory, index)
+    let disk = OpenDisk(directory, index: index)
     let order = RemovalOrder(TierStage.tagged, isSoft: false, askedAt: 0)
     LastRemovals(disk, leases: LeaseEnds()).run(recording: [order], within: .zero)
     #expect(try index.removals.all().map(\.filter) == [TierStage.tagged])
