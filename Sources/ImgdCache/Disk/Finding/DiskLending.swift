@@ -33,7 +33,7 @@ final class DiskLending: DiskPart {
 
   /// Leases the file of an image, if it is there; an image without a file is written, if it may be.
   func lend(_ image: CachedImage, mayStore: Bool, countsAsUse: Bool) -> PathLending {
-    guard health.state != .down || health.isOpening else { return .refused(.down) }
+    if let refusal = health.absence { return .refused(refusal) }
     if stores.contains(image) { return .waiting }
     if image.file == nil { reunite(image) }
     if let file = image.file, let entry = files.entry(of: file) {
@@ -54,7 +54,7 @@ final class DiskLending: DiskPart {
 
   /// Leases the file of an image of which nothing has to be found out; nil: `lend` knows more.
   func lendAgain(_ image: CachedImage) -> StoredFile? {
-    guard health.state != .down, stores.isEmpty || !stores.contains(image), let file = image.file
+    guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file
     else { return nil }
     let term = term()
     if file.term == term { return file }

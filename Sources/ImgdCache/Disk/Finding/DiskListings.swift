@@ -17,7 +17,7 @@ final class DiskListings: DiskPart {
         page(after: cursor, limit: limit, prefix: prefix, then: then)
       }
     }
-    guard health.state != .down, let start = UInt32(exactly: cursor ?? 0) else {
+    guard health.isUp, let start = UInt32(exactly: cursor ?? 0) else {
       return then(EntryPage())
     }
     threads.ask(
@@ -40,7 +40,7 @@ final class DiskListings: DiskPart {
     if mustWait {
       return gate.wait { [unowned self] in look(for: key, then: then) }
     }
-    guard health.state != .down, let digest = key.digest else { return then(nil) }
+    guard health.isUp, let digest = key.digest else { return then(nil) }
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.row(of: digest) }, orElse: { then(nil) },
       then: { [unowned self] row in
@@ -57,7 +57,7 @@ final class DiskListings: DiskPart {
     if mustWait {
       return gate.wait { [unowned self] in variants(of: base, then: then) }
     }
-    guard health.state != .down, let digest = base.digest else { return then([]) }
+    guard health.isUp, let digest = base.digest else { return then([]) }
     threads.ask(
       { (reader) throws(DiskTrouble) in
         try reader.rows(ofBase: digest.tag, limit: 2 * VariantTable.mostOfOne)
@@ -73,7 +73,7 @@ final class DiskListings: DiskPart {
   /// Whether there may be any; nobody has to wait for that.
   func mayHaveVariants(of base: CacheKey) -> Bool {
     guard let digest = base.digest else { return false }
-    return mustWait || health.state != .down && index.mayHaveEntry(ofBase: digest.tag)
+    return mustWait || health.isUp && index.mayHaveEntry(ofBase: digest.tag)
   }
 
   /// The index is being opened.

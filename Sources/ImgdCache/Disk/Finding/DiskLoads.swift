@@ -44,7 +44,7 @@ final class DiskLoads: DiskPart {
   func mayHold(_ key: CacheKey) -> Bool {
     guard let digest = key.digest else { return false }
     if gate.isClosed { return true }
-    return health.state != .down
+    return health.isUp
       && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
   }
 
@@ -64,7 +64,7 @@ final class DiskLoads: DiskPart {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
       return .later
     }
-    guard health.state != .down else { return .nothing }
+    guard health.isUp else { return .nothing }
     if let image = stores.image(for: key) {
       note(image, for: waiter)
       return .image(image)

@@ -19,7 +19,7 @@ final class ReadyHits: DiskPart {
   func find(
     _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
   ) -> ReadyHit? {
-    guard !gate.isClosed, health.state != .down, stores.isEmpty,
+    guard !gate.isClosed, health.isUp, stores.isEmpty,
       let place = index.place(of: digest), !loads.isReading(digest)
     else { return nil }
     let entry = index[place]
@@ -35,7 +35,7 @@ final class ReadyHits: DiskPart {
   /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its
   /// bytes are looked at; it may count as a use all the same, where something that was made of it is used.
   func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
-    guard !gate.isClosed, health.state != .down, let digest = key.digest, stores.isEmpty,
+    guard !gate.isClosed, health.isUp, let digest = key.digest, stores.isEmpty,
       let place = index.place(of: digest)
     else { return nil }
     let entry = index[place]

@@ -14,11 +14,12 @@ final class DiskPurges: DiskPart {
   ///
   /// From this call on nothing that matches is found.
   func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
-    if health.state == .down, gate.isClosed {
+    guard health.state != .off else { return then(.done(.none)) }
+    if !health.isUp, gate.isClosed {
       return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
     }
     stores.drop { filter.matches(key: $0.key, tags: $0.tags) }
-    if health.state != .down {
+    if health.isUp {
       reports.purge()
       // Pictures that have been stored by then are found by the search.
       stores.sendAll()

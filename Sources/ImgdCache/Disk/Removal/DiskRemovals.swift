@@ -98,7 +98,7 @@ final class DiskRemovals: DiskPart {
     matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
     let work = PurgeWork(tools.order(filter, isSoft: isSoft), with: tools, then: then)
-    guard health.state != .down else { return owed.add([work]) }
+    guard health.isUp else { return owed.add([work]) }
     searches.add(work)
     if work.isClearing { entries.forget() }
     go()

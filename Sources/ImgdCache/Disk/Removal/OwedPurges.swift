@@ -1,7 +1,7 @@
 /// Purges that wait for a disk that works: it could neither be told of them nor say what they mean.
 ///
 /// They are written down beside the disk (`OwedFile`), so that a kill does not lose them, and their
-/// clients are told how that went. The tier is off as long as there are any.
+/// clients are told how that went. The tier is down as long as there are any.
 final class OwedPurges: DiskPart {
   /// So many may wait; beyond that everything goes, which means all of them.
   private static let most = 64

@@ -60,7 +60,7 @@ final class DiskStores: DiskPart {
 
   /// Why an image would not be kept; nil when it would.
   func refusal(of image: CachedImage) -> PathRefusal? {
-    if health.state == .down && !health.isOpening { return .down }
+    if let refusal = health.absence { return refusal }
     if image.scope != nil { return .credentials }
     if image.isPurged { return .purged }
     if image.freshness.refusal != nil { return .noStore }

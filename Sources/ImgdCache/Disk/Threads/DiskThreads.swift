@@ -2,23 +2,30 @@ internal import ImgdSystem
 
 /// The two threads of the tier, which take jobs as values: a writer and a reader.
 ///
-/// Every index has a generation. A job for an earlier one is not answered any more.
+/// Every index has a generation. A job for an earlier one is not answered any more. A tier that is off
+/// has no threads, and no jobs.
 final class DiskThreads {
   /// The number of the index that jobs are for.
   private(set) var generation = 0
   /// Told what the disk refuses; set once by the composition of the tier.
   var onTrouble: (DiskTrouble) -> Void = { _ in }
 
-  private let writer: WorkerThread<DiskWriter>
-  private let reader: WorkerThread<DiskReader>
+  private let writer: WorkerThread<DiskWriter>?
+  private let reader: WorkerThread<DiskReader>?
 
   init(on loop: EventLoop, owed: OwedFile) throws(SystemFailure) {
     writer = try WorkerThread(name: "imgd-disk", on: loop) { DiskWriter(owed: owed) }
     reader = try WorkerThread(name: "imgd-reader", on: loop) { DiskReader() }
   }
 
+  /// Those of a tier that is off.
+  init() {
+    writer = nil
+    reader = nil
+  }
+
   /// Jobs that have not come home yet.
-  var pending: Int { writer.pending + reader.pending }
+  var pending: Int { (writer?.pending ?? 0) + (reader?.pending ?? 0) }
 
   /// From now on jobs are for another index.
   func supersede() { generation += 1 }
@@ -35,7 +42,7 @@ final class DiskThreads {
     let job: @Sendable (DiskReader) -> Result<Answer, DiskTrouble> = { reader in
       Result { () throws(DiskTrouble) in try question(reader) }
     }
-    reader.submit(job) { [unowned self, generation] result in
+    reader?.submit(job) { [unowned self, generation] result in
       guard generation == self.generation else { return failed() }
       switch result {
       case .success(let answer): then(answer)
@@ -71,7 +78,7 @@ final class DiskThreads {
     let work: @Sendable (DiskWriter) -> Result<Answer, DiskTrouble> = { writer in
       Result { () throws(DiskTrouble) in try job(try writer.disk()) }
     }
-    writer.submit(work) { [unowned self, generation] result in
+    writer?.submit(work) { [unowned self, generation] result in
       then(result, generation == self.generation)
     }
   }
@@ -86,17 +93,17 @@ final class DiskThreads {
         return nil
       } catch { return DiskTrouble(error) }
     }
-    writer.submit(job, then: then)
+    writer?.submit(job, then: then)
   }
 
   /// Has them forgotten: the index knows of them, or they have been carried out.
   func forgetOwed() {
-    writer.submit { $0.owed.remove() }
+    writer?.submit { $0.owed.remove() }
   }
 
   /// Has the last purges written down, and carried out as far as there is time for it.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
-    writer.submit { $0.finish(orders, leases: leases, within: time) }
+    writer?.submit { $0.finish(orders, leases: leases, within: time) }
   }
 
   // MARK: Opening and closing
@@ -109,44 +116,46 @@ final class DiskThreads {
     let job: @Sendable (DiskWriter) -> Result<OpenedDisk, DiskTrouble> = { writer in
       Result { () throws(DiskTrouble) in try open(writer) }
     }
-    writer.submit(job) { [unowned self, generation] result in
+    writer?.submit(job) { [unowned self, generation] result in
       then(generation == self.generation ? result : nil)
     }
   }
 
   /// Has the reader let go of the directory.
   func closeReader(then: @escaping () -> Void) {
-    reader.submit({ $0.close() }, then: then)
+    reader?.submit({ $0.close() }, then: then)
   }
 
   /// Has both threads let go of pages that only make the index quicker.
   func giveBack(then: @escaping () -> Void) {
-    reader.submit { $0.giveBack() }
-    writer.submit({ $0.giveBack() }, then: then)
+    reader?.submit { $0.giveBack() }
+    writer?.submit({ $0.giveBack() }, then: then)
   }
 
   /// Has a table of entries freed where nobody waits for that.
   func letGo(of table: EntryTable) {
     guard table.count > 0 else { return }
-    reader.submit { _ in _ = table }
+    reader?.submit { _ in _ = table }
   }
 
   /// Ends both threads in order, after the jobs that they have.
   func stop(noting uses: [Use], isChecked: Bool) {
     // The last connection to be closed carries the log over into the index.
-    reader.submit { $0.close() }
-    reader.stop()
-    writer.submit { $0.close(uses, isChecked: isChecked) }
-    writer.stop()
+    reader?.submit { $0.close() }
+    reader?.stop()
+    writer?.submit { $0.close(uses, isChecked: isChecked) }
+    writer?.stop()
   }
 
   // MARK: Life
 
   func askWriterForLife(then answered: @escaping () -> Void) {
+    guard let writer else { return answered() }
     writer.askForLife(then: answered)
   }
 
   func askReaderForLife(then answered: @escaping () -> Void) {
+    guard let reader else { return answered() }
     reader.askForLife(then: answered)
   }
 }

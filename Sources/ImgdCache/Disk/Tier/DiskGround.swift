@@ -20,13 +20,30 @@ struct DiskGround {
     path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String], loop: EventLoop,
     wall: Int64
   ) throws(SystemFailure) {
+    self.init(
+      path: path, state: .down,
+      threads: try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path)),
+      rules: DiskRules(limits, loop: loop, wall: wall), suffixes: suffixes, loop: loop)
+  }
+
+  /// That of a tier that is off.
+  init(offOn loop: EventLoop) {
+    self.init(
+      path: "", state: .off, threads: DiskThreads(),
+      rules: DiskRules(.none, loop: loop, wall: 0), suffixes: [], loop: loop)
+  }
+
+  private init(
+    path: String, state: DiskState, threads: DiskThreads, rules: DiskRules, suffixes: [String],
+    loop: EventLoop
+  ) {
     self.path = path
     self.loop = loop
+    self.threads = threads
+    self.rules = rules
     reports = DiskReports()
-    rules = DiskRules(limits, loop: loop, wall: wall)
-    health = DiskHealth(reports: reports)
+    health = DiskHealth(state, reports: reports)
     gate = DiskGate(loop: loop)
-    threads = try DiskThreads(on: loop, owed: OwedFile(runtime: runtime, cache: path))
     index = DiskIndex()
     files = DiskFiles(index: index, threads: threads, suffixes: suffixes)
     uses = UseLog(index: index, threads: threads, rules: rules, loop: loop)

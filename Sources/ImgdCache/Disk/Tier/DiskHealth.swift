@@ -1,6 +1,6 @@
 /// The abilities of the tier at this moment, and the trouble that limits them.
 final class DiskHealth {
-  private(set) var state = DiskState.down
+  private(set) var state: DiskState
   /// Nothing can be written for want of room.
   private(set) var isFull = false
   /// It will be known soon whether anything can be stored.
@@ -10,8 +10,26 @@ final class DiskHealth {
   /// The trouble that stands in the way since the tier last worked.
   private(set) var reason: String?
 
-  init(reports: DiskReports) {
+  init(_ state: DiskState, reports: DiskReports) {
+    self.state = state
     self.reports = reports
+  }
+
+  /// Whether anything can be found.
+  var isUp: Bool {
+    switch state {
+    case .ok, .readOnly: true
+    case .down, .off: false
+    }
+  }
+
+  /// Why there is nothing, and will not be soon; nil otherwise.
+  var absence: PathRefusal? {
+    switch state {
+    case .ok, .readOnly: nil
+    case .down: isOpening ? nil : .down
+    case .off: .off
+    }
   }
 
   /// Reports trouble once, however often the cause is tried again.

@@ -9,7 +9,8 @@ extension DiskParts {
 
   /// What the tier holds in memory, without a look at all of it.
   var held: HeldBytes {
-    HeldBytes(
+    guard health.state != .off else { return HeldBytes() }
+    return HeldBytes(
       index: index.heldBytes,
       stores: stores.bytes + stores.count * Self.record + fleet.heldBytes,
       leases: leases.count * Self.lease,

@@ -18,8 +18,7 @@ package import ImgdSystem
 
 /// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
-  /// Nil for a tier that is off for good.
-  private let parts: DiskParts?
+  private let parts: DiskParts
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
   ///
@@ -41,61 +40,60 @@ package final class DiskTier {
     parts.eviction.scheduleSweep()
   }
 
-  /// No tier: nothing is found, stored or lent.
+  /// A tier that is off: nothing is found, stored or lent.
   package init(offOn loop: EventLoop) {
-    parts = nil
+    parts = DiskParts(DiskGround(offOn: loop))
   }
 
   // MARK: Facts
 
   /// Whether there will ever be anything here.
-  package var isEnabled: Bool { parts != nil }
+  package var isEnabled: Bool { state != .off }
 
-  package var limits: DiskLimits { parts?.rules.limits ?? .none }
+  package var limits: DiskLimits { parts.rules.limits }
 
-  package var counts: DiskCounts { parts?.reports.counts ?? DiskCounts() }
+  package var counts: DiskCounts { parts.reports.counts }
 
-  package var state: DiskState { parts?.health.state ?? .off }
+  package var state: DiskState { parts.health.state }
 
   /// Looks whether the directory is still where it was, before somebody is told of the state.
-  package func lookForDirectory() { parts?.losses.lookForDirectory() }
+  package func lookForDirectory() { parts.losses.lookForDirectory() }
 
   /// What stands in the way, and what would be right; nil while nothing does, and for a tier that is off.
-  package var reason: String? { parts?.health.reason }
+  package var reason: String? { parts.health.reason }
 
-  package var count: Int { parts?.index.count ?? 0 }
+  package var count: Int { parts.index.count }
 
   /// The bytes that all files take on disk.
-  package var allocated: Int { parts?.index.allocated ?? 0 }
+  package var allocated: Int { parts.index.allocated }
 
   /// Bytes of files that have been leased.
-  package var lentBytes: Int { parts?.leases.bytes ?? 0 }
+  package var lentBytes: Int { parts.leases.bytes }
 
   /// The memory that the tier takes.
-  package var held: HeldBytes { parts?.held ?? HeldBytes() }
+  package var held: HeldBytes { parts.held }
 
   /// Whether all entries of the index file are known in memory.
-  package var isLoaded: Bool { parts?.index.isLoaded ?? false }
+  package var isLoaded: Bool { parts.index.isLoaded }
 
   /// Whether the index is being read.
   package var isLoading: Bool {
-    guard let parts else { return false }
-    return (parts.health.isOpening || parts.files.isOpen) && !parts.index.isLoaded
+    (parts.health.isOpening || parts.files.isOpen) && !parts.index.isLoaded
   }
 
   /// It will be known soon whether anything can be stored.
-  package var isOpening: Bool { parts?.health.isOpening ?? false }
+  package var isOpening: Bool { parts.health.isOpening }
 
   /// Told what was stored and removed, and what went wrong; set once by the composition.
   package var onNews: (DiskNews) -> Void {
-    get { parts?.reports.onNews ?? { _ in } }
-    set { parts?.reports.onNews = newValue }
+    get { parts.reports.onNews }
+    set { parts.reports.onNews = newValue }
   }
 
   /// Called when the directory was lost, and this process may not make it again; set once by the composition.
   package var onExclusion: () -> Void {
-    get { parts?.recovery.onExclusion ?? {} }
-    set { parts?.recovery.onExclusion = newValue }
+    get { parts.recovery.onExclusion }
+    set { parts.recovery.onExclusion = newValue }
   }
 
   // MARK: Finding
@@ -106,7 +104,7 @@ package final class DiskTier {
   package func fetch(
     _ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void
   ) -> DiskFetching {
-    parts?.loads.fetch(key, countsAsUse: countsAsUse, then: then) ?? .nothing
+    parts.loads.fetch(key, countsAsUse: countsAsUse, then: then)
   }
 
   /// The answer to a plain request, if it can be given without waiting: the index knows enough of the
@@ -117,48 +115,43 @@ package final class DiskTier {
   package func readyHit(
     _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
   ) -> ReadyHit? {
-    parts?.hits.find(digest, of: url, identifier: identifier, as: form)
+    parts.hits.find(digest, of: url, identifier: identifier, as: form)
   }
 
   /// A fresh entry, as far as the index in memory knows it: for pictures that were made of it.
   package func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
-    parts?.hits.glance(at: key, countsAsUse: countsAsUse)
+    parts.hits.glance(at: key, countsAsUse: countsAsUse)
   }
 
   /// Reads on after a cursor in the order of storing, without counting as a use.
   package func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
   ) {
-    guard let parts else { return then(EntryPage()) }
     parts.listings.page(after: cursor, limit: limit, prefix: prefix, then: then)
   }
 
   /// The details of an entry, without counting as a use.
   package func look(for key: CacheKey, then: @escaping (EntryDetails?) -> Void) {
-    guard let parts else { return then(nil) }
     parts.listings.look(for: key, then: then)
   }
 
   /// Whether there may be answers to a name that depend on the request.
   package func mayHaveVariants(of base: CacheKey) -> Bool {
-    parts?.listings.mayHaveVariants(of: base) ?? false
+    parts.listings.mayHaveVariants(of: base)
   }
 
   /// Brings the answers to a name that depend on the request; does not count as a use.
   package func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
-    guard let parts else { return then([]) }
     parts.listings.variants(of: base, then: then)
   }
 
   /// Whether there may be an image under a key, as far as that is known at once; counts as nothing.
-  package func mayHold(_ key: CacheKey) -> Bool { parts?.loads.mayHold(key) ?? false }
+  package func mayHold(_ key: CacheKey) -> Bool { parts.loads.mayHold(key) }
 
   /// When the image under a key was stored that is found under it alone, in seconds since 1970; nil where that
   /// is not known at once.
   package func storedAt(_ key: CacheKey) -> Int64? {
-    guard let parts, let place = key.digest.flatMap({ parts.index.place(of: $0) }) else {
-      return nil
-    }
+    guard let place = key.digest.flatMap({ parts.index.place(of: $0) }) else { return nil }
     let entry = parts.index[place]
     return entry.base == 0 ? Int64(entry.storedAt) : nil
   }
@@ -167,26 +160,24 @@ package final class DiskTier {
 
   /// Why an image would not be kept; nil when it would.
   package func shouldCache(_ image: CachedImage) -> PathRefusal? {
-    guard let parts else { return .off }
-    return parts.stores.refusal(of: image)
+    parts.stores.refusal(of: image)
   }
 
   /// Keeps an image, in place of what was there under its key; answers why not.
   @discardableResult
   package func add(_ image: CachedImage) -> PathRefusal? {
-    guard let parts else { return .off }
-    return parts.stores.add(image)
+    parts.stores.add(image)
   }
 
   /// Takes over that the origin has confirmed an image that is on disk, or what describes it: its file stays as it
   /// is.
   package func renew(_ image: CachedImage, countsAsUse: Bool = true) {
-    parts?.renewals.renew(image, countsAsUse: countsAsUse)
+    parts.renewals.renew(image, countsAsUse: countsAsUse)
   }
 
   /// Whether an image's own file is there, as far as the index knows.
   package func holds(_ image: CachedImage) -> Bool {
-    guard let parts, let file = image.file else { return false }
+    guard let file = image.file else { return false }
     return parts.files.entry(of: file) != nil
   }
 
@@ -194,15 +185,14 @@ package final class DiskTier {
   package func lend(
     _ image: CachedImage, mayStore: Bool, countsAsUse: Bool = true
   ) -> PathLending {
-    parts?.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse) ?? .refused(.off)
+    parts.lending.lend(image, mayStore: mayStore, countsAsUse: countsAsUse)
   }
 
   /// Leases the file of an image, if all that takes is known; otherwise nothing is done.
-  package func lendAgain(_ image: CachedImage) -> StoredFile? { parts?.lending.lendAgain(image) }
+  package func lendAgain(_ image: CachedImage) -> StoredFile? { parts.lending.lendAgain(image) }
 
   /// Calls back when it is known whether there is a file; only for an image that is waited for.
   package func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
-    guard let parts else { return action() }
     parts.lending.whenSettled(image, action)
   }
 
@@ -210,16 +200,15 @@ package final class DiskTier {
 
   /// Told what the index file says about the fleet, and when it misses something; set once by the composition.
   package var onFleetNotes: (FleetNotes.News) -> Void {
-    get { parts?.fleet.onNews ?? { _ in } }
-    set { parts?.fleet.onNews = newValue }
+    get { parts.fleet.onNews }
+    set { parts.fleet.onNews = newValue }
   }
 
   /// Writes down the last purge of the fleet that is in force here, behind all that was asked for before.
-  package func keepFleetPosition(_ position: FleetPosition) { parts?.fleet.keep(position) }
+  package func keepFleetPosition(_ position: FleetPosition) { parts.fleet.keep(position) }
 
   /// Writes down a purge that the fleet has still to be told of; `then` is told whether that is durable.
   package func keepFleetPurge(_ purge: FleetPurge, then: @escaping (_ isKept: Bool) -> Void) {
-    guard let parts else { return then(false) }
     parts.fleet.keep(purge, then: then)
   }
 
@@ -227,25 +216,23 @@ package final class DiskTier {
   package func keepFleetPurges(
     inPlaceOfAll purges: [FleetPurge], then: @escaping (_ isKept: Bool) -> Void
   ) {
-    guard let parts else { return then(false) }
     parts.fleet.keep(inPlaceOfAll: purges, then: then)
   }
 
   /// Strikes out a purge that the fleet has been told of.
-  package func dropFleetPurge(_ nonce: UInt64) { parts?.fleet.drop(nonce) }
+  package func dropFleetPurge(_ nonce: UInt64) { parts.fleet.drop(nonce) }
 
   // MARK: Removing
 
   /// Removes the image under a key, if there is one.
   package func remove(_ key: CacheKey) {
-    parts?.purges.remove(key)
+    parts.purges.remove(key)
   }
 
   /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
   ///
   /// From this call on nothing that matches is found.
   package func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (PurgeOutcome) -> Void) {
-    guard let parts else { return then(.done(.none)) }
     parts.purges.purge(filter, isSoft: soft, then: then)
   }
 
@@ -253,7 +240,7 @@ package final class DiskTier {
 
   /// Takes new limits, makes room at once where they are lower, and tries again what they forbade.
   package func apply(_ limits: DiskLimits) {
-    guard let parts else { return }
+    guard isEnabled else { return }
     let areOthers = parts.rules.replace(by: limits)
     if parts.files.isOpen { parts.size.look() }
     guard areOthers else { return }
@@ -266,13 +253,12 @@ package final class DiskTier {
   /// Lets go of pages that its threads keep at hand, and calls `done` when nothing is being stored
   /// any more: pictures that wait for the disk are in memory until then.
   package func giveBack(then done: @escaping () -> Void) {
-    parts?.pages.giveBack(then: done)
+    parts.pages.giveBack(then: done)
   }
 
   /// Closes everything in order; what was asked before is done. Removals that were to make room are
   /// left to the next start, which finds them again.
   package func stop() {
-    guard let parts else { return }
     parts.stores.sendAll()
     parts.fleet.sendAll()
     parts.removals.stop()
@@ -281,13 +267,11 @@ package final class DiskTier {
 
   /// Calls `answered` when the thread that writes comes to its next job; at once without a tier.
   package func askWriterForLife(then answered: @escaping () -> Void) {
-    guard let parts else { return answered() }
     parts.threads.askWriterForLife(then: answered)
   }
 
   /// Calls `answered` when the thread that reads comes to its next job; at once without a tier.
   package func askReaderForLife(then answered: @escaping () -> Void) {
-    guard let parts else { return answered() }
     parts.threads.askReaderForLife(then: answered)
   }
 }
