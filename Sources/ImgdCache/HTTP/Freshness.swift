@@ -43,6 +43,30 @@ package struct FreshnessRules: Sendable, Equatable {
   }
 }
 
+/// What the purpose of a request changes in the judgement on its answer.
+package struct FreshnessTerms: Sendable {
+  /// The lifetime that the request has set instead of the origin's. Others are shown the answer too, so
+  /// that it is cut to the rule, and never permits what the origin has forbidden: it lifts neither
+  /// `no-cache` nor the end of an answer that must be revalidated.
+  package var ttl: Duration?
+  /// The lifetime of an answer that names none, in place of a guess.
+  package var silence: Duration?
+  /// The key is one user's.
+  package var isScoped: Bool
+  /// The request had credentials.
+  package var isOpenedByCredentials: Bool
+
+  package init(
+    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false,
+    isOpenedByCredentials: Bool = false
+  ) {
+    self.ttl = ttl
+    self.silence = silence
+    self.isScoped = isScoped
+    self.isOpenedByCredentials = isOpenedByCredentials
+  }
+}
+
 /// The judgement on one answer.
 package struct Freshness: Sendable, Equatable {
   // As numbers of half a duration's size and less: every picture in memory has them, and every hit
@@ -92,27 +116,20 @@ package struct Freshness: Sendable, Equatable {
   /// In place of a time that the origin does not name.
   private static let silence = UInt32.max
 
-  /// Judges an answer.
-  ///
-  /// `ttl` is the lifetime that a request has set instead of the origin's. Others are shown the
-  /// answer too, so that it is cut to the rule, and never permits what the origin has forbidden: it
-  /// lifts neither `no-cache` nor the end of an answer that must be revalidated. `silence` is the lifetime
-  /// of an answer that names none, in place of a guess. `isScoped` says that the key is one user's,
-  /// `isOpenedByCredentials` that the request had some; `receivedAt` is wall time in seconds, `delay` what
-  /// the exchange took.
+  /// Judges an answer. `receivedAt` is wall time in seconds, `delay` what the exchange took.
   package init(
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
-    ttl: Duration? = nil, silence: Duration? = nil, isScoped: Bool = false,
-    isOpenedByCredentials: Bool = false, receivedAt: Int64, delay: Duration = .zero
+    terms: FreshnessTerms = FreshnessTerms(), receivedAt: Int64, delay: Duration = .zero
   ) {
+    let (ttl, isScoped) = (terms.ttl, terms.isScoped)
     let control = CacheControl(headers)
     let dates = AnswerDates(headers, receivedAt: receivedAt)
     let explicit = dates.explicitLifetime(control, isScoped: isScoped)
     let vary = varyingNames(headers)
-    let lifetime = explicit ?? silence ?? dates.guessedLifetime(rules)
+    let lifetime = explicit ?? terms.silence ?? dates.guessedLifetime(rules)
     let age = dates.initialAge(delay: delay)
     let granted = lifetime - age
-    let isClosed = isOpenedByCredentials && !isScoped && !control.isPublic
+    let isClosed = terms.isOpenedByCredentials && !isScoped && !control.isPublic
     staleUse = StaleUse(
       isBound: control.forbidsStale(isScoped: isScoped), isClosed: isClosed)
     let isBound = isClosed || control.bindsLifetime(isScoped: isScoped)

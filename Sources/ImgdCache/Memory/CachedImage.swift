@@ -10,32 +10,31 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// More bytes are not copied into the image: their own piece costs little beside them.
   static let mostInside = 8 << 10
 
-  /// `isTimeDoubtful` says that it is unknown when it was stored: then it has no lifetime left. Without a
-  /// checksum it is computed here, over all the bytes.
+  /// An image that was stored, or made, at a moment; nothing is known of it to any tier.
   package static func make(
-    key: CacheKey, payload: Payload, facts: ImageFacts, response: StoredResponse,
-    freshness: Freshness, vary: VaryOutcome = .none, tags: [String] = [], serial: UInt64,
-    checksum: BodyChecksum? = nil, description: [UInt8] = [], isPurged: Bool = false,
-    at now: Instant, wall: Int64, isTimeDoubtful: Bool = false, isPixels: Bool = false,
-    isFromPublicAddress: Bool = false
+    key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64,
+    isPurged: Bool = false, stored moment: StoredMoment
   ) -> CachedImage {
+    let (payload, response) = (body.payload, answer.response)
     let isInside = !payload.isShareable && payload.count <= mostInside
-    let storedAt = max(now, StoredMoment.earliest)
+    let storedAt = max(moment.instant, StoredMoment.earliest)
     let fields = ImageFields(
-      extras: ImageExtras(key.distinction, vary, tags, response.redirectTarget, description),
+      extras: ImageExtras(
+        distinction: key.distinction, vary: answer.vary, tags: tags,
+        redirectTarget: response.redirectTarget, description: body.description),
       freshUntil: storedAt,
-      lastAccess: storedAt, storedAt: storedAt, freshness: freshness, facts: facts,
+      lastAccess: storedAt, storedAt: storedAt, freshness: answer.freshness, facts: body.facts,
       payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
-      checksum: checksum ?? BodyChecksum(of: payload), serial: serial, storedAtWall: wall,
+      checksum: body.checksum, serial: serial, storedAtWall: moment.wall,
       urlCount: UInt16(key.url.text.utf8.count),
       headerCount: UInt16(response.headers.kept.count),
       bodyCount: isInside ? UInt16(payload.count) : 0, status: UInt16(clamping: response.status),
-      isTimeDoubtful: isTimeDoubtful, isPixels: isPixels, isFromPublicAddress: isFromPublicAddress,
-      isPurged: isPurged)
+      isTimeDoubtful: moment.isDoubtful, isPixels: body.isPixels,
+      isFromPublicAddress: answer.isFromPublicAddress, isPurged: isPurged)
     let image = make(fields)
     image.fill(key.url, response.headers, isInside ? payload : nil)
     let end = image.expiresAt
-    image.header.freshUntil = freshness.needsConfirmation ? min(storedAt, end) : end
+    image.header.freshUntil = answer.freshness.needsConfirmation ? min(storedAt, end) : end
     return image
   }
 
@@ -50,30 +49,29 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   ///
   /// Under another key than its own it is a picture without a file.
   package func renewed(
-    under renewedKey: CacheKey? = nil, response: StoredResponse, freshness: Freshness,
-    vary: VaryOutcome = .none,
-    tags more: [String] = [], serial: UInt64, isPurged: Bool = false, at now: Instant, wall: Int64
+    under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [],
+    serial: UInt64, isPurged: Bool = false, stored moment: StoredMoment
   ) -> CachedImage {
     let key = key
+    var answer = answer
+    answer.isFromPublicAddress = isFromPublicAddress
     let renewed = Self.make(
-      key: renewedKey ?? key, payload: payload, facts: facts, response: response,
-      freshness: freshness,
-      vary: vary, tags: EntryTags.union(tags, more), serial: serial, checksum: checksum,
-      description: description, isPurged: isPurged, at: now, wall: wall,
-      isFromPublicAddress: isFromPublicAddress)
+      key: renewedKey ?? key,
+      body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
+      answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged,
+      stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
   }
 
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one. Nobody asks for the checksum of pixels.
-  package func derived(
-    key: CacheKey, payload: Payload, checksum: BodyChecksum, facts: ImageFacts, isPixels: Bool
-  ) -> CachedImage {
+  package func derived(key: CacheKey, body: ImageBody) -> CachedImage {
     Self.make(
-      key: key, payload: payload, facts: facts, response: response, freshness: freshness,
-      vary: vary.withoutPlace, tags: tags, serial: serial, checksum: checksum, isPurged: isPurged,
-      at: storedAt, wall: storedAtWall, isTimeDoubtful: header.isTimeDoubtful, isPixels: isPixels)
+      key: key, body: body,
+      answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
+      serial: serial, isPurged: isPurged,
+      stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
   }
 
   // MARK: What it is
@@ -113,8 +111,8 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set {
       let extras = header.extras
       header.extras = ImageExtras(
-        extras?.distinction, extras?.vary ?? .none, extras?.tags ?? [], extras?.redirectTarget,
-        newValue)
+        distinction: extras?.distinction, vary: extras?.vary ?? .none, tags: extras?.tags ?? [],
+        redirectTarget: extras?.redirectTarget, description: newValue)
     }
   }
 

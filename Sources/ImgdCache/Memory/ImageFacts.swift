@@ -1,3 +1,5 @@
+package import ImgdSystem
+
 /// The facts of a picture that are known without decoding it; the cache only keeps them.
 package struct ImageFacts: Sendable, Equatable {
   /// A number whose meaning the daemon knows.
@@ -16,5 +18,28 @@ package struct ImageFacts: Sendable, Equatable {
     self.width = Int32(clamping: width)
     self.height = Int32(clamping: height)
     self.frames = Int32(clamping: frames)
+  }
+}
+
+/// The bytes of an image, and what they show.
+package struct ImageBody {
+  package let payload: Payload
+  package let facts: ImageFacts
+  package let checksum: BodyChecksum
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty without.
+  package let description: [UInt8]
+  /// Whether they are those of a decoded picture.
+  package let isPixels: Bool
+
+  /// Without a checksum it is computed here, over all the bytes.
+  package init(
+    _ payload: Payload, facts: ImageFacts, checksum: BodyChecksum? = nil,
+    description: [UInt8] = [], isPixels: Bool = false
+  ) {
+    self.payload = payload
+    self.facts = facts
+    self.checksum = checksum ?? BodyChecksum(of: payload)
+    self.description = description
+    self.isPixels = isPixels
   }
 }

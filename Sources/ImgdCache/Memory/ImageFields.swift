@@ -60,9 +60,8 @@ final class ImageExtras {
 
   /// Nil where there is nothing of it.
   init?(
-    _ distinction: KeyDistinction?, _ vary: VaryOutcome, _ tags: [String],
-    _ redirectTarget: String?,
-    _ description: [UInt8]
+    distinction: KeyDistinction?, vary: VaryOutcome, tags: [String], redirectTarget: String?,
+    description: [UInt8]
   ) {
     guard
       distinction != nil || vary != .none || !tags.isEmpty || redirectTarget != nil

@@ -15,11 +15,31 @@ package struct StoredMoment: Sendable, Equatable {
   static let earliest = Instant(nanoseconds: -longest)
 
   package let instant: Instant
+  /// Wall time in seconds since 1970, to be shown.
+  package let wall: Int64
   package let isDoubtful: Bool
+
+  /// A moment of this process's life.
+  package init(_ instant: Instant, wall: Int64) {
+    self.init(instant, wall: wall, isDoubtful: false)
+  }
+
+  init(_ instant: Instant, wall: Int64, isDoubtful: Bool) {
+    self.instant = instant
+    self.wall = wall
+    self.isDoubtful = isDoubtful
+  }
+
+  /// So long ago, of something whose age alone is believed.
+  package init(age: Duration, now: Instant, nowWall: Int64) {
+    let age = min(max(age, .zero), .nanoseconds(Self.longest))
+    self.init(now + (.zero - age), wall: nowWall - age.components.seconds)
+  }
 
   /// Takes wall times in seconds since 1970, whatever numbers they are.
   package init(storedWall: Int64, nowWall: Int64, now: Instant) {
     let (elapsed, overflow) = nowWall.subtractingReportingOverflow(storedWall)
+    wall = storedWall
     isDoubtful = overflow ? storedWall > nowWall : elapsed < -Self.tolerance
     let seconds: Int64 = overflow ? .max : max(elapsed, 0)
     instant = isDoubtful ? now : max(now + .seconds(-seconds), Self.earliest)

@@ -25,3 +25,23 @@ package struct StoredResponse: Sendable {
 
   package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
 }
+
+/// The answer that an image is, or came with, and how long it may be shown to whom.
+package struct ImageAnswer {
+  package let response: StoredResponse
+  package let freshness: Freshness
+  /// The headers of the request on which it depends.
+  package let vary: VaryOutcome
+  /// Whether a public address has sent it, as far as it is a redirect.
+  package var isFromPublicAddress: Bool
+
+  package init(
+    _ response: StoredResponse, freshness: Freshness, vary: VaryOutcome = .none,
+    isFromPublicAddress: Bool = false
+  ) {
+    self.response = response
+    self.freshness = freshness
+    self.vary = vary
+    self.isFromPublicAddress = isFromPublicAddress
+  }
+}

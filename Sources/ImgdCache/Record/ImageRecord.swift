@@ -66,48 +66,48 @@ extension CachedImage {
   ) -> CachedImage? {
     guard let headers = StoredHeaders(packed: record.headers), let vary = VaryOutcome(record)
     else { return nil }
-    let list = headers.list
-    let moment = StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now)
+    let response = StoredResponse(
+      status: record.status, headers: headers.list, redirectTarget: record.redirectTarget)
     let image = make(
-      key: key, payload: payload, facts: record.facts,
-      response: StoredResponse(
-        status: record.status, headers: list, redirectTarget: record.redirectTarget),
-      freshness: Freshness(record),
-      vary: vary, tags: record.tags, serial: 0,
-      checksum: record.checksum, description: record.description, at: moment.instant,
-      wall: record.storedAt, isTimeDoubtful: moment.isDoubtful,
-      isFromPublicAddress: record.flags.contains(.publicAddress))
+      key: key, body: record.body(payload, facts: record.facts),
+      answer: ImageAnswer(
+        response, freshness: Freshness(record), vary: vary,
+        isFromPublicAddress: record.flags.contains(.publicAddress)),
+      tags: record.tags, serial: 0,
+      stored: StoredMoment(storedWall: record.storedAt, nowWall: wall, now: now))
     if record.isMarkedStale { image.markStale() }
     return image
   }
 
-  /// A picture that another host has stored so long ago; nil when its record is another key's, or another
-  /// request's than one with the headers `sent`, or makes no sense.
+  /// A picture that another host has stored; nil when its record is another key's, or another request's than
+  /// one with the headers `sent`, or makes no sense.
   ///
-  /// Its time of storing is told by its age alone: that host's clock may be off.
+  /// What it shows, its bytes say: that host may have erred.
   package static func make(
-    _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts,
-    sent: HeaderList, vary: (HeaderList) -> VaryOutcome, serial: UInt64, age: Duration,
-    at now: Instant, wall: Int64
+    _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts, sent: HeaderList,
+    vary: (HeaderList) -> VaryOutcome, serial: UInt64, stored moment: StoredMoment
   ) -> CachedImage? {
     guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
       let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record),
       stored.matches(sent: sent)
     else { return nil }
     let list = headers.list
-    let age = min(max(age, .zero), .nanoseconds(StoredMoment.longest))
     let image = make(
-      key: key, payload: payload, facts: facts,
-      response: StoredResponse(status: record.status, headers: list),
-      freshness: Freshness(record), vary: vary(list), tags: record.tags, serial: serial,
-      checksum: record.checksum, description: record.description, at: now + (.zero - age),
-      wall: wall - age.components.seconds)
+      key: key, body: record.body(payload, facts: facts),
+      answer: ImageAnswer(
+        StoredResponse(status: record.status, headers: list), freshness: Freshness(record),
+        vary: vary(list)),
+      tags: record.tags, serial: serial, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image
   }
 }
 
 extension StoredRecord {
+  fileprivate func body(_ payload: Payload, facts: ImageFacts) -> ImageBody {
+    ImageBody(payload, facts: facts, checksum: checksum, description: description)
+  }
+
   /// An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
   fileprivate var isMarkedStale: Bool {
     freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation)

@@ -78,8 +78,9 @@ import Testing
     let row = Self.rows[index]
     let freshness = Freshness(
       status: row.status, headers: row.headers,
-      silence: AnswerLifetime.ofSilence(
-        status: row.status, headers: row.headers, rule: .seconds(row.rule)),
+      terms: FreshnessTerms(
+        silence: AnswerLifetime.ofSilence(
+          status: row.status, headers: row.headers, rule: .seconds(row.rule))),
       receivedAt: 1_000)
     let lifetime = freshness.refusal == nil ? freshness.remaining : nil
     #expect(lifetime == row.lifetime.map { .seconds($0) }, "\(row.status) \(row.headers)")

@@ -74,8 +74,9 @@ import Testing
     let headers = Self.control("max-age=60, \(word)")
     func judgement(isScoped: Bool, isOpened: Bool) -> Freshness {
       Freshness(
-        status: 200, headers: headers, ttl: .seconds(600), isScoped: isScoped,
-        isOpenedByCredentials: isOpened, receivedAt: 0)
+        status: 200, headers: headers,
+        terms: FreshnessTerms(
+          ttl: .seconds(600), isScoped: isScoped, isOpenedByCredentials: isOpened), receivedAt: 0)
     }
     let shared = judgement(isScoped: false, isOpened: true)
     #expect(shared.isOpenOnlyWhileFresh == !isOpen)

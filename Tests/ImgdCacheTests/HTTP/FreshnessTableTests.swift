@@ -288,8 +288,9 @@ import Testing
   func `a response is stored and fresh as the section of its row says`(index: Int) {
     let row = Self.rows[index]
     let answer = Freshness(
-      status: row.status, headers: row.headers, ttl: row.ttl.map { .seconds($0) },
-      isScoped: row.isScoped, receivedAt: Self.now)
+      status: row.status, headers: row.headers,
+      terms: FreshnessTerms(ttl: row.ttl.map { .seconds($0) }, isScoped: row.isScoped),
+      receivedAt: Self.now)
     #expect((answer.refusal == nil) == (row.left != nil), "\(row.section): \(row.name)")
     guard let left = row.left else { return }
     #expect(answer.remaining == .seconds(left), "\(row.section): \(row.name)")

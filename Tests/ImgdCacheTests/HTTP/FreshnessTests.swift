@@ -12,7 +12,8 @@ import Testing
     rules: FreshnessRules = FreshnessRules(), delay: Duration = .zero
   ) -> Freshness {
     Freshness(
-      status: status, headers: headers, rules: rules, ttl: ttl, isScoped: isScoped,
+      status: status, headers: headers, rules: rules,
+      terms: FreshnessTerms(ttl: ttl, isScoped: isScoped),
       receivedAt: now, delay: delay)
   }
 

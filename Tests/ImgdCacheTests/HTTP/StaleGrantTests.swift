@@ -54,8 +54,9 @@ import Testing
   func `a directive decides how long a stale answer may be used`(index: Int) {
     let row = Self.rows[index]
     let answer = Freshness(
-      status: 200, headers: [("cache-control", row.control)], ttl: row.ttl.map { .seconds($0) },
-      isScoped: row.isScoped, receivedAt: 0)
+      status: 200, headers: [("cache-control", row.control)],
+      terms: FreshnessTerms(ttl: row.ttl.map { .seconds($0) }, isScoped: row.isScoped),
+      receivedAt: 0)
     #expect(answer.needsConfirmation == row.confirms.always, "\(row.section): \(row.control)")
     #expect(answer.mustRevalidate == row.confirms.stale, "\(row.section): \(row.control)")
     #expect(

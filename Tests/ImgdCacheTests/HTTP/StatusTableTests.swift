@@ -108,7 +108,8 @@ import Testing
     ] {
       for status in statuses {
         let answer = Freshness(
-          status: status, headers: row.headers, isScoped: isScoped, receivedAt: Self.now)
+          status: status, headers: row.headers, terms: FreshnessTerms(isScoped: isScoped),
+          receivedAt: Self.now)
         #expect((answer.refusal == nil) == (left != nil), "\(status), \(row.headers)")
         guard let left else { continue }
         #expect(answer.remaining == .seconds(left), "\(status), \(row.headers)")

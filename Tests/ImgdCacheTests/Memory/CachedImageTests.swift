@@ -36,11 +36,13 @@ import Testing
     varying: [String] = [], sent: HeaderList = [], moment: Instant = at(0), isDoubtful: Bool = false
   ) -> CachedImage {
     CachedImage.make(
-      key: key("http://h/a"), payload: Payload([1]),
-      facts: ImageFacts(format: 0, width: 1, height: 1, frames: 1, orientation: 1),
-      response: StoredResponse(status: 200, headers: []), freshness: freshness,
-      vary: VaryOutcome(varying: varying, sent: sent), serial: 0, at: moment, wall: 0,
-      isTimeDoubtful: isDoubtful)
+      key: key("http://h/a"),
+      body: ImageBody(
+        Payload([1]), facts: ImageFacts(format: 0, width: 1, height: 1, frames: 1, orientation: 1)),
+      answer: ImageAnswer(
+        StoredResponse(status: 200, headers: []), freshness: freshness,
+        vary: VaryOutcome(varying: varying, sent: sent)),
+      serial: 0, stored: StoredMoment(moment, wall: 0, isDoubtful: isDoubtful))
   }
 
   /// Sixty seconds of life from an age of twenty.
@@ -126,9 +128,10 @@ import Testing
     #expect(old.response.canBeConfirmed)
     #expect(!image("http://h/b").response.canBeConfirmed)
     let new = old.renewed(
-      response: StoredResponse(status: 200, headers: headers),
-      freshness: Freshness(status: 200, headers: headers, receivedAt: 0), serial: 4, at: at(50),
-      wall: 50)
+      answer: ImageAnswer(
+        StoredResponse(status: 200, headers: headers),
+        freshness: Freshness(status: 200, headers: headers, receivedAt: 0)),
+      serial: 4, stored: StoredMoment(at(50), wall: 50))
     #expect(address(of: new.payload) == address(of: old.payload), "the bytes are not copied")
     #expect(new.isFresh(at: at(54)) && !old.isFresh(at: at(54)))
     #expect((new.serial, new.tags, new.key) == (4, ["t"], old.key))
@@ -153,19 +156,22 @@ import Testing
     #expect(whole.byteCount == count)
     #expect(whole.payload.bytes == [UInt8](repeating: 9, count: count))
     let renewed = whole.renewed(
-      response: whole.response, freshness: whole.freshness, serial: 2, at: at(1), wall: 1)
+      answer: ImageAnswer(whole.response, freshness: whole.freshness), serial: 2,
+      stored: StoredMoment(at(1), wall: 1))
     #expect(renewed.key == name && renewed.payload.bytes == whole.payload.bytes)
   }
 
   @Test func `an endless lifetime does not overflow`() {
     let freshness = Freshness(
       status: 200, headers: [], rules: FreshnessRules(longestTTL: .seconds(Int64.max)),
-      ttl: .seconds(Int64.max), receivedAt: 0)
+      terms: FreshnessTerms(ttl: .seconds(Int64.max)), receivedAt: 0)
     let endless = CachedImage.make(
-      key: key("http://h/a"), payload: Payload([]),
-      facts: ImageFacts(format: 0, width: 1 << 40, height: 1, frames: 1, orientation: 999),
-      response: StoredResponse(status: 200, headers: []), freshness: freshness, serial: 1,
-      at: at(1_000), wall: 0)
+      key: key("http://h/a"),
+      body: ImageBody(
+        Payload([]),
+        facts: ImageFacts(format: 0, width: 1 << 40, height: 1, frames: 1, orientation: 999)),
+      answer: ImageAnswer(StoredResponse(status: 200, headers: []), freshness: freshness),
+      serial: 1, stored: StoredMoment(at(1_000), wall: 0))
     #expect(endless.isFresh(at: at(2_000)))
     #expect(endless.freshFor(at: at(2_000)) > 1_000_000)
   }

@@ -17,12 +17,15 @@ func image(
 ) -> CachedImage {
   let freshness = Freshness(status: 200, headers: headers, receivedAt: 0)
   return CachedImage.make(
-    key: key, payload: Payload([UInt8](repeating: byte, count: bytes)),
-    facts: ImageFacts(format: 1, width: width, height: 8, frames: 1, orientation: 1),
-    response: StoredResponse(status: 200, headers: headers),
-    freshness: freshness, vary: VaryOutcome(varying: varyingNames(headers), sent: []),
-    tags: tags,
-    serial: serial, isPurged: isPurged, at: at(storedAt), wall: storedAt)
+    key: key,
+    body: ImageBody(
+      Payload([UInt8](repeating: byte, count: bytes)),
+      facts: ImageFacts(format: 1, width: width, height: 8, frames: 1, orientation: 1)),
+    answer: ImageAnswer(
+      StoredResponse(status: 200, headers: headers), freshness: freshness,
+      vary: VaryOutcome(varying: varyingNames(headers), sent: [])),
+    tags: tags, serial: serial, isPurged: isPurged,
+    stored: StoredMoment(at(storedAt), wall: storedAt))
 }
 
 func image(_ url: String, bytes: Int = 1_000, serial: UInt64 = 1) -> CachedImage {

@@ -10,8 +10,9 @@ import Testing
   private func pixels(of original: CachedImage, bytes: Int = 4_000) -> CachedImage {
     original.derived(
       key: original.key.made(of: original.checksum, form: "pixels"),
-      payload: Payload([UInt8](repeating: 1, count: bytes)), checksum: .unknown,
-      facts: original.facts, isPixels: true)
+      body: ImageBody(
+        Payload([UInt8](repeating: 1, count: bytes)), facts: original.facts, checksum: .unknown,
+        isPixels: true))
   }
 
   private func tier() -> (tier: MemoryTier, original: CachedImage, pixels: CachedImage) {
@@ -65,8 +66,9 @@ import Testing
       func pixels(_ bytes: Int) throws -> CachedImage {
         original.derived(
           key: original.key.made(of: original.checksum, form: "\(bytes)"),
-          payload: try Payload([UInt8](repeating: 1, count: bytes)).shareable(),
-          checksum: .unknown, facts: original.facts, isPixels: true)
+          body: ImageBody(
+            try Payload([UInt8](repeating: 1, count: bytes)).shareable(), facts: original.facts,
+            checksum: .unknown, isPixels: true))
       }
       var low: [CachedImage] = []
       while low.last?.takesReserve != true { low.append(try pixels(4_000)) }

@@ -17,14 +17,18 @@ import Testing
   ) -> CachedImage {
     let headers = headers ?? self.headers
     return CachedImage.make(
-      key: key("https://example.org/a", "id"), payload: Payload(body(100)),
-      facts: ImageFacts(format: 2, width: 640, height: 480, frames: 3, orientation: 6),
-      response: StoredResponse(
-        status: 203, headers: headers, redirectTarget: "https://example.org/final"),
-      freshness: Freshness(status: 203, headers: headers, receivedAt: Self.wall),
-      vary: VaryOutcome(varying: varyingNames(headers), sent: sent), tags: ["b", "a"], serial: 7,
-      description: [1, 2],
-      at: Instant(nanoseconds: at * 1_000_000_000), wall: Self.wall)
+      key: key("https://example.org/a", "id"),
+      body: ImageBody(
+        Payload(body(100)),
+        facts: ImageFacts(format: 2, width: 640, height: 480, frames: 3, orientation: 6),
+        description: [1, 2]),
+      answer: ImageAnswer(
+        StoredResponse(
+          status: 203, headers: headers, redirectTarget: "https://example.org/final"),
+        freshness: Freshness(status: 203, headers: headers, receivedAt: Self.wall),
+        vary: VaryOutcome(varying: varyingNames(headers), sent: sent)),
+      tags: ["b", "a"], serial: 7,
+      stored: StoredMoment(Instant(nanoseconds: at * 1_000_000_000), wall: Self.wall))
   }
 
   private func record(of image: CachedImage, now: Int64 = 0) throws -> StoredRecord {
@@ -90,12 +94,15 @@ import Testing
   @Test(arguments: [false, true])
   func `an answer without a picture keeps its properties, too`(isPublic: Bool) throws {
     let image = CachedImage.make(
-      key: key("https://example.org/a", "id"), payload: Payload([]),
-      facts: ImageFacts(format: 255, width: 0, height: 0, frames: 0, orientation: 0),
-      response: StoredResponse(status: 301, headers: headers + [("location", "/b")]),
-      freshness: Freshness(status: 301, headers: headers, receivedAt: Self.wall),
-      vary: VaryOutcome(varying: varyingNames(headers), sent: []), tags: ["a"], serial: 7,
-      at: .init(seconds: 0), wall: Self.wall, isFromPublicAddress: isPublic)
+      key: key("https://example.org/a", "id"),
+      body: ImageBody(
+        Payload([]),
+        facts: ImageFacts(format: 255, width: 0, height: 0, frames: 0, orientation: 0)),
+      answer: ImageAnswer(
+        StoredResponse(status: 301, headers: headers + [("location", "/b")]),
+        freshness: Freshness(status: 301, headers: headers, receivedAt: Self.wall),
+        vary: VaryOutcome(varying: varyingNames(headers), sent: []), isFromPublicAddress: isPublic),
+      tags: ["a"], serial: 7, stored: StoredMoment(.init(seconds: 0), wall: Self.wall))
     let again = try #require(
       CachedImage.make(
         record(of: image), key: image.key, payload: Payload([]), wall: Self.wall + 5,
@@ -110,8 +117,8 @@ import Testing
     #expect(again.age(at: .init(seconds: 0)) == 105)
     #expect(again.isFromPublicAddress == isPublic)
     let renewed = again.renewed(
-      response: again.response, freshness: again.freshness, serial: 8, at: .init(seconds: 1),
-      wall: Self.wall + 6)
+      answer: ImageAnswer(again.response, freshness: again.freshness), serial: 8,
+      stored: StoredMoment(.init(seconds: 1), wall: Self.wall + 6))
     #expect(renewed.isFromPublicAddress == isPublic)
   }
 

@@ -17,13 +17,15 @@ import Testing
       variant: KeyVariant(identifier: base.identifier, fields: sent, uid: 7), scope: base.scope)
     let headers = [(name: "vary", value: vary)]
     return CachedImage.make(
-      key: key, payload: Payload([1]),
-      facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1),
-      response: StoredResponse(status: 200, headers: headers),
-      freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
-      vary: VaryOutcome(
-        varying: varyingNames(headers), fields: SentFields(sent), owner: base.variant),
-      serial: serial, at: at(storedAt), wall: storedAt)
+      key: key,
+      body: ImageBody(
+        Payload([1]), facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1)),
+      answer: ImageAnswer(
+        StoredResponse(status: 200, headers: headers),
+        freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
+        vary: VaryOutcome(
+          varying: varyingNames(headers), fields: SentFields(sent), owner: base.variant)),
+      serial: serial, stored: StoredMoment(at(storedAt), wall: storedAt))
   }
 
   private func add(
@@ -169,8 +171,8 @@ import Testing
     #expect(record.isNamed(Self.name) && !record.isNamed(key("http://h/b")))
     #expect(record.baseTag == Self.name.digest?.tag)
     let made = image.derived(
-      key: image.key.made(of: image.checksum, form: "x"), payload: Payload([1]),
-      checksum: .unknown, facts: image.facts, isPixels: false)
+      key: image.key.made(of: image.checksum, form: "x"),
+      body: ImageBody(Payload([1]), facts: image.facts, checksum: .unknown))
     #expect(made.base == nil && StoredRecord(made, wall: 0, at: at(0))?.baseTag == 0)
   }
 

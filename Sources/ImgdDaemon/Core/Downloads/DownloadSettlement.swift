@@ -63,12 +63,13 @@ final class DownloadSettlement {
     }
     let freshness = freshness(of: headers, status: head.status, for: key, download)
     let image = CachedImage.make(
-      key: key, payload: result.payload, facts: ImageFacts(picture),
-      response: StoredResponse(status: head.status, headers: headers),
-      freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
-      serial: download.serial, checksum: received.checksum,
-      isPurged: download.isPurgedEverywhere, at: loop.now,
-      wall: WallClock.seconds)
+      key: key,
+      body: ImageBody(result.payload, facts: ImageFacts(picture), checksum: received.checksum),
+      answer: ImageAnswer(
+        StoredResponse(status: head.status, headers: headers), freshness: freshness,
+        vary: download.mergeKey.outcome(of: headers)),
+      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
+      stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
   }
@@ -90,11 +91,12 @@ final class DownloadSettlement {
         of: headers, status: response.status, response.redirectTarget, for: key, download)
     let image = stored.renewed(
       under: key,
-      response: StoredResponse(
-        status: response.status, headers: headers, redirectTarget: response.redirectTarget),
-      freshness: freshness, vary: download.mergeKey.outcome(of: headers), tags: download.tags,
-      serial: download.serial, isPurged: download.isPurgedEverywhere, at: loop.now,
-      wall: WallClock.seconds)
+      answer: ImageAnswer(
+        StoredResponse(
+          status: response.status, headers: headers, redirectTarget: response.redirectTarget),
+        freshness: freshness, vary: download.mergeKey.outcome(of: headers)),
+      tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
+      stored: moment)
     guard stored.isPicture else { return confirmed(answer: image, download) }
     removeAnswers(to: download)
     keep(image, of: download)
@@ -124,11 +126,15 @@ final class DownloadSettlement {
     _ download: MergedDownload
   ) -> Freshness {
     Freshness(
-      status: status, headers: headers, rules: FreshnessRules(settings.http), ttl: ttl,
-      silence: silence, isScoped: key.scope != nil,
-      isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty,
+      status: status, headers: headers, rules: FreshnessRules(settings.http),
+      terms: FreshnessTerms(
+        ttl: ttl, silence: silence, isScoped: key.scope != nil,
+        isOpenedByCredentials: !download.mergeKey.credentialNames.isEmpty),
       receivedAt: fleet.wallSeconds, delay: delay(of: download))
   }
+
+  /// When what has just arrived is stored.
+  private var moment: StoredMoment { StoredMoment(loop.now, wall: WallClock.seconds) }
 
   private func ttl(of download: MergedDownload) -> Duration? {
     download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) }
@@ -217,10 +223,11 @@ final class DownloadSettlement {
     removeAnswers(to: download)
     pictures.keep(
       answer: CachedImage.make(
-        key: key, payload: Payload([]), facts: .none, response: response, freshness: freshness,
-        vary: download.mergeKey.outcome(of: headers), tags: download.tags, serial: download.serial,
-        checksum: .unknown, at: loop.now, wall: WallClock.seconds,
-        isFromPublicAddress: redirect?.isFromPublicAddress ?? false))
+        key: key, body: ImageBody(Payload([]), facts: .none, checksum: .unknown),
+        answer: ImageAnswer(
+          response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
+          isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
+        tags: download.tags, serial: download.serial, stored: moment))
   }
 
   /// Whether a failure can be told later: for a while, when it has been confirmed, or in place of an origin that

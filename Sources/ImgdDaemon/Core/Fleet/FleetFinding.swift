@@ -39,12 +39,13 @@ final class FleetFound {
 extension FleetPicture {
   /// The image that a value of the server is; nil if the value is about another key, or makes no sense.
   ///
-  /// What the picture is, its bytes say, and on what its answer depends, the request: other hosts may err.
+  /// What the picture is, its bytes say, on what its answer depends, the request, and when it was stored, its age
+  /// alone: other hosts may err, and their clocks may be off.
   func image(_ picture: Picture, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let key = lookup.name.key
     return CachedImage.make(
       record, key: key.key, payload: payload, facts: ImageFacts(picture),
-      sent: key.sent, vary: { key.outcome(of: $0) }, serial: lookup.serial, age: age,
-      at: now, wall: WallClock.seconds)
+      sent: key.sent, vary: { key.outcome(of: $0) }, serial: lookup.serial,
+      stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }
 }

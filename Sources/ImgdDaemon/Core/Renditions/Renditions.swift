@@ -259,11 +259,11 @@ extension CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
       key: key,
-      payload: isSmall ? Payload(made.content.bytes) : made.content.outsideReserve(),
-      checksum: checksum,
-      facts: ImageFacts(
-        format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
-        frames: made.frames, orientation: 1),
-      isPixels: made.format == nil)
+      body: ImageBody(
+        isSmall ? Payload(made.content.bytes) : made.content.outsideReserve(),
+        facts: ImageFacts(
+          format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
+          frames: made.frames, orientation: 1),
+        checksum: checksum, isPixels: made.format == nil))
   }
 }

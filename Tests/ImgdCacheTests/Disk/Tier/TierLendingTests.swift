@@ -167,8 +167,8 @@ import Testing
     let own = CacheKey(url: image.url, scope: scope)
     func renewed(under key: CacheKey?) -> CachedImage {
       image.renewed(
-        under: key, response: image.response, freshness: image.freshness, serial: 2, at: at(1),
-        wall: 1)
+        under: key, answer: ImageAnswer(image.response, freshness: image.freshness), serial: 2,
+        stored: StoredMoment(at(1), wall: 1))
     }
     #expect(renewed(under: nil).file === image.file && renewed(under: image.key).file != nil)
     #expect(renewed(under: own).file == nil && renewed(under: own).key == own)

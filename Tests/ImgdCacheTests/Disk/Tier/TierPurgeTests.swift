@@ -240,9 +240,10 @@ import Testing
     let stale = try #require(stage.fetch(url(1)))
     stage.jump(.seconds(10))
     let renewed = stale.renewed(
-      response: stale.response,
-      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall), serial: 2,
-      at: stage.now, wall: stage.wall)
+      answer: ImageAnswer(
+        stale.response,
+        freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall)),
+      serial: 2, stored: StoredMoment(stage.now, wall: stage.wall))
     #expect(stage.tier.holds(renewed))
     stage.tier.renew(renewed)
     stage.turn()
@@ -258,9 +259,10 @@ import Testing
     let stage = try TierStage()
     stage.store(photo(url(1), on: stage))
     let renewed = try #require(stage.fetch(url(1))).renewed(
-      response: StoredResponse(status: 200, headers: [("x-n", "2")]),
-      freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall), serial: 2,
-      at: stage.now, wall: stage.wall)
+      answer: ImageAnswer(
+        StoredResponse(status: 200, headers: [("x-n", "2")]),
+        freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall)),
+      serial: 2, stored: StoredMoment(stage.now, wall: stage.wall))
     stage.tier.renew(renewed)
     guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("an older row is read")

@@ -268,11 +268,14 @@ func photo(
   tags: [String] = [], on stage: TierStage, isPurged: Bool = false
 ) -> CachedImage {
   CachedImage.make(
-    key: key, payload: Payload(content),
-    facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1),
-    response: StoredResponse(status: 200, headers: headers),
-    freshness: Freshness(status: 200, headers: headers, receivedAt: stage.wall), tags: tags,
-    serial: 1, isPurged: isPurged, at: stage.now, wall: stage.wall)
+    key: key,
+    body: ImageBody(
+      Payload(content),
+      facts: ImageFacts(format: 1, width: 8, height: 8, frames: 1, orientation: 1)),
+    answer: ImageAnswer(
+      StoredResponse(status: 200, headers: headers),
+      freshness: Freshness(status: 200, headers: headers, receivedAt: stage.wall)),
+    tags: tags, serial: 1, isPurged: isPurged, stored: StoredMoment(stage.now, wall: stage.wall))
 }
 
 func photo(

@@ -53,12 +53,15 @@ import Testing
   /// A picture that was redirected, for requests that want it in German.
   private func redirected(_ headers: HeaderList) -> CachedImage {
     CachedImage.make(
-      key: key("http://h/redirected"), payload: Payload([1, 2, 3]),
-      facts: ImageFacts(format: 3, width: 7, height: 9, frames: 12, orientation: 6),
-      response: StoredResponse(status: 200, headers: headers, redirectTarget: "http://elsewhere/é"),
-      freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
-      vary: VaryOutcome(varying: ["accept-language"], sent: [("accept-language", "de")]),
-      serial: 9, at: at(3), wall: 3)
+      key: key("http://h/redirected"),
+      body: ImageBody(
+        Payload([1, 2, 3]),
+        facts: ImageFacts(format: 3, width: 7, height: 9, frames: 12, orientation: 6)),
+      answer: ImageAnswer(
+        StoredResponse(status: 200, headers: headers, redirectTarget: "http://elsewhere/é"),
+        freshness: Freshness(status: 200, headers: headers, receivedAt: 0),
+        vary: VaryOutcome(varying: ["accept-language"], sent: [("accept-language", "de")])),
+      serial: 9, stored: StoredMoment(at(3), wall: 3))
   }
 
   @Test func `small and large pictures are taken over with all their properties`() throws {
