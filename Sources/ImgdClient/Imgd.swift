@@ -4,6 +4,7 @@
 
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// The way from a program to imgd: fetches pictures, and manages the daemon's cache.
 ///
@@ -33,7 +34,7 @@ public final class Imgd: Sendable {
   /// Cancelling the task cancels the fetch, and its download if nobody else waits for that.
   public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture
   {
-    let call = Call(RequestLine(fetching: url, options), isFetch: true)
+    let call = Call(RequestLine(FetchRequest(url, options)), isFetch: true)
     return Picture(try await answer(to: call))
   }
 
@@ -41,20 +42,22 @@ public final class Imgd: Sendable {
   public func progress(
     of url: String, _ options: FetchOptions = FetchOptions()
   ) -> FetchProgress {
-    var line = RequestLine(fetching: url, options)
-    line.add("progress", true)
-    line.add("events", true)
-    return FetchProgress { [self, line] in beginInParts(line) }
+    var request = FetchRequest(url, options)
+    request.progress = true
+    request.events = true
+    let line = RequestLine(request)
+    return FetchProgress { [self] in beginInParts(line) }
   }
 
   /// Begins a fetch for which nobody waits: it goes on whatever becomes of this program, until its outcome
   /// is collected with `wait`.
   public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
   {
-    var line = RequestLine(fetching: url, options)
-    line.add("wait", false)
+    var request = FetchRequest(url, options)
+    request.wait = false
     // Twice would be two fetches.
-    let answer = try await answer(to: Call(line, isFetch: true, isRepeatable: false))
+    let call = Call(RequestLine(request), isFetch: true, isRepeatable: false)
+    let answer = try await answer(to: call)
     guard let receipt = answer.reply.text("receipt").flatMap({ Receipt($0) }) else {
       throw ConnectionError.unexpected(path: "imgd", what: "its answer has no receipt")
     }

@@ -8,6 +8,7 @@
 
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// A place that shows one picture at a time.
 public final class PictureSlot: Sendable {
@@ -122,10 +123,10 @@ public final class PictureSlot: Sendable {
   // MARK: Results
 
   private func makeCall(_ url: String, _ options: FetchOptions) -> Call {
-    var line = RequestLine(fetching: url, options)
-    if options.describe { line.add("events", true) }
+    var request = FetchRequest(url, options)
+    request.events = options.describe
     let id = Call.nextID()
-    return Call(line, id: id, isFetch: true) { [weak self] event in
+    return Call(RequestLine(request), id: id, isFetch: true) { [weak self] event in
       if case .placeholder(let placeholder) = FetchUpdate(event) { self?.take(placeholder, of: id) }
     }
   }

@@ -1,4 +1,4 @@
-import ImgdWire
+package import ImgdWire
 
 /// Builds the line of one request.
 package struct RequestLine: Sendable {
@@ -8,6 +8,12 @@ package struct RequestLine: Sendable {
   package init(_ command: String) {
     writer.beginObject()
     writer.field("cmd", command)
+  }
+
+  /// Begins the request for a picture.
+  package init(_ fetch: FetchRequest, id: RequestID = .none) {
+    writer.beginObject()
+    fetch.write(to: &writer, id: id)
   }
 
   /// The complete line, without its newline.
@@ -43,21 +49,5 @@ package struct RequestLine: Sendable {
     writer.beginArray()
     for value in values { writer.value(value) }
     writer.endArray()
-  }
-
-  /// Adds a field with an object of strings.
-  package mutating func add(_ field: String, _ values: [(name: String, value: String)]) {
-    writer.name(field)
-    writer.beginObject()
-    for pair in values { add(pair.name, pair.value) }
-    writer.endObject()
-  }
-
-  /// Adds a field with an object, whose fields `fill` adds.
-  package mutating func addObject(_ field: String, _ fill: (inout RequestLine) -> Void) {
-    writer.name(field)
-    writer.beginObject()
-    fill(&self)
-    writer.endObject()
   }
 }

@@ -28,27 +28,26 @@ enum FetchParser {
     fetch.detach = try fields.flag(.detach, default: fetch.detach, in: line)
     fetch.http = try fields.flag(.http, default: fetch.http, in: line)
     if !fields.present.isDisjoint(with: .fetchExtras) {
-      fetch.extras = try extras(fields, in: line)
+      try readExtras(&fetch.extras, fields, in: line)
     }
   }
 
-  private static func extras(
-    _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> FetchExtras {
-    FetchExtras(
-      receipt: try fields.receipt(in: line),
-      slot: try fields.slot(in: line),
-      headers: try HeaderParser.headers(fields, in: line),
-      resize: try ResizeParser.resize(fields, in: line),
-      timeoutMilliseconds: try fields.integer(
-        .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line),
-      maxBytes: try fields.integer(.maxBytes, 1...Int.max, in: line),
-      tags: try tags(fields, in: line),
-      ttl: try fields.integer(.ttl, WireLimits.seconds, in: line),
-      quality: try fields.integer(.quality, WireLimits.quality, in: line),
-      frames: try fields.word(.frames, default: .all, in: line),
-      describe: try fields.flag(.describe, default: false, in: line),
-      share: try fields.string(.share, 1...WireLimits.share, in: line))
+  private static func readExtras(
+    _ extras: inout FetchExtras, _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) {
+    extras.receipt = try fields.receipt(in: line)
+    extras.slot = try fields.slot(in: line)
+    extras.headers = try HeaderParser.headers(fields, in: line)
+    extras.resize = try ResizeParser.resize(fields, in: line)
+    extras.timeoutMilliseconds = try fields.integer(
+      .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
+    extras.maxBytes = try fields.integer(.maxBytes, 1...Int.max, in: line)
+    extras.tags = try tags(fields, in: line)
+    extras.ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
+    extras.quality = try fields.integer(.quality, WireLimits.quality, in: line)
+    extras.frames = try fields.word(.frames, default: .all, in: line)
+    extras.describe = try fields.flag(.describe, default: false, in: line)
+    extras.share = try fields.string(.share, 1...WireLimits.share, in: line)
   }
 
   private static func tags(

@@ -21,78 +21,67 @@ package struct FetchRequest: Equatable, Sendable {
   package var detach = false
   /// Whether the reply includes the origin's status and headers.
   package var http = false
-  /// The rare fields; nil when none was given.
-  package var extras: FetchExtras?
+  private var box: Box?
 
   package init(url: String) {
     self.url = url
   }
 
-  package var receipt: ReceiptID? { extras?.receipt }
-  package var slot: String? { extras?.slot }
-  package var headers: [RequestHeader] { extras?.headers ?? [] }
-  package var resize: ResizeRequest? { extras?.resize }
-  package var quality: Int? { extras?.quality }
-  package var frames: FrameChoice { extras?.frames ?? .all }
-  package var describe: Bool { extras?.describe ?? false }
-  package var share: String? { extras?.share }
-  package var timeoutMilliseconds: Int? { extras?.timeoutMilliseconds }
-  package var maxBytes: Int? { extras?.maxBytes }
-  package var tags: [String] { extras?.tags ?? [] }
-  package var ttl: Int? { extras?.ttl }
+  /// The rare fields; a request that has none of them has no box for them.
+  package var extras: FetchExtras {
+    get { box?.extras ?? FetchExtras() }
+    set { box = newValue == FetchExtras() ? nil : Box(newValue) }
+  }
+
+  package var hasExtras: Bool { box != nil }
+  package var receipt: ReceiptID? { box?.extras.receipt }
+  package var slot: String? { box?.extras.slot }
+  package var headers: [RequestHeader] { box?.extras.headers ?? [] }
+  package var resize: ResizeRequest? { box?.extras.resize }
+  package var quality: Int? { box?.extras.quality }
+  package var frames: FrameChoice { box?.extras.frames ?? .all }
+  package var describe: Bool { box?.extras.describe ?? false }
+  package var share: String? { box?.extras.share }
+  package var timeoutMilliseconds: Int? { box?.extras.timeoutMilliseconds }
+  package var maxBytes: Int? { box?.extras.maxBytes }
+  package var tags: [String] { box?.extras.tags ?? [] }
+  package var ttl: Int? { box?.extras.ttl }
 }
 
-/// The fields of a fetch that are rarely given, in one box.
-package final class FetchExtras: Equatable, Sendable {
+/// The fields of a fetch that are rarely given.
+package struct FetchExtras: Equatable, Sendable {
   /// The client's own receipt.
-  package let receipt: ReceiptID?
-  package let slot: String?
+  package var receipt: ReceiptID?
+  package var slot: String?
   /// Headers to add, in the order they were given.
-  package let headers: [RequestHeader]
-  package let resize: ResizeRequest?
+  package var headers: [RequestHeader] = []
+  package var resize: ResizeRequest?
   /// Of another encoding.
-  package let quality: Int?
-  package let frames: FrameChoice
+  package var quality: Int?
+  package var frames = FrameChoice.all
   /// Whether the reply includes a placeholder.
-  package let describe: Bool
+  package var describe = false
   /// The part of the connection's share of the decoders that pays for it.
-  package let share: String?
+  package var share: String?
   /// The deadline of the whole request.
-  package let timeoutMilliseconds: Int?
+  package var timeoutMilliseconds: Int?
   /// A larger body is refused.
-  package let maxBytes: Int?
-  package let tags: [String]
+  package var maxBytes: Int?
+  package var tags: [String] = []
   /// Seconds of freshness to use instead of the origin's.
-  package let ttl: Int?
+  package var ttl: Int?
 
-  package init(
-    receipt: ReceiptID? = nil, slot: String? = nil, headers: [RequestHeader] = [],
-    resize: ResizeRequest? = nil, timeoutMilliseconds: Int? = nil, maxBytes: Int? = nil,
-    tags: [String] = [], ttl: Int? = nil, quality: Int? = nil, frames: FrameChoice = .all,
-    describe: Bool = false, share: String? = nil
-  ) {
-    self.receipt = receipt
-    self.slot = slot
-    self.headers = headers
-    self.resize = resize
-    self.timeoutMilliseconds = timeoutMilliseconds
-    self.maxBytes = maxBytes
-    self.tags = tags
-    self.ttl = ttl
-    self.quality = quality
-    self.frames = frames
-    self.describe = describe
-    self.share = share
+  package init() {}
+}
+
+private final class Box: Equatable, Sendable {
+  let extras: FetchExtras
+
+  init(_ extras: FetchExtras) {
+    self.extras = extras
   }
 
-  /// Compares the contents.
-  package static func == (left: FetchExtras, right: FetchExtras) -> Bool {
-    left.receipt == right.receipt && left.slot == right.slot && left.headers == right.headers
-      && left.resize == right.resize && left.timeoutMilliseconds == right.timeoutMilliseconds
-      && left.maxBytes == right.maxBytes && left.tags == right.tags && left.ttl == right.ttl
-      && left.quality == right.quality && left.frames == right.frames
-      && left.describe == right.describe && left.share == right.share
-  }
+  static func == (left: Box, right: Box) -> Bool { left.extras == right.extras }
 }
 
 /// One header that the client adds to the request to the origin.

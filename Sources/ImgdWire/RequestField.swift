@@ -122,10 +122,9 @@ extension Request.Command {
   }
 
   private static let fetchFields = FieldSet([
-    .url, .identifier, .receipt, .cache, .deliver, .store, .resize, .format, .priority, .slot,
-    .headers, .progress, .events, .wait, .detach, .timeoutMilliseconds, .maxBytes, .tags, .ttl,
-    .http, .quality, .frames, .describe, .share,
-  ])
+    .url, .identifier, .cache, .deliver, .store, .format, .priority, .progress, .events, .wait,
+    .detach, .http,
+  ]).union(.fetchExtras)
 }
 
 extension FieldSet {

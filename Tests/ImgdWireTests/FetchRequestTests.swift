@@ -38,9 +38,9 @@ struct FetchRequestTests {
     #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
     #expect(fetch.priority == .normal && fetch.format == .original && fetch.wait)
     #expect(!fetch.progress && !fetch.events && !fetch.detach && !fetch.http)
-    #expect(fetch.extras == nil && fetch.identifier == nil && fetch.headers.isEmpty)
+    #expect(!fetch.hasExtras && fetch.identifier == nil && fetch.headers.isEmpty)
     #expect(fetch.tags.isEmpty && fetch.resize == nil && fetch.receipt == nil)
-    #expect(self.fetch(#""deliver":"fd""#)?.extras == nil)
+    #expect(self.fetch(#""deliver":"fd""#)?.hasExtras == false)
   }
 
   private func fetch(_ fields: String) -> FetchRequest? {

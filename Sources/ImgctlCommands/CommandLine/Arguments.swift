@@ -37,6 +37,11 @@ struct Arguments {
     values[name] ?? []
   }
 
+  /// The value of an option that is one of a few words.
+  func word<Word: RawRepresentable<String>>(_ name: String) -> Word? {
+    text(name).flatMap { Word(rawValue: $0) }
+  }
+
   func number(_ name: String) -> Int? {
     text(name).flatMap { Int($0) }
   }

@@ -14,8 +14,8 @@ struct FetchPlan {
 
   var command = Command.fetch
   let delivery: Delivery
-  /// Adds the fields of the command's own options to a request.
-  var fields: (inout RequestLine) -> Void = { _ in }
+  /// How the command's own options want each picture, whatever its URL is.
+  var fetch = FetchRequest(url: "")
   /// Whether the name of a file says in which format its picture is wanted.
   var namesFormats = false
   var isOrdered = true
@@ -40,16 +40,26 @@ struct FetchPlan {
 
   /// The request for one picture.
   func request(_ order: FetchOrder, withEvents: Bool) -> RequestLine {
-    var line = RequestLine(command.rawValue)
-    line.add("id", order.number)
-    line.add(command.subject, order.subject)
-    line.add("deliver", delivery.form.field)
-    if withEvents, command == .fetch {
-      line.add("progress", true)
-      line.add("events", true)
+    switch command {
+    case .fetch:
+      return RequestLine(
+        fetch(order, withEvents: withEvents), id: .integer(Int64(order.number)))
+    case .wait:
+      var line = RequestLine(command.rawValue)
+      line.add("id", order.number)
+      line.add(command.subject, order.subject)
+      line.add("deliver", delivery.form.delivery?.rawValue)
+      return line
     }
-    fields(&line)
-    if namesFormats { line.add("format", delivery.format(for: order)?.rawValue) }
-    return line
+  }
+
+  private func fetch(_ order: FetchOrder, withEvents: Bool) -> FetchRequest {
+    var fetch = fetch
+    fetch.url = order.subject
+    fetch.delivery = delivery.form.delivery ?? .path
+    fetch.progress = withEvents
+    fetch.events = withEvents
+    if namesFormats, let format = delivery.format(for: order) { fetch.format = format }
+    return fetch
   }
 }

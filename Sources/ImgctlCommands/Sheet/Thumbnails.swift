@@ -41,33 +41,29 @@ struct Thumbnails {
   }
 
   /// The smallest encoding that the daemon can write.
-  private func format() throws(Failure) -> String {
+  private func format() throws(Failure) -> OutputFormat {
     let decoder = try context.ask(RequestLine("hello"), over: connection).reply.object("decode")
     let known = decoder?.texts("encodes") ?? []
-    guard let format = ["webp", "jpeg", "png"].first(where: known.contains) else {
+    let formats: [OutputFormat] = [.webp, .jpeg, .png]
+    guard let format = formats.first(where: { known.contains($0.rawValue) }) else {
       let note = decoder?.text("note").map { ": " + $0 } ?? ""
       throw Failure(.failed, "this daemon cannot make pictures small" + note)
     }
     return format
   }
 
-  private func request(_ index: Int, _ format: String) -> RequestLine {
+  private func request(_ index: Int, _ format: OutputFormat) -> RequestLine {
     let entry = entries[index]
-    var line = RequestLine("fetch")
-    line.add("id", index)
-    line.add("url", entry.text("url"))
-    line.add("identifier", entry.text("identifier"))
+    var fetch = FetchRequest(url: entry.text("url") ?? "")
+    fetch.identifier = entry.text("identifier")
     // The cache is looked at, and neither used nor filled.
-    line.add("cache", "peek")
-    line.add("deliver", "inline")
-    line.add("priority", "low")
-    line.addObject("resize") { resize in
-      resize.add("width", size)
-      resize.add("height", size)
-    }
-    line.add("format", format)
-    line.add("frames", "first")
-    return line
+    fetch.cache = .peek
+    fetch.delivery = .inline
+    fetch.priority = .low
+    fetch.format = format
+    fetch.extras.resize = ResizeRequest(width: size, height: size)
+    fetch.extras.frames = .first
+    return RequestLine(fetch, id: .integer(Int64(index)))
   }
 
   private func next() throws(Failure) -> Reply {

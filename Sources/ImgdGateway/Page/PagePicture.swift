@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdHTTP
+import ImgdWire
 
 /// The sizes in which the page shows a picture that is in the cache.
 enum PagePicture {
@@ -15,26 +16,22 @@ enum PagePicture {
   /// Nothing is downloaded for it, it is not kept, and it counts as nothing: the cache is looked at, and left as it
   /// is.
   func request(_ url: String) -> RequestLine {
-    var line = RequestLine("fetch")
-    line.add("url", url)
-    line.add("cache", "peek")
-    line.add("priority", "low")
-    line.add("deliver", "fd")
-    guard let (width, height, fit) = box else { return line }
-    line.addObject("resize") { resize in
-      resize.add("width", width)
-      resize.add("height", height)
-      resize.add("fit", fit)
+    var fetch = FetchRequest(url: url)
+    fetch.cache = .peek
+    fetch.priority = .low
+    fetch.delivery = .fd
+    if let box {
+      fetch.format = .webp
+      fetch.extras.resize = box
+      fetch.extras.frames = .first
     }
-    line.add("format", "webp")
-    line.add("frames", "first")
-    return line
+    return RequestLine(fetch)
   }
 
-  private var box: (width: Int, height: Int, fit: String)? {
+  private var box: ResizeRequest? {
     switch self {
-    case .thumbnail: (320, 240, "cover")
-    case .preview: (640, 640, "contain")
+    case .thumbnail: ResizeRequest(width: 320, height: 240, fit: .cover)
+    case .preview: ResizeRequest(width: 640, height: 640)
     case .original: nil
     }
   }

@@ -2,6 +2,7 @@
 
 internal import ImgdConnection
 package import ImgdSystem
+internal import ImgdWire
 
 /// Carries out requests for pictures that were let through.
 package final class PictureHandler {
@@ -47,9 +48,9 @@ package final class PictureHandler {
   }
 
   private func begin(_ fetch: PictureFetch, as format: PictureRequest.Format) {
-    var line = fetch.request.line(format: format, timeout: timeout)
+    var request = fetch.request.fetch(format: format, timeout: timeout)
     let key = HeldPictures.Key(
-      line.bytes, varies: fetch.varies, expires: fetch.request.expires)
+      RequestLine(request).bytes, varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
       counters.heldHits += 1
       return answer(fetch, picture.headers) { picture.response }
@@ -57,7 +58,8 @@ package final class PictureHandler {
     expect(fetch)
     let mark = held.mark
     // Not part of the key: all are shown the same picture.
-    line.add("share", fetch.share)
+    request.extras.share = fetch.share
+    let line = RequestLine(request)
     fetch.call = link.fetch(line, within: timeout + Self.grace) { [unowned self] outcome in
       take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }

@@ -20,7 +20,7 @@ import Testing
     var request = FetchRequest(url: "http://example.org/")
     if header > 0 {
       let value = String(repeating: "v", count: header)
-      request.extras = FetchExtras(headers: [RequestHeader(name: "x", value: value)])
+      request.extras.headers = [RequestHeader(name: "x", value: value)]
     }
     let url = try CanonicalURL.parse(request.url)
     let key = CacheKey(url: url, identifier: nil, scope: nil)

@@ -64,7 +64,7 @@ import Testing
     #expect(stage.ask("/preview?url=x").status == 200)
     #expect(stage.ask("/cached?url=x").field("Content-Type") == "image/tiff")
     #expect(stage.daemon.requests.allSatisfy { $0["cache"] == "peek" })
-    #expect(stage.daemon.requests[0]["resize"]?["fit"] == "contain")
+    #expect(stage.daemon.requests[0]["resize"] == ["width": 640, "height": 640])
     #expect(stage.daemon.requests[1]["resize"] == nil && stage.daemon.requests[1]["format"] == nil)
   }
 

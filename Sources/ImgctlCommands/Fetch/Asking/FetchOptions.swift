@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
@@ -31,7 +30,7 @@ struct FetchOptions {
 
   let form: PictureForm
   private let arguments: Arguments
-  private let headers: [(name: String, value: String)]
+  private let headers: [RequestHeader]
   /// Used unless `--priority` is given.
   private let usualPriority: Priority?
 
@@ -49,18 +48,18 @@ struct FetchOptions {
   /// The time after which the daemon gives up, if one was named.
   var timeout: Duration? { arguments.duration("timeout") }
 
-  /// Adds the fields of these options to a request.
-  func add(to line: inout RequestLine) {
-    line.add("cache", arguments.text("cache"))
-    line.add("store", arguments.text("store"))
-    line.add("ttl", arguments.duration("ttl").map { Int($0.components.seconds) })
-    line.add("identifier", arguments.text("identifier"))
-    line.add("priority", arguments.text("priority") ?? usualPriority?.rawValue)
-    line.add("timeout_ms", timeout.map { Int($0.milliseconds) })
-    line.add("max_bytes", arguments.size("max-bytes"))
-    if arguments.has("tag") { line.add("tags", arguments.texts("tag")) }
-    if !headers.isEmpty { line.add("headers", headers) }
-    form.add(to: &line)
+  /// Has a picture fetched as these options say.
+  func apply(to fetch: inout FetchRequest) {
+    fetch.cache = arguments.word("cache") ?? fetch.cache
+    fetch.store = arguments.word("store") ?? fetch.store
+    fetch.identifier = arguments.text("identifier")
+    fetch.priority = arguments.word("priority") ?? usualPriority ?? fetch.priority
+    fetch.extras.ttl = arguments.duration("ttl").map { Int($0.components.seconds) }
+    fetch.extras.timeoutMilliseconds = timeout.map { Int($0.milliseconds) }
+    fetch.extras.maxBytes = arguments.size("max-bytes")
+    fetch.extras.tags = arguments.texts("tag")
+    fetch.extras.headers = headers
+    form.apply(to: &fetch)
   }
 
   /// Refuses a duration that the protocol cannot express.
@@ -85,8 +84,8 @@ struct FetchOptions {
 
   private static func headers(
     _ texts: [String]
-  ) throws(UsageProblem) -> [(name: String, value: String)] {
-    var headers: [(name: String, value: String)] = []
+  ) throws(UsageProblem) -> [RequestHeader] {
+    var headers: [RequestHeader] = []
     var names: Set<String> = []
     for text in texts {
       let header = try header(text)
@@ -99,7 +98,7 @@ struct FetchOptions {
     return headers
   }
 
-  private static func header(_ text: String) throws(UsageProblem) -> (name: String, value: String) {
+  private static func header(_ text: String) throws(UsageProblem) -> RequestHeader {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = parts.first, !name.isEmpty, !name.contains(" ") else {
       throw UsageProblem("--header '\(printable(text))' is not a header: write 'Name: value'")
@@ -110,7 +109,7 @@ struct FetchOptions {
     case .ofDaemon: throw UsageProblem("--header \(name) is set by the daemon alone: leave it out")
     case .controlCharacter:
       throw UsageProblem("--header \(name) has a control character in its value")
-    case nil: return (String(name), value)
+    case nil: return RequestHeader(name: String(name), value: value)
     }
   }
 }

@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
@@ -51,20 +50,16 @@ struct PictureForm {
     arguments.has("format") || arguments.has("quality") || arguments.has("frames")
   }
 
-  /// Adds the fields of the form to a request.
-  func add(to line: inout RequestLine) {
-    line.add("format", arguments.format?.rawValue)
-    line.add("quality", arguments.number("quality"))
-    line.add("frames", arguments.text("frames"))
+  /// Has a picture fetched in this form; what is not named stays as it is.
+  func apply(to fetch: inout FetchRequest) {
+    fetch.format = arguments.format ?? fetch.format
+    fetch.extras.quality = arguments.number("quality")
+    fetch.extras.frames = arguments.word("frames") ?? fetch.frames
     guard let size else { return }
-    line.addObject("resize") { resize in
-      resize.add("width", size.width)
-      resize.add("height", size.height)
-      resize.add("fit", arguments.text("fit"))
-      resize.add("crop", arguments.text("crop"))
-      if arguments.has("enlarge") { resize.add("enlarge", true) }
-      if arguments.has("linear") { resize.add("linear", true) }
-    }
+    fetch.extras.resize = ResizeRequest(
+      width: size.width, height: size.height, fit: arguments.word("fit") ?? .contain,
+      enlarge: arguments.has("enlarge"), crop: arguments.word("crop") ?? .centre,
+      linear: arguments.has("linear"))
   }
 
   /// `256x256`, or one side alone: `256x`, `x256`.

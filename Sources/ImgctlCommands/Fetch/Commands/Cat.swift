@@ -27,7 +27,7 @@ struct Cat: Verb {
     let delivery = Delivery(
       form: .bytes, destination: .standardOutput, collision: .refuse, style: .nothing)
     var plan = FetchPlan(delivery: delivery)
-    plan.fields = options.add
+    options.apply(to: &plan.fetch)
     plan.timeout = options.timeout
     return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context)
       .finish()

@@ -61,7 +61,7 @@ struct Fetch: Verb {
     let count = arguments.has("input") ? nil : arguments.operands.count
     let delivery = try output.delivery(count: count, context.console)
     var plan = FetchPlan(delivery: delivery)
-    plan.fields = fields
+    apply(to: &plan.fetch)
     plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
@@ -71,12 +71,12 @@ struct Fetch: Verb {
       .finish()
   }
 
-  private func fields(_ line: inout RequestLine) {
-    options.add(to: &line)
-    line.add("receipt", arguments.text("receipt"))
-    for option in ["describe", "http", "detach"] where arguments.has(option) {
-      line.add(option, true)
-    }
-    if arguments.has("no-wait") { line.add("wait", false) }
+  private func apply(to fetch: inout FetchRequest) {
+    options.apply(to: &fetch)
+    fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
+    fetch.extras.describe = arguments.has("describe")
+    fetch.http = arguments.has("http")
+    fetch.detach = arguments.has("detach")
+    fetch.wait = !arguments.has("no-wait")
   }
 }

@@ -28,7 +28,7 @@ struct Open: Verb {
       form: .path, destination: .daemon, collision: .refuse, style: .nothing)
     let answer = Received()
     var plan = FetchPlan(delivery: delivery)
-    plan.fields = options.add
+    options.apply(to: &plan.fetch)
     plan.timeout = options.timeout
     plan.onAnswer = { answer.reply = $0 }
     let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()

@@ -28,7 +28,7 @@ struct Prefetch: Verb {
       form: .none, destination: .daemon, collision: .refuse, style: .nothing)
     let tally = Tally()
     var plan = FetchPlan(delivery: delivery)
-    plan.fields = options.add
+    options.apply(to: &plan.fetch)
     plan.isOrdered = false
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
     plan.timeout = options.timeout

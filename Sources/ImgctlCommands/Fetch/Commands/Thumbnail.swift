@@ -27,20 +27,13 @@ struct Thumbnail: Verb {
   func run(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
     var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
-    plan.fields = fields
+    let side = arguments.number("size") ?? 256
+    plan.fetch.extras.resize = ResizeRequest(width: side, height: side)
+    plan.fetch.extras.frames = .first
+    plan.fetch.format = arguments.format ?? .original
     plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.showsProgress = output.showsProgress
     return try FetchRun(plan, arguments.operands, in: context).finish()
-  }
-
-  private func fields(_ line: inout RequestLine) {
-    let side = arguments.number("size") ?? 256
-    line.add("format", arguments.format?.rawValue)
-    line.add("frames", FrameChoice.first.rawValue)
-    line.addObject("resize") { resize in
-      resize.add("width", side)
-      resize.add("height", side)
-    }
   }
 }

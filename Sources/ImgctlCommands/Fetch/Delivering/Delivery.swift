@@ -7,12 +7,12 @@ enum DeliveredForm: String, CaseIterable {
   case path, bytes, pixels, none
 
   /// The value of `deliver`; nil for the usual one.
-  var field: String? {
+  var delivery: ImgdWire.Delivery? {
     switch self {
     case .path: nil
-    case .bytes: "fd"
-    case .pixels: "pixels"
-    case .none: "none"
+    case .bytes: .fd
+    case .pixels: .pixels
+    case .none: ImgdWire.Delivery.none
     }
   }
 

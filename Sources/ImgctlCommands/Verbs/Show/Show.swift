@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl show`: pictures in the terminal.
 struct Show: Verb {
@@ -62,14 +63,10 @@ struct Show: Verb {
   }
 
   private func request(_ url: String, for canvas: Canvas) -> RequestLine {
-    var line = RequestLine("fetch")
-    line.add("url", url)
-    line.add("deliver", "pixels")
-    line.addObject("resize") { resize in
-      resize.add("width", canvas.room.width)
-      resize.add("height", canvas.room.height)
-    }
-    options.add(to: &line)
-    return line
+    var fetch = FetchRequest(url: url)
+    fetch.delivery = .pixels
+    options.apply(to: &fetch)
+    fetch.extras.resize = ResizeRequest(width: canvas.room.width, height: canvas.room.height)
+    return RequestLine(fetch)
   }
 }

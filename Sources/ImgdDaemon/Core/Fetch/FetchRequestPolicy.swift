@@ -6,7 +6,7 @@ import ImgdWire
 extension FetchRequest {
   /// Whether a hit can be answered without looking at anything but URL and identifier.
   var isPlain: Bool {
-    extras == nil && wait && !detach && !events && format == .original && delivery != .pixels
+    !hasExtras && wait && !detach && !events && format == .original && delivery != .pixels
       && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
   }
 
@@ -54,7 +54,9 @@ extension FetchRequest {
     request.delivery = .none
     request.store = store
     request.priority = .low
-    request.extras = extras.map { FetchExtras(headers: $0.headers, tags: $0.tags, ttl: $0.ttl) }
+    request.extras.headers = headers
+    request.extras.tags = tags
+    request.extras.ttl = ttl
     return request
   }
 }

@@ -97,7 +97,7 @@ extension FetchRequest {
   /// what the daemon keeps with each.
   var weight: Int {
     var sum = 512 + 2 * url.utf8.count + (identifier?.utf8.count ?? 0)
-    guard extras != nil else { return sum }
+    guard hasExtras else { return sum }
     for field in headers { sum += 128 + 2 * field.name.utf8.count + field.value.utf8.count }
     for tag in tags { sum += 32 + tag.utf8.count }
     return sum + (slot?.utf8.count ?? 0) + (share?.utf8.count ?? 0)

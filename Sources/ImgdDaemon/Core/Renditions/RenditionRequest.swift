@@ -8,19 +8,15 @@ import ImgdWire
 extension FetchRequest {
   /// Nil for the picture as its origin sends it.
   var rendition: Rendition? {
-    guard delivery == .pixels || format != .original || extras?.wantsRendition == true else {
-      return nil
-    }
+    guard delivery == .pixels || format != .original || resize != nil || quality != nil
+      || frames == .first
+    else { return nil }
     let box = resize.map { Rendition.Box($0) }
     if delivery == .pixels { return Rendition(.pixels, box: box, frames: .first) }
     return Rendition(
       .file(PictureFormat(format), quality: quality), box: box,
       frames: frames == .all ? .all : .first)
   }
-}
-
-extension FetchExtras {
-  fileprivate var wantsRendition: Bool { resize != nil || quality != nil || frames == .first }
 }
 
 extension PictureFormat {
