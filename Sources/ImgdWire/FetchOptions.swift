@@ -65,13 +65,3 @@ package enum Priority: String, CaseIterable, Comparable, Sendable {
     left.rank < right.rank
   }
 }
-
-/// The encoding in which a picture is wanted.
-package enum OutputFormat: String, CaseIterable, Sendable {
-  case original, jpeg, png, webp, avif
-}
-
-/// The frames of an animation that another form of it keeps.
-package enum FrameChoice: String, CaseIterable, Sendable {
-  case all, first
-}

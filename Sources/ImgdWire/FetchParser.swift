@@ -21,7 +21,6 @@ enum FetchParser {
     fetch.store = try fields.word(.store, default: fetch.store, in: line)
     if !fetch.cache.keeps { fetch.store = .none }
     fetch.priority = try fields.word(.priority, default: fetch.priority, in: line)
-    fetch.format = try fields.word(.format, default: fetch.format, in: line)
     fetch.progress = try fields.flag(.progress, default: fetch.progress, in: line)
     fetch.events = try fields.flag(.events, default: fetch.events, in: line)
     fetch.wait = try fields.flag(.wait, default: fetch.wait, in: line)
@@ -38,16 +37,24 @@ enum FetchParser {
     extras.receipt = try fields.receipt(in: line)
     extras.slot = try fields.slot(in: line)
     extras.headers = try HeaderParser.headers(fields, in: line)
-    extras.resize = try ResizeParser.resize(fields, in: line)
+    extras.form = try form(fields, in: line)
     extras.timeoutMilliseconds = try fields.integer(
       .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
     extras.maxBytes = try fields.integer(.maxBytes, 1...Int.max, in: line)
     extras.tags = try tags(fields, in: line)
     extras.ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
-    extras.quality = try fields.integer(.quality, WireLimits.quality, in: line)
-    extras.frames = try fields.word(.frames, default: .all, in: line)
     extras.describe = try fields.flag(.describe, default: false, in: line)
     extras.share = try fields.string(.share, 1...WireLimits.share, in: line)
+  }
+
+  private static func form(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> PictureForm {
+    PictureForm(
+      box: try BoxParser.box(fields, in: line),
+      format: try fields.word(.format, default: .original, in: line),
+      quality: try fields.integer(.quality, WireLimits.quality, in: line),
+      frames: try fields.word(.frames, default: .all, in: line))
   }
 
   private static func tags(

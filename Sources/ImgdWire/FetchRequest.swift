@@ -10,7 +10,6 @@ package struct FetchRequest: Equatable, Sendable {
   package var delivery = Delivery.path
   package var store = StorePolicy.all
   package var priority = Priority.normal
-  package var format = OutputFormat.original
   /// Whether the client wants progress events.
   package var progress = false
   /// Whether the client wants the events `queued` and `started`.
@@ -21,7 +20,7 @@ package struct FetchRequest: Equatable, Sendable {
   package var detach = false
   /// Whether the reply includes the origin's status and headers.
   package var http = false
-  private var box: Box?
+  private var box: ExtrasBox?
 
   package init(url: String) {
     self.url = url
@@ -30,16 +29,19 @@ package struct FetchRequest: Equatable, Sendable {
   /// The rare fields; a request that has none of them has no box for them.
   package var extras: FetchExtras {
     get { box?.extras ?? FetchExtras() }
-    set { box = newValue == FetchExtras() ? nil : Box(newValue) }
+    set { box = newValue == FetchExtras() ? nil : ExtrasBox(newValue) }
+  }
+
+  /// The form in which the picture is wanted.
+  package var form: PictureForm {
+    get { box?.extras.form ?? PictureForm() }
+    set { extras.form = newValue }
   }
 
   package var hasExtras: Bool { box != nil }
   package var receipt: ReceiptID? { box?.extras.receipt }
   package var slot: String? { box?.extras.slot }
   package var headers: [RequestHeader] { box?.extras.headers ?? [] }
-  package var resize: ResizeRequest? { box?.extras.resize }
-  package var quality: Int? { box?.extras.quality }
-  package var frames: FrameChoice { box?.extras.frames ?? .all }
   package var describe: Bool { box?.extras.describe ?? false }
   package var share: String? { box?.extras.share }
   package var timeoutMilliseconds: Int? { box?.extras.timeoutMilliseconds }
@@ -55,10 +57,7 @@ package struct FetchExtras: Equatable, Sendable {
   package var slot: String?
   /// Headers to add, in the order they were given.
   package var headers: [RequestHeader] = []
-  package var resize: ResizeRequest?
-  /// Of another encoding.
-  package var quality: Int?
-  package var frames = FrameChoice.all
+  package var form = PictureForm()
   /// Whether the reply includes a placeholder.
   package var describe = false
   /// The part of the connection's share of the decoders that pays for it.
@@ -74,14 +73,14 @@ package struct FetchExtras: Equatable, Sendable {
   package init() {}
 }
 
-private final class Box: Equatable, Sendable {
+private final class ExtrasBox: Equatable, Sendable {
   let extras: FetchExtras
 
   init(_ extras: FetchExtras) {
     self.extras = extras
   }
 
-  static func == (left: Box, right: Box) -> Bool { left.extras == right.extras }
+  static func == (left: ExtrasBox, right: ExtrasBox) -> Bool { left.extras == right.extras }
 }
 
 /// One header that the client adds to the request to the origin.
@@ -92,39 +91,5 @@ package struct RequestHeader: Equatable, Sendable {
   package init(name: String, value: String) {
     self.name = name
     self.value = value
-  }
-}
-
-/// The size of a derived variant: one side or both for `contain`, else both.
-package struct ResizeRequest: Hashable, Sendable {
-  /// How a picture of other proportions is fitted: inside the size, covering it, or stretched.
-  package enum Fit: String, CaseIterable, Sendable {
-    case contain, cover, fill
-  }
-
-  /// The part of the picture that `cover` keeps.
-  package enum Crop: String, CaseIterable, Sendable {
-    case centre, attention
-  }
-
-  package let width: Int?
-  package let height: Int?
-  package let fit: Fit
-  /// Whether a smaller picture is enlarged.
-  package let enlarge: Bool
-  package let crop: Crop
-  /// Whether it is scaled in linear light.
-  package let linear: Bool
-
-  package init(
-    width: Int?, height: Int?, fit: Fit = .contain, enlarge: Bool = false, crop: Crop = .centre,
-    linear: Bool = false
-  ) {
-    self.width = width
-    self.height = height
-    self.fit = fit
-    self.enlarge = enlarge
-    self.crop = crop
-    self.linear = linear
   }
 }

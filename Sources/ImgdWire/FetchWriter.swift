@@ -15,10 +15,7 @@ extension FetchRequest {
     json.flag(.events, events)
     json.word(.cache, cache, usual: .default_)
     json.word(.deliver, delivery, usual: .path)
-    if let resize { resize.write(to: &json) }
-    json.word(.format, format, usual: .original)
-    json.field(.quality, quality)
-    json.word(.frames, frames, usual: .all)
+    form.write(to: &json)
     json.flag(.describe, describe)
     json.word(.store, store, usual: .all)
     json.field(.identifier, identifier)
@@ -57,7 +54,16 @@ extension FetchExtras {
   }
 }
 
-extension ResizeRequest {
+extension PictureForm {
+  fileprivate func write(to json: inout JSONWriter) {
+    if let box { box.write(to: &json) }
+    json.word(.format, format, usual: .original)
+    json.field(.quality, quality)
+    json.word(.frames, frames, usual: .all)
+  }
+}
+
+extension PictureForm.Box {
   fileprivate func write(to json: inout JSONWriter) {
     json.name(RequestField.resize.name)
     json.beginObject()

@@ -122,16 +122,16 @@ extension Request.Command {
   }
 
   private static let fetchFields = FieldSet([
-    .url, .identifier, .cache, .deliver, .store, .format, .priority, .progress, .events, .wait,
-    .detach, .http,
+    .url, .identifier, .cache, .deliver, .store, .priority, .progress, .events, .wait, .detach,
+    .http,
   ]).union(.fetchExtras)
 }
 
 extension FieldSet {
   /// The rare fields of a fetch, any of which costs the box of extras.
   static let fetchExtras = FieldSet([
-    .receipt, .slot, .headers, .resize, .timeoutMilliseconds, .maxBytes, .tags, .ttl, .quality,
-    .frames, .describe, .share,
+    .receipt, .slot, .headers, .resize, .format, .quality, .frames, .timeoutMilliseconds,
+    .maxBytes, .tags, .ttl, .describe, .share,
   ])
   /// The fields that every request may have.
   static var frame: FieldSet {

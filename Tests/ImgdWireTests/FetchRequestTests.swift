@@ -17,12 +17,12 @@ struct FetchRequestTests {
         """))
     #expect(fetch.url == "u" && fetch.identifier == "i" && fetch.cache == .reload)
     #expect(fetch.receipt == ReceiptID("5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"))
-    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.format == .avif)
-    #expect(fetch.quality == 7 && fetch.frames == .first && fetch.describe)
+    #expect(fetch.delivery == .pixels && fetch.store == .memory && fetch.form.format == .avif)
+    #expect(fetch.form.quality == 7 && fetch.form.frames == .first && fetch.describe)
     #expect(
-      fetch.resize
-        == ResizeRequest(
-          width: 640, height: 480, fit: .cover, enlarge: true, crop: .attention, linear: true))
+      fetch.form.box
+        == PictureForm.Box(
+          width: 640, height: 480, fit: .cover, crop: .attention, enlarge: true, linear: true))
     #expect(fetch.priority == .high && fetch.slot == "s")
     #expect(
       fetch.headers == [
@@ -36,10 +36,10 @@ struct FetchRequestTests {
   @Test func `a fetch with only a URL has the defaults and no box of extras`() throws {
     guard case .fetch(let fetch) = request(#"{"cmd":"fetch","url":"u"}"#) else { return }
     #expect(fetch.cache == .default_ && fetch.delivery == .path && fetch.store == .all)
-    #expect(fetch.priority == .normal && fetch.format == .original && fetch.wait)
+    #expect(fetch.priority == .normal && fetch.form.format == .original && fetch.wait)
     #expect(!fetch.progress && !fetch.events && !fetch.detach && !fetch.http)
     #expect(!fetch.hasExtras && fetch.identifier == nil && fetch.headers.isEmpty)
-    #expect(fetch.tags.isEmpty && fetch.resize == nil && fetch.receipt == nil)
+    #expect(fetch.tags.isEmpty && fetch.form.box == nil && fetch.receipt == nil)
     #expect(self.fetch(#""deliver":"fd""#)?.hasExtras == false)
   }
 
@@ -59,7 +59,7 @@ struct FetchRequestTests {
       #expect(fetch(#""priority":"\#(priority)""#)?.priority == priority)
     }
     for format in OutputFormat.allCases {
-      #expect(fetch(#""format":"\#(format)""#)?.format == format)
+      #expect(fetch(#""format":"\#(format)""#)?.form.format == format)
     }
   }
 

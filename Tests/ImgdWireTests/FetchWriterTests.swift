@@ -97,7 +97,8 @@ import Testing
     let usual = wanted { fetch in
       fetch.extras.headers = [RequestHeader(name: "A", value: "b")]
       fetch.extras.headers = []
-      fetch.extras.resize = ResizeRequest(width: 1, height: 1, fit: .contain, crop: .centre)
+      fetch.form = PictureForm(
+        box: PictureForm.Box(width: 1, height: 1, fit: .contain, crop: .centre))
     }
     #expect(
       line(usual) == #"{"cmd":"fetch","url":"http://h/a","resize":{"width":1,"height":1}}"#)
@@ -105,9 +106,9 @@ import Testing
 
   @Test func `a value that the daemon refuses is written all the same`() {
     let wrong = wanted { fetch in
-      fetch.extras.quality = 101
+      fetch.form.quality = 101
       fetch.extras.tags = [""]
-      fetch.extras.resize = ResizeRequest(width: nil, height: nil)
+      fetch.form.box = PictureForm.Box(width: nil, height: nil)
     }
     #expect(
       line(wrong)

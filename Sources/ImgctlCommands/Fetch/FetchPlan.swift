@@ -59,7 +59,7 @@ struct FetchPlan {
     fetch.delivery = delivery.form.delivery ?? .path
     fetch.progress = withEvents
     fetch.events = withEvents
-    if namesFormats, let format = delivery.format(for: order) { fetch.format = format }
+    if namesFormats, let format = delivery.format(for: order) { fetch.extras.form.format = format }
     return fetch
   }
 }

@@ -60,9 +60,8 @@ struct Thumbnails {
     fetch.cache = .peek
     fetch.delivery = .inline
     fetch.priority = .low
-    fetch.format = format
-    fetch.extras.resize = ResizeRequest(width: size, height: size)
-    fetch.extras.frames = .first
+    fetch.form = PictureForm(
+      box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
     return RequestLine(fetch, id: .integer(Int64(index)))
   }
 

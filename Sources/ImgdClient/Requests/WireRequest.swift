@@ -9,7 +9,6 @@ extension FetchRequest {
     delivery = wireWord(options.delivery)
     store = wireWord(options.store)
     priority = wireWord(options.priority)
-    format = wireWord(options.format)
     extras = FetchExtras(options)
   }
 }
@@ -17,9 +16,7 @@ extension FetchRequest {
 extension FetchExtras {
   fileprivate init(_ options: FetchOptions) {
     self.init()
-    resize = options.resize.map { ResizeRequest($0) }
-    quality = options.quality
-    frames = wireWord(options.frames)
+    form = PictureForm(options)
     describe = options.describe
     share = options.share
     tags = options.tags
@@ -33,11 +30,19 @@ extension FetchExtras {
   }
 }
 
-extension ResizeRequest {
+extension PictureForm {
+  fileprivate init(_ options: FetchOptions) {
+    self.init(
+      box: options.resize.map { Box($0) }, format: wireWord(options.format),
+      quality: options.quality, frames: wireWord(options.frames))
+  }
+}
+
+extension PictureForm.Box {
   fileprivate init(_ resize: Resize) {
     self.init(
       width: resize.width, height: resize.height, fit: wireWord(resize.fit),
-      enlarge: resize.enlarge, crop: wireWord(resize.crop), linear: resize.linear)
+      crop: wireWord(resize.crop), enlarge: resize.enlarge, linear: resize.linear)
   }
 }
 

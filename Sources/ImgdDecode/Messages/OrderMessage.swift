@@ -88,8 +88,7 @@ extension MessageReader {
     guard let width = number32(0...1_000_000), let height = number32(0...1_000_000),
       let fit = byte().flatMap(Rendition.Box.Fit.init),
       let crop = byte().flatMap(Rendition.Box.Crop.init),
-      let enlarges = flag(), let isLinear = flag(),
-      fit == .contain ? width + height > 0 : width > 0 && height > 0
+      let enlarges = flag(), let isLinear = flag()
     else { return nil }
     return Rendition.Box(
       width: width == 0 ? nil : width, height: height == 0 ? nil : height, fit: fit, crop: crop,

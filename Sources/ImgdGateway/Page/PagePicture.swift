@@ -20,18 +20,14 @@ enum PagePicture {
     fetch.cache = .peek
     fetch.priority = .low
     fetch.delivery = .fd
-    if let box {
-      fetch.format = .webp
-      fetch.extras.resize = box
-      fetch.extras.frames = .first
-    }
+    if let box { fetch.form = PictureForm(box: box, format: .webp, frames: .first) }
     return RequestLine(fetch)
   }
 
-  private var box: ResizeRequest? {
+  private var box: PictureForm.Box? {
     switch self {
-    case .thumbnail: ResizeRequest(width: 320, height: 240, fit: .cover)
-    case .preview: ResizeRequest(width: 640, height: 640)
+    case .thumbnail: PictureForm.Box(width: 320, height: 240, fit: .cover)
+    case .preview: PictureForm.Box(width: 640, height: 640)
     case .original: nil
     }
   }

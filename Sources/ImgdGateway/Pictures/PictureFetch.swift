@@ -1,5 +1,6 @@
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// One request for a picture, until it has its answer or its client has gone.
 final class PictureFetch {
@@ -18,7 +19,7 @@ final class PictureFetch {
   }
 
   /// Whether the answer depends on the formats that the client takes.
-  var varies: Bool { request.format == .auto }
+  var varies: Bool { request.negotiatesFormat }
 
   /// Fields of all its answers.
   var ownFields: PictureHeaders.Fields { varies ? [("Vary", "Accept")] : [] }
@@ -27,7 +28,7 @@ final class PictureFetch {
   var mayWantPart: Bool { exchange.method == .get && !exchange.fields("Range").isEmpty }
 
   /// The format for its client.
-  func choice(of encoders: Set<String>) -> PictureRequest.Format {
+  func choice(of encoders: Set<String>) -> OutputFormat {
     AcceptedFormats(exchange.fields("Accept")).choice(of: encoders) ?? .original
   }
 

@@ -39,7 +39,7 @@ package final class PictureHandler {
     guard exchange.method == .get || exchange.method == .head else {
       return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
     }
-    guard request.format == .auto else { return begin(fetch, as: request.format) }
+    guard request.negotiatesFormat else { return begin(fetch, as: request.form.format) }
     if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
     expect(fetch)
     link.learnEncoders { [unowned self] encoders in
@@ -47,8 +47,8 @@ package final class PictureHandler {
     }
   }
 
-  private func begin(_ fetch: PictureFetch, as format: PictureRequest.Format) {
-    var request = fetch.request.fetch(format: format, timeout: timeout)
+  private func begin(_ fetch: PictureFetch, as format: OutputFormat) {
+    var request = fetch.request.fetch(as: format, timeout: timeout)
     let key = HeldPictures.Key(
       RequestLine(request).bytes, varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {

@@ -7,7 +7,7 @@ enum PictureParameter: String, CaseIterable {
 
 /// The values of one target, each read when it is found.
 struct GivenParameters {
-  var form = PictureForm()
+  var form = WantedForm()
   var source: SourceURL?
   private(set) var presetName: String?
   private(set) var expires: Int?
@@ -26,7 +26,7 @@ struct GivenParameters {
     case .fit: form.fit = try value.word()
     case .crop: form.crop = try value.word()
     case .enlarge: form.enlarge = try value.flag()
-    case .format: form.format = try value.format()
+    case .format: form.format = try value.word()
     case .quality:
       form.quality = try value.integer(WireLimits.quality, "a whole number from 1 to 100")
     case .dpr: form.density = try value.density()

@@ -44,10 +44,6 @@ struct ParameterValue {
     return word
   }
 
-  func format() throws(GatewayError) -> PictureRequest.Format {
-    text == "jpg" ? .jpeg : try word()
-  }
-
   /// A text of at least one byte.
   func something(_ kind: String) throws(GatewayError) -> String {
     guard !text.isEmpty else { throw wrong(kind) }

@@ -2,7 +2,7 @@
 package struct ParsedRequest: Equatable, Sendable {
   package let source: SourceURL
   /// The values that the target itself has, without those of its preset.
-  package let form: PictureForm
+  package let form: WantedForm
   package let presetName: String?
   /// Nil without one, and for a word that stands for none.
   package let signature: String?

@@ -113,8 +113,8 @@ struct PathForm {
   private mutating func takeExtension(of text: Substring) throws(GatewayError) -> Substring {
     guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
     let word = String(text[text.utf8.index(after: sign)...])
-    guard word == "jpg" || PictureRequest.Format(rawValue: word) != nil else {
-      let known = alternatives(PictureRequest.Format.allCases.map { $0.rawValue })
+    guard WantedFormat(rawValue: word) != nil else {
+      let known = alternatives(WantedFormat.allCases.map { $0.rawValue })
       throw Self.wrong(
         "\"@\(Excerpt.of(word))\" at the end names no format; it takes \(known). An @ of the URL is written %40",
         field: "format")

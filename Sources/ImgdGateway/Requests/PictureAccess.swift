@@ -56,8 +56,8 @@ package struct PictureAccess {
         + " key of KeyFile=", field: "url")
   }
 
-  private func form(of parsed: ParsedRequest) throws(GatewayError) -> PictureForm {
-    if onlyPresets, parsed.form != PictureForm() {
+  private func form(of parsed: ParsedRequest) throws(GatewayError) -> WantedForm {
+    if onlyPresets, parsed.form != WantedForm() {
       throw presetsAlone("the target names a form of its own")
     }
     guard let name = parsed.presetName else {
@@ -65,7 +65,7 @@ package struct PictureAccess {
       return parsed.form
     }
     guard let preset = presets[name] else { throw unknown(name) }
-    return parsed.form.completed(by: preset)
+    return parsed.form.completed(by: preset.form)
   }
 
   private func presetsAlone(_ problem: String) -> GatewayError {

@@ -16,11 +16,12 @@ extension Preset {
   /// The word that stands for it in the configuration.
   package var text: String {
     var parts = [name]
-    if width != nil || height != nil {
-      parts.append("\(width.map(String.init) ?? "")x\(height.map(String.init) ?? "")")
+    if form.width != nil || form.height != nil {
+      parts.append(
+        "\(form.width.map(String.init) ?? "")x\(form.height.map(String.init) ?? "")")
     }
-    parts += [fit?.rawValue, crop?.rawValue, format?.rawValue, quality.map { "q\($0)" }]
-      .compactMap { $0 }
+    let words = [form.fit?.rawValue, form.crop?.rawValue, form.format?.rawValue]
+    parts += (words + [form.quality.map { "q\($0)" }]).compactMap { $0 }
     return parts.joined(separator: ":")
   }
 }
@@ -28,9 +29,9 @@ extension Preset {
 private struct PresetParser {
   private static let longestName = 64
   private static let words =
-    PictureRequest.Fit.allCases.map { $0.rawValue }
-    + PictureRequest.Crop.allCases.map { $0.rawValue }
-    + PictureRequest.Format.allCases.map { $0.rawValue }
+    PictureForm.Fit.allCases.map { $0.rawValue }
+    + PictureForm.Crop.allCases.map { $0.rawValue }
+    + WantedFormat.allCases.map { $0.rawValue }
 
   private let parts: [Substring]
   private var result: Preset
@@ -50,27 +51,31 @@ private struct PresetParser {
 
   mutating func preset() throws(PresetProblem) -> Preset {
     for part in parts.dropFirst() { try take(String(part)) }
-    let isOpen = (result.width == nil) != (result.height == nil)
-    if isOpen, let fit = result.fit, fit != .contain {
+    let (form, fit) = (result.form, result.form.fit ?? .contain)
+    let fault = PictureForm.Box.problem(
+      width: form.width, height: form.height, fit: fit, crop: nil)
+    if fault == .openSide {
       throw problem("has one side and \"\(fit.rawValue)\", which takes both: 300x200")
     }
     return result
   }
 
   private mutating func take(_ part: String) throws(PresetProblem) {
-    if let fit = PictureRequest.Fit(rawValue: part) {
-      try set(&result.fit, fit, "fit")
-    } else if let crop = PictureRequest.Crop(rawValue: part) {
-      try set(&result.crop, crop, "crop")
-    } else if let format = part == "jpg" ? .jpeg : PictureRequest.Format(rawValue: part) {
-      try set(&result.format, format, "format")
+    if let fit = PictureForm.Fit(rawValue: part) {
+      try set(&result.form.fit, fit, "fit")
+    } else if let crop = PictureForm.Crop(rawValue: part) {
+      try set(&result.form.crop, crop, "crop")
+    } else if let format = WantedFormat(rawValue: part) {
+      try set(&result.form.format, format, "format")
     } else if part.utf8.first == UInt8(ascii: "q"), let quality = Self.number(part.dropFirst()),
       WireLimits.quality.contains(quality)
     {
-      try set(&result.quality, quality, "quality")
-    } else if let size = Self.size(part) {
-      guard result.width == nil, result.height == nil else { throw problem("has two sizes") }
-      (result.width, result.height) = size
+      try set(&result.form.quality, quality, "quality")
+    } else if let size = SidesText.sides(of: part) {
+      guard result.form.width == nil, result.form.height == nil else {
+        throw problem("has two sizes")
+      }
+      (result.form.width, result.form.height) = size
     } else {
       throw unknown(part)
     }
@@ -81,18 +86,6 @@ private struct PresetParser {
   ) throws(PresetProblem) {
     guard place == nil else { throw problem("has two words for its \(kind)") }
     place = value
-  }
-
-  /// The sides of `300x200`, `300x` and `x200`.
-  private static func size(_ part: String) -> (Int?, Int?)? {
-    let (left, right) = part[...].cut(at: UInt8(ascii: "x"))
-    guard let right else { return nil }
-    let (width, height) = (number(left), number(right))
-    guard width != nil || left.isEmpty, height != nil || right.isEmpty,
-      width != nil || height != nil,
-      [width, height].allSatisfy({ $0.map(WireLimits.side.contains) ?? true })
-    else { return nil }
-    return (width, height)
   }
 
   private static func number(_ text: Substring) -> Int? {

@@ -1,3 +1,4 @@
+import ImgdWire
 import Testing
 
 @testable import ImgdGateway
@@ -19,9 +20,9 @@ import Testing
       (["image/avif;q=0.1234"], nil), (["image/avif;q"], nil), (["image/ avif"], nil),
       (["image/avif x"], nil), ([",, ,image/webp"], .webp), (["avif"], nil),
       (["image/avif;q=0.1,image/avif;q=0.9,image/webp;q=0.5"], .avif),
-    ] as [([String], PictureRequest.Format?)])
+    ] as [([String], OutputFormat?)])
   func `the best format is chosen that the client names`(
-    values: [String], format: PictureRequest.Format?
+    values: [String], format: OutputFormat?
   ) {
     #expect(AcceptedFormats(values).choice(of: Self.both) == format)
   }

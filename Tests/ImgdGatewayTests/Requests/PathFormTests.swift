@@ -1,3 +1,4 @@
+import ImgdWire
 import Testing
 
 @testable import ImgdGateway

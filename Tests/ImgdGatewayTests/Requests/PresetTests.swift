@@ -1,3 +1,4 @@
+import ImgdWire
 import Testing
 
 @testable import ImgdGateway
@@ -14,9 +15,9 @@ import Testing
   @Test func `its parts stand in any order`() throws {
     let preset = try Preset(parsing: "thumb:q80:jpg:attention:cover:300x200")
     #expect(preset.text == "thumb:300x200:cover:attention:jpeg:q80")
-    #expect(preset.name == "thumb" && preset.width == 300 && preset.height == 200)
-    #expect(preset.fit == .cover && preset.crop == .attention)
-    #expect(preset.format == .jpeg && preset.quality == 80)
+    #expect(preset.name == "thumb" && preset.form.width == 300 && preset.form.height == 200)
+    #expect(preset.form.fit == .cover && preset.form.crop == .attention)
+    #expect(preset.form.format == .jpeg && preset.form.quality == 80)
   }
 
   @Test(arguments: [

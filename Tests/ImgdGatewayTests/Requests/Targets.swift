@@ -1,3 +1,5 @@
+import ImgdWire
+
 @testable import ImgdGateway
 
 /// The request of a target that is one of a picture, with every host open.
@@ -22,4 +24,58 @@ func cat(_ change: (inout PictureRequest) -> Void = { _ in }) -> PictureRequest 
   var request = PictureRequest(url: "https://pictures.example/cat.jpg")
   change(&request)
   return request
+}
+
+/// The parts of the form by themselves, for tables of targets.
+extension PictureRequest {
+  private var box: PictureForm.Box {
+    get { form.box ?? PictureForm.Box(width: nil, height: nil) }
+    set { form.box = newValue }
+  }
+
+  var width: Int? {
+    get { box.width }
+    set { box.width = newValue }
+  }
+
+  var height: Int? {
+    get { box.height }
+    set { box.height = newValue }
+  }
+
+  var fit: PictureForm.Fit {
+    get { box.fit }
+    set { box.fit = newValue }
+  }
+
+  var crop: PictureForm.Crop {
+    get { box.crop }
+    set { box.crop = newValue }
+  }
+
+  var enlarge: Bool {
+    get { box.enlarge }
+    set { box.enlarge = newValue }
+  }
+
+  var quality: Int? {
+    get { form.quality }
+    set { form.quality = newValue }
+  }
+
+  var format: WantedFormat {
+    get { negotiatesFormat ? .auto : .named(form.format) }
+    set {
+      negotiatesFormat = newValue == .auto
+      if case .named(let format) = newValue { form.format = format }
+    }
+  }
+}
+
+extension WantedFormat {
+  static let original = named(.original)
+  static let jpeg = named(.jpeg)
+  static let png = named(.png)
+  static let webp = named(.webp)
+  static let avif = named(.avif)
 }

@@ -40,7 +40,7 @@ import Testing
     let tables = words { $0.hasPrefix("|") }
     let names = PictureParameter.allCases.map { $0.rawValue }
     let options = PathOption.names.flatMap { $0.split(separator: "|").map(String.init) }
-    let formats = PictureRequest.Format.allCases.map { $0.rawValue }
+    let formats = WantedFormat.allCases.map { $0.rawValue }
     #expect(
       tables.isSuperset(of: names + options + formats),
       "\(Set(names + options).subtracting(tables))")

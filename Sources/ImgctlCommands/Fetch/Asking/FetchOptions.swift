@@ -5,7 +5,7 @@ import ImgdWire
 struct FetchOptions {
   /// The options of every command that fetches.
   static let all =
-    PictureForm.options + [
+    FormOptions.all + [
       VerbOption(
         "cache", nil, .choice("MODE", CacheMode.allCases.map { $0.rawValue }),
         help:
@@ -28,6 +28,7 @@ struct FetchOptions {
         "header", "H", .text("'NAME: VALUE'"), repeats: true, help: "send a header to the origin"),
     ]
 
+  /// The form in which the pictures are wanted.
   let form: PictureForm
   private let arguments: Arguments
   private let headers: [RequestHeader]
@@ -39,7 +40,7 @@ struct FetchOptions {
   ) throws(UsageProblem) {
     self.arguments = arguments
     self.usualPriority = usualPriority
-    form = try PictureForm(arguments, named: named)
+    form = try FormOptions(arguments, named: named).form
     headers = try Self.headers(arguments.texts("header"))
     try Self.check(arguments, "timeout", .milliseconds(1), WireLimits.timeoutMilliseconds, 1000)
     try Self.check(arguments, "ttl", .zero, WireLimits.seconds, 1)
@@ -59,7 +60,7 @@ struct FetchOptions {
     fetch.extras.maxBytes = arguments.size("max-bytes")
     fetch.extras.tags = arguments.texts("tag")
     fetch.extras.headers = headers
-    form.apply(to: &fetch)
+    fetch.form = form
   }
 
   /// Refuses a duration that the protocol cannot express.

@@ -32,7 +32,7 @@ struct Fetch: Verb {
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
     options = try FetchOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
-    if output.form == .pixels, options.form.isEncoded {
+    if output.form == .pixels, Self.encodings.contains(where: { arguments.has($0) }) {
       throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
     }
     for option in ["describe", "http"] where arguments.has(option) && !arguments.has("json") {
@@ -43,6 +43,9 @@ struct Fetch: Verb {
       throw UsageProblem("--no-wait prints receipts: fetch the pictures with imgctl wait -o")
     }
   }
+
+  /// The options that mean nothing for pixels.
+  private static let encodings = ["format", "quality", "frames"]
 
   private func checkReceipt() throws(UsageProblem) {
     guard let receipt = arguments.text("receipt") else { return }

@@ -28,9 +28,9 @@ struct Thumbnail: Verb {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
     var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
     let side = arguments.number("size") ?? 256
-    plan.fetch.extras.resize = ResizeRequest(width: side, height: side)
-    plan.fetch.extras.frames = .first
-    plan.fetch.format = arguments.format ?? .original
+    plan.fetch.form = PictureForm(
+      box: PictureForm.Box(width: side, height: side), format: arguments.format ?? .original,
+      frames: .first)
     plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.showsProgress = output.showsProgress

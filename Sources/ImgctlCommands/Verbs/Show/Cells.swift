@@ -1,4 +1,5 @@
 import ImgdSystem
+import ImgdWire
 
 /// A size in pixels.
 struct PixelSize: Equatable {
@@ -20,15 +21,12 @@ struct CellLimit: Equatable {
   /// Reads `40x20`, `40x` or `x20`.
   init(_ text: String?) throws(UsageProblem) {
     guard let text else { return }
-    let parts = text.split(separator: "x", omittingEmptySubsequences: false)
-    let sides = parts.map { part in Int(part).flatMap { 1...10_000 ~= $0 ? $0 : nil } }
-    let isRight = zip(parts, sides).allSatisfy { $0.isEmpty || $1 != nil }
-    guard parts.count == 2, isRight, sides.contains(where: { $0 != nil }) else {
+    guard let (columns, rows) = SidesText.sides(of: text, within: 1...10_000) else {
       throw UsageProblem(
         "--size \(printable(text)) is not a number of columns and rows: write 40x20, 40x or x20")
     }
-    columns = sides[0]
-    rows = sides[1]
+    self.columns = columns
+    self.rows = rows
   }
 
   /// Cuts a size to what is granted.

@@ -66,7 +66,7 @@ struct Show: Verb {
     var fetch = FetchRequest(url: url)
     fetch.delivery = .pixels
     options.apply(to: &fetch)
-    fetch.extras.resize = ResizeRequest(width: canvas.room.width, height: canvas.room.height)
+    fetch.form.box = PictureForm.Box(width: canvas.room.width, height: canvas.room.height)
     return RequestLine(fetch)
   }
 }

@@ -6,7 +6,7 @@ import ImgdWire
 extension FetchRequest {
   /// Whether a hit can be answered without looking at anything but URL and identifier.
   var isPlain: Bool {
-    !hasExtras && wait && !detach && !events && format == .original && delivery != .pixels
+    !hasExtras && wait && !detach && !events && delivery != .pixels
       && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
   }
 

@@ -8,14 +8,13 @@ import ImgdWire
 extension FetchRequest {
   /// Nil for the picture as its origin sends it.
   var rendition: Rendition? {
-    guard delivery == .pixels || format != .original || resize != nil || quality != nil
-      || frames == .first
-    else { return nil }
-    let box = resize.map { Rendition.Box($0) }
+    let form = form
+    guard delivery == .pixels || !form.isOriginal else { return nil }
+    let box = form.box.map { Rendition.Box($0) }
     if delivery == .pixels { return Rendition(.pixels, box: box, frames: .first) }
     return Rendition(
-      .file(PictureFormat(format), quality: quality), box: box,
-      frames: frames == .all ? .all : .first)
+      .file(PictureFormat(form.format), quality: form.quality), box: box,
+      frames: form.frames == .all ? .all : .first)
   }
 }
 
@@ -33,17 +32,17 @@ extension PictureFormat {
 }
 
 extension Rendition.Box {
-  fileprivate init(_ resize: ResizeRequest) {
+  fileprivate init(_ box: PictureForm.Box) {
     let fit: Fit =
-      switch resize.fit {
+      switch box.fit {
       case .contain: .contain
       case .cover: .cover
       case .fill: .fill
       }
     self.init(
-      width: resize.width, height: resize.height, fit: fit,
-      crop: resize.crop == .centre ? .centre : .attention, enlarges: resize.enlarge,
-      isLinear: resize.linear)
+      width: box.width, height: box.height, fit: fit,
+      crop: box.crop == .centre ? .centre : .attention, enlarges: box.enlarge,
+      isLinear: box.linear)
   }
 
   /// Whether an upright picture of this size stays as it is.

@@ -1,4 +1,5 @@
 internal import ImgdHTTP
+internal import ImgdWire
 
 /// The formats that a client takes beyond those that every one takes (RFC 9110, 12.5.1).
 struct AcceptedFormats {
@@ -31,13 +32,13 @@ struct AcceptedFormats {
   }
 
   /// The format for the client, of those that can be written; nil for the picture as it is.
-  func choice(of writable: Set<String>) -> PictureRequest.Format? {
+  func choice(of writable: Set<String>) -> OutputFormat? {
     let (avif, webp) = (weight(of: .avif, writable), weight(of: .webp, writable))
     if avif > 0, avif >= webp { return .avif }
     return webp > 0 ? .webp : nil
   }
 
-  private func weight(of format: PictureRequest.Format, _ writable: Set<String>) -> Int {
+  private func weight(of format: OutputFormat, _ writable: Set<String>) -> Int {
     writable.contains(format.rawValue) ? weights[format.rawValue] ?? 0 : 0
   }
 

@@ -1,24 +1,24 @@
 /// Reads the members of `resize`.
-struct ResizeParser {
+struct BoxParser {
   private var width: Int?
   private var height: Int?
-  private var fit = ResizeRequest.Fit.contain
+  private var fit = PictureForm.Fit.contain
   private var enlarge = false
-  private var crop: ResizeRequest.Crop?
+  private var crop: PictureForm.Crop?
   private var linear = false
 
-  /// The size of a derived variant; nil when the request has none.
-  static func resize(
+  /// The box of another form; nil when the request has none.
+  static func box(
     _ fields: RequestFields, in line: Span<UInt8>
-  ) throws(WireError) -> ResizeRequest? {
+  ) throws(WireError) -> PictureForm.Box? {
     guard fields.present.contains(.resize) else { return nil }
     guard let members = fields.container(.resize)?.object else {
       throw fields.wrong(
         .resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
     }
-    var parser = ResizeParser()
+    var parser = BoxParser()
     for member in members { try parser.take(member) }
-    return try parser.request()
+    return try parser.box()
   }
 
   private mutating func take(_ member: JSONValue.Member) throws(WireError) {
@@ -34,21 +34,19 @@ struct ResizeParser {
     }
   }
 
-  /// A side may be left out only where the picture is contained.
-  private func request() throws(WireError) -> ResizeRequest {
-    guard width != nil || height != nil else {
-      throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
-    }
-    guard fit == .contain || (width != nil && height != nil) else {
+  private func box() throws(WireError) -> PictureForm.Box {
+    switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
+    case .noSide: throw .field(.resize, "\"resize\" needs \"width\", \"height\" or both")
+    case .openSide:
       throw .field(
         .resize,
         "\"resize\" needs both \"width\" and \"height\" where \"fit\" is \"\(fit.rawValue)\"")
-    }
-    guard crop == nil || fit == .cover else {
+    case .needlessCrop:
       throw .field(.resize, "\"resize.crop\" is only for \"fit\":\"cover\"")
+    case nil: break
     }
-    return ResizeRequest(
-      width: width, height: height, fit: fit, enlarge: enlarge, crop: crop ?? .centre,
+    return PictureForm.Box(
+      width: width, height: height, fit: fit, crop: crop ?? .centre, enlarge: enlarge,
       linear: linear)
   }
 

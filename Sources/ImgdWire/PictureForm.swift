@@ -1,0 +1,117 @@
+// The form of a picture is said in many ways: in a line of the protocol, in a target of the gateway, by options of
+// imgctl, by the library for programs. What forms there are, and which values go together, is written here alone;
+// each of them has its own words for what is wrong.
+
+/// The form in which a picture is wanted: as its origin sends it, or another that is made of it.
+package struct PictureForm: Hashable, Sendable {
+  /// How a picture of other proportions meets a box: inside it, covering it, or stretched to it.
+  package enum Fit: String, CaseIterable, Sendable {
+    case contain, cover, fill
+  }
+
+  /// The part of the picture that `cover` keeps.
+  package enum Crop: String, CaseIterable, Sendable {
+    case centre, attention
+  }
+
+  /// The size that it is fitted into; nil for its own.
+  package var box: Box?
+  package var format = OutputFormat.original
+  /// Of the encoding; 100 is the best.
+  package var quality: Int?
+  package var frames = FrameChoice.all
+
+  package init(
+    box: Box? = nil, format: OutputFormat = .original, quality: Int? = nil,
+    frames: FrameChoice = .all
+  ) {
+    self.box = box
+    self.format = format
+    self.quality = quality
+    self.frames = frames
+  }
+
+  /// Whether it is the picture as its origin sends it.
+  package var isOriginal: Bool { self == PictureForm() }
+
+  /// A size, and how a picture of other proportions is fitted into it.
+  package struct Box: Hashable, Sendable {
+    package var width: Int?
+    package var height: Int?
+    package var fit: Fit
+    package var crop: Crop
+    /// Whether a smaller picture is enlarged.
+    package var enlarge: Bool
+    /// Whether it is scaled in linear light.
+    package var linear: Bool
+
+    package init(
+      width: Int?, height: Int?, fit: Fit = .contain, crop: Crop = .centre, enlarge: Bool = false,
+      linear: Bool = false
+    ) {
+      self.width = width
+      self.height = height
+      self.fit = fit
+      self.crop = crop
+      self.enlarge = enlarge
+      self.linear = linear
+    }
+  }
+}
+
+// MARK: Rules
+
+extension PictureForm.Box {
+  /// Why some values make no box.
+  package enum Problem {
+    /// It has neither a width nor a height.
+    case noSide
+    /// A side may be left open only where the picture is contained.
+    case openSide
+    /// A picture is cut only where it covers the box.
+    case needlessCrop
+  }
+
+  /// What is wrong with values that were given for a box; nil if they make one.
+  package static func problem(
+    width: Int?, height: Int?, fit: PictureForm.Fit, crop: PictureForm.Crop?
+  ) -> Problem? {
+    if width == nil, height == nil { return .noSide }
+    if fit != .contain, width == nil || height == nil { return .openSide }
+    return crop == nil || fit == .cover ? nil : .needlessCrop
+  }
+}
+
+/// The sides of a size as people write it: `300x200`, `300x`, `x200`.
+package enum SidesText {
+  /// Both sides or one of them; nil for any other text, and where a side is out of range.
+  package static func sides(
+    of text: String, within range: ClosedRange<Int> = WireLimits.side
+  ) -> (width: Int?, height: Int?)? {
+    let parts = text.utf8.split(separator: UInt8(ascii: "x"), omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    let sides = parts.map { side(Substring($0), within: range) }
+    guard parts[0].isEmpty || sides[0] != nil, parts[1].isEmpty || sides[1] != nil,
+      sides[0] != nil || sides[1] != nil
+    else { return nil }
+    return (sides[0], sides[1])
+  }
+
+  private static func side(_ text: Substring, within range: ClosedRange<Int>) -> Int? {
+    guard text.utf8.allSatisfy({ 48...57 ~= $0 }), let side = Int(text), range.contains(side)
+    else { return nil }
+    return side
+  }
+}
+
+// MARK: Words
+
+/// The encoding in which a picture is wanted.
+package enum OutputFormat: String, CaseIterable, Sendable {
+  case original, jpeg, png, webp, avif
+}
+
+/// The frames of an animation that another form of it keeps.
+package enum FrameChoice: String, CaseIterable, Sendable {
+  case all, first
+}
