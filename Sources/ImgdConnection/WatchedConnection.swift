@@ -9,13 +9,21 @@ package final class WatchedConnection {
   private var watch: Watch?
   private var dueFlush: DueFlush?
 
-  /// Connects to a socket. `onEnd` is called once, when the connection is over; without a problem when the
-  /// daemon has closed it.
-  package init(
+  /// Connects to a socket.
+  package convenience init(
     path: String, on loop: EventLoop, onLine: @escaping ([UInt8]) -> Void,
     onEnd: @escaping (ConnectionProblem?) -> Void
   ) throws(ConnectionProblem) {
-    connection = try ControlConnection(path: path)
+    try self.init(ControlConnection(path: path), on: loop, onLine: onLine, onEnd: onEnd)
+  }
+
+  /// Watches a connection. `onEnd` is called once, when the connection is over; without a problem when the
+  /// daemon has closed it.
+  package init(
+    _ connection: ControlConnection, on loop: EventLoop, onLine: @escaping ([UInt8]) -> Void,
+    onEnd: @escaping (ConnectionProblem?) -> Void
+  ) throws(ConnectionProblem) {
+    self.connection = connection
     self.loop = loop
     self.onLine = onLine
     self.onEnd = onEnd
@@ -23,7 +31,7 @@ package final class WatchedConnection {
       watch = try loop.watch(connection.descriptor, for: .read) { [itself = Unowned(self)] _ in
         itself.object.exchange()
       }
-    } catch { throw .failed(path: path, reason: error.reason) }
+    } catch { throw .failed(path: connection.path, reason: error.reason) }
   }
 
   deinit { close() }

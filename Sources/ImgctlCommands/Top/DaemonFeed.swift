@@ -13,8 +13,7 @@ final class DaemonFeed {
   private let context: Context
   private let loop: EventLoop
   private let take: (Outcome) -> Void
-  private var connection: ControlConnection?
-  private var watch: Watch?
+  private var connection: WatchedConnection?
   /// The answer to `stats`, while the one to `list` has not come.
   private var statistics: Statistics?
   /// When the look under way began; nil between looks.
@@ -26,9 +25,7 @@ final class DaemonFeed {
     self.take = take
   }
 
-  deinit {
-    watch?.cancel()
-  }
+  deinit { connection?.close() }
 
   /// Asks for the counters and the oldest fetches; nothing while an earlier look waits for its answers.
   func look(atMost fetches: Int) {
@@ -43,34 +40,25 @@ final class DaemonFeed {
       connection.send(RequestLine("stats").bytes)
       connection.send(list.bytes)
       begun = loop.now
-      exchange()
     } catch { fail(error.sentence) }
   }
 
-  private func connected() throws(Failure) -> ControlConnection {
+  private func connected() throws(Failure) -> WatchedConnection {
     if let connection { return connection }
-    let connection = try context.connect()
-    do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [feed = Unowned(self)] _ in
-        feed.object.exchange()
-      }
+    let made = try context.connect()
+    let feed = Unowned(self)
+    do throws(ConnectionProblem) {
+      let watched = try WatchedConnection(
+        made, on: loop, onLine: { feed.object.receive($0) }, onEnd: { feed.object.lose($0) })
+      connection = watched
+      return watched
     } catch { throw Failure(error) }
-    self.connection = connection
-    return connection
   }
 
-  private func exchange() {
-    guard let connection else { return }
+  private func receive(_ line: [UInt8]) {
     do throws(ConnectionProblem) {
-      let isOpen = try connection.exchange()
-      // An answer may be a refusal, after which this connection is not asked any more.
-      while self.connection === connection, let line = try connection.next() {
-        receive(try Reply(line, from: connection.path))
-      }
-      guard self.connection === connection else { return }
-      guard isOpen else { throw .closed(path: connection.path) }
-      watch?.interest = connection.hasUnsent ? [.read, .write] : .read
-    } catch { fail(error.description) }
+      receive(try Reply(line, from: context.socket))
+    } catch { connection?.breakOff(error) }
   }
 
   private func receive(_ reply: Reply) {
@@ -84,10 +72,12 @@ final class DaemonFeed {
     take(.answers(statistics, fetches: reply.objects("jobs") ?? []))
   }
 
+  private func lose(_ problem: ConnectionProblem?) {
+    fail((problem ?? .closed(path: context.socket)).description)
+  }
+
   private func fail(_ problem: String) {
-    watch?.cancel()
-    watch = nil
-    connection = nil
+    connection.take()?.close()
     statistics = nil
     begun = nil
     take(.problem(problem))

@@ -23,8 +23,7 @@ final class DaemonLink {
   private let context: Context
   private let loop: EventLoop
   private let handlers: Handlers
-  private var connection: ControlConnection?
-  private var watch: Watch?
+  private var connection: WatchedConnection?
   /// The end of the attempts to connect again; nil while the daemon answers.
   private var deadline: Instant?
   private var hasTold = false
@@ -43,9 +42,7 @@ final class DaemonLink {
 
   /// Sends a line in this tick or, where there is no room, later; without a connection it is dropped.
   func send(_ request: [UInt8]) {
-    guard let connection else { return }
-    connection.send(request)
-    watch?.interest = [.read, .write]
+    connection?.send(request)
   }
 
   /// The descriptor that belongs to the answer in hand.
@@ -62,44 +59,30 @@ final class DaemonLink {
 
   /// Ends the connection: the daemon cancels what was asked over it.
   func close() {
-    watch?.cancel()
-    watch = nil
-    attempt?.cancel()
-    attempt = nil
-    connection = nil
+    connection.take()?.close()
+    attempt.take()?.cancel()
   }
 
   private func connect() throws(Failure) {
-    let connection = try context.connect()
-    do throws(SystemFailure) {
-      watch = try loop.watch(connection.descriptor, for: .read) { [link = Unowned(self)] _ in
-        link.object.exchange()
-      }
-    } catch { throw Failure(error) }
-    self.connection = connection
-  }
-
-  private func exchange() {
-    guard let connection else { return }
+    let made = try context.connect()
+    let link = Unowned(self)
     do throws(ConnectionProblem) {
-      let isOpen = try connection.exchange()
-      while self.connection === connection, let line = try connection.next() {
-        try take(line)
-      }
-      guard self.connection === connection else { return }
-      watch?.interest = connection.hasUnsent ? [.read, .write] : .read
-      if !isOpen { lose(ConnectionProblem.closed(path: connection.path)) }
-    } catch { lose(error) }
+      connection = try WatchedConnection(
+        made, on: loop, onLine: { link.object.take($0) }, onEnd: { link.object.lose($0) })
+    } catch { throw Failure(error) }
   }
 
-  private func take(_ line: [UInt8]) throws(ConnectionProblem) {
-    let reply = try Reply(line, from: context.socket)
-    // The daemon says so before it hangs up; what it was asked for is asked for again then.
-    if ReplyCode(rawValue: reply.errorCode ?? "") == .shuttingDown { return }
-    handlers.line(Answer(line: line, reply: reply))
+  private func take(_ line: [UInt8]) {
+    do throws(ConnectionProblem) {
+      let reply = try Reply(line, from: context.socket)
+      // The daemon says so before it hangs up; what it was asked for is asked for again then.
+      if ReplyCode(rawValue: reply.errorCode ?? "") == .shuttingDown { return }
+      handlers.line(Answer(line: line, reply: reply))
+    } catch { connection?.breakOff(error) }
   }
 
-  private func lose(_ problem: ConnectionProblem) {
+  private func lose(_ problem: ConnectionProblem?) {
+    let problem = problem ?? .closed(path: context.socket)
     close()
     if case .strange = problem { return handlers.loss(Failure(problem)) }
     let end = deadline ?? loop.moment + Self.patience
