@@ -1,6 +1,5 @@
 internal import ImgdConnection
 internal import ImgdSystem
-internal import ImgdWire
 import Synchronization
 
 /// The line that ended a request, and the memory that came with it.
@@ -26,13 +25,14 @@ final class Call: Sendable {
 
   private static let lastID = Atomic(0)
 
-  /// The `id` of the request; no two calls of this process have the same.
+  /// No two calls of this process have the same.
   let id: Int
   /// Whether the fetch has a receipt, by which it can be cancelled.
   let isFetch: Bool
   /// Whether it does no harm if the daemon carries it out twice.
   let isRepeatable: Bool
-  private let request: RequestLine
+  /// Without its id and its receipt.
+  let request: RequestLine
   private let onEvent: @Sendable (Reply) -> Void
   private let state = Locked<State>(.new)
 
@@ -49,14 +49,6 @@ final class Call: Sendable {
 
   static func nextID() -> Int {
     lastID.wrappingAdd(1, ordering: .relaxed).newValue
-  }
-
-  /// The line to send, with the receipt of this attempt.
-  func line(_ receipt: ReceiptID?) -> [UInt8] {
-    var line = request
-    line.add("id", id)
-    line.add("receipt", receipt?.description)
-    return line.bytes
   }
 
   var hasEnded: Bool {

@@ -1,7 +1,6 @@
-package import ImgdConnection
 package import ImgdSystem
 
-/// The daemon's answer to one request.
+/// The line that ended a request, and the picture that came with it.
 package final class DaemonAnswer {
   package let reply: Reply
   private var descriptor: FileDescriptor?
@@ -12,7 +11,7 @@ package final class DaemonAnswer {
   }
 
   /// Whether a picture came with the answer and was not taken yet.
-  var hasDescriptor: Bool { descriptor != nil }
+  package var hasDescriptor: Bool { descriptor != nil }
 
   /// The picture, if one came with the answer and was not taken yet.
   package func takeDescriptor() -> FileDescriptor? { descriptor.take() }

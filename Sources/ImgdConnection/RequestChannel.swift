@@ -1,0 +1,165 @@
+// The daemon answers in any order, so each request has an `id`. A request that was given up stays in the table until
+// its line comes: a descriptor may come with that, and has to be taken and closed.
+//
+// When the connection breaks, nobody knows what became of the requests under way. Those that do no harm twice are
+// sent once more, over a new connection; the others fail.
+
+package import ImgdSystem
+import ImgdWire
+
+/// The requests of a program over one connection, made when it is needed and anew after a restart of the daemon.
+package final class RequestChannel {
+  /// Less than half of what the daemon accepts from a connection; further ones wait for their turn.
+  package static let mostUnderWay = 4_096
+
+  private let loop: EventLoop
+  private let path: () -> String
+  private let mostWaiting: Int
+  private var connection: WatchedConnection?
+  private var connectedPath = ""
+  private var underWay: [Int: DaemonCall] = [:]
+  private var waiting = Fifo<DaemonCall>()
+  private var lastID = 0
+  /// The daemon's reason for closing the connection, which is no answer to any request.
+  private var farewell: Reply?
+
+  /// Called when a connection has ended, before requests are sent again.
+  package var onLoss: () -> Void = {}
+
+  /// The path is asked for at each connection. More requests than `mostWaiting` that wait for their turn fail.
+  package init(on loop: EventLoop, mostWaiting: Int = .max, path: @escaping () -> String) {
+    self.loop = loop
+    self.mostWaiting = mostWaiting
+    self.path = path
+  }
+
+  deinit {
+    connection?.close()
+    for call in underWay.values { call.leave() }
+    while let call = waiting.popFirst() { call.leave() }
+  }
+
+  /// Whether there is a connection now.
+  package var isConnected: Bool { connection != nil }
+
+  /// The socket of the connection, or that of the next one.
+  package var socketPath: String { connection == nil ? path() : connectedPath }
+
+  // MARK: Requests
+
+  /// Sends a request as soon as there are few enough. It ends later than this call, unless it is given up; a daemon
+  /// that is silent for longer than `limit` is given up.
+  package func begin(_ call: DaemonCall, within limit: Duration? = nil) {
+    call.enter(self, on: loop, within: limit)
+    if underWay.count < Self.mostUnderWay {
+      send(call)
+    } else if waiting.count < mostWaiting {
+      waiting.append(call)
+    } else {
+      fail(call, .failed(path: connectedPath, reason: "too many requests wait for it"))
+    }
+  }
+
+  /// Ends the connection, and all requests as if the daemon had ended it.
+  package func close() {
+    connection.take()?.close()
+    let problem = ConnectionProblem.closed(path: connectedPath)
+    while let call = waiting.popFirst() { call.end(.failure(problem)) }
+    for call in removeAll() { call.end(.failure(problem)) }
+  }
+
+  /// Has the daemon cancel a fetch.
+  func cancel(_ receipt: ReceiptID) {
+    lastID += 1
+    var line = RequestLine("cancel")
+    line.add("id", lastID)
+    line.add("receipt", receipt.description)
+    connection?.send(line.bytes)
+  }
+
+  private func sendWaiting() {
+    while underWay.count < Self.mostUnderWay, let call = waiting.popFirst() { send(call) }
+  }
+
+  private func send(_ call: DaemonCall) {
+    guard !call.hasEnded else { return }
+    do throws(ConnectionProblem) {
+      let connection = try openConnection()
+      lastID += 1
+      underWay[lastID] = call
+      connection.send(call.line(id: lastID))
+    } catch { fail(call, error) }
+  }
+
+  /// Ends a call that nobody may know of yet.
+  private func fail(_ call: DaemonCall, _ problem: ConnectionProblem) {
+    call.leave()
+    loop.atTickEnd { call.end(.failure(problem)) }
+  }
+
+  private func openConnection() throws(ConnectionProblem) -> WatchedConnection {
+    if let connection { return connection }
+    connectedPath = path()
+    let made = try WatchedConnection(
+      path: connectedPath, on: loop,
+      onLine: { [channel = Unowned(self)] in channel.object.receive($0) },
+      onEnd: { [channel = Unowned(self)] in channel.object.lose($0) })
+    connection = made
+    return made
+  }
+
+  // MARK: Answers
+
+  private func receive(_ line: [UInt8]) {
+    do throws(ConnectionProblem) {
+      let reply = try Reply(line, from: connectedPath)
+      let descriptor = reply.objects("fds")?.first == nil ? nil : connection?.takeDescriptor()
+      guard let id = reply.id else { return try noteStray(reply) }
+      // Nobody waits for the answer to a `cancel`.
+      guard let call = underWay[id] else { return }
+      guard reply.succeeded != nil else { return call.note(reply) }
+      underWay[id] = nil
+      call.end(.success(DaemonAnswer(reply, descriptor)))
+      sendWaiting()
+    } catch { connection?.breakOff(error) }
+  }
+
+  /// A line that names no request: the daemon is about to hang up, or has skipped a line as too long. It did
+  /// not read whose that was; if any was too long, then so was the longest that has no answer.
+  private func noteStray(_ reply: Reply) throws(ConnectionProblem) {
+    guard reply.succeeded == false else {
+      throw .strange(path: connectedPath, what: "its answer names no request: \(reply.json)")
+    }
+    guard reply.errorCode == ReplyCode.lineTooLong.rawValue else { return farewell = reply }
+    guard let longest = underWay.max(by: { $0.value.length < $1.value.length }) else { return }
+    underWay[longest.key] = nil
+    longest.value.end(.success(DaemonAnswer(reply, nil)))
+    sendWaiting()
+  }
+
+  // MARK: A broken connection
+
+  private func lose(_ problem: ConnectionProblem?) {
+    connection = nil
+    onLoss()
+    let reason = farewell.take()
+    // A daemon that stops has taken in nothing of what it has not answered.
+    let mayRepeat = reason == nil || reason?.errorCode == ReplyCode.shuttingDown.rawValue
+    for call in removeAll() {
+      if mayRepeat, call.beginRepeat() {
+        send(call)
+      } else if let reason {
+        call.end(.success(DaemonAnswer(reason, nil)))
+      } else {
+        call.end(.failure(problem ?? .closed(path: connectedPath)))
+      }
+    }
+    sendWaiting()
+  }
+
+  /// Empties the table; its calls in the order in which they were sent.
+  private func removeAll() -> [DaemonCall] {
+    defer { underWay = [:] }
+    return underWay.sorted { $0.key < $1.key }.map { $0.value }
+  }
+}
