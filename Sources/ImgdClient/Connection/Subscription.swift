@@ -1,13 +1,12 @@
 internal import ImgdConnection
 internal import ImgdSystem
 
-/// A connection that does nothing but receive the daemon's events.
+/// A subscription whose events go into a feed.
 final class Subscription {
   private let feed: EventFeed
-  private let path: String
   /// Called once, when the daemon has accepted or refused.
   private var begun: ((Result<Void, any Error>) -> Void)?
-  private var connection: WatchedConnection?
+  private var events: EventSubscription?
 
   /// Connects and subscribes.
   init(
@@ -15,34 +14,25 @@ final class Subscription {
     begun: @escaping (Result<Void, any Error>) -> Void
   ) {
     self.feed = feed
-    self.path = path
     self.begun = begun
-    do throws(ConnectionProblem) {
-      let made = try WatchedConnection(
-        path: path, on: loop, onLine: { [unowned self] in receive($0) },
-        onEnd: { [unowned self] in close(ConnectionError($0 ?? .closed(path: path))) })
-      connection = made
-      var line = RequestLine("subscribe")
-      line.add("events", topics.map(\.rawValue).sorted())
-      made.send(line.bytes)
-    } catch { close(ConnectionError(error)) }
+    events = EventSubscription(
+      on: loop, path: path, topics: topics.map(\.rawValue).sorted(),
+      onBegin: { [unowned self] _ in self.begun.take()?(.success(())) },
+      onEvent: { [feed] in feed.add(DaemonEvent($0)) },
+      onLost: { [unowned self] in lose($0) })
   }
 
   /// Ends the connection, and the events with it; without an error because nobody reads them any more.
   func close(_ error: (any Error)? = nil) {
-    connection.take()?.close()
+    events.take()?.close()
     feed.end(error)
     begun.take()?(.failure(error ?? CancellationError()))
   }
 
-  private func receive(_ line: [UInt8]) {
-    do throws(ConnectionProblem) {
-      let reply = try Reply(line, from: path)
-      switch reply.succeeded {
-      case .some(true): begun.take()?(.success(()))
-      case .some(false): close(ImgdError(reply))
-      case .none: feed.add(DaemonEvent(reply))
-      }
-    } catch { connection?.breakOff(error) }
+  private func lose(_ loss: EventSubscription.Loss) {
+    switch loss {
+    case .refused(let reply): close(ImgdError(reply))
+    case .broken(let problem): close(ConnectionError(problem))
+    }
   }
 }

@@ -61,9 +61,9 @@ package final class DaemonLink {
   package func subscribe(
     to topics: [String], onBegin: @escaping (Reply) -> Void = { _ in },
     onEvent: @escaping (Reply) -> Void, onLost: @escaping () -> Void
-  ) -> DaemonEvents {
-    DaemonEvents(
+  ) -> EventSubscription {
+    EventSubscription(
       on: loop, path: channel.socketPath, topics: topics, onBegin: onBegin, onEvent: onEvent,
-      onLost: onLost)
+      onLost: { _ in onLost() })
   }
 }

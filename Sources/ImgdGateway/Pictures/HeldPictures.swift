@@ -55,7 +55,7 @@ final class HeldPictures {
   private var sweep: Timer?
   /// Counts the drops: what was asked for before one is not held after it.
   private(set) var mark = 0
-  private var events: DaemonEvents?
+  private var events: EventSubscription?
   private var isTold = false
   /// When there was last a picture to hold.
   private var lastUse: Instant

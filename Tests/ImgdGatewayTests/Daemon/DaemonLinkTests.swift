@@ -225,7 +225,7 @@ import Testing
 }
 
 /// Subscriptions of the gateway.
-@Suite struct DaemonEventsTests {
+@Suite struct EventSubscriptionTests {
   private let loop: EventLoop
   private let daemon: PlannedDaemon
   private let heard = Heard()
@@ -239,12 +239,12 @@ import Testing
     daemon = try PlannedDaemon(on: loop)
   }
 
-  private func subscribe() -> DaemonEvents {
-    DaemonEvents(
+  private func subscribe() -> EventSubscription {
+    EventSubscription(
       on: loop, path: daemon.path, topics: ["cache", "jobs"],
       onBegin: { [heard] _ in heard.words.append("begin") },
       onEvent: { [heard] in heard.words.append($0.event ?? "") },
-      onLost: { [heard] in heard.words.append("lost") })
+      onLost: { [heard] _ in heard.words.append("lost") })
   }
 
   @Test func `events are passed on until the connection is lost`() {

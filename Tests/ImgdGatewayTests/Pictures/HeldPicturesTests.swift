@@ -1,3 +1,4 @@
+import ImgdConnection
 import ImgdSystem
 import ImgdTestSupport
 import Testing
@@ -127,7 +128,7 @@ import Testing
     #expect(asked == 2)
   }
 
-  @Test(arguments: [(DaemonEvents.mostTaken - 1, 1), (DaemonEvents.mostTaken, 2)])
+  @Test(arguments: [(EventSubscription.mostTaken - 1, 1), (EventSubscription.mostTaken, 2)])
   func `where more is told than is read at once, nothing is held`(events: Int, fetches: Int) {
     _ = stage.ask()
     let event = #"{"event":"cache","what":"stored","tier":"memory","entries":1,"seq":1}"#

@@ -1,17 +1,24 @@
-package import ImgdConnection
 package import ImgdSystem
 
 /// A subscription to the daemon's events, over a connection of its own.
-package final class DaemonEvents {
+package final class EventSubscription {
+  /// Why no more events can come.
+  package enum Loss {
+    case refused(Reply)
+    case broken(ConnectionProblem)
+  }
+
   /// The daemon writes each event whole, and a socket takes more than so many: when fewer lie there, the daemon
   /// has none that it could not write.
-  static let mostTaken = 64
+  package static let mostTaken = 64
 
   private let path: String
   private let onBegin: (Reply) -> Void
   private let onEvent: (Reply) -> Void
-  private let onLost: () -> Void
+  private let onLost: (Loss) -> Void
   private var connection: WatchedConnection?
+  /// Tells of a daemon that is not there.
+  private var notice: Timer?
   private var isOver = false
   /// The lines that have come.
   private var count = 0
@@ -23,22 +30,23 @@ package final class DaemonEvents {
   package init(
     on loop: EventLoop, path: String, topics: [String],
     onBegin: @escaping (Reply) -> Void = { _ in }, onEvent: @escaping (Reply) -> Void,
-    onLost: @escaping () -> Void
+    onLost: @escaping (Loss) -> Void
   ) {
     self.path = path
     self.onBegin = onBegin
     self.onEvent = onEvent
     self.onLost = onLost
+    let events = Unowned(self)
     do throws(ConnectionProblem) {
       let made = try WatchedConnection(
-        path: path, on: loop, onLine: { [unowned self] in receive($0) },
-        onEnd: { [unowned self] _ in lose() })
+        path: path, on: loop, onLine: { events.object.receive($0) },
+        onEnd: { events.object.lose(.broken($0 ?? .closed(path: path))) })
       connection = made
       var line = RequestLine("subscribe")
       line.add("events", topics)
       made.send(line.bytes)
     } catch {
-      loop.atTickEnd { [weak self] in self?.lose() }
+      notice = loop.schedule(after: .zero) { events.object.lose(.broken(error)) }
     }
   }
 
@@ -48,11 +56,12 @@ package final class DaemonEvents {
   package func close() {
     isOver = true
     connection.take()?.close()
+    notice.take()?.cancel()
   }
 
   /// Passes on the events that have arrived and that the loop has not looked at yet; answers whether those are
   /// all that the daemon has told of by now. Where they are many, there may be more.
-  func takeArrived() -> Bool {
+  package func takeArrived() -> Bool {
     let end = count + Self.mostTaken
     var before: Int
     repeat {
@@ -62,10 +71,10 @@ package final class DaemonEvents {
     return count < end
   }
 
-  private func lose() {
+  private func lose(_ loss: Loss) {
     guard !isOver else { return }
     close()
-    onLost()
+    onLost(loss)
   }
 
   private func receive(_ line: [UInt8]) {
@@ -74,9 +83,9 @@ package final class DaemonEvents {
       let reply = try Reply(line, from: path)
       switch reply.succeeded {
       case .some(true): onBegin(reply)
-      case .some(false): lose()
+      case .some(false): lose(.refused(reply))
       case .none: onEvent(reply)
       }
-    } catch { lose() }
+    } catch { lose(.broken(error)) }
   }
 }
