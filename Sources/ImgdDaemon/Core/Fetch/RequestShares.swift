@@ -85,13 +85,6 @@ final class RequestShares {
   }
 }
 
-/// Whose limit was reached.
-enum LimitScope: String {
-  case connection
-  case user
-  case daemon
-}
-
 extension FetchRequest {
   /// About the bytes that the request holds while it is under way: its texts, some of them twice, and
   /// what the daemon keeps with each.

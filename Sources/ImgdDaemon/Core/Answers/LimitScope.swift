@@ -1,0 +1,6 @@
+/// Whose limit was reached.
+enum LimitScope: String {
+  case connection
+  case user
+  case daemon
+}
