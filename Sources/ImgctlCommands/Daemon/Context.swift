@@ -41,7 +41,7 @@ struct Context {
     return answer
   }
 
-  /// The line that ends a request, be it an error.
+  /// The line that ends a request, also where that is an error.
   func answer(
     to request: RequestLine, over connection: ControlConnection, within limit: Duration?
   ) throws(Failure) -> Answer {

@@ -15,7 +15,7 @@ package struct KeyDigest: Hashable, Sendable {
 
   /// Digests a key that everybody may see; the empty identifier is the same as none.
   ///
-  /// A variant comes behind an identifier, be it the empty one, which is written for nothing else.
+  /// A variant comes behind an identifier, also behind the empty one, which is written for nothing else.
   package init(url: String, identifier: String?, variant: KeyVariant? = nil) {
     var parts: [UInt8] = []
     parts.reserveCapacity(url.utf8.count + (identifier?.utf8.count ?? 0) + 48)

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import Testing
 
 /// What a hit costs, and a connection: counts that do not depend on the machine. A limit is some 6 %
-/// above what was measured; whoever makes a hit cheaper lowers it.
+/// above what was measured; a change that makes a hit cheaper lowers it.
 @Suite(.serialized, .slow) struct HitCountSoakTests {
   /// So many are done at once, or each when the one before it is over.
   private static let depths = [1, 16]

@@ -52,7 +52,7 @@ import Testing
   // MARK: Counts of a release build
 
   /// All threads, outside the kernel. On a busy machine fewer pictures share a tick and a commit: 7 % more than on
-  /// an idle one were counted. The limit is as much above that; whoever makes a picture cheaper lowers it.
+  /// an idle one were counted. The limit is as much above that; a change that makes a picture cheaper lowers it.
   @Test(.enabled(if: ColdInstructions.obstacle == nil, "valgrind or strip is missing"))
   func `a cold picture by path costs few instructions`() throws {
     let few = try ColdInstructions.of(300)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-/// A picture that whoever asks has already.
+/// A picture that the one who asks has already.
 @Suite struct NotModifiedTests {
   private let condition = ["-H", #"If-None-Match: "1""#]
 

@@ -62,7 +62,7 @@ struct LookTests {
     let waiting = other.begin(digest)
     let start = Instant.current
     guard case .held = try other.answer(waiting) else { throw TestFailure("it is not held") }
-    // The claim is left: whoever looks by himself finds it.
+    // The claim is left: a look of one's own finds it.
     var heard = 0
     while heard == 0 {
       if case .number(let count) = try server.command("PUBLISH", "imgd:w:\(digest.hex)", "0") {

@@ -128,7 +128,7 @@ struct StoreTests {
     }
   }
 
-  /// Whoever waits for the picture, too, would fetch it by himself if he were told that there will be none.
+  /// Another host that waits for the picture would fetch it by itself if it were told that there will be none.
   @Test func `a claim that was not needed is given back in silence`() throws {
     let server = try RedisServer()
     let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))

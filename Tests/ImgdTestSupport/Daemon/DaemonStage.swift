@@ -1,6 +1,6 @@
 import ImgdWire
 
-/// What a test of the daemon plays on, be it a process or a core in this one.
+/// What a test of the daemon plays on: a process, or a core in this one.
 package protocol DaemonStage {
   /// The client that speaks when no other is named.
   var client: TestClient { get }

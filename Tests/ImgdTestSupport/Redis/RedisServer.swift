@@ -15,7 +15,7 @@ package final class RedisServer: Sendable {
   private let program: Shared<pid_t?>
   private let options: Shared<[String]>
 
-  /// Starts a server and waits until it answers, be it by asking for a password; where `waits` is false, until it
+  /// Starts a server and waits until it answers, if only by asking for a password; where `waits` is false, until it
   /// listens. In another network it is still reached at its Unix socket.
   package init(
     _ options: [String] = RedisServer.rules, onPort hasPort: Bool = false, waits: Bool = true,

@@ -20,7 +20,7 @@ private enum SmallFileSystem {
 
 /// A file system of eight megabytes, half of which stay free.
 @Suite(.enabled(if: SmallFileSystem.canBeMade)) struct TierFullDiskTests {
-  /// Has a leased picture of three megabytes, and less room than shall be free.
+  /// Has a leased picture of three megabytes, and less room than is to stay free.
   private func filled() throws -> TierStage {
     let stage = try TierStage(.limits(minFree: .bytes(4 << 20))) { place in
       try Directory.make(place.path, permissions: 0o755)

@@ -147,7 +147,7 @@ import Testing
     { $1.olderThan = .seconds(1_000 + $0) },
   ]
 
-  /// With as many jobs for the writer as there are purges, whoever comes after them would wait for
+  /// With as many jobs for the writer as there are purges, a request after them would wait for
   /// half a minute.
   @Test(arguments: kinds.indices)
   func `ten thousand purges that match nothing hold up nobody`(kind: Int) throws {

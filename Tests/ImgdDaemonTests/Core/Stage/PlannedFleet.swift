@@ -21,7 +21,7 @@ final class PlannedFleet: Fleet {
 
   private(set) var orders: [Order] = []
   /// The answers to looks and claims, each once; nil is silence. Without a plan there is nothing in the
-  /// server, and whoever wants to fetch it has the claim.
+  /// server, and a host that wants to fetch it has the claim.
   private var plans: [FleetAnswer?] = []
   /// Whether purges get into the log at once.
   var takesPurges = false
