@@ -28,9 +28,9 @@ final class ReplyPlace {
   let number: UInt64
   var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
   var limits: WireLimits
-  private let desk: ReplyDesk
-  /// Nil once the connection is closed; until then the two hold each other.
-  private(set) var carrier: (any ReplyCarrier)?
+  private unowned let desk: ReplyDesk
+  /// Nil once the connection is closed, which holds this.
+  private unowned var carrier: (any ReplyCarrier)?
 
   /// Whether lines are taken: the client is there, and reads.
   private(set) var takesLines = true

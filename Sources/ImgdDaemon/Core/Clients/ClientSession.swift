@@ -55,6 +55,9 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     place.open(self)
   }
 
+  /// One that is still open at the end of the process is not closed by anybody.
+  deinit { place.close() }
+
   // MARK: In
 
   private func ready(_ readiness: Readiness) {
