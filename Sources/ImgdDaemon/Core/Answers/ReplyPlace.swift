@@ -31,6 +31,8 @@ final class ReplyPlace {
   private unowned let desk: ReplyDesk
   /// Nil once the connection is closed, which holds this.
   private unowned var carrier: (any ReplyCarrier)?
+  /// Looked at for each line: a look at the connection would count references to it.
+  private(set) var isOpen = false
 
   /// Whether lines are taken: the client is there, and reads.
   private(set) var takesLines = true
@@ -59,9 +61,10 @@ final class ReplyPlace {
   // MARK: The connection
 
   /// Gives the place the connection that carries its lines.
-  func open(_ carrier: any ReplyCarrier) { self.carrier = carrier }
-
-  var isOpen: Bool { carrier != nil }
+  func open(_ carrier: any ReplyCarrier) {
+    self.carrier = carrier
+    isOpen = true
+  }
 
   /// Takes no lines any more: the client reads none.
   func becomeDeaf() { takesLines = false }
@@ -69,6 +72,7 @@ final class ReplyPlace {
   /// The connection is closed: nothing is held for it from now on.
   func close() {
     takesLines = false
+    isOpen = false
     carrier = nil
     outbox = Outbox()
     work = LineWork()

@@ -56,7 +56,9 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   }
 
   /// One that is still open at the end of the process is not closed by anybody.
-  deinit { place.close() }
+  deinit {
+    if isOpen { place.close() }
+  }
 
   // MARK: In
 

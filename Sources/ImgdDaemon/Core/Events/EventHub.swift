@@ -43,7 +43,9 @@ final class EventHub {
   }
 
   func unsubscribe(_ client: ReplyPlace) {
-    guard let subscriber = byClient.removeValue(forKey: client.number) else { return }
+    guard !byClient.isEmpty, let subscriber = byClient.removeValue(forKey: client.number) else {
+      return
+    }
     subscribers.removeAll { $0 === subscriber }
     next = 0
     wanted = subscribers.reduce(into: []) { $0.formUnion($1.topics) }

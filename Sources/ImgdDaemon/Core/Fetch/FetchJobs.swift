@@ -323,8 +323,8 @@ final class FetchJobs {
 
   /// Ends the fetches of a connection that is gone, but for detached ones.
   func abandon(_ client: ReplyPlace) {
-    guard let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(),
-      !waiting.isEmpty
+    guard !byClient.isEmpty,
+      let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(), !waiting.isEmpty
     else { return }
     let ending = MassEnding(waiting) { [unowned self] job in
       job.client = nil
