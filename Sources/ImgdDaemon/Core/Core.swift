@@ -44,20 +44,16 @@ struct CoreParts {
       settings: settings)
     answers = FetchAnswers(
       pictures: pictures, renditions: renditions, loop: loop, settings: settings)
-    let preparation = FormPreparation(
-      renditions: renditions, pictures: pictures, answers: answers, loop: loop)
-    jobs = FetchJobs(
-      downloader: downloader, fleet: fleet, answers: answers, preparation: preparation, hub: hub,
-      turns: turns, loop: loop, settings: settings)
-    hits = PlainHits(
-      pictures: pictures, jobs: jobs, hub: hub, commands: commands, turns: turns, loop: loop)
-    pipeline = FetchPipeline(
-      pictures: pictures, downloader: downloader, fleet: fleet, jobs: jobs, hits: hits,
-      answers: answers, made: made, hub: hub, loop: loop, settings: settings)
+    let ground = FetchGround(
+      pictures: pictures, made: made, fleet: fleet, downloader: downloader,
+      preparation: FormPreparation(
+        renditions: renditions, pictures: pictures, answers: answers, loop: loop),
+      answers: answers, hub: hub, turns: turns, loop: loop)
+    jobs = FetchJobs(ground, settings: settings)
+    hits = PlainHits(ground, jobs: jobs, commands: commands)
+    pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
     clients = Clients(limits: WireLimits(settings.control), turns: turns, desk: desk, loop: loop)
-    downloader.onPlaces = { [unowned jobs] in jobs.startTransfers() }
-    jobs.onRedirect = { [unowned pipeline] job, redirect in pipeline.follow(redirect, for: job) }
-    jobs.onFallback = { [unowned pipeline] job, answer in pipeline.give(answer, to: job) }
+    downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(
       jobs: jobs, downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.begin = { filter, isSoft, then in
@@ -134,7 +130,7 @@ final class Core {
     parts.jobs.apply(settings)
     parts.pipeline.apply(settings)
     parts.downloader.apply(settings.downloads)
-    parts.jobs.startTransfers()
+    parts.pipeline.startTransfers()
     clients.limits = WireLimits(settings.control)
   }
 

@@ -20,8 +20,7 @@ final class Commands {
     hub = parts.hub
     commands = parts.commands
     collecting = CollectCommands(jobs: parts.jobs, answers: parts.answers)
-    inspection = InspectCommands(
-      jobs: parts.jobs, pictures: parts.pictures, renditions: parts.renditions, loop: loop)
+    inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
     stats = StatsCommand(
       parts, loop: loop, pressureSource: surroundings.pressureSource,

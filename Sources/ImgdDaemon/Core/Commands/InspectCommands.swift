@@ -12,16 +12,16 @@ final class InspectCommands {
   private static let mostPages = 2
 
   private let jobs: FetchJobs
+  private let downloader: Downloader
   private let pictures: PictureTiers
   private let renditions: Renditions
   private let loop: EventLoop
 
-  init(
-    jobs: FetchJobs, pictures: PictureTiers, renditions: Renditions, loop: EventLoop
-  ) {
-    self.jobs = jobs
-    self.pictures = pictures
-    self.renditions = renditions
+  init(_ parts: CoreParts, loop: EventLoop) {
+    jobs = parts.jobs
+    downloader = parts.downloader
+    pictures = parts.pictures
+    renditions = parts.renditions
     self.loop = loop
   }
 
@@ -55,7 +55,9 @@ final class InspectCommands {
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
-    if let pause = jobs.pause(of: job) { line.field("retry_after_ms", Int(pause.milliseconds)) }
+    if let pause = downloader.pause(of: job) {
+      line.field("retry_after_ms", Int(pause.milliseconds))
+    }
     line.field("slot", job.slot)
     line.array("tags") { line in for tag in job.request.tags { line.value(tag) } }
     line.field("uid", Int(job.uid))

@@ -34,7 +34,7 @@ final class Downloader {
   private let flows = FlowWatch()
   private var review: Timer?
   private var release: Timer?
-  /// Told when there may be places that nobody gave back; set once by the composition.
+  /// Told when there may be places for more transfers; set once by the composition.
   var onPlaces: () -> Void = {}
 
   init(transfers: any Transfers, loop: EventLoop, settings: Configuration.Downloads) {
@@ -303,10 +303,26 @@ final class Downloader {
 
   // MARK: Looking in
 
-  /// What a download waits for. A transfer that the engine has not taken up has only waited for its turn.
-  func phase(of download: MergedDownload) -> WaitingPhase {
+  /// What a fetch waits for.
+  func phase(of job: FetchJob) -> WaitingPhase {
+    switch job.waitingFor {
+    case .disk, .file: .disk
+    case .fleet: .fleet
+    case .download(let download, _): phase(of: download)
+    case .decoder: .decode
+    }
+  }
+
+  /// A transfer that the engine has not taken up has only waited for its turn.
+  private func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
     return .queue(running: activeCount, isHostHeld: scheduler.holdEnd(of: download.url.host) != nil)
+  }
+
+  /// How long a fetch waits at least, since its host has asked to be left alone.
+  func pause(of job: FetchJob) -> Duration? {
+    guard let download = job.download, download.state == .queued else { return nil }
+    return pause(of: download.url.host)
   }
 
   /// How long a host is to be left alone, as it has asked; nil where it may be asked now.

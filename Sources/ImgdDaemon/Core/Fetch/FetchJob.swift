@@ -49,10 +49,8 @@ final class FetchJob {
   let url: CanonicalURL
   /// The identity of the request, before any redirect.
   let requested: MergeKey
-  /// Where redirects have led it.
-  private(set) var route: FetchRoute
-  /// How it looks at what is cached.
-  private(set) var mode: CacheMode
+  /// What becomes of it.
+  var machine: FetchMachine
   let uid: UInt32
   let slot: String?
   let startedAt: Instant
@@ -72,15 +70,7 @@ final class FetchJob {
   private var beginner: ReplyPlace?
   var collectors: [Collector] = []
   var isCoalesced = false
-  /// Neither memory nor disk has answered the look-up of its present hop.
-  var isMiss = false
-  /// It is the daemon's own.
-  private(set) var isRefresh = false
   var deadline: Timer?
-  /// The stale picture that stands in if the origin fails.
-  var fallback: FetchOutcome?
-  /// The stale answer without a picture that does.
-  var fallbackAnswer: CachedImage?
 
   /// In whose name it waits, and in whose turn its transfer starts.
   var claimant: Claimant
@@ -99,15 +89,16 @@ final class FetchJob {
 
   init(
     receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL,
-    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: MergedDownload.Allowance
+    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: MergedDownload.Allowance,
+    isRefresh: Bool = false
   ) {
     self.receipt = receipt
     self.id = id
     self.request = request
     self.url = url
     requested = mergeKey
-    route = FetchRoute(to: mergeKey)
-    mode = request.cache
+    machine = FetchMachine(
+      to: mergeKey, mode: request.cache, isRefresh: isRefresh, uid: uid)
     self.uid = uid
     claimant = Claimant(uid: uid, connection: 0)
     weight = request.weight
@@ -117,25 +108,14 @@ final class FetchJob {
     self.allowance = allowance
   }
 
+  /// Where redirects have led it.
+  var route: FetchRoute { machine.route }
   /// The identity of its present hop.
-  var mergeKey: MergeKey { route.mergeKey }
-
-  /// Goes on to where its present hop redirects it.
-  func follow(_ redirect: Redirect, atMost limit: Int) throws(WireError) {
-    try route.follow(redirect, uid: uid, atMost: limit)
-    // A stored picture of the former hop does not stand in for another URL's.
-    fallback = nil
-    fallbackAnswer = nil
-    // Only what was shown stale is to be confirmed, whatever it leads to.
-    if isRefresh { mode = .default_ }
-  }
-
-  /// The next step where another host has the picture. A job that has a stale one confirmed takes one that
-  /// need not be.
-  func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
-    guard isRefresh else { return mode.decision(on: stored, rules: rules) }
-    return stored.isUsable ? .use : .confirm(mayFallBack: false)
-  }
+  var mergeKey: MergeKey { machine.route.mergeKey }
+  /// How it looks at what is cached.
+  var mode: CacheMode { machine.mode }
+  /// It is the daemon's own.
+  var isRefresh: Bool { machine.isRefresh }
 
   var priority: Priority { request.priority }
 
@@ -166,7 +146,6 @@ final class FetchJob {
     self.init(
       receipt: receipt, id: .none, request: job.request.refreshing, url: job.route.url,
       mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now,
-      allowance: job.allowance)
-    isRefresh = true
+      allowance: job.allowance, isRefresh: true)
   }
 }

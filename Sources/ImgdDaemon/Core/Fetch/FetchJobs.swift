@@ -9,8 +9,8 @@ import ImgdWire
 
 /// The fetches under way, and the outcomes that are kept for `wait`.
 final class FetchJobs {
-  /// So many who wait for one download are served at once.
-  private static let waitersAtOnce = 16
+  /// So many fetches of a slot are ended at once.
+  private static let endedAtOnce = 16
 
   private let downloader: Downloader
   private let fleet: FleetTier
@@ -24,35 +24,23 @@ final class FetchJobs {
   /// The fetches of each connection, by its number.
   private var byClient: [UInt64: ClientFetches] = [:]
   let shares: RequestShares
-  /// The deadline of a fetch that has none of its own, from the start of its transfer on.
-  private var longestTransfer: Duration
   private var whenDrained: (() -> Void)?
-  /// Told of a job whose transfer has been redirected; set once by the composition.
-  var onRedirect: (FetchJob, Redirect) -> Void = { _, _ in }
-  /// Told of a job that gets a stale answer in place of an origin's that has failed; set likewise.
-  var onFallback: (FetchJob, CachedImage) -> Void = { _, _ in }
   private(set) var latency = LatencyHistogram()
 
-  init(
-    downloader: Downloader, fleet: FleetTier, answers: FetchAnswers,
-    preparation: FormPreparation, hub: EventHub, turns: Turns, loop: EventLoop,
-    settings: Configuration
-  ) {
-    self.downloader = downloader
-    self.fleet = fleet
-    self.answers = answers
-    self.preparation = preparation
-    self.hub = hub
-    self.turns = turns
-    self.loop = loop
+  init(_ ground: FetchGround, settings: Configuration) {
+    downloader = ground.downloader
+    fleet = ground.fleet
+    answers = ground.answers
+    preparation = ground.preparation
+    hub = ground.hub
+    turns = ground.turns
+    loop = ground.loop
     shares = RequestShares(loop: loop)
     outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, shares: shares)
-    longestTransfer = settings.downloads.timeout
   }
 
   func apply(_ settings: Configuration) {
     outcomes.mostBytes = settings.memory.capacity / 4
-    longestTransfer = settings.downloads.timeout
   }
 
   // MARK: Looking in
@@ -129,14 +117,6 @@ final class FetchJobs {
     shares.begin(job)
   }
 
-  /// Tells, once, that the job has to wait for something.
-  func announce(_ job: FetchJob) {
-    guard !job.isAnnounced else { return }
-    job.isAnnounced = true
-    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url.host))
-    hub.job(job.receipt, url: job.url.text, .queued)
-  }
-
   /// Answers a request that does not wait: from here on the job has no connection.
   func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
     answers.acknowledge(job, as: state)
@@ -144,89 +124,7 @@ final class FetchJobs {
     job.client = nil
   }
 
-  /// Ends the job when the time is over, even if others have granted the transfer more.
-  func expect(_ job: FetchJob, within limit: Duration) {
-    job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
-      // The picture may be there, and the job be one of many who are about to get it.
-      if let download = job.download, download.settlement != nil {
-        return attend(to: job, of: download)
-      }
-      let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
-      let failure = FetchFailure(error: error, isOfOrigin: true)
-      end(job, FetchOutcome.failure(failure).own(of: job))
-    }
-  }
-
-  /// How long the job waits at least, since its host has asked to be left alone.
-  func pause(of job: FetchJob) -> Duration? {
-    guard let download = job.download, download.state == .queued else { return nil }
-    return downloader.pause(of: download.url.host)
-  }
-
-  private func phase(of job: FetchJob) -> WaitingPhase {
-    switch job.waitingFor {
-    case .disk, .file: .disk
-    case .fleet: .fleet
-    case .download(let download, _): downloader.phase(of: download)
-    case .decoder: .decode
-    }
-  }
-
-  // MARK: Transfers
-
-  /// Begins the transfers for which there is a place now.
-  func startTransfers() {
-    for download in downloader.startReady() { attend(to: download) }
-  }
-
-  /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
-  func attend(to download: MergedDownload) {
-    guard download.waiterCount > Self.waitersAtOnce || download.round.isUnderWay else {
-      for job in download.waiters { attend(to: job, of: download) }
-      return
-    }
-    if download.round.begin() {
-      turns.carryOut { [unowned self] in
-        for job in download.nextOfRound(most: Self.waitersAtOnce) { attend(to: job, of: download) }
-        return download.round.isUnderWay
-      }
-    }
-  }
-
-  private func attend(to job: FetchJob, of download: MergedDownload) {
-    if job.isQueued { tellStarted(job) }
-    // It may be right for others that wait.
-    guard job.allowance.bytes >= download.size else {
-      return end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
-    }
-    if download.hasHeaders { answers.tellProgress(of: job) }
-    guard let settlement = download.settlement else { return }
-    download.remove(job)
-    switch settlement {
-    case .ended(.failure(let failure)) where failure.isOfOrigin && job.fallbackAnswer != nil:
-      if let answer = job.fallbackAnswer { onFallback(job, answer) }
-    case .ended(let outcome): complete(job, outcome.own(of: job))
-    case .redirected(let redirect): onRedirect(job, redirect)
-    }
-  }
-
-  /// Tells, once, that the job's transfer runs.
-  func tellStarted(_ job: FetchJob) {
-    job.isQueued = false
-    if job.request.timeout == nil { expect(job, within: longestTransfer) }
-    answers.tell("started", of: job)
-    hub.job(job.receipt, url: job.url.text, .running)
-  }
-
   // MARK: Ending
-
-  /// Ends a job, when its picture is in the form that is wanted.
-  func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
-    guard case .image(let delivered) = outcome else { return end(job, outcome) }
-    // What has been transferred has met that deadline; a decoder has one of its own.
-    if job.request.timeout == nil, job.needsDecoder(for: delivered) { job.deadline?.cancel() }
-    preparation.prepare(delivered, for: job) { [unowned self] in end(job, $0, path: $1) }
-  }
 
   /// The only way out for a job; one that has ended meanwhile is passed over.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
@@ -234,7 +132,7 @@ final class FetchJobs {
     letGo(job)
     job.deadline?.cancel()
     // A job that is kept with its outcome has paid for the outcome's bytes alone.
-    job.fallback = nil
+    job.machine.forgetStored()
     registry.remove(job)
     shares.end(job)
     if let source = outcome.source, source != .memory, job.mode.counts {
@@ -258,7 +156,7 @@ final class FetchJobs {
     case .download(let download, _):
       guard downloader.leave(job, download) else { return }
       fleet.giveUp(download)
-      startTransfers()
+      downloader.onPlaces()
     case .decoder(let place):
       job.waitingFor = .disk
       preparation.abandon(place)
@@ -293,7 +191,7 @@ final class FetchJobs {
   ) {
     let running = fetches(of: client)?.takeRunning(inSlot: slot) ?? JobRoll()
     let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
-    guard running.count > Self.waitersAtOnce else {
+    guard running.count > Self.endedAtOnce else {
       ending.run()
       return then()
     }

@@ -37,8 +37,8 @@ enum FetchOutcome {
 
   /// The outcome as one waiter sees it: with the stale picture that may stand in for it, the
   /// waiter's own limit, and whether it joined another's transfer.
-  func own(of job: FetchJob) -> FetchOutcome {
-    switch standingIn(for: job) {
+  func own(of job: FetchJob, at now: Instant) -> FetchOutcome {
+    switch standingIn(for: job, at: now) {
     case .image(var delivered):
       let bytes = delivered.image.byteCount
       guard bytes <= job.allowance.bytes else {
@@ -55,10 +55,11 @@ enum FetchOutcome {
     }
   }
 
-  private func standingIn(for job: FetchJob) -> FetchOutcome {
-    guard case .failure(let failure) = self, failure.isOfOrigin, let fallback = job.fallback
+  private func standingIn(for job: FetchJob, at now: Instant) -> FetchOutcome {
+    guard case .failure(let failure) = self, failure.isOfOrigin,
+      let fallback = job.machine.fallback
     else { return self }
-    return fallback
+    return FetchOutcome(stored: fallback, for: job, at: now)
   }
 }
 

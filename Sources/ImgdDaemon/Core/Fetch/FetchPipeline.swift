@@ -1,8 +1,8 @@
-// The way of a fetch: request → key → memory → disk → decision → fleet → download.
+// The way of a fetch: request → key → memory → disk → fleet → origin → answer.
 //
-// `fetch` takes a request as far as it goes at once. A plain hit ends there, in the same call,
-// without a job and without leaving the loop. A request that has to wait becomes a `FetchJob`, and
-// goes on in `receive` when its transfer has ended.
+// `fetch` takes a request as far as it goes at once. A plain hit ends there, in the same call, without a job and
+// without leaving the loop. A request that has to wait becomes a `FetchJob`: `FetchMachine` says what becomes of
+// it, and this carries that out.
 
 import ImgdCache
 import ImgdConfiguration
@@ -11,37 +11,40 @@ import ImgdTransfer
 import ImgdWire
 
 final class FetchPipeline {
+  /// So many who wait for one download are served at once.
+  private static let waitersAtOnce = 16
+
   private let pictures: PictureTiers
-  private let downloader: Downloader
+  private let made: MadePictures
   private let fleet: FleetTier
+  private let downloader: Downloader
+  private let preparation: FormPreparation
+  private let answers: FetchAnswers
+  private let hub: EventHub
+  private let turns: Turns
+  private let loop: EventLoop
   private let jobs: FetchJobs
   private let hits: PlainHits
-  private let answers: FetchAnswers
   private let ready: ReadyAnswers
   private let settlement: DownloadSettlement
-  private let made: MadePictures
-  private let loop: EventLoop
   private(set) var settings: Configuration
   private var credentials: CredentialNames
 
-  init(
-    pictures: PictureTiers, downloader: Downloader, fleet: FleetTier, jobs: FetchJobs,
-    hits: PlainHits, answers: FetchAnswers, made: MadePictures, hub: EventHub, loop: EventLoop,
-    settings: Configuration
-  ) {
-    self.pictures = pictures
-    self.downloader = downloader
-    self.fleet = fleet
+  init(_ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, settings: Configuration) {
+    pictures = ground.pictures
+    made = ground.made
+    fleet = ground.fleet
+    downloader = ground.downloader
+    preparation = ground.preparation
+    answers = ground.answers
+    hub = ground.hub
+    turns = ground.turns
+    loop = ground.loop
     self.jobs = jobs
     self.hits = hits
-    self.answers = answers
-    self.made = made
-    self.loop = loop
     self.settings = settings
     credentials = CredentialNames(settings.http)
-    ready = ReadyAnswers(
-      pictures: pictures, hits: hits, answers: answers, hub: hub, loop: loop,
-      mostRedirects: settings.downloads.maxRedirects)
+    ready = ReadyAnswers(ground, hits: hits, mostRedirects: settings.downloads.maxRedirects)
     settlement = DownloadSettlement(
       pictures: pictures, downloader: downloader, fleet: fleet, loop: loop, settings: settings)
   }
@@ -107,7 +110,7 @@ final class FetchPipeline {
         id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
     }
     jobs.begin(job, on: client)
-    look(for: job)
+    carry(job, on: .begun)
   }
 
   /// Everything that refuses a request before it has any effect.
@@ -123,76 +126,82 @@ final class FetchPipeline {
     }
   }
 
-  // MARK: Memory, then disk, then network
+  // MARK: Steps
 
-  /// What was made of a picture is looked for first: then the picture itself need not be read. A client's
-  /// condition is about the picture itself.
-  private func look(for job: FetchJob) {
-    guard job.mode.reads else { return consider(nil, for: job) }
-    guard !job.mergeKey.hasCondition,
-      let wish = MadeLook(job, rules: FreshnessRules(settings.http))
-    else {
-      return lookForOriginal(job)
-    }
-    let then = { [unowned self] (found: DeliveredImage?) in
-      if let found { hit(found, for: job) } else { lookForOriginal(job) }
-    }
-    let look = made.find(wish) { [unowned self] found in
-      if jobs.isLive(job) { then(found) }
-    }
-    go(on: look, for: job, then)
-  }
-
-  /// Goes on with what was found, or accepts that the job waits for it.
-  private func go<Found>(on look: Look<Found>, for job: FetchJob, _ then: (Found) -> Void) {
-    switch look {
-    case .now(let found): then(found)
-    case .later: wait(for: job)
+  /// Carries a fetch on from what has happened, as far as it goes at once.
+  private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
+    let circumstances = FetchMachine.Circumstances(
+      now: loop.now, rules: FreshnessRules(settings.http),
+      mostRedirects: settings.downloads.maxRedirects)
+    var next: FetchMachine.Event? = event
+    while let event = next {
+      next = carryOut(job.machine.step(after: event, in: circumstances), for: job)
     }
   }
 
-  private func lookForOriginal(_ job: FetchJob) {
-    let look = pictures.find(job.mergeKey, counts: job.mode.counts) { [unowned self] look in
-      // It may have been cancelled meanwhile.
-      if jobs.isLive(job) { rise(look, for: job) }
+  /// Answers what has come of a step; nil where that comes later, or the fetch is over.
+  private func carryOut(_ step: FetchMachine.Step, for job: FetchJob) -> FetchMachine.Event? {
+    switch step {
+    case .findMade: return findMade(for: job)
+    case .find: return find(for: job)
+    case .recall(let missesMemory):
+      if missesMemory { pictures.memory.noteMiss() }
+      return .recalled(recall(for: job))
+    case .give(let answer, let confirmsLater):
+      if job.mode.counts { pictures.answers.noteUse(of: answer) }
+      if confirmsLater { confirm(answer, after: job) }
+      return .given(answer)
+    case .askFleet: return askFleet(for: job)
+    case .claim(let stamp): return claim(stamp, for: job)
+    case .showOfFleet(let found, let confirmsLater):
+      fleet.rise(found)
+      show(DeliveredImage(image: found.image, source: .fleet), to: job, confirmsLater)
+    case .show(let found, let confirmsLater): show(found, to: job, confirmsLater)
+    case .download(let claim): download(job, under: claim)
+    case .end(let outcome): complete(job, outcome)
     }
-    go(on: look, for: job) { rise($0, for: job) }
+    return nil
   }
 
-  /// Accepts that a job is not over in the same call.
-  private func wait(for job: FetchJob) {
-    jobs.announce(job)
-    acknowledge(job, as: job.state)
-    if let limit = job.request.timeout, job.deadline == nil { jobs.expect(job, within: limit) }
-  }
-
-  /// Answers a request that does not wait, once.
-  private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
-    if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
-  }
-
-  private func rise(_ look: PictureTiers.EndedLook, for job: FetchJob) {
-    consider(
-      pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory), for: job)
-  }
-
-  /// A stored picture is used, or confirmed, or loaded anew.
-  private func consider(_ found: DeliveredImage?, for job: FetchJob) {
-    let stored = found?.image.state(at: loop.now)
-    switch job.mode.decision(on: stored, rules: FreshnessRules(settings.http)) {
-    case .use, .useStale: if let found { hit(found, for: job) }
-    case .useStaleAndRefresh:
-      if let found {
-        hit(found, for: job)
-        refresh(found.image, after: job)
-      }
-    case .refuse: if !lookInFleet(for: job, offering: nil) { refuse(job) }
-    case .confirm(let mayFallBack): load(job, confirming: found, mayFallBack: mayFallBack)
-    case .load: load(job, confirming: nil, mayFallBack: false)
+  /// What a look has found; a fetch that has to wait for it goes on from there, unless it is over by then.
+  private func event<Found>(
+    of job: FetchJob, _ event: @escaping (Found) -> FetchMachine.Event,
+    look: (@escaping (Found) -> Void) -> Look<Found>
+  ) -> FetchMachine.Event? {
+    let found = look { [unowned self] found in
+      if jobs.isLive(job) { carry(job, on: event(found)) }
     }
+    if case .now(let found) = found { return event(found) }
+    wait(for: job)
+    return nil
   }
 
-  private func hit(_ found: DeliveredImage, for job: FetchJob) {
+  private func findMade(for job: FetchJob) -> FetchMachine.Event? {
+    guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else { return .made(nil) }
+    return event(of: job, { .made($0) }, look: { made.find(wish, then: $0) })
+  }
+
+  private func find(for job: FetchJob) -> FetchMachine.Event? {
+    event(
+      of: job,
+      { [pictures] look in
+        .found(
+          pictures.rise(look, for: job.mergeKey, keeping: job.request.keepsInMemory))
+      },
+      look: { pictures.find(job.mergeKey, counts: job.mode.counts, then: $0) })
+  }
+
+  /// The answer that the origin gave before.
+  private func recall(for job: FetchJob) -> RecalledAnswer? {
+    if job.mode.usesUnconfirmed, let known = pictures.answers.unknownName(job.mergeKey.key) {
+      var failure = known.failure
+      failure.error = failure.error.asCached(age: Int(known.age.components.seconds))
+      return .unknownName(failure)
+    }
+    return job.mode.reads ? pictures.answers.find(job.mergeKey).map { .answer($0) } : nil
+  }
+
+  private func show(_ found: DeliveredImage, to job: FetchJob, _ confirmsLater: Bool) {
     if job.mode.counts {
       if found.source == .memory, !found.isMade {
         pictures.memory.noteUse(of: found.image, at: loop.now)
@@ -200,191 +209,63 @@ final class FetchPipeline {
       _ = hits.recordHit()
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)
-    endAtOnce(job, FetchOutcome(stored: shown, for: job, at: loop.now).own(of: job))
-  }
-
-  private func load(_ job: FetchJob, confirming found: DeliveredImage?, mayFallBack: Bool) {
-    if found?.source == .memory { pictures.memory.noteMiss() }
-    job.isMiss = job.mode.reads && !job.isRefresh && (found == nil || found?.source == .memory)
-    if mayFallBack, let shown = found?.asShown(at: loop.now) {
-      job.fallback = FetchOutcome(stored: shown, for: job, at: loop.now)
-    }
-    if recall(for: job) { return }
-    if let limit = job.owner?.limits.queued,
-      let refusal = jobs.shares.refusal(ofWaiting: job, limit: limit)
-    {
-      return endAtOnce(job, .failure(FetchFailure(error: refusal)))
-    }
-    if !lookInFleet(for: job, offering: found?.image) {
-      download(job, offering: found?.image, under: nil)
-    }
+    complete(job, FetchOutcome(stored: shown, for: job, at: loop.now))
+    if confirmsLater { confirm(found.image, after: job) }
   }
 
   /// Has a stale answer confirmed after it was shown.
-  private func refresh(_ stored: CachedImage, after job: FetchJob) {
+  private func confirm(_ stored: CachedImage, after job: FetchJob) {
     let key = job.mergeKey.unconditional
     guard !downloader.isUnderWay(key), !fleet.isLooking(for: key) else { return }
     let refresh = FetchJob(refreshing: job, receipt: hits.nextReceipt(), at: loop.now)
     jobs.begin(refresh)
-    let found = stored.isPicture ? DeliveredImage(image: stored, source: .disk) : nil
-    load(refresh, confirming: found, mayFallBack: false)
+    carry(refresh, on: .begunToConfirm(stored.isPicture ? stored : nil))
   }
 
   // MARK: The fleet
 
-  /// Has the job wait for what other hosts may have, before the origin is asked; false where none is asked.
-  private func lookInFleet(for job: FetchJob, offering stored: CachedImage?) -> Bool {
-    let mark = pictures.purgeMark
-    let looks = fleet.look(for: job) { [unowned self] finding in
-      take(finding, for: job, offering: offer(stored, by: job, since: mark), mayClaim: true)
+  /// Has the fetch wait for what other hosts may have, before the origin is asked.
+  private func askFleet(for job: FetchJob) -> FetchMachine.Event? {
+    if !job.mode.isForStored, let limit = job.owner?.limits.queued,
+      let refusal = jobs.shares.refusal(ofWaiting: job, limit: limit)
+    {
+      complete(job, .failure(FetchFailure(error: refusal)))
+      return nil
     }
+    let looks = fleet.look(for: job, then: carrying(job))
     if looks { wait(for: job) }
-    return looks
+    return looks ? nil : .fleet(.nothing(nil))
   }
 
-  /// Claims what the fleet has, so that other hosts wait for what the origin says of it.
-  private func replace(
-    _ stamp: UInt64, for job: FetchJob, offering stored: CachedImage?, mayClaim: Bool
-  ) {
-    let mark = pictures.purgeMark
-    let claims =
-      mayClaim && !job.mode.isForStored
-      && fleet.claim(stamp, for: job) { [unowned self] finding in
-        take(finding, for: job, offering: offer(stored, by: job, since: mark), mayClaim: false)
-      }
-    if !claims { goOn(job, offering: stored, under: nil) }
+  private func claim(_ stamp: UInt64, for job: FetchJob) -> FetchMachine.Event? {
+    fleet.claim(stamp, for: job, then: carrying(job)) ? nil : .fleet(.nothing(nil))
   }
 
-  /// What is offered to the origin, or stands in for it, as long as no purge can have been about it meanwhile.
-  private func offer(_ stored: CachedImage?, by job: FetchJob, since mark: Int) -> CachedImage? {
-    if pictures.isUnpurged(since: mark) { return stored }
-    job.fallback = nil
-    job.fallbackAnswer = nil
-    return nil
-  }
-
-  private func take(
-    _ finding: FleetFinding, for job: FetchJob, offering stored: CachedImage?, mayClaim: Bool
-  ) {
-    switch finding {
-    case .nothing(let claim): goOn(job, offering: stored, under: claim)
-    case .nothingEarlier: lookForOriginal(job)
-    case .replaceable(let stamp):
-      replace(stamp, for: job, offering: stored, mayClaim: mayClaim)
-    case .picture(let found) where newer(found.image, stored) === found.image:
-      consider(found, for: job, mayClaim: mayClaim)
-    case .picture(let found):
-      replace(found.stamp, for: job, offering: stored, mayClaim: mayClaim)
+  /// Goes on with what the fleet has; what is stored here is offered as long as no purge can have been about it
+  /// meanwhile.
+  private func carrying(_ job: FetchJob) -> (FleetFinding) -> Void {
+    { [unowned self, mark = pictures.purgeMark] finding in
+      if !pictures.isUnpurged(since: mark) { job.machine.forgetStored() }
+      carry(job, on: .fleet(finding))
     }
   }
 
-  /// A picture of the fleet is used, or confirmed.
-  private func consider(_ found: FleetFound, for job: FetchJob, mayClaim: Bool) {
-    let delivered = DeliveredImage(image: found.image, source: .fleet)
-    switch job.decision(on: found.image.state(at: loop.now), FreshnessRules(settings.http)) {
-    case .use, .useStale: show(found, as: delivered, to: job)
-    case .useStaleAndRefresh:
-      show(found, as: delivered, to: job)
-      refresh(found.image, after: job)
-    case .confirm where found.image.isPurged:
-      replace(found.stamp, for: job, offering: nil, mayClaim: mayClaim)
-    case .confirm(let mayFallBack):
-      if mayFallBack {
-        let shown = delivered.asShown(at: loop.now)
-        job.fallback = FetchOutcome(stored: shown, for: job, at: loop.now)
-      }
-      replace(found.stamp, for: job, offering: found.image, mayClaim: mayClaim)
-    case .load, .refuse: goOn(job, offering: nil, under: nil)
-    }
-  }
+  // MARK: Downloads
 
-  private func show(_ found: FleetFound, as delivered: DeliveredImage, to job: FetchJob) {
-    fleet.rise(found)
-    hit(delivered, for: job)
-  }
-
-  private func goOn(_ job: FetchJob, offering stored: CachedImage?, under claim: FleetClaim?) {
-    if job.mode.isForStored { return refuse(job) }
-    download(job, offering: stored, under: claim)
-  }
-
-  // MARK: Answers that are no pictures
-
-  /// Ends a job that must not be transferred.
-  private func refuse(_ job: FetchJob) {
-    guard !recall(for: job) else { return }
-    endAtOnce(job, .failure(FetchFailure(error: .notCached(job.route.url.text, job.mode))))
-  }
-
-  /// Gives the answer that the origin gave before, if that may be shown; otherwise it has to be asked.
-  private func recall(for job: FetchJob) -> Bool {
-    if job.mode.usesUnconfirmed, let known = pictures.answers.unknownName(job.mergeKey.key) {
-      var failure = known.failure
-      failure.error = failure.error.asCached(age: Int(known.age.components.seconds))
-      endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
-      return true
-    }
-    guard job.mode.reads, let answer = pictures.answers.find(job.mergeKey) else { return false }
-    let state = answer.state(at: loop.now)
-    switch job.mode.decision(on: state, rules: FreshnessRules(settings.http)) {
-    case .use: break
-    // A failure of any age is not what those want who take pictures of any age.
-    case .useStale: guard answer.redirect != nil else { return false }
-    case .useStaleAndRefresh: refresh(answer, after: job)
-    case .confirm(let mayFallBack):
-      if mayFallBack { job.fallbackAnswer = answer }
-      return false
-    case .load, .refuse: return false
-    }
-    give(answer, to: job)
-    return true
-  }
-
-  /// Goes on where a remembered answer leads, or ends with it.
-  func give(_ answer: CachedImage, to job: FetchJob) {
-    if job.mode.counts { pictures.answers.noteUse(of: answer) }
-    if let redirect = answer.redirect { return follow(redirect, for: job) }
-    let failure = FetchFailure(remembered: answer, at: loop.now)
-    endAtOnce(job, FetchOutcome.failure(failure).own(of: job))
-  }
-
-  /// Ends a job that never had to wait for a transfer.
-  private func endAtOnce(_ job: FetchJob, _ outcome: FetchOutcome) {
-    if case .image(let found) = outcome, job.needsDecoder(for: found) {
-      wait(for: job)
-    } else {
-      acknowledge(job, as: outcome.state)
-    }
-    jobs.complete(job, outcome)
-  }
-
-  private func download(
-    _ job: FetchJob, offering image: CachedImage?, under claim: FleetClaim?
-  ) {
-    let stored = image ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
+  private func download(_ job: FetchJob, under claim: FleetClaim?) {
+    let stored =
+      job.machine.offered ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
     let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
-    jobs.announce(job)
+    announce(job)
     let isShared = downloader.join(job, confirming: mayConfirm ? stored : nil)
-    if isShared, job.isMiss { pictures.memory.noteCoalesced() }
+    if isShared, job.machine.isMiss { pictures.memory.noteCoalesced() }
     if let download = job.download { fleet.attach(claim, to: download) }
-    jobs.startTransfers()
-    if job.state == .running, job.isQueued { jobs.tellStarted(job) }
+    startTransfers()
+    if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }
     acknowledge(job, as: job.state)
-    if let limit = job.request.timeout, job.deadline == nil { jobs.expect(job, within: limit) }
+    if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
   }
-
-  /// Looks for what a redirect leads to, as for any other URL.
-  func follow(_ redirect: Redirect, for job: FetchJob) {
-    do throws(WireError) {
-      try job.follow(redirect, atMost: settings.downloads.maxRedirects)
-      look(for: job)
-    } catch {
-      endAtOnce(job, .failure(FetchFailure(error: error)))
-    }
-  }
-
-  // MARK: Reports of transfers
 
   /// Takes in a report of the transfer loop.
   func receive(_ report: TransferReport) {
@@ -393,7 +274,100 @@ final class FetchPipeline {
     if case .finished(_, let outcome) = report.event {
       download.settlement = settlement.settle(outcome, report.content, of: download)
     }
-    jobs.attend(to: download)
-    jobs.startTransfers()
+    attend(to: download)
+    startTransfers()
+  }
+
+  /// Begins the transfers for which there is a place now.
+  func startTransfers() {
+    for download in downloader.startReady() { attend(to: download) }
+  }
+
+  /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
+  private func attend(to download: MergedDownload) {
+    guard download.waiterCount > Self.waitersAtOnce || download.round.isUnderWay else {
+      for job in download.waiters { attend(to: job, of: download) }
+      return
+    }
+    if download.round.begin() {
+      turns.carryOut { [unowned self] in
+        for job in download.nextOfRound(most: Self.waitersAtOnce) { attend(to: job, of: download) }
+        return download.round.isUnderWay
+      }
+    }
+  }
+
+  private func attend(to job: FetchJob, of download: MergedDownload) {
+    if job.isQueued { tellStarted(job) }
+    // It may be right for others that wait.
+    guard job.allowance.bytes >= download.size else {
+      return jobs.end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
+    }
+    if download.hasHeaders { answers.tellProgress(of: job) }
+    guard let settlement = download.settlement else { return }
+    download.remove(job)
+    carry(job, on: .settled(settlement))
+  }
+
+  // MARK: Waiting
+
+  /// Accepts that a job is not over in the same call.
+  private func wait(for job: FetchJob) {
+    announce(job)
+    acknowledge(job, as: job.state)
+    if let limit = job.request.timeout, job.deadline == nil { expect(job, within: limit) }
+  }
+
+  /// Tells, once, that the job has to wait for something.
+  private func announce(_ job: FetchJob) {
+    guard !job.isAnnounced else { return }
+    job.isAnnounced = true
+    answers.tell("queued", of: job, after: downloader.pause(of: job.route.url.host))
+    hub.job(job.receipt, url: job.url.text, .queued)
+  }
+
+  /// Answers a request that does not wait, once.
+  private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+    if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
+  }
+
+  /// Tells, once, that the job's transfer runs.
+  private func tellStarted(_ job: FetchJob) {
+    job.isQueued = false
+    if job.request.timeout == nil { expect(job, within: settings.downloads.timeout) }
+    answers.tell("started", of: job)
+    hub.job(job.receipt, url: job.url.text, .running)
+  }
+
+  /// Ends the job when the time is over, even if others have granted the transfer more.
+  private func expect(_ job: FetchJob, within limit: Duration) {
+    job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
+      // The picture may be there, and the job be one of many who are about to get it.
+      if let download = job.download, download.settlement != nil {
+        return attend(to: job, of: download)
+      }
+      let error = downloader.phase(of: job).timeout(of: job.route.url.host, after: limit)
+      let failure = FetchFailure(error: error, isOfOrigin: true)
+      jobs.end(job, FetchOutcome.failure(failure).own(of: job, at: loop.now))
+    }
+  }
+
+  // MARK: Ending
+
+  /// Ends a job with what has come of it, when that is in the form that is wanted.
+  private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
+    let outcome = outcome.own(of: job, at: loop.now)
+    guard case .image(let delivered) = outcome else {
+      acknowledge(job, as: outcome.state)
+      return jobs.end(job, outcome)
+    }
+    if job.needsDecoder(for: delivered) {
+      wait(for: job)
+      // What has been transferred has met that deadline; a decoder has one of its own.
+      if job.request.timeout == nil { job.deadline?.cancel() }
+    } else {
+      acknowledge(job, as: outcome.state)
+    }
+    preparation.prepare(delivered, for: job) { [unowned self] in jobs.end(job, $0, path: $1) }
   }
 }

@@ -20,17 +20,14 @@ final class PlainHits {
   /// How long hits took.
   private(set) var latency = LatencyHistogram()
 
-  init(
-    pictures: PictureTiers, jobs: FetchJobs, hub: EventHub, commands: CommandCounter,
-    turns: Turns, loop: EventLoop
-  ) {
-    memory = pictures.memory
-    disk = pictures.disk
+  init(_ ground: FetchGround, jobs: FetchJobs, commands: CommandCounter) {
+    memory = ground.pictures.memory
+    disk = ground.pictures.disk
+    hub = ground.hub
+    turns = ground.turns
+    loop = ground.loop
     self.jobs = jobs
-    self.hub = hub
     self.commands = commands
-    self.turns = turns
-    self.loop = loop
   }
 
   /// Answers a line of a known shape; false when it has to go the long way.

@@ -14,15 +14,12 @@ final class ReadyAnswers {
   /// How many remembered redirects are followed.
   var mostRedirects: Int
 
-  init(
-    pictures: PictureTiers, hits: PlainHits, answers: FetchAnswers, hub: EventHub,
-    loop: EventLoop, mostRedirects: Int
-  ) {
-    self.pictures = pictures
+  init(_ ground: FetchGround, hits: PlainHits, mostRedirects: Int) {
+    pictures = ground.pictures
+    answers = ground.answers
+    hub = ground.hub
+    loop = ground.loop
     self.hits = hits
-    self.answers = answers
-    self.hub = hub
-    self.loop = loop
     self.mostRedirects = mostRedirects
   }
 

@@ -1,0 +1,267 @@
+// What becomes of a fetch: an event comes in, the next step goes out.
+//
+//   event                      next step
+//   begun                      findMade; find, under a condition of the client's; recall, where no cache is read
+//   made      a form           show
+//             nothing          find
+//   found     of use           show, and confirm afterwards what is stale
+//             not wanted else  askFleet
+//             otherwise        recall
+//   recalled  an answer        give, and confirm afterwards what is stale
+//             an unknown name  end
+//             nothing          askFleet; end, where only what is stored is wanted
+//   given     a redirect       as begun, for its target
+//             a failure        end
+//   fleet     of use           show, and confirm afterwards what is stale
+//             of no use        claim, once; else as nothing
+//             an earlier wait  find
+//             nothing          download; recall, where only what is stored is wanted
+//   settled   an outcome       end
+//             a redirect       as begun, for its target
+//             a failure        give, where a stale answer may stand in for it
+//
+// Whether something is of use says `CacheDecision`. The machine touches no cache, no connection and no clock:
+// `FetchPipeline` carries the steps out, and says what has come of them.
+
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+struct FetchMachine {
+  enum Event {
+    /// It was accepted.
+    case begun
+    /// It was made for a stale answer that was shown to another fetch; the picture, where that is one.
+    case begunToConfirm(CachedImage?)
+    /// What was made before of a picture that may be shown.
+    case made(DeliveredImage?)
+    /// The picture in memory or on disk.
+    case found(DeliveredImage?)
+    case recalled(RecalledAnswer?)
+    /// An answer was chosen, and counted.
+    case given(CachedImage)
+    case fleet(FleetFinding)
+    case settled(MergedDownload.Settlement)
+  }
+
+  enum Step {
+    case findMade
+    case find
+    case show(DeliveredImage, confirmsLater: Bool)
+    case showOfFleet(FleetFound, confirmsLater: Bool)
+    /// Looks among the answers without a picture; a picture in memory may have been of no use.
+    case recall(missesMemory: Bool)
+    case give(CachedImage, confirmsLater: Bool)
+    case askFleet
+    case claim(stamp: UInt64)
+    case download(under: FleetClaim?)
+    case end(FetchOutcome)
+  }
+
+  /// What decides besides the events.
+  struct Circumstances {
+    let now: Instant
+    let rules: FreshnessRules
+    let mostRedirects: Int
+  }
+
+  /// Where redirects have led it.
+  private(set) var route: FetchRoute
+  /// How it looks at what is cached.
+  private(set) var mode: CacheMode
+  /// It is the daemon's own, to confirm what was shown stale.
+  let isRefresh: Bool
+  /// Neither memory nor disk has answered the look-up of its present hop.
+  private(set) var isMiss = false
+  /// What the origin is asked to confirm.
+  private(set) var offered: CachedImage?
+  /// The stale picture that stands in if the origin fails.
+  private(set) var fallback: DeliveredImage?
+  /// The stale answer without a picture that does.
+  private var fallbackAnswer: CachedImage?
+  /// Whether it has not tried yet to have other hosts wait for its download.
+  private var mayClaim = true
+  private let uid: UInt32
+
+  init(to key: MergeKey, mode: CacheMode, isRefresh: Bool, uid: UInt32) {
+    route = FetchRoute(to: key)
+    self.mode = mode
+    self.isRefresh = isRefresh
+    self.uid = uid
+  }
+
+  /// The next step after an event.
+  mutating func step(after event: Event, in circumstances: Circumstances) -> Step {
+    switch event {
+    case .begun: begin(circumstances)
+    case .begunToConfirm(let image): confirm(image, from: .disk)
+    case .made(let made?): .show(made, confirmsLater: false)
+    case .made(nil): .find
+    case .found(let found): judge(found, circumstances)
+    case .recalled(let answer): judge(answer, circumstances)
+    case .given(let answer): follow(answer, circumstances)
+    case .fleet(let finding): judge(finding, circumstances)
+    case .settled(let settlement): settle(settlement, circumstances)
+    }
+  }
+
+  /// Lets go of what is stored: a purge may have been about it, or the fetch is over.
+  mutating func forgetStored() {
+    offered = nil
+    fallback = nil
+    fallbackAnswer = nil
+  }
+
+  // MARK: Caches
+
+  /// What was made of a picture is looked for first: then the picture itself need not be read. A client's
+  /// condition is about the picture itself.
+  private mutating func begin(_ circumstances: Circumstances) -> Step {
+    guard mode.reads else { return judge(nil as DeliveredImage?, circumstances) }
+    return route.mergeKey.hasCondition ? .find : .findMade
+  }
+
+  private mutating func judge(
+    _ found: DeliveredImage?, _ circumstances: Circumstances
+  ) -> Step {
+    let state = found?.image.state(at: circumstances.now)
+    switch (mode.decision(on: state, rules: circumstances.rules), found) {
+    case (.use, let found?), (.useStale, let found?): return .show(found, confirmsLater: false)
+    case (.useStaleAndRefresh, let found?): return .show(found, confirmsLater: true)
+    case (.refuse, _):
+      offered = nil
+      return askFleet()
+    case (.confirm(mayFallBack: true), let found?):
+      fallback = found.asShown(at: circumstances.now)
+      return confirm(found.image, from: found.source)
+    case (.confirm, let found?): return confirm(found.image, from: found.source)
+    default: return confirm(nil, from: nil)
+    }
+  }
+
+  /// The origin has to be asked, unless it is known what it would say.
+  private mutating func confirm(
+    _ image: CachedImage?, from source: DeliveredImage.Source?
+  ) -> Step {
+    offered = image
+    let missesMemory = source == .memory
+    isMiss = mode.reads && !isRefresh && (source == nil || missesMemory)
+    return .recall(missesMemory: missesMemory)
+  }
+
+  // MARK: Answers without a picture
+
+  private mutating func judge(
+    _ recalled: RecalledAnswer?, _ circumstances: Circumstances
+  ) -> Step {
+    switch recalled {
+    case .unknownName(let failure)?: return .end(.failure(failure))
+    case .answer(let answer)?:
+      let state = answer.state(at: circumstances.now)
+      switch mode.decision(on: state, rules: circumstances.rules) {
+      case .use: return .give(answer, confirmsLater: false)
+      // A failure of any age is not what those want who take pictures of any age.
+      case .useStale where answer.redirect != nil: return .give(answer, confirmsLater: false)
+      case .useStaleAndRefresh: return .give(answer, confirmsLater: true)
+      case .confirm(mayFallBack: true): fallbackAnswer = answer
+      case .useStale, .confirm, .load, .refuse: break
+      }
+    case nil: break
+    }
+    guard mode.isForStored else { return askFleet() }
+    return .end(.failure(FetchFailure(error: .notCached(route.url.text, mode))))
+  }
+
+  /// Goes on where a remembered answer leads, or ends with it.
+  private mutating func follow(_ answer: CachedImage, _ circumstances: Circumstances) -> Step {
+    if let redirect = answer.redirect { return follow(redirect, circumstances) }
+    return .end(.failure(FetchFailure(remembered: answer, at: circumstances.now)))
+  }
+
+  /// Looks for what a redirect leads to, as for any other URL. What is stored of the former hop does not stand in
+  /// for another URL's.
+  private mutating func follow(_ redirect: Redirect, _ circumstances: Circumstances) -> Step {
+    do throws(WireError) {
+      try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects)
+    } catch {
+      return .end(.failure(FetchFailure(error: error)))
+    }
+    forgetStored()
+    // Only what was shown stale is to be confirmed, whatever it leads to.
+    if isRefresh { mode = .default_ }
+    return begin(circumstances)
+  }
+
+  // MARK: The fleet
+
+  private mutating func askFleet() -> Step {
+    mayClaim = true
+    return .askFleet
+  }
+
+  private mutating func judge(_ finding: FleetFinding, _ circumstances: Circumstances) -> Step {
+    switch finding {
+    case .nothing(let claim): goOn(under: claim)
+    case .nothingEarlier: .find
+    case .replaceable(let stamp): replace(stamp)
+    case .picture(let found) where newer(found.image, offered) === found.image:
+      judge(found, circumstances)
+    case .picture(let found): replace(found.stamp)
+    }
+  }
+
+  /// A picture of the fleet is used, or confirmed.
+  private mutating func judge(_ found: FleetFound, _ circumstances: Circumstances) -> Step {
+    switch decision(on: found.image.state(at: circumstances.now), circumstances.rules) {
+    case .use, .useStale: return .showOfFleet(found, confirmsLater: false)
+    case .useStaleAndRefresh: return .showOfFleet(found, confirmsLater: true)
+    case .confirm(let mayFallBack):
+      offered = found.image.isPurged ? nil : found.image
+      if mayFallBack, offered != nil {
+        fallback =
+          DeliveredImage(image: found.image, source: .fleet).asShown(at: circumstances.now)
+      }
+      return replace(found.stamp)
+    case .load, .refuse:
+      offered = nil
+      return goOn(under: nil)
+    }
+  }
+
+  /// A fetch that has a stale picture confirmed takes one that need not be.
+  private func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
+    guard isRefresh else { return mode.decision(on: stored, rules: rules) }
+    return stored.isUsable ? .use : .confirm(mayFallBack: false)
+  }
+
+  /// Claims what the fleet has, so that other hosts wait for what the origin says of it.
+  private mutating func replace(_ stamp: UInt64) -> Step {
+    guard mayClaim, !mode.isForStored else { return goOn(under: nil) }
+    mayClaim = false
+    return .claim(stamp: stamp)
+  }
+
+  private func goOn(under claim: FleetClaim?) -> Step {
+    mode.isForStored ? .recall(missesMemory: false) : .download(under: claim)
+  }
+
+  // MARK: The origin
+
+  private mutating func settle(
+    _ settlement: MergedDownload.Settlement, _ circumstances: Circumstances
+  ) -> Step {
+    switch settlement {
+    case .ended(.failure(let failure)) where failure.isOfOrigin && fallbackAnswer != nil:
+      fallbackAnswer.map { .give($0, confirmsLater: false) } ?? .end(.failure(failure))
+    case .ended(let outcome): .end(outcome)
+    case .redirected(let redirect): follow(redirect, circumstances)
+    }
+  }
+}
+
+/// What is remembered of an origin that has no picture to give.
+enum RecalledAnswer {
+  case answer(CachedImage)
+  /// The name of its host could not be looked up a moment ago.
+  case unknownName(FetchFailure)
+}
