@@ -6,76 +6,8 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-/// The objects of the core, in the order in which they are made.
-struct CoreParts {
-  let turns: Turns
-  let desk: ReplyDesk
-  let hub: EventHub
-  let pictures: PictureTiers
-  let downloader: Downloader
-  let made: MadePictures
-  let renditions: Renditions
-  let answers: FetchAnswers
-  let jobs: FetchJobs
-  let fleetPurges: FleetPurges
-  let fleet: FleetTier
-  let commands = CommandCounter()
-  let hits: PlainHits
-  let pipeline: FetchPipeline
-  let clients: Clients
-
-  init(
-    _ settings: Configuration, transfers: any Transfers, decoding: any Decoding,
-    fleet edge: (any Fleet)?, disk: DiskTier, loop: EventLoop
-  ) {
-    turns = Turns(loop: loop)
-    desk = ReplyDesk(loop: loop)
-    hub = EventHub(turns: turns)
-    pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
-    downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
-    fleetPurges = FleetPurges(
-      edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
-    fleet = FleetTier(
-      edge, history: fleetPurges.history, pictures: pictures, downloader: downloader,
-      turns: turns, loop: loop, settings: settings)
-    made = MadePictures(in: pictures, loop: loop)
-    renditions = Renditions(
-      decoding: decoding, pictures: pictures, made: made, turns: turns, loop: loop,
-      settings: settings)
-    answers = FetchAnswers(
-      pictures: pictures, renditions: renditions, loop: loop, settings: settings)
-    let ground = FetchGround(
-      pictures: pictures, made: made, fleet: fleet, downloader: downloader,
-      preparation: FormPreparation(
-        renditions: renditions, pictures: pictures, answers: answers, loop: loop),
-      answers: answers, hub: hub, turns: turns, loop: loop)
-    jobs = FetchJobs(ground, settings: settings)
-    hits = PlainHits(ground, jobs: jobs, commands: commands)
-    pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
-    clients = Clients(limits: WireLimits(settings.control), turns: turns, desk: desk, loop: loop)
-    downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
-    let places = Purge.Places(
-      jobs: jobs, downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
-    fleetPurges.begin = { filter, isSoft, then in
-      Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }
-    }
-  }
-}
-
 /// The core of the daemon: clients, commands, fetches, downloads and the two tiers.
 final class Core {
-  /// The parts of the process that commands reach.
-  struct Surroundings {
-    /// Reads the configuration again.
-    var reload: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
-    /// The source that tells of memory pressure, and why it is not a better one.
-    var pressureSource: () -> (name: String, note: String?)
-    /// Told with each command.
-    var onActivity: () -> Void
-    /// Where the fleet's server is; nil for a machine alone.
-    var fleetServer: String?
-  }
-
   let parts: CoreParts
   private let commands: Commands
 
@@ -84,7 +16,8 @@ final class Core {
     fleet: (any Fleet)? = nil, disk: DiskTier, loop: EventLoop, in surroundings: Surroundings
   ) {
     parts = CoreParts(
-      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk, loop: loop)
+      settings, transfers: transfers, decoding: decoding, fleet: fleet, disk: disk,
+      surroundings.access, loop: loop)
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
       answerKnown: { [unowned hits = parts.hits] in

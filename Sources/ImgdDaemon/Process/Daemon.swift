@@ -114,12 +114,13 @@ final class Daemon {
 
     func surroundings(
       _ reloader: Reloader, _ status: StatusLine, _ fleet: Configuration.Fleet
-    ) -> Core.Surroundings {
-      Core.Surroundings(
+    ) -> Surroundings {
+      Surroundings(
         reload: { [unowned reloader] in reloader.reload(then: $0) },
         pressureSource: { [unowned self] in (pressure?.source ?? "none", pressure?.note) },
         onActivity: { status.noteActivity() },
-        fleetServer: fleet.server.isEmpty ? nil : fleet.server)
+        fleetServer: fleet.server.isEmpty ? nil : fleet.server,
+        processFacts: ProcessFacts.read, access: Access(owner: geteuid()))
     }
   }
 

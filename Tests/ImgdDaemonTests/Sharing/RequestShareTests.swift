@@ -11,7 +11,8 @@ import Testing
   private static let owner: UInt32 = 900
 
   private func shares() throws -> RequestShares {
-    RequestShares(loop: try EventLoop(clock: .manual(at: .current)), owner: Self.owner)
+    RequestShares(
+      Access(owner: Self.owner), loop: try EventLoop(clock: .manual(at: .current)))
   }
 
   private func job(
@@ -28,7 +29,7 @@ import Testing
       receipt: .random(using: (receipt, receipt << 32)), id: .none, request: request, url: url,
       mergeKey: MergeKey(key: key, owner: nil, headers: []), uid: uid,
       startedAt: Instant(nanoseconds: 0),
-      allowance: MergedDownload.Allowance(bytes: 1, time: .seconds(1)))
+      allowance: PictureWish.Allowance(bytes: 1, time: .seconds(1)))
     job.claimant = Claimant(uid: uid, connection: connection)
     return job
   }
@@ -128,8 +129,7 @@ import Testing
   }
 
   @Test func `a user may have half of the kept outcomes`() throws {
-    let shares = try shares()
-    var kept = KeptOutcomes(mostBytes: 10 << 20, shares: shares)
+    var kept = KeptOutcomes(mostBytes: 10 << 20, Access(owner: Self.owner))
     let now = Instant(nanoseconds: 0)
     func keep(_ number: UInt64, uid: UInt32) throws -> ReceiptID {
       let job = try job(uid: uid, receipt: number)
@@ -148,7 +148,7 @@ import Testing
 /// Connections of one user, and of the others.
 @Suite struct ClientPlacesTests {
   @Test func `a user may have half of the connections, and the others the rest`() {
-    var places = ClientPlaces(limit: 10, owner: 900)
+    var places = ClientPlaces(limit: 10, Access(owner: 900))
     for _ in 0..<5 {
       #expect(places.reachedLimit(for: 1) == nil)
       places.take(by: 1)
@@ -163,7 +163,7 @@ import Testing
 
   @Test(arguments: [0, 900] as [UInt32])
   func `the daemon's own user may have all`(owner: UInt32) {
-    var places = ClientPlaces(limit: 4, owner: owner)
+    var places = ClientPlaces(limit: 4, Access(owner: owner))
     for _ in 0..<4 {
       #expect(places.reachedLimit(for: owner) == nil)
       places.take(by: owner)

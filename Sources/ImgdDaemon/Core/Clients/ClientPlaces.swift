@@ -1,28 +1,26 @@
-import Glibc
-
 /// The places of connections, and how many of them each user has.
 ///
-/// A user may have half of them, so that one cannot shut out the others. Root and the user that the
-/// daemon runs as may have all. Root has a few more, so that users who take all the others do not shut
-/// out the operator; not where root runs the daemon, whose clients may all be root's.
+/// A user may have a share of them (`Access`), so that one cannot shut out the others. Root has a few more, so that
+/// users who take all the others do not shut out the operator; not where root runs the daemon, whose clients may all
+/// be root's.
 struct ClientPlaces {
   private static let placesForRoot = 8
 
   var limit: Int
-  private let owner: UInt32
+  private let access: Access
   private(set) var count = 0
   private var users: [UInt32: Int] = [:]
 
-  init(limit: Int, owner: UInt32 = geteuid()) {
+  init(limit: Int, _ access: Access) {
     self.limit = limit
-    self.owner = owner
+    self.access = access
   }
 
   /// The limit that one more connection of the user would exceed, and whose it is; nil if it may come.
   func reachedLimit(for uid: UInt32) -> (limit: Int, scope: LimitScope)? {
-    let places = uid == 0 && owner != 0 ? limit + Self.placesForRoot : limit
+    let places = uid == 0 && access.owner != 0 ? limit + Self.placesForRoot : limit
     if count >= places { return (limit, .daemon) }
-    let share = uid == 0 || uid == owner ? places : max(limit / 2, 1)
+    let share = access.share(of: uid, in: places)
     return users[uid, default: 0] >= share ? (share, .user) : nil
   }
 

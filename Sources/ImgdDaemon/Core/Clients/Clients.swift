@@ -35,12 +35,12 @@ final class Clients {
     var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
   }
 
-  init(limits: WireLimits, turns: Turns, desk: ReplyDesk, loop: EventLoop) {
+  init(limits: WireLimits, _ access: Access, turns: Turns, desk: ReplyDesk, loop: EventLoop) {
     self.limits = limits
     self.turns = turns
     self.desk = desk
     self.loop = loop
-    places = ClientPlaces(limit: limits.connections)
+    places = ClientPlaces(limit: limits.connections, access)
   }
 
   var connected: Int { sessions.count }

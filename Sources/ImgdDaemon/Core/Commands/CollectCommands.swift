@@ -1,4 +1,3 @@
-import Glibc
 import ImgdSystem
 import ImgdWire
 
@@ -6,10 +5,12 @@ import ImgdWire
 final class CollectCommands {
   private let jobs: FetchJobs
   private let answers: FetchAnswers
+  private let access: Access
 
-  init(jobs: FetchJobs, answers: FetchAnswers) {
-    self.jobs = jobs
-    self.answers = answers
+  init(_ parts: CoreParts) {
+    jobs = parts.jobs
+    answers = parts.answers
+    access = parts.access
   }
 
   // MARK: Cancelling
@@ -31,7 +32,7 @@ final class CollectCommands {
 
   private func cancel(tag: String?, id: RequestID, from client: ReplyPlace) {
     let part = { [jobs] in jobs.part(of: tag, after: $0, most: $1) }
-    cancel(upTo: jobs.newest, part, id: id, from: client) { client.mayEnd($0) }
+    cancel(upTo: jobs.newest, part, id: id, from: client) { [unowned self] in mayEnd($0, client) }
   }
 
   private func cancel(_ receipt: ReceiptID, id: RequestID, from client: ReplyPlace) {
@@ -39,7 +40,7 @@ final class CollectCommands {
       return answer(
         receipt, state: jobs.hasEnded(receipt) ? "finished" : "unknown", id, client)
     }
-    guard client.mayEnd(job) else {
+    guard mayEnd(job, client) else {
       return client.refuse(id: id, receipt: receipt, .notYours(receipt, owner: job.uid))
     }
     let state = job.state.rawValue
@@ -89,7 +90,7 @@ final class CollectCommands {
   /// Collects the outcome of a detached fetch, now or when it has ended.
   func wait(_ wait: WaitRequest, id: RequestID, from client: ReplyPlace) {
     if let job = jobs[wait.receipt] {
-      guard client.mayEnd(job) else {
+      guard mayEnd(job, client) else {
         return client.refuse(
           id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: job.uid))
       }
@@ -105,18 +106,15 @@ final class CollectCommands {
     guard let kept = jobs.outcome(of: wait.receipt) else {
       return client.refuse(id: id, receipt: wait.receipt, .unknown(wait.receipt))
     }
-    guard client.mayEnd(kept.job) else {
+    guard mayEnd(kept.job, client) else {
       return client.refuse(
         id: id, receipt: wait.receipt, .notYours(wait.receipt, owner: kept.job.uid))
     }
     answers.write(
       kept.outcome, to: Recipient(client, of: kept.job, id: id, delivery: wait.delivery))
   }
-}
 
-extension ReplyPlace {
-  /// A client may end what its own user began; root and the daemon's user may end anything.
-  func mayEnd(_ job: FetchJob) -> Bool {
-    peer.uid == job.uid || peer.uid == 0 || peer.uid == geteuid()
+  private func mayEnd(_ job: FetchJob, _ client: ReplyPlace) -> Bool {
+    access.mayEnd(workOf: job.uid, by: client.peer.uid)
   }
 }

@@ -14,17 +14,15 @@ final class Commands {
   private let stats: StatsCommand
   private let service: ServiceCommands
 
-  init(_ parts: CoreParts, loop: EventLoop, in surroundings: Core.Surroundings) {
+  init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
     pipeline = parts.pipeline
     jobs = parts.jobs
     hub = parts.hub
     commands = parts.commands
-    collecting = CollectCommands(jobs: parts.jobs, answers: parts.answers)
+    collecting = CollectCommands(parts)
     inspection = InspectCommands(parts, loop: loop)
     purging = PurgeCommand(parts, loop: loop)
-    stats = StatsCommand(
-      parts, loop: loop, pressureSource: surroundings.pressureSource,
-      fleetServer: surroundings.fleetServer)
+    stats = StatsCommand(parts, loop: loop, in: surroundings)
     service = ServiceCommands(parts, reload: surroundings.reload)
   }
 

@@ -55,7 +55,7 @@ final class InspectCommands {
     line.field("expected", job.download?.expected)
     line.field("waiters", job.download?.waiterCount ?? 0)
     line.field("age_ms", Int((loop.now - job.startedAt).milliseconds))
-    if let pause = downloader.pause(of: job) {
+    if let pause = job.download.flatMap(downloader.pause(of:)) {
       line.field("retry_after_ms", Int(pause.milliseconds))
     }
     line.field("slot", job.slot)

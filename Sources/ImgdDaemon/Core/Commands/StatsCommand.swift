@@ -10,21 +10,16 @@ final class StatsCommand {
   private let startedAt: Instant
   /// What the process held before it served anybody.
   private let baseBytes: Int
-  private var measured = MeasuredFigures()
-  private let pressureSource: () -> (name: String, note: String?)
-  /// Where the fleet's server is; nil for a machine alone.
-  private let fleetServer: String?
+  private var measured: MeasuredFigures
+  private let surroundings: Surroundings
 
-  init(
-    _ parts: CoreParts, loop: EventLoop,
-    pressureSource: @escaping () -> (name: String, note: String?), fleetServer: String?
-  ) {
+  init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
     self.parts = parts
     self.loop = loop
+    self.surroundings = surroundings
     startedAt = loop.now
-    baseBytes = ProcessFacts().privateBytes
-    self.pressureSource = pressureSource
-    self.fleetServer = fleetServer
+    baseBytes = surroundings.processFacts().privateBytes
+    measured = MeasuredFigures(surroundings.processFacts)
   }
 
   /// Everything that is counted, under names that do not change.
@@ -44,8 +39,8 @@ final class StatsCommand {
     line.object("memory") { memory(in: &$0) }
     line.object("disk") { disk(in: &$0) }
     line.object("failures") { failures(in: &$0) }
-    if let fleetServer {
-      line.object("fleet") { $0.fleet(parts.fleet, parts.fleetPurges, server: fleetServer) }
+    if let server = surroundings.fleetServer {
+      line.object("fleet") { $0.fleet(parts.fleet, parts.fleetPurges, server: server) }
     }
     line.object("downloads") { downloads(in: &$0) }
     line.object("queue") { queue(in: &$0) }
@@ -54,7 +49,9 @@ final class StatsCommand {
     line.object("latency_us") { line in
       line.object("hit") { $0.latency(parts.hits.latency) }
       line.object("fetch") { $0.latency(parts.jobs.latency) }
-      if fleetServer != nil { line.object("fleet") { $0.latency(parts.fleet.latency) } }
+      if surroundings.fleetServer != nil {
+        line.object("fleet") { $0.latency(parts.fleet.latency) }
+      }
     }
     line.object("pressure") { pressure(in: &$0) }
     line.object("held") { held(in: &$0, clientBytes: figures.clientBytes) }
@@ -163,7 +160,7 @@ final class StatsCommand {
   }
 
   private func pressure(in line: inout JSONWriter) {
-    let source = pressureSource()
+    let source = surroundings.pressureSource()
     line.field("source", source.name)
     if let note = source.note { line.field("note", note) }
     line.field("events", parts.hub.pressure.events)

@@ -57,35 +57,33 @@ final class Downloader {
 
   // MARK: Joining and leaving
 
-  /// Shares a transfer that is under way, or begins one; the job waits for it afterwards. Answers whether it is
-  /// shared.
-  @discardableResult
-  func join(_ job: FetchJob, confirming stored: CachedImage?) -> Bool {
+  /// A place among those who wait for a download.
+  struct Place {
     let download: MergedDownload
-    let shared = shared(for: job)
+    /// Others had begun it.
+    let isShared: Bool
+    let number: UInt64
+  }
+
+  /// Shares a transfer that is under way, or begins one.
+  func join(
+    _ key: MergeKey, _ waiter: MergedDownload.Waiter, confirming stored: CachedImage?
+  ) -> Place {
+    let wish = waiter.wish
+    let shared = byKey[key]?.last { $0.admits(wish.mode) }
     if let shared {
-      download = shared
-      scheduler.join(download.serial, by: job.claimant, job.priority, at: loop.now)
-    } else {
-      download = begin(for: job, confirming: stored)
-    }
-    download.add(job)
-    widen(download, for: job)
-    return shared != nil
-  }
-
-  private func shared(for job: FetchJob) -> MergedDownload? {
-    let shared = byKey[job.mergeKey]?.last { $0.admits(job.mode) }
-    if shared != nil {
-      job.isCoalesced = true
       counts.coalesced += 1
+      scheduler.join(shared.serial, by: wish.claimant, wish.priority, at: loop.now)
     }
-    return shared
+    let download = shared ?? begin(key, wish, confirming: stored)
+    let number = download.add(waiter)
+    widen(download, to: wish.allowance)
+    return Place(download: download, isShared: shared != nil, number: number)
   }
 
-  /// Whether the job would share a transfer that is under way.
-  func hasShare(for job: FetchJob) -> Bool {
-    byKey[job.mergeKey]?.contains { $0.admits(job.mode) } == true
+  /// Whether a request would share a transfer that is under way.
+  func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool {
+    byKey[key]?.contains { $0.admits(mode) } == true
   }
 
   /// A number for what brings a picture: later ones are greater.
@@ -100,22 +98,22 @@ final class Downloader {
   }
 
   private func begin(
-    for job: FetchJob, confirming stored: CachedImage?
+    _ key: MergeKey, _ wish: PictureWish, confirming stored: CachedImage?
   ) -> MergedDownload {
     let download = MergedDownload(
-      serial: nextSerial(), mergeKey: job.mergeKey, policy: job.mode,
-      confirming: stored, allowance: job.allowance)
+      serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored,
+      allowance: wish.allowance)
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
-      download.serial, host: download.url.host, by: job.claimant, job.priority,
-      isServedNext: job.route.finalURL != nil, at: loop.now)
+      download.serial, host: download.url.host, by: wish.claimant, wish.priority,
+      isServedNext: wish.isRedirected, at: loop.now)
     return download
   }
 
-  private func widen(_ download: MergedDownload, for job: FetchJob) {
+  private func widen(_ download: MergedDownload, to wanted: PictureWish.Allowance) {
     var allowance = download.allowance
-    var own = job.allowance
+    var own = wanted
     // The engine counts from the start of the transfer, which may be long ago.
     if let begunAt = download.begunAt { own.time += loop.now - begunAt }
     allowance.widen(to: own)
@@ -128,9 +126,10 @@ final class Downloader {
 
   /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends.
   /// Answers whether others may start in its place.
-  func leave(_ job: FetchJob, _ download: MergedDownload) -> Bool {
-    download.remove(job)
-    scheduler.leave(download.serial, by: job.claimant, job.priority)
+  func leave(_ place: Place) -> Bool {
+    let download = place.download
+    guard let wish = download.remove(at: place.number) else { return false }
+    scheduler.leave(download.serial, by: wish.claimant, wish.priority)
     guard download.state != .closed else { return false }
     guard download.waiterCount == 0, orphans == .cancel || download.state == .queued else {
       return false
@@ -212,7 +211,7 @@ final class Downloader {
     return TransferOrder(
       serial: download.serial, url: download.url.text, headers: headers,
       maxBytes: download.allowance.bytes, deadline: download.allowance.time,
-      keepsPartial: download.isForKeeping, uid: download.beneficiaries.first?.uid ?? 0,
+      keepsPartial: download.isForKeeping, uid: download.wishes.first?.claimant.uid ?? 0,
       isAfterPublic: download.mergeKey.isAfterPublic)
   }
 
@@ -303,26 +302,15 @@ final class Downloader {
 
   // MARK: Looking in
 
-  /// What a fetch waits for.
-  func phase(of job: FetchJob) -> WaitingPhase {
-    switch job.waitingFor {
-    case .disk, .file: .disk
-    case .fleet: .fleet
-    case .download(let download, _): phase(of: download)
-    case .decoder: .decode
-    }
-  }
-
-  /// A transfer that the engine has not taken up has only waited for its turn.
-  private func phase(of download: MergedDownload) -> WaitingPhase {
+  /// What a download waits for. A transfer that the engine has not taken up has only waited for its turn.
+  func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
     return .queue(running: activeCount, isHostHeld: scheduler.holdEnd(of: download.url.host) != nil)
   }
 
-  /// How long a fetch waits at least, since its host has asked to be left alone.
-  func pause(of job: FetchJob) -> Duration? {
-    guard let download = job.download, download.state == .queued else { return nil }
-    return pause(of: download.url.host)
+  /// How long a download waits at least, since its host has asked to be left alone.
+  func pause(of download: MergedDownload) -> Duration? {
+    download.state == .queued ? pause(of: download.url.host) : nil
   }
 
   /// How long a host is to be left alone, as it has asked; nil where it may be asked now.

@@ -29,8 +29,6 @@ final class MergedDownload {
   var confirming: CachedImage?
 
   var state = State.queued
-  /// What has other hosts wait for its picture.
-  var claim: FleetClaim?
   /// The last purge of the fleet that was heard before its transfer began.
   var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
@@ -44,7 +42,7 @@ final class MergedDownload {
   var expected: Int?
   var hasHeaders = false
   /// The bytes and the time that the transfer may take: the most that any waiter grants.
-  var allowance: Allowance
+  var allowance: PictureWish.Allowance
 
   /// How it has ended, for those who have still to be told.
   var settlement: Settlement?
@@ -53,17 +51,13 @@ final class MergedDownload {
   /// The tags of all that have ever waited, each once.
   private(set) var tags: [String] = []
 
-  private var waiting = JobRoll()
-  private var lastToLeave: FetchJob?
+  private var waiting = Roll<Waiter>()
+  private var lastToLeave: PictureWish?
 
-  struct Allowance: Equatable {
-    var bytes: Int
-    var time: Duration
-
-    mutating func widen(to other: Allowance) {
-      bytes = max(bytes, other.bytes)
-      time = max(time, other.time)
-    }
+  /// One who waits, and is told each time that there is something new.
+  struct Waiter {
+    let wish: PictureWish
+    let attend: (MergedDownload) -> Void
   }
 
   /// A pass over all waiters, in parts.
@@ -92,7 +86,7 @@ final class MergedDownload {
 
   init(
     serial: UInt64, mergeKey: MergeKey, policy: CacheMode, confirming: CachedImage?,
-    allowance: Allowance
+    allowance: PictureWish.Allowance
   ) {
     self.serial = serial
     self.mergeKey = mergeKey
@@ -110,17 +104,17 @@ final class MergedDownload {
   var isPurged: Bool { !purgedTiers.isEmpty }
 
   /// The waiters, in the order in which they joined.
-  var waiters: [FetchJob] { waiting.all }
+  var waiters: [Waiter] { waiting.all }
 
-  /// The jobs whose wishes hold for the picture: the waiters, or the last one of an orphan.
-  var beneficiaries: [FetchJob] { waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters }
+  /// The wishes that hold for the picture: those of the waiters, or the last one of an orphan.
+  var wishes: [PictureWish] {
+    waiting.isEmpty ? lastToLeave.map { [$0] } ?? [] : waiters.map(\.wish)
+  }
 
   var waiterCount: Int { waiting.count }
 
   /// Whether any of them wants the picture kept.
-  var isForKeeping: Bool {
-    beneficiaries.contains { !$0.request.tiers.isEmpty || $0.request.keepsInFleet }
-  }
+  var isForKeeping: Bool { wishes.contains(where: \.isForKeeping) }
 
   /// Whether a confirmation names another version of the answer than the stored one, or another target.
   func isMisconfirmed(by head: ResponseHead) -> Bool {
@@ -137,22 +131,22 @@ final class MergedDownload {
   /// The bytes that its body has or is announced to have.
   var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
-  func add(_ job: FetchJob) {
-    job.waitingFor = .download(self, place: waiting.append(job))
-    tags = EntryTags.union(tags, job.request.tags)
+  /// Adds one who waits, and answers its place.
+  func add(_ waiter: Waiter) -> UInt64 {
+    tags = EntryTags.union(tags, waiter.wish.tags)
+    return waiting.append(waiter)
   }
 
-  func remove(_ job: FetchJob) {
-    guard case .download(let download, let place) = job.waitingFor, download === self else {
-      return
-    }
-    waiting.remove(place)
-    job.waitingFor = .disk
-    if waiting.isEmpty { lastToLeave = job }
+  /// Takes one out that has been told, or wants to hear nothing more; answers its wish.
+  @discardableResult
+  func remove(at place: UInt64) -> PictureWish? {
+    guard let waiter = waiting.remove(place) else { return nil }
+    if waiting.isEmpty { lastToLeave = waiter.wish }
+    return waiter.wish
   }
 
   /// The next waiters of the round; it ends with the last ones of them all.
-  func nextOfRound(most: Int) -> [FetchJob] {
+  func nextOfRound(most: Int) -> [Waiter] {
     let part = waiting.part(after: round.place, most: most)
     round.move(to: part.end)
     return part.members

@@ -56,7 +56,7 @@ final class EventHub {
   /// Whether anybody listens to events of a topic.
   func hasSubscribers(to topic: Topics) -> Bool { wanted.rawValue & topic.rawValue != 0 }
 
-  func job(_ receipt: ReceiptID, url: String, _ state: FetchJob.State) {
+  func job(_ receipt: ReceiptID, url: String, _ state: FetchState) {
     tell(.jobs, "job") { event in
       event.field("receipt", receipt)
       event.field("url", url)
@@ -79,7 +79,7 @@ final class EventHub {
     tell(.jobs, "job") { event in
       event.field("receipt", receipt)
       event.field("url", url)
-      event.field("state", FetchJob.State.done.rawValue)
+      event.field("state", FetchState.done.rawValue)
       event.field("source", source.rawValue)
     }
   }

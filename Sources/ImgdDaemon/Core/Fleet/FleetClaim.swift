@@ -6,7 +6,10 @@ import ImgdSystem
 final class FleetClaim {
   let serial: UInt64
   /// The transfer that brings the picture; nil as long as there is none.
-  weak var download: MergedDownload?
+  weak var download: MergedDownload? {
+    didSet { downloadSerial = download?.serial }
+  }
+  private(set) var downloadSerial: UInt64?
   /// When it is looked at whether it has to be renewed.
   var renewal: Timer?
   private var seen = 0

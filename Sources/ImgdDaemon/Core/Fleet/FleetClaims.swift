@@ -14,6 +14,8 @@ final class FleetClaims {
   private let loop: EventLoop
   private var settings: Configuration
   private var open: [UInt64: FleetClaim] = [:]
+  /// Those that are to be fulfilled by a download, by its number.
+  private var ofDownloads: [UInt64: FleetClaim] = [:]
   /// The bytes of the pictures that are on their way to the server.
   private var leaving: [UInt64: Int] = [:]
   private(set) var bytesLeaving = 0
@@ -41,6 +43,17 @@ final class FleetClaims {
     return claim
   }
 
+  /// Has a download fulfil a claim, unless either has another already.
+  func attach(_ claim: FleetClaim, to download: MergedDownload) {
+    guard isOpen(claim.serial), claim.download == nil, ofDownloads[download.serial] == nil else {
+      return
+    }
+    ofDownloads[download.serial] = claim
+    claim.download = download
+  }
+
+  func claim(of download: MergedDownload) -> FleetClaim? { ofDownloads[download.serial] }
+
   private func renew(_ claim: FleetClaim) {
     claim.renewal = loop.schedule(after: Self.renewalPause) { [unowned self, unowned claim] in
       if claim.takeProgress() { fleet.renew(serial: claim.serial) }
@@ -61,7 +74,7 @@ final class FleetClaims {
   /// Answers whether it was open.
   private func close(_ claim: FleetClaim) -> Bool {
     claim.renewal?.cancel()
-    claim.download?.claim = nil
+    if let serial = claim.downloadSerial { ofDownloads[serial] = nil }
     return open.removeValue(forKey: claim.serial) != nil
   }
 
@@ -75,7 +88,7 @@ final class FleetClaims {
       let record = StoredRecord(image, wall: WallClock.seconds, at: loop.now),
       record.mostBytes + image.byteCount <= settings.fleet.maxObject
     else { return false }
-    let claim = download.claim
+    let claim = claim(of: download)
     if let claim { _ = close(claim) }
     let serial = claim?.serial ?? download.serial
     leaving[serial] = image.byteCount

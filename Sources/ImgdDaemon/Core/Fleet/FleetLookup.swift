@@ -20,11 +20,6 @@ final class FleetLookup {
     let purpose: Purpose
   }
 
-  private struct Waiter {
-    let job: FetchJob
-    let then: (FleetFinding) -> Void
-  }
-
   let serial: UInt64
   let name: Name
   let begunAt: Instant
@@ -36,7 +31,7 @@ final class FleetLookup {
   var limit: Timer?
   /// The tiers of this machine in which any of them wants the picture.
   private(set) var tiers: Set<Tier> = []
-  private var waiting = Roll<Waiter>()
+  private var waiting = Roll<(FleetFinding) -> Void>()
   /// The place of the last one that was told.
   private var told: UInt64 = 0
 
@@ -49,31 +44,21 @@ final class FleetLookup {
 
   var waiterCount: Int { waiting.count }
 
-  func add(_ job: FetchJob, then: @escaping (FleetFinding) -> Void) {
-    let place = waiting.append(Waiter(job: job, then: then))
-    job.waitingFor = .fleet(self, place: place)
-    tiers.formUnion(job.request.tiers)
+  /// Adds one who waits, and answers its place.
+  func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
+    tiers.formUnion(wish.tiers)
+    return waiting.append(then)
   }
 
-  /// Answers whether the job has waited for this.
-  @discardableResult
-  func remove(_ job: FetchJob) -> Bool {
-    guard case .fleet(let lookup, let place) = job.waitingFor, lookup === self else { return false }
-    waiting.remove(place)
-    job.waitingFor = .disk
-    return true
-  }
+  func remove(at place: UInt64) { waiting.remove(place) }
 
   /// Tells the next of them, in the order in which they came; nobody may come any more.
   func tell(_ finding: FleetFinding, most: Int) {
-    var left = most
-    while left > 0, told < waiting.newest {
-      let part = waiting.part(after: told, most: left)
-      told = part.end ?? waiting.newest
-      for waiter in part.members where remove(waiter.job) {
-        waiter.then(finding)
-        left -= 1
-      }
+    for _ in 0..<most {
+      guard let (place, tell) = waiting.first(after: told) else { return }
+      told = place
+      waiting.remove(place)
+      tell(finding)
     }
   }
 }

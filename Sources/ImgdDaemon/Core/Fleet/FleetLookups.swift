@@ -63,40 +63,49 @@ final class FleetLookups {
     }
   }
 
-  /// Has a job wait for a look, which is under way or begins; `serial` is the number of one that begins.
+  /// A place among those who wait for a look.
+  struct Place {
+    let lookup: FleetLookup
+    let number: UInt64
+  }
+
+  /// Waits for a look, which is under way or begins; `serial` is the number of one that begins.
   func look(
-    for job: FetchJob, _ digest: KeyDigest, claiming: Bool, serial: () -> UInt64,
-    then: @escaping (FleetFinding) -> Void
-  ) {
-    let name = FleetLookup.Name(key: job.mergeKey, purpose: claiming ? .claiming : .reading)
-    wait(job, name, serial: serial, then: then) { [fleet] serial in
+    for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool,
+    serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
+  ) -> Place {
+    let name = FleetLookup.Name(key: key, purpose: claiming ? .claiming : .reading)
+    return wait(for: name, wish, serial: serial, then: then) { [fleet] serial in
       fleet.look(FleetLook(serial: serial, digest: digest, claims: claiming))
     }
   }
 
   /// The same for the claim of what a look has found.
   func claim(
-    _ stamp: UInt64, for job: FetchJob, _ digest: KeyDigest, serial: () -> UInt64,
-    then: @escaping (FleetFinding) -> Void
-  ) {
-    let name = FleetLookup.Name(key: job.mergeKey, purpose: .replacing)
-    wait(job, name, serial: serial, then: then) { [fleet] serial in
+    _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest,
+    serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
+  ) -> Place {
+    let name = FleetLookup.Name(key: key, purpose: .replacing)
+    return wait(for: name, wish, serial: serial, then: then) { [fleet] serial in
       fleet.claim(serial: serial, digest, replacing: stamp)
     }
   }
 
   private func wait(
-    _ job: FetchJob, _ name: FleetLookup.Name, serial: () -> UInt64,
+    for name: FleetLookup.Name, _ wish: PictureWish, serial: () -> UInt64,
     then: @escaping (FleetFinding) -> Void, order: (UInt64) -> Void
-  ) {
-    if let lookup = byName[name] { return lookup.add(job, then: then) }
+  ) -> Place {
+    if let lookup = byName[name] {
+      return Place(lookup: lookup, number: lookup.add(wish, then: then))
+    }
     let lookup = FleetLookup(
       serial: serial(), name: name, purgeMark: pictures.purgeMark, at: loop.now)
     bySerial[lookup.serial] = lookup
     byName[name] = lookup
-    lookup.add(job, then: then)
+    let number = lookup.add(wish, then: then)
     limit(lookup, to: settings.fleet.timeout)
     order(lookup.serial)
+    return Place(lookup: lookup, number: number)
   }
 
   private func limit(_ lookup: FleetLookup, to time: Duration) {
@@ -108,9 +117,10 @@ final class FleetLookups {
     }
   }
 
-  /// Takes a job off its look, which ends with the last one.
-  func leave(_ job: FetchJob, _ lookup: FleetLookup) {
-    lookup.remove(job)
+  /// Takes one off its look, which ends with the last one.
+  func leave(_ place: Place) {
+    let lookup = place.lookup
+    lookup.remove(at: place.number)
     guard lookup.waiterCount == 0, bySerial[lookup.serial] != nil else { return }
     forget(lookup)
     fleet.release(serial: lookup.serial, removing: false)

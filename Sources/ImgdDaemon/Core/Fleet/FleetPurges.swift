@@ -53,7 +53,10 @@ final class FleetPurges {
   }
 
   /// Begins a purge of all tiers; set once by the composition.
-  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Purge? {
+  var begin:
+    (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void)
+      -> HeardPurges.Step?
+  {
     get { applied.begin }
     set { applied.begin = newValue }
   }

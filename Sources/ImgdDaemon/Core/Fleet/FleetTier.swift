@@ -89,28 +89,30 @@ final class FleetTier {
 
   // MARK: Looking
 
-  /// Looks for what a job wants, and has it wait; false where that is of no use, and nothing was begun.
-  func look(for job: FetchJob, then: @escaping (FleetFinding) -> Void) -> Bool {
-    guard let lookups = readable, job.mode.counts, job.mode.usesUnconfirmed || job.isRefresh,
-      let digest = job.mergeKey.digestForAll
-    else { return false }
-    let claims = job.mode != .onlyIfCached
-    if claims, downloader.hasShare(for: job) { return false }
-    lookups.look(
-      for: job, digest, claiming: claims && state.phase == .ok, serial: downloader.nextSerial,
-      then: then)
-    return true
+  /// Looks for what is wanted; `then` is told later. Nil where that is of no use, and nothing was begun.
+  func look(
+    for key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void
+  ) -> FleetLookups.Place? {
+    guard let lookups = readable, wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh,
+      let digest = key.digestForAll
+    else { return nil }
+    let claims = wish.mode != .onlyIfCached
+    if claims, downloader.hasShare(for: key, wish.mode) { return nil }
+    return lookups.look(
+      for: key, wish, digest, claiming: claims && state.phase == .ok,
+      serial: downloader.nextSerial, then: then)
   }
 
-  /// Claims what a look has found, to have it confirmed or fetched anew, and has the job wait; false likewise.
+  /// Claims what a look has found, to have it confirmed or fetched anew; nil likewise.
   func claim(
-    _ stamp: UInt64, for job: FetchJob, then: @escaping (FleetFinding) -> Void
-  ) -> Bool {
-    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: job),
-      let digest = job.mergeKey.digestForAll
-    else { return false }
-    lookups.claim(stamp, for: job, digest, serial: downloader.nextSerial, then: then)
-    return true
+    _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish,
+    then: @escaping (FleetFinding) -> Void
+  ) -> FleetLookups.Place? {
+    guard let lookups = readable, state.phase == .ok, !downloader.hasShare(for: key, wish.mode),
+      let digest = key.digestForAll
+    else { return nil }
+    return lookups.claim(
+      stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
   }
 
   /// Nothing is of use as long as it is not known what was purged.
@@ -120,8 +122,8 @@ final class FleetTier {
 
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
-  /// Takes a job off the look that it waits for.
-  func leave(_ job: FetchJob, _ lookup: FleetLookup) { parts?.lookups.leave(job, lookup) }
+  /// Takes one off the look that it waits for.
+  func leave(_ place: FleetLookups.Place) { parts?.lookups.leave(place) }
 
   /// Keeps a picture that is shown in the tiers in which it is wanted, unless something was purged meanwhile:
   /// that may have been about it.
@@ -139,9 +141,7 @@ final class FleetTier {
   /// Notes before a transfer which purges it comes after, and the claim that it is to fulfil.
   func attach(_ claim: FleetClaim?, to download: MergedDownload) {
     if download.state == .queued, download.mark == nil { download.mark = history.position }
-    guard let claim, claim.download == nil, download.claim == nil else { return }
-    download.claim = claim
-    claim.download = download
+    if let claim { parts?.claims.attach(claim, to: download) }
   }
 
   /// Stores what a download has brought, as far as all may have it and somebody wants it stored. Otherwise an older one
@@ -151,19 +151,21 @@ final class FleetTier {
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
       download.mergeKey.digestForAll != nil, image.key == download.mergeKey.key,
       image.freshness.refusal == nil,
-      download.beneficiaries.contains(where: \.request.keepsInFleet),
+      download.wishes.contains(where: \.keepsInFleet),
       claims.keep(image, of: download, since: mark)
     else { return remove(download) }
   }
 
   /// Gives the claim of a download back that brings no picture for all, if it has one.
   func giveUp(_ download: MergedDownload) {
-    if let claim = download.claim { parts?.claims.release(claim, removing: false) }
+    if let claim = parts?.claims.claim(of: download) {
+      parts?.claims.release(claim, removing: false)
+    }
   }
 
   /// The same where what the server has is right no more.
   func remove(_ download: MergedDownload) {
-    if let claim = download.claim {
+    if let claim = parts?.claims.claim(of: download) {
       parts?.claims.release(claim, removing: true)
     } else if state.phase == .ok, history.position != nil,
       let digest = download.mergeKey.digestForAll

@@ -12,8 +12,11 @@ final class HeardPurges {
   /// So many wait for the disk at once.
   private static let mostBegun = 1_024
 
+  /// Goes on with a purge for a part; answers whether there is more.
+  typealias Step = () -> Bool
+
   /// Begins a purge of all tiers; the last closure is told when it is durable. Set once by the composition.
-  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Purge? = { _, _, _ in
+  var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Step? = { _, _, _ in
     nil
   }
 
@@ -42,7 +45,7 @@ final class HeardPurges {
   private var waiting = Fifo<Item>()
   private var begun = Fifo<Item>()
   /// The one that is being carried out in memory.
-  private var current: Purge?
+  private var current: Step?
   private var isUnderWay = false
   /// The last place in the log up to which all is in force, in this life.
   private(set) var position: FleetPosition?
@@ -106,8 +109,8 @@ final class HeardPurges {
 
   /// Goes on for a part; answers whether there is more.
   private func step() -> Bool {
-    if let purge = current {
-      if !purge.step() { current = nil }
+    if let step = current {
+      if !step() { current = nil }
       return true
     }
     guard begun.count < Self.mostBegun, let item = waiting.popFirst() else {

@@ -24,29 +24,9 @@ struct MadeLook {
   let rules: FreshnessRules
   let describes: Bool
   let keepsInMemory: Bool
-
-  /// Nil for a job that wants the picture as it is.
-  init?(_ job: FetchJob, rules: FreshnessRules) {
-    guard let rendition = job.rendition else { return nil }
-    self.rendition = rendition
-    key = job.mergeKey
-    mode = job.mode
-    self.rules = rules
-    describes = job.request.describe
-    keepsInMemory = job.request.keepsInMemory
-  }
 }
 
 extension Rendition {
   /// Whether it is a decoded picture, which is in memory only.
   var isPixels: Bool { output == .pixels }
-}
-
-extension FetchJob {
-  /// Whether a picture that was found has to be decoded for it.
-  func needsDecoder(for found: DeliveredImage) -> Bool {
-    if found.isMade { return false }
-    if request.describe, found.image.description.isEmpty { return true }
-    return rendition?.isNeeded(for: found.image.facts) ?? false
-  }
 }

@@ -34,16 +34,17 @@ final class Renditions {
   private var limits: DecodeLimits
   private var underWay: [CacheKey: RenditionWork] = [:]
   private var bad = BadPictures()
-  private var waiting = WaitingPictures()
+  private var waiting: WaitingPictures
   private var lastSerial: UInt64 = 0
 
   init(
-    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, turns: Turns,
-    loop: EventLoop, settings: Configuration
+    decoding: any Decoding, pictures: PictureTiers, made: MadePictures, _ access: Access,
+    turns: Turns, loop: EventLoop, settings: Configuration
   ) {
     self.decoding = decoding
     self.pictures = pictures
     self.made = made
+    waiting = WaitingPictures(access)
     self.turns = turns
     self.loop = loop
     limits = DecodeLimits(settings.decode)

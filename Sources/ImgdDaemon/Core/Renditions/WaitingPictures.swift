@@ -1,12 +1,11 @@
-import Glibc
 import ImgdCache
 import ImgdDecode
 
 /// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until then,
 /// whatever goes from the tiers.
 ///
-/// Downloads bring pictures faster than decoders take them. Of the limit a user may have a half; root and the
-/// user that the daemon runs as may have all. The last eighth of that is for those who have little: after its first
+/// Downloads bring pictures faster than decoders take them. Of the limit a user may have a share (`Access`). The last
+/// eighth of that is for those who have little: after its first
 /// picture, a share of a connection gets no more of it than is left to others then, so that an address behind the
 /// gateway does not keep the pictures of all others out. A picture of which a share wants several forms is held once,
 /// and counts once.
@@ -23,16 +22,17 @@ struct WaitingPictures {
   private var users: [UInt32: Int] = [:]
   private var shares: [Claimant: Int] = [:]
   private var forms: [Holding: Int] = [:]
-  private let owner: UInt32
+  private let access: Access
 
-  init(owner: UInt32 = geteuid()) { self.owner = owner }
+  init(_ access: Access) { self.access = access }
 
   /// Why a picture may not wait; nil if it may. The first picture of a user always may.
   func refusal(of picture: CachedImage, by claimant: Claimant) -> DecodeFailure? {
     let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
     let (user, share) = (users[claimant.uid, default: 0], shares[claimant, default: 0])
     guard user > 0, forms[holding] == nil else { return nil }
-    let (count, limit) = (picture.byteCount, limit(of: claimant.uid))
+    let count = picture.byteCount
+    let limit = access.share(of: claimant.uid, in: Self.mostBytes)
     let left = min(limit - user, Self.mostBytes - bytes) - count
     if left < 0 { return refusal(user, of: limit) }
     guard left < limit / 8, share > 0, share + count > left else { return nil }
@@ -44,10 +44,6 @@ struct WaitingPictures {
       .queueFull,
       "pictures of \(held >> 20) MB wait for a decoder, which is about the limit of \(limit >> 20) MB: "
         + "the picture is cached, ask again in a moment")
-  }
-
-  private func limit(of uid: UInt32) -> Int {
-    uid == 0 || uid == owner ? Self.mostBytes : Self.mostBytes / 2
   }
 
   mutating func begin(_ picture: CachedImage, by claimant: Claimant) {

@@ -34,10 +34,11 @@ final class CoreLife {
     core = Core(
       configuration, transfers: transfers, decoding: decoding, fleet: fleet,
       disk: tier ?? DiskTier(offOn: loop), loop: loop,
-      in: Core.Surroundings(
+      in: Surroundings(
         reload: { $0(.changed([], waiting: [])) }, pressureSource: { ("none", nil) },
         onActivity: {},
-        fleetServer: fleet.map { _ in "planned:6379" }))
+        fleetServer: fleet.map { _ in "planned:6379" }, processFacts: ProcessFacts.read,
+        access: Access(owner: geteuid())))
     transfers.receive = { [unowned core] in core.receive($0) }
     fleet?.attach(to: core, on: loop)
     settle()

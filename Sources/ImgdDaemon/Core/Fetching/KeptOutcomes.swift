@@ -26,13 +26,13 @@ struct KeptOutcomes {
   private var head = 0
   private(set) var bytes = 0
   private var users: [UInt32: KeptOfUser] = [:]
-  private let shares: RequestShares
+  private let access: Access
   /// The bytes that outcomes may hold together.
   var mostBytes: Int
 
-  init(mostBytes: Int, shares: RequestShares) {
+  init(mostBytes: Int, _ access: Access) {
     self.mostBytes = mostBytes
-    self.shares = shares
+    self.access = access
   }
 
   mutating func keep(_ outcome: FetchOutcome, of job: FetchJob, at now: Instant) {
@@ -70,8 +70,8 @@ struct KeptOutcomes {
 
   /// Forgets the oldest of a user that has more than its share.
   private mutating func dropBeyondShare(of uid: UInt32) {
-    let most = shares.share(of: uid, in: Self.mostKept)
-    let mostBytes = shares.share(of: uid, in: mostBytes)
+    let most = access.share(of: uid, in: Self.mostKept)
+    let mostBytes = access.share(of: uid, in: mostBytes)
     while let user = users[uid], user.count > most || (user.bytes > mostBytes && user.count > 1),
       let oldest = users[uid]?.inOrder.popFirst()
     {

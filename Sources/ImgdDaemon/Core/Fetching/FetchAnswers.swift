@@ -3,40 +3,6 @@ import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
-/// A client that gets the terminal line of a fetch, and the form in which it wants the picture.
-struct Recipient {
-  let client: ReplyPlace
-  let id: RequestID
-  let receipt: ReceiptID
-  let request: FetchRequest
-  let delivery: Delivery
-  let startedAt: Instant
-
-  /// The client that a job belongs to, or, with the named id and form, one that collects its
-  /// outcome.
-  init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
-    self.client = client
-    self.id = id
-    receipt = job.receipt
-    request = job.request
-    self.delivery = delivery ?? job.request.delivery
-    startedAt = job.startedAt
-  }
-
-  /// The client of a request that is answered at once.
-  init(
-    _ client: ReplyPlace, _ request: FetchRequest, id: RequestID, receipt: ReceiptID,
-    at now: Instant
-  ) {
-    self.client = client
-    self.id = id
-    self.receipt = receipt
-    self.request = request
-    delivery = request.delivery
-    startedAt = now
-  }
-}
-
 /// The last stage of a fetch: outcomes and events become lines.
 final class FetchAnswers {
   private let pictures: PictureTiers
@@ -176,7 +142,7 @@ final class FetchAnswers {
   // MARK: Lines before that
 
   /// The line of a request that does not wait.
-  func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+  func acknowledge(_ job: FetchJob, as state: FetchState) {
     job.client?.reply(id: job.id) { line in
       line.field("receipt", job.receipt)
       line.field("url", job.request.url)
@@ -241,5 +207,14 @@ final class FetchAnswers {
       line.field("expected", expected)
       ReplyEncoder.end(into: &line)
     }
+  }
+}
+
+extension Recipient {
+  /// The client that a job belongs to, or, with the named id and form, one that collects its outcome.
+  init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
+    self.init(
+      client, job.request, delivery: delivery, id: id, receipt: job.receipt,
+      startedAt: job.startedAt)
   }
 }

@@ -8,13 +8,13 @@ struct Slots {
     /// The receipt of the fetch that came last.
     let receipt: ReceiptID
     /// The state in which that one ended; nil while it is under way.
-    var end: FetchJob.State?
+    var end: FetchState?
     /// The fetches that fill it: more than one when the same was asked for again meanwhile.
     var running = JobRoll()
     /// The last one of them.
     var newest: FetchJob?
 
-    var state: FetchJob.State { end ?? newest?.state ?? .done }
+    var state: FetchState { end ?? newest?.state ?? .done }
 
     mutating func takeRunning() -> JobRoll {
       defer { running = JobRoll() }
@@ -50,7 +50,7 @@ struct Slots {
     return all[name] != nil || all.count < limit || !idle.isEmpty
   }
 
-  mutating func end(_ job: FetchJob, as state: FetchJob.State, in name: String) {
+  mutating func end(_ job: FetchJob, as state: FetchState, in name: String) {
     all[name]?.running.remove(job)
     if all[name]?.running.isEmpty == true { idle.insert(name) }
     guard all[name]?.newest === job else { return }

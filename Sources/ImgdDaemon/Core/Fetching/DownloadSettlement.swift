@@ -137,7 +137,7 @@ final class DownloadSettlement {
   private var moment: StoredMoment { StoredMoment(loop.now, wall: WallClock.seconds) }
 
   private func ttl(of download: MergedDownload) -> Duration? {
-    download.beneficiaries.compactMap(\.request.ttl).min().map { .seconds($0) }
+    download.wishes.compactMap(\.ttl).min().map { .seconds($0) }
   }
 
   /// The time that the exchange took, in whole seconds as HTTP counts them: the answer may have
@@ -151,9 +151,7 @@ final class DownloadSettlement {
   private func keep(_ image: CachedImage, of download: MergedDownload) {
     guard download.isForKeeping else { return }
     if !download.isPurged { downloader.overtake(by: download) }
-    let wanted = download.beneficiaries.reduce(into: Set<Tier>()) {
-      $0.formUnion($1.request.tiers)
-    }
+    let wanted = download.wishes.reduce(into: Set<Tier>()) { $0.formUnion($1.tiers) }
     let tiers = Set(Tier.allCases).subtracting(download.purgedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
     removeReplaced(by: image, of: download)

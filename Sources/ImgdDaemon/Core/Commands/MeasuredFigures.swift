@@ -13,9 +13,12 @@ struct MeasuredFigures {
   static let limit = 8
   static let period = Duration.milliseconds(100)
 
+  private let facts: () -> ProcessFacts
   private var last: Figures?
   private var periodBegan: Instant?
   private var takenInPeriod = 0
+
+  init(_ facts: @escaping () -> ProcessFacts) { self.facts = facts }
 
   mutating func figures(at now: Instant, of clients: Clients) -> Figures {
     if periodBegan.map({ now - $0 >= Self.period }) ?? true {
@@ -24,7 +27,7 @@ struct MeasuredFigures {
     }
     if takenInPeriod >= Self.limit, let last { return last }
     takenInPeriod += 1
-    let new = Figures(facts: ProcessFacts(), clientBytes: clients.heldBytes)
+    let new = Figures(facts: facts(), clientBytes: clients.heldBytes)
     last = new
     return new
   }

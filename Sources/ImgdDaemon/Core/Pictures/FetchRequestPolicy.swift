@@ -24,8 +24,8 @@ extension FetchRequest {
   var timeout: Duration? { timeoutMilliseconds.map { .milliseconds($0) } }
 
   /// What its transfer may take, within what any may.
-  func allowance(within limits: Configuration.Downloads) -> MergedDownload.Allowance {
-    MergedDownload.Allowance(
+  func allowance(within limits: Configuration.Downloads) -> PictureWish.Allowance {
+    PictureWish.Allowance(
       bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)
   }
 

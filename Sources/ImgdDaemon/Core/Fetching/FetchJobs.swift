@@ -27,7 +27,7 @@ final class FetchJobs {
   private var whenDrained: (() -> Void)?
   private(set) var latency = LatencyHistogram()
 
-  init(_ ground: FetchGround, settings: Configuration) {
+  init(_ ground: FetchGround, _ access: Access, settings: Configuration) {
     downloader = ground.downloader
     fleet = ground.fleet
     answers = ground.answers
@@ -35,8 +35,8 @@ final class FetchJobs {
     hub = ground.hub
     turns = ground.turns
     loop = ground.loop
-    shares = RequestShares(loop: loop)
-    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, shares: shares)
+    shares = RequestShares(access, loop: loop)
+    outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, access)
   }
 
   func apply(_ settings: Configuration) {
@@ -118,7 +118,7 @@ final class FetchJobs {
   }
 
   /// Answers a request that does not wait: from here on the job has no connection.
-  func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+  func acknowledge(_ job: FetchJob, as state: FetchState) {
     answers.acknowledge(job, as: state)
     detach(job)
     job.client = nil
@@ -150,16 +150,15 @@ final class FetchJobs {
 
   /// Takes a job off what it waits for.
   private func letGo(_ job: FetchJob) {
+    defer { job.waitingFor = .disk }
     switch job.waitingFor {
     case .disk, .file: break
-    case .fleet(let lookup, _): fleet.leave(job, lookup)
-    case .download(let download, _):
-      guard downloader.leave(job, download) else { return }
-      fleet.giveUp(download)
+    case .fleet(let place): fleet.leave(place)
+    case .download(let place):
+      guard downloader.leave(place) else { return }
+      fleet.giveUp(place.download)
       downloader.onPlaces()
-    case .decoder(let place):
-      job.waitingFor = .disk
-      preparation.abandon(place)
+    case .decoder(let place): preparation.abandon(place)
     }
   }
 

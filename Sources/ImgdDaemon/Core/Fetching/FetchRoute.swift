@@ -2,14 +2,6 @@ import ImgdCache
 import ImgdTransfer
 import ImgdWire
 
-/// An origin's word that what was asked for is to be had under another URL.
-struct Redirect {
-  /// Absolute.
-  let target: String
-  /// Whether a public address has sent it: then it must not lead to a private one.
-  let isFromPublicAddress: Bool
-}
-
 /// The way of a fetch along redirects. Each hop is looked up as what it is, a URL of its own.
 struct FetchRoute {
   /// The present hop.

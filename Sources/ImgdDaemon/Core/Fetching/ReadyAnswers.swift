@@ -73,7 +73,8 @@ final class ReadyAnswers {
     {
       client.write(line)
     } else {
-      let recipient = Recipient(client, request, id: id, receipt: receipt, at: loop.now)
+      let recipient = Recipient(
+        client, request, id: id, receipt: receipt, startedAt: loop.now)
       answers.write(
         .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
         path: lending.map { PictureLine.Path($0, of: image) })

@@ -36,7 +36,7 @@ final class ClientFetches {
     waiting.remove(job)
   }
 
-  func end(_ job: FetchJob, as state: FetchJob.State) {
+  func end(_ job: FetchJob, as state: FetchState) {
     begun -= 1
     if let slot = job.slot { slots.end(job, as: state, in: slot) }
   }

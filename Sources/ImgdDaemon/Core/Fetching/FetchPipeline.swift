@@ -177,8 +177,12 @@ final class FetchPipeline {
   }
 
   private func findMade(for job: FetchJob) -> FetchMachine.Event? {
-    guard let wish = MadeLook(job, rules: FreshnessRules(settings.http)) else { return .made(nil) }
-    return event(of: job, { .made($0) }, look: { made.find(wish, then: $0) })
+    guard let rendition = job.rendition else { return .made(nil) }
+    let look = MadeLook(
+      rendition: rendition, key: job.mergeKey, mode: job.mode,
+      rules: FreshnessRules(settings.http), describes: job.request.describe,
+      keepsInMemory: job.request.keepsInMemory)
+    return event(of: job, { .made($0) }, look: { made.find(look, then: $0) })
   }
 
   private func find(for job: FetchJob) -> FetchMachine.Event? {
@@ -209,7 +213,7 @@ final class FetchPipeline {
       _ = hits.recordHit()
     }
     let shown = found.isMade ? found : found.asShown(at: loop.now)
-    complete(job, FetchOutcome(stored: shown, for: job, at: loop.now))
+    complete(job, FetchOutcome(stored: shown, under: job.mergeKey, at: loop.now))
     if confirmsLater { confirm(found.image, after: job) }
   }
 
@@ -232,19 +236,27 @@ final class FetchPipeline {
       complete(job, .failure(FetchFailure(error: refusal)))
       return nil
     }
-    let looks = fleet.look(for: job, then: carrying(job))
-    if looks { wait(for: job) }
-    return looks ? nil : .fleet(.nothing(nil))
+    guard let place = fleet.look(for: job.mergeKey, job.wish, then: carrying(job)) else {
+      return .fleet(.nothing(nil))
+    }
+    job.waitingFor = .fleet(place)
+    wait(for: job)
+    return nil
   }
 
   private func claim(_ stamp: UInt64, for job: FetchJob) -> FetchMachine.Event? {
-    fleet.claim(stamp, for: job, then: carrying(job)) ? nil : .fleet(.nothing(nil))
+    guard let place = fleet.claim(stamp, for: job.mergeKey, job.wish, then: carrying(job)) else {
+      return .fleet(.nothing(nil))
+    }
+    job.waitingFor = .fleet(place)
+    return nil
   }
 
   /// Goes on with what the fleet has; what is stored here is offered as long as no purge can have been about it
   /// meanwhile.
   private func carrying(_ job: FetchJob) -> (FleetFinding) -> Void {
     { [unowned self, mark = pictures.purgeMark] finding in
+      job.waitingFor = .disk
       if !pictures.isUnpurged(since: mark) { job.machine.forgetStored() }
       carry(job, on: .fleet(finding))
     }
@@ -257,9 +269,14 @@ final class FetchPipeline {
       job.machine.offered ?? (job.mode.reads ? pictures.answers.find(job.mergeKey) : nil)
     let mayConfirm = stored?.response.canBeConfirmed == true && !job.mergeKey.hasCondition
     announce(job)
-    let isShared = downloader.join(job, confirming: mayConfirm ? stored : nil)
-    if isShared, job.machine.isMiss { pictures.memory.noteCoalesced() }
-    if let download = job.download { fleet.attach(claim, to: download) }
+    let waiter = MergedDownload.Waiter(wish: job.wish) { [unowned self] download in
+      attend(to: job, of: download)
+    }
+    let place = downloader.join(job.mergeKey, waiter, confirming: mayConfirm ? stored : nil)
+    job.waitingFor = .download(place)
+    job.isCoalesced = job.isCoalesced || place.isShared
+    if place.isShared, job.machine.isMiss { pictures.memory.noteCoalesced() }
+    fleet.attach(claim, to: place.download)
     startTransfers()
     if job.state == .running, job.isQueued { tellStarted(job) }
     if job.download?.hasHeaders == true { answers.tellProgress(of: job) }
@@ -286,18 +303,20 @@ final class FetchPipeline {
   /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
   private func attend(to download: MergedDownload) {
     guard download.waiterCount > Self.waitersAtOnce || download.round.isUnderWay else {
-      for job in download.waiters { attend(to: job, of: download) }
+      for waiter in download.waiters { waiter.attend(download) }
       return
     }
     if download.round.begin() {
-      turns.carryOut { [unowned self] in
-        for job in download.nextOfRound(most: Self.waitersAtOnce) { attend(to: job, of: download) }
+      turns.carryOut {
+        for waiter in download.nextOfRound(most: Self.waitersAtOnce) { waiter.attend(download) }
         return download.round.isUnderWay
       }
     }
   }
 
   private func attend(to job: FetchJob, of download: MergedDownload) {
+    // It may have ended with one that was told before.
+    guard case .download(let place) = job.waitingFor, place.download === download else { return }
     if job.isQueued { tellStarted(job) }
     // It may be right for others that wait.
     guard job.allowance.bytes >= download.size else {
@@ -305,7 +324,8 @@ final class FetchPipeline {
     }
     if download.hasHeaders { answers.tellProgress(of: job) }
     guard let settlement = download.settlement else { return }
-    download.remove(job)
+    download.remove(at: place.number)
+    job.waitingFor = .disk
     carry(job, on: .settled(settlement))
   }
 
@@ -327,7 +347,7 @@ final class FetchPipeline {
   }
 
   /// Answers a request that does not wait, once.
-  private func acknowledge(_ job: FetchJob, as state: FetchJob.State) {
+  private func acknowledge(_ job: FetchJob, as state: FetchState) {
     if !job.request.wait, job.client != nil { jobs.acknowledge(job, as: state) }
   }
 
@@ -346,9 +366,18 @@ final class FetchPipeline {
       if let download = job.download, download.settlement != nil {
         return attend(to: job, of: download)
       }
-      let error = downloader.phase(of: job).timeout(of: job.route.url.host, after: limit)
+      let error = phase(of: job).timeout(of: job.route.url.host, after: limit)
       let failure = FetchFailure(error: error, isOfOrigin: true)
-      jobs.end(job, FetchOutcome.failure(failure).own(of: job, at: loop.now))
+      jobs.end(job, job.own(.failure(failure), at: loop.now))
+    }
+  }
+
+  private func phase(of job: FetchJob) -> WaitingPhase {
+    switch job.waitingFor {
+    case .disk, .file: .disk
+    case .fleet: .fleet
+    case .download(let place): downloader.phase(of: place.download)
+    case .decoder: .decode
     }
   }
 
@@ -356,7 +385,7 @@ final class FetchPipeline {
 
   /// Ends a job with what has come of it, when that is in the form that is wanted.
   private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
-    let outcome = outcome.own(of: job, at: loop.now)
+    let outcome = job.own(outcome, at: loop.now)
     guard case .image(let delivered) = outcome else {
       acknowledge(job, as: outcome.state)
       return jobs.end(job, outcome)

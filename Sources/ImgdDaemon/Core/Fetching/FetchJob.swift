@@ -8,14 +8,6 @@ import ImgdWire
 /// It exists from the moment a fetch is accepted that memory cannot answer, until its one terminal
 /// line has been written; `FetchJobs.end` is the only way out.
 final class FetchJob {
-  enum State: String {
-    case queued
-    case running
-    case done
-    case failed
-    case cancelled
-  }
-
   /// A `wait` command that waits for the outcome.
   struct Collector {
     let client: ReplyPlace
@@ -32,8 +24,8 @@ final class FetchJob {
     /// A look at the disk, as long as there is nothing else.
     case disk
     /// A look at the fleet's server.
-    case fleet(FleetLookup, place: UInt64)
-    case download(MergedDownload, place: UInt64)
+    case fleet(FleetLookups.Place)
+    case download(Downloader.Place)
     /// The picture is there, and another form of it is being made.
     case decoder(RenditionWork.Place)
     /// The picture is there, and is being written to disk.
@@ -54,7 +46,7 @@ final class FetchJob {
   let uid: UInt32
   let slot: String?
   let startedAt: Instant
-  let allowance: MergedDownload.Allowance
+  let allowance: PictureWish.Allowance
 
   /// The connection that gets the terminal line; nil when none waits for it.
   var client: ReplyPlace? {
@@ -89,7 +81,7 @@ final class FetchJob {
 
   init(
     receipt: ReceiptID, id: RequestID, request: FetchRequest, url: CanonicalURL,
-    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: MergedDownload.Allowance,
+    mergeKey: MergeKey, uid: UInt32, startedAt: Instant, allowance: PictureWish.Allowance,
     isRefresh: Bool = false
   ) {
     self.receipt = receipt
@@ -114,25 +106,63 @@ final class FetchJob {
   var mergeKey: MergeKey { machine.route.mergeKey }
   /// How it looks at what is cached.
   var mode: CacheMode { machine.mode }
-  /// It is the daemon's own.
-  var isRefresh: Bool { machine.isRefresh }
+
+  /// What it wants at its present hop.
+  var wish: PictureWish {
+    PictureWish(
+      request, mode, by: claimant, allowance: allowance, isRefresh: machine.isRefresh,
+      isRedirected: route.finalURL != nil)
+  }
 
   var priority: Priority { request.priority }
 
   /// Each once, in no order.
   var tags: Set<String> { Set(request.tags) }
 
-  var state: State {
+  var state: FetchState {
     switch waitingFor {
     case .disk, .fleet: .queued
-    case .download(let download, _): download.state == .running ? .running : .queued
+    case .download(let place): place.download.state == .running ? .running : .queued
     case .decoder, .file: .running
     }
   }
 
   /// The transfer that it waits for.
   var download: MergedDownload? {
-    if case .download(let download, _) = waitingFor { download } else { nil }
+    if case .download(let place) = waitingFor { place.download } else { nil }
+  }
+
+  /// An outcome as this one sees it: with the stale picture that may stand in for it, its own limit, and whether it
+  /// joined another's transfer.
+  func own(_ outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
+    switch standingIn(for: outcome, at: now) {
+    case .image(var delivered):
+      guard delivered.image.byteCount <= allowance.bytes else {
+        return .failure(FetchFailure(error: .tooLarge(limit: allowance.bytes)))
+      }
+      delivered.isCoalesced = isCoalesced
+      delivered.finalURL = route.finalURL
+      return .image(delivered)
+    case .notModified(var answer):
+      answer.isCoalesced = isCoalesced
+      answer.finalURL = route.finalURL
+      return .notModified(answer)
+    case .failure: return outcome
+    }
+  }
+
+  private func standingIn(for outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
+    guard case .failure(let failure) = outcome, failure.isOfOrigin,
+      let fallback = machine.fallback
+    else { return outcome }
+    return FetchOutcome(stored: fallback, under: mergeKey, at: now)
+  }
+
+  /// Whether a picture that was found has to be decoded for it.
+  func needsDecoder(for found: DeliveredImage) -> Bool {
+    if found.isMade { return false }
+    if request.describe, found.image.description.isEmpty { return true }
+    return rendition?.isNeeded(for: found.image.facts) ?? false
   }
 
   /// Whether any waiting client wants a path.
@@ -148,4 +178,12 @@ final class FetchJob {
       mergeKey: job.mergeKey.unconditional, uid: job.uid, startedAt: now,
       allowance: job.allowance, isRefresh: true)
   }
+}
+
+/// Fetches in the order in which they came.
+typealias JobRoll = Roll<FetchJob>
+
+extension JobRoll {
+  mutating func add(_ job: FetchJob) { add(job, numbered: job.number) }
+  mutating func remove(_ job: FetchJob) { remove(job.number) }
 }

@@ -2,11 +2,8 @@
 //
 // A request counts from the moment it is accepted to its end, also when it is detached and its
 // connection has gone. It counts with its bytes: ten thousand small ones are nothing, ten thousand with
-// header fields of 60 KB are half a gigabyte. Of the limits for all together a user may take a half, so
-// that no user is told that others have filled the queue. Root and the user that the daemon runs as may
-// take all: they could end it.
+// header fields of 60 KB are half a gigabyte. Of the limits for all together a user may have a share (`Access`).
 
-import Glibc
 import ImgdSystem
 import ImgdWire
 
@@ -20,21 +17,16 @@ final class RequestShares {
   private(set) var total = Holding()
   private var users: [UInt32: Holding] = [:]
   private var bytes: [Claimant: Int] = [:]
-  private let owner: UInt32
+  private let access: Access
   private let heap: FreedMemory
 
-  init(loop: EventLoop, owner: UInt32 = geteuid()) {
-    self.owner = owner
+  init(_ access: Access, loop: EventLoop) {
+    self.access = access
     heap = FreedMemory(loop: loop)
   }
 
   /// Whether nothing is remembered of anybody.
   var isEmpty: Bool { users.isEmpty && bytes.isEmpty }
-
-  /// How much a user may have of what there is for all.
-  func share(of uid: UInt32, in all: Int) -> Int {
-    uid == 0 || uid == owner ? all : max(all / 2, 1)
-  }
 
   // MARK: Beginning and ending
 
@@ -63,7 +55,7 @@ final class RequestShares {
 
   /// Why a request that brings so many bytes is not accepted; nil if it is.
   func refusal(of weight: Int, from claimant: Claimant, _ limits: WireLimits) -> WireError? {
-    let user = share(of: claimant.uid, in: limits.requestBytesOfAll)
+    let user = access.share(of: claimant.uid, in: limits.requestBytesOfAll)
     if bytes[claimant, default: 0] + weight > limits.requestBytes {
       return .tooManyRequestBytes(limit: limits.requestBytes, of: .connection)
     }
@@ -78,7 +70,7 @@ final class RequestShares {
 
   /// Why a request that has begun may not wait for a download; nil if it may.
   func refusal(ofWaiting job: FetchJob, limit: Int) -> WireError? {
-    let user = share(of: job.uid, in: limit)
+    let user = access.share(of: job.uid, in: limit)
     if total.requests > limit { return .queueFull(limit: limit) }
     if users[job.uid, default: Holding()].requests > user { return .tooManyQueued(limit: user) }
     return nil

@@ -3,6 +3,15 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
+/// How far a fetch is.
+enum FetchState: String {
+  case queued
+  case running
+  case done
+  case failed
+  case cancelled
+}
+
 /// The end of a fetch: a picture, or an error.
 enum FetchOutcome {
   case image(DeliveredImage)
@@ -10,7 +19,7 @@ enum FetchOutcome {
   case notModified(NotModified)
   case failure(FetchFailure)
 
-  var state: FetchJob.State {
+  var state: FetchState {
     switch self {
     case .image, .notModified: .done
     case .failure(let failure): failure.error.code == .cancelled ? .cancelled : .failed
@@ -33,33 +42,6 @@ enum FetchOutcome {
     case .notModified(let answer): answer.cost
     case .failure(let failure): failure.cost
     }
-  }
-
-  /// The outcome as one waiter sees it: with the stale picture that may stand in for it, the
-  /// waiter's own limit, and whether it joined another's transfer.
-  func own(of job: FetchJob, at now: Instant) -> FetchOutcome {
-    switch standingIn(for: job, at: now) {
-    case .image(var delivered):
-      let bytes = delivered.image.byteCount
-      guard bytes <= job.allowance.bytes else {
-        return .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes)))
-      }
-      delivered.isCoalesced = job.isCoalesced
-      delivered.finalURL = job.route.finalURL
-      return .image(delivered)
-    case .notModified(var answer):
-      answer.isCoalesced = job.isCoalesced
-      answer.finalURL = job.route.finalURL
-      return .notModified(answer)
-    case .failure: return self
-    }
-  }
-
-  private func standingIn(for job: FetchJob, at now: Instant) -> FetchOutcome {
-    guard case .failure(let failure) = self, failure.isOfOrigin,
-      let fallback = job.machine.fallback
-    else { return self }
-    return FetchOutcome(stored: fallback, for: job, at: now)
   }
 }
 

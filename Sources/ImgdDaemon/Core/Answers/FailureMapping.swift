@@ -27,15 +27,6 @@ extension FetchFailure {
   }
 }
 
-extension CachedImage {
-  /// The redirect that the answer is.
-  var redirect: Redirect? {
-    response.redirectTarget.map {
-      Redirect(target: $0, isFromPublicAddress: isFromPublicAddress)
-    }
-  }
-}
-
 extension TransferFailure.Kind {
   fileprivate var code: ReplyCode {
     switch self {

@@ -30,20 +30,31 @@ struct Roll<Member> {
     return newest
   }
 
-  mutating func remove(_ number: UInt64) {
+  /// Takes one out, and answers it; nil if it is not here any more.
+  @discardableResult
+  mutating func remove(_ number: UInt64) -> Member? {
     let index = index(after: number - 1)
-    guard index < places.count, places[index].number == number, places[index].member != nil else {
-      return
-    }
+    guard index < places.count, places[index].number == number,
+      let member = places[index].member
+    else { return nil }
     places[index].member = nil
     count -= 1
     if places.count > 2 * count + 16 { places.removeAll { $0.member == nil } }
+    return member
   }
 
   var all: [Member] { places.compactMap(\.member) }
 
   /// One of them; nil when there is none.
   var oldest: Member? { places.first { $0.member != nil }?.member }
+
+  /// The first after a number.
+  func first(after number: UInt64) -> (number: UInt64, member: Member)? {
+    for place in places[index(after: number)...] {
+      if let member = place.member { return (place.number, member) }
+    }
+    return nil
+  }
 
   /// Some of those after a number, the oldest first, and the number up to which that was; nil where there are
   /// no more.
@@ -63,12 +74,4 @@ struct Roll<Member> {
     }
     return low
   }
-}
-
-/// Fetches in the order in which they came.
-typealias JobRoll = Roll<FetchJob>
-
-extension JobRoll {
-  mutating func add(_ job: FetchJob) { add(job, numbered: job.number) }
-  mutating func remove(_ job: FetchJob) { remove(job.number) }
 }

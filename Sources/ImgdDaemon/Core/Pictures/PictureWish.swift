@@ -1,0 +1,52 @@
+import ImgdCache
+import ImgdSystem
+import ImgdWire
+
+/// What a fetch wants of a picture at its present hop, as far as those have to know who get it for several at once.
+struct PictureWish {
+  /// The most that a transfer may take for it.
+  struct Allowance: Equatable {
+    var bytes: Int
+    var time: Duration
+
+    mutating func widen(to other: Allowance) {
+      bytes = max(bytes, other.bytes)
+      time = max(time, other.time)
+    }
+  }
+
+  let mode: CacheMode
+  /// It is the daemon's own, to confirm what was shown stale.
+  let isRefresh: Bool
+  /// A redirect has led here.
+  let isRedirected: Bool
+  /// In whose name it waits.
+  let claimant: Claimant
+  let priority: Priority
+  let allowance: Allowance
+  let tags: [String]
+  /// The lifetime that the request sets, in seconds.
+  let ttl: Int?
+  /// The tiers of this machine in which the picture is wanted.
+  let tiers: Set<Tier>
+  let keepsInFleet: Bool
+
+  init(
+    _ request: FetchRequest, _ mode: CacheMode, by claimant: Claimant, allowance: Allowance,
+    isRefresh: Bool, isRedirected: Bool
+  ) {
+    self.mode = mode
+    self.isRefresh = isRefresh
+    self.isRedirected = isRedirected
+    self.claimant = claimant
+    self.allowance = allowance
+    priority = request.priority
+    tags = request.tags
+    ttl = request.ttl
+    tiers = request.tiers
+    keepsInFleet = request.keepsInFleet
+  }
+
+  /// Whether it wants the picture kept.
+  var isForKeeping: Bool { !tiers.isEmpty || keepsInFleet }
+}
