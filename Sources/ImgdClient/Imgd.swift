@@ -34,29 +34,27 @@ public final class Imgd: Sendable {
   /// Cancelling the task cancels the fetch, and its download if nobody else waits for that.
   public func fetch(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Picture
   {
-    let call = Call(RequestLine(FetchRequest(url, options)), isFetch: true)
-    return Picture(try await answer(to: call))
+    Picture(try await answer(to: Call(.fetch(options.request(for: url)))))
   }
 
   /// Delivers a picture as `fetch` does, with all steps on the way to it.
   public func progress(
     of url: String, _ options: FetchOptions = FetchOptions()
   ) -> FetchProgress {
-    var request = FetchRequest(url, options)
+    var request = options.request(for: url)
     request.progress = true
     request.events = true
-    let line = RequestLine(request)
-    return FetchProgress { [self] in beginInParts(line) }
+    return FetchProgress { [self, request] in beginInParts(request) }
   }
 
   /// Begins a fetch for which nobody waits: it goes on whatever becomes of this program, until its outcome
   /// is collected with `wait`.
   public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
   {
-    var request = FetchRequest(url, options)
+    var request = options.request(for: url)
     request.wait = false
     // Twice would be two fetches.
-    let call = Call(RequestLine(request), isFetch: true, isRepeatable: false)
+    let call = Call(.fetch(request), isRepeatable: false)
     let answer = try await answer(to: call)
     guard let receipt = answer.reply.text("receipt").flatMap({ Receipt($0) }) else {
       throw ConnectionError.unexpected(path: "imgd", what: "its answer has no receipt")
@@ -69,27 +67,22 @@ public final class Imgd: Sendable {
   public func wait(
     for receipt: Receipt, delivery: FetchOptions.Delivery? = nil
   ) async throws -> Picture {
-    var line = RequestLine("wait")
-    line.add("receipt", receipt.description)
-    line.add("deliver", delivery?.rawValue)
-    return Picture(try await answer(to: Call(line)))
+    let request = WaitRequest(receipt: receipt.id, delivery: delivery.map { wireWord($0) })
+    return Picture(try await answer(to: Call(.wait(request))))
   }
 
   /// Cancels the fetch with a receipt, and tells how far it was.
   @discardableResult
   public func cancel(_ receipt: Receipt) async throws -> FetchState {
-    var line = RequestLine("cancel")
-    line.add("receipt", receipt.description)
-    return FetchState(
-      try await answer(to: Call(line, isRepeatable: false)).reply.text("state") ?? "")
+    let call = Call(.cancel(.receipt(receipt.id)), isRepeatable: false)
+    return FetchState(try await answer(to: call).reply.text("state") ?? "")
   }
 
   /// Cancels the fetches with a tag, of all programs of this user; how many there were.
   @discardableResult
   public func cancel(tag: String) async throws -> Int {
-    var line = RequestLine("cancel")
-    line.add("tag", tag)
-    return try await answer(to: Call(line, isRepeatable: false)).reply.number("cancelled") ?? 0
+    let call = Call(.cancel(.tag(tag)), isRepeatable: false)
+    return try await answer(to: call).reply.number("cancelled") ?? 0
   }
 
   // MARK: The cache
@@ -97,35 +90,32 @@ public final class Imgd: Sendable {
   /// Removes entries from the cache.
   @discardableResult
   public func purge(_ filter: PurgeFilter) async throws -> PurgeResult {
-    PurgeResult(try await answer(to: Call(filter.request, isRepeatable: false)).reply)
+    PurgeResult(try await answer(to: Call(.purge(filter.request), isRepeatable: false)).reply)
   }
 
   /// The entry of a URL, if the cache has one; it does not count as used.
   public func query(
     _ url: String, identifier: String? = nil, describe: Bool = false
   ) async throws -> CachedPicture? {
-    var line = RequestLine("query")
-    line.add("url", url)
-    line.add("identifier", identifier)
-    if describe { line.add("describe", true) }
-    return CachedPicture(try await answer(to: Call(line)).reply)
+    let request = QueryRequest(url: url, identifier: identifier, describe: describe)
+    return CachedPicture(try await answer(to: Call(.query(request))).reply)
   }
 
   // MARK: The daemon
 
   /// The daemon's counters.
   public func stats() async throws -> Statistics {
-    Statistics(try await answer(to: Call(RequestLine("stats"))).reply)
+    Statistics(try await answer(to: Call(.stats)).reply)
   }
 
   /// The daemon's version and abilities.
   public func hello() async throws -> DaemonDescription {
-    DaemonDescription(try await answer(to: Call(RequestLine("hello"))).reply)
+    DaemonDescription(try await answer(to: Call(.hello)).reply)
   }
 
   /// Returns when the daemon has answered.
   public func ping() async throws {
-    _ = try await answer(to: Call(RequestLine("ping")))
+    _ = try await answer(to: Call(.ping))
   }
 
   /// The events of the whole daemon from now on, over a connection of their own.
@@ -169,9 +159,9 @@ public final class Imgd: Sendable {
     }
   }
 
-  private func beginInParts(_ line: RequestLine) -> FetchInParts {
+  private func beginInParts(_ fetch: FetchRequest) -> FetchInParts {
     let feed = Feed(FetchUpdate.replacing)
-    let call = Call(line, isFetch: true) { event in
+    let call = Call(.fetch(fetch)) { event in
       if let update = FetchUpdate(event) { feed.add(update) }
     }
     begin(call) { outcome in

@@ -123,10 +123,10 @@ public final class PictureSlot: Sendable {
   // MARK: Results
 
   private func makeCall(_ url: String, _ options: FetchOptions) -> Call {
-    var request = FetchRequest(url, options)
+    var request = options.request(for: url)
     request.events = options.describe
     let id = Call.nextID()
-    return Call(RequestLine(request), id: id, isFetch: true) { [weak self] event in
+    return Call(.fetch(request), id: id) { [weak self] event in
       if case .placeholder(let placeholder) = FetchUpdate(event) { self?.take(placeholder, of: id) }
     }
   }

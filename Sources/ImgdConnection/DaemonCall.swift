@@ -1,5 +1,5 @@
 import ImgdSystem
-import ImgdWire
+package import ImgdWire
 
 /// A request over a `RequestChannel`: it ends once, with its answer or without one, or is given up.
 package final class DaemonCall {
@@ -7,8 +7,7 @@ package final class DaemonCall {
   package typealias Outcome = Result<DaemonAnswer, ConnectionProblem>
 
   /// Nil once it has ended: the answer of a daemon that hangs may be long in coming.
-  private var request: RequestLine?
-  private let isFetch: Bool
+  private var request: Request?
   private let isRepeatable: Bool
   private let onEvent: (Reply) -> Void
   private var done: ((Outcome) -> Void)?
@@ -25,11 +24,10 @@ package final class DaemonCall {
   /// A request that is not sent yet. A fetch is cancelled at the daemon when it is given up; one that is repeatable
   /// does no harm if the daemon carries it out twice.
   package init(
-    _ request: RequestLine, isFetch: Bool = false, isRepeatable: Bool = true,
+    _ request: Request, isRepeatable: Bool = true,
     onEvent: @escaping (Reply) -> Void = { _ in }, _ done: @escaping (Outcome) -> Void
   ) {
     self.request = request
-    self.isFetch = isFetch
     self.isRepeatable = isRepeatable
     self.onEvent = onEvent
     self.done = done
@@ -55,14 +53,13 @@ package final class DaemonCall {
 
   /// The line to send; each attempt of a fetch has a receipt of its own.
   func line(id: Int) -> [UInt8] {
-    guard var line = request else { preconditionFailure("only a call that goes on is sent") }
-    line.add("id", id)
-    if isFetch {
-      let receipt = ReceiptID.random()
-      line.add("receipt", receipt.description)
-      self.receipt = receipt
+    guard var request else { preconditionFailure("only a call that goes on is sent") }
+    if case .fetch(var fetch) = request {
+      receipt = .random()
+      fetch.extras.receipt = receipt
+      request = .fetch(fetch)
     }
-    let bytes = line.bytes
+    let bytes = request.line(id: .integer(Int64(id)))
     length = bytes.count
     return bytes
   }

@@ -1,4 +1,5 @@
 package import ImgdSystem
+package import ImgdWire
 
 /// A subscription to the daemon's events, over a connection of its own.
 package final class EventSubscription {
@@ -28,7 +29,7 @@ package final class EventSubscription {
   /// `onBegin` is called with the daemon's assent, which has the present state in `snapshot`, then `onEvent`
   /// with each event; `onLost` is called once, when no more can come, never within this call.
   package init(
-    on loop: EventLoop, path: String, topics: [String],
+    on loop: EventLoop, path: String, topics: Topics,
     onBegin: @escaping (Reply) -> Void = { _ in }, onEvent: @escaping (Reply) -> Void,
     onLost: @escaping (Loss) -> Void
   ) {
@@ -42,9 +43,7 @@ package final class EventSubscription {
         path: path, on: loop, onLine: { events.object.receive($0) },
         onEnd: { events.object.lose(.broken($0 ?? .closed(path: path))) })
       connection = made
-      var line = RequestLine("subscribe")
-      line.add("events", topics)
-      made.send(line.bytes)
+      made.send(Request.subscribe(topics).line())
     } catch {
       notice = loop.schedule(after: .zero) { events.object.lose(.broken(error)) }
     }

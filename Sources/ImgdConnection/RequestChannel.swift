@@ -71,10 +71,7 @@ package final class RequestChannel {
   /// Has the daemon cancel a fetch.
   func cancel(_ receipt: ReceiptID) {
     lastID += 1
-    var line = RequestLine("cancel")
-    line.add("id", lastID)
-    line.add("receipt", receipt.description)
-    connection?.send(line.bytes)
+    connection?.send(Request.cancel(.receipt(receipt)).line(id: .integer(Int64(lastID))))
   }
 
   private func sendWaiting() {

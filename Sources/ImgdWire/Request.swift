@@ -137,7 +137,7 @@ package struct Topics: OptionSet, Hashable, Sendable {
     "jobs": .jobs, "cache": .cache, "pressure": .pressure, "config": .config,
   ]
 
-  init?(name: String) {
+  package init?(name: String) {
     guard let topic = Self.named.first(where: { $0.key == name })?.value else { return nil }
     self = topic
   }

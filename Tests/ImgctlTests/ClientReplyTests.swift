@@ -76,20 +76,4 @@ import Testing
       }
     }
   }
-
-  @Test func `requests are read as they were meant`() throws {
-    let strange = "\"\\\n\u{1F}\u{7F}ä/"
-    var line = RequestLine("fetch")
-    line.add("url", strange)
-    line.add("id", 3)
-    line.add("progress", true)
-    line.add("tags", ["a", strange])
-    line.add("left", nil as String?)
-    line.add("out", nil as Int?)
-    let request = try Reply(line.bytes, from: "s")
-    #expect(request.fields == ["cmd", "url", "id", "progress", "tags"])
-    #expect(request.text("url") == strange)
-    #expect(request.display("tags") == "a " + strange)
-    #expect(!line.bytes.contains(10))
-  }
 }

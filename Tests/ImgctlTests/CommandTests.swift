@@ -179,7 +179,11 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
 
   @Test(
     arguments: [
-      (["cancel", "R"], #"{"cmd":"cancel","receipt":"R"}"#, #""state":"running""#, "running\n"),
+      (
+        ["cancel", "5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11"],
+        #"{"cmd":"cancel","receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#,
+        #""state":"running""#, "running\n"
+      ),
       (["cancel", "--all"], #"{"cmd":"cancel","all":true}"#, #""cancelled":3"#, "cancelled 3\n"),
       (["cancel", "--tag=t"], #"{"cmd":"cancel","tag":"t"}"#, #""cancelled":0"#, "cancelled 0\n"),
       (
@@ -216,7 +220,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     let daemon = try ScriptedDaemon { _ in
       [.line(#"{"ok":true,"receipt":"R","state":"unknown"}"#)]
     }
-    let run = imgctl(["cancel", "R"], daemon)
+    let run = imgctl(["cancel", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"], daemon)
     #expect(run.exitCode == .failed && run.output == "")
     #expect(
       run.messages == "imgctl: no fetch has the receipt R, or it ended some time ago\n")

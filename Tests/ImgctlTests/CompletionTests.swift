@@ -110,7 +110,7 @@ import Testing
         return [.line(#"{"ok":true,"memory":{"entries":\#(entries)}}"#)]
       }
       let cursor = request?["cursor"]?.string.flatMap { Int($0) } ?? 0
-      var urls = request?["tier"]?.string == "memory" ? memory : disk
+      var urls = request?["tier"]?.string == "disk" ? disk : memory
       if request?["prefix"] == nil { urls = cursor < entries ? ["other"] : [] }
       let list = urls.map { #"{"url":\#(JSONValue.string($0).encoded())}"# }
       return [.line(#"{"ok":true,"entries":[\#(list.joined(separator: ","))]}"#)]
@@ -126,8 +126,8 @@ import Testing
     let daemon = try cache(
       of: 3, memory: ["http://h/a", "http://h/b"], disk: ["http://h/b", "http://h/c"], requests)
     #expect(lines(words, daemon) == ["http://h/a", "http://h/b", "http://h/c"])
-    for tier in ["memory", "disk"] {
-      let asked = #"{"cmd":"entries","tier":"\#(tier)","prefix":"http://h/","limit":100"#
+    for tier in ["", #","tier":"disk""#] {
+      let asked = #"{"cmd":"entries"\#(tier),"prefix":"http://h/""#
       #expect(requests.withLock { $0 }.contains { $0.hasPrefix(asked) })
     }
   }

@@ -132,6 +132,7 @@ import Testing
       (["fetch", "u", "--quality", "0"], "--quality 0 is not valid: write a number from 1 to 100"),
       (["cancel"], "cancel needs either receipts, --tag or --all"),
       (["cancel", "R", "--all"], "cancel needs either receipts, --tag or --all"),
+      (["cancel", "R"], "'R' is not a receipt: imgctl list shows them"),
       (["cancel", "--slot", "s"], "unknown option --slot: --help lists the options"),
       (["purge"], "purge needs a filter, or --all to remove every entry"),
       (["purge", "--soft"], "purge needs a filter, or --all to remove every entry"),

@@ -20,7 +20,7 @@ import Testing
     (["--json", "stats"], #"{"cmd":"stats"}"#),
     (["--tag", "fetch", "cancel"], #"{"cmd":"cancel","tag":"fetch"}"#),
     (["--tag", "a", "cancel", "--tag", "b"], #"{"cmd":"cancel","tag":"a"}"#),
-    (["-n", "5", "entries"], #"{"cmd":"entries","tier":"memory","limit":5}"#),
+    (["-n", "5", "entries"], #"{"cmd":"entries","limit":5}"#),
     (
       ["-q", "--json", "--tier=disk", "entries", "-n5"],
       #"{"cmd":"entries","tier":"disk","limit":5}"#

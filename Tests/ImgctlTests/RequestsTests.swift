@@ -74,4 +74,15 @@ import Testing
     let sent = try requests(["purge"] + arguments)
     #expect(sent.count == 1 && sent[0].hasPrefix("purge"), "\(sent)")
   }
+
+  @Test func `of a list of receipts the daemon is asked for those that are some`() throws {
+    let daemon = try ScriptedDaemon { line in
+      #expect(line == #"{"cmd":"wait","id":1,"receipt":"5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"}"#)
+      return [.line(#"{"id":1,"ok":true,"path":"/p"}"#)]
+    }
+    let run = imgctl(
+      ["wait", "-"], daemon, input: "R\n5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11\n")
+    #expect(run.messages == "imgctl: R: this is no receipt\n")
+    #expect(run.output == "/p\n" && run.exitCode == .failed)
+  }
 }

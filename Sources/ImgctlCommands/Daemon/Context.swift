@@ -28,13 +28,13 @@ struct Context {
   }
 
   /// The answer to one request over a connection of its own; an error becomes a failure.
-  func ask(_ request: RequestLine, within limit: Duration? = patience) throws(Failure) -> Answer {
+  func ask(_ request: Request, within limit: Duration? = patience) throws(Failure) -> Answer {
     try ask(request, over: connect(), within: limit)
   }
 
   /// The answer to one request; an error becomes a failure.
   func ask(
-    _ request: RequestLine, over connection: ControlConnection, within limit: Duration? = patience
+    _ request: Request, over connection: ControlConnection, within limit: Duration? = patience
   ) throws(Failure) -> Answer {
     let answer = try answer(to: request, over: connection, within: limit)
     guard answer.reply.succeeded == true else { throw Failure(refusal: answer.reply) }
@@ -43,9 +43,9 @@ struct Context {
 
   /// The line that ends a request, also where that is an error.
   func answer(
-    to request: RequestLine, over connection: ControlConnection, within limit: Duration?
+    to request: Request, over connection: ControlConnection, within limit: Duration?
   ) throws(Failure) -> Answer {
-    connection.send(request.bytes)
+    connection.send(request.line())
     let deadline = limit.map { Instant.current + $0 }
     do throws(ConnectionProblem) {
       while let line = try connection.receive(until: deadline) {
@@ -54,21 +54,6 @@ struct Context {
       }
     } catch { throw Failure(error) }
     throw Failure(ConnectionProblem.closed(path: socket))
-  }
-
-  /// All pages of a list, each given to `take`: an answer has a cursor as long as there are more.
-  func pages(
-    of request: RequestLine, _ take: (Answer) throws(Failure) -> Void
-  ) throws(Failure) {
-    let connection = try connect()
-    var cursor: String?
-    repeat {
-      var page = request
-      page.add("cursor", cursor)
-      let answer = try ask(page, over: connection)
-      try take(answer)
-      cursor = answer.reply.text("cursor")
-    } while cursor != nil
   }
 
   /// Prints a line of data.

@@ -5,7 +5,7 @@ import ImgdWire
 /// What a command that fetches wants of its run.
 struct FetchPlan {
   /// The request that asks for a picture.
-  enum Command: String {
+  enum Command {
     case fetch, wait
 
     /// The field that says which picture is meant, in requests and in records.
@@ -38,18 +38,14 @@ struct FetchPlan {
     return holdsPictures ? min(mostOpen, 64) : max(mostOpen, 1024)
   }
 
-  /// The request for one picture.
-  func request(_ order: FetchOrder, withEvents: Bool) -> RequestLine {
+  /// The request for one picture; nil for a receipt that is none.
+  func request(_ order: FetchOrder, withEvents: Bool) -> Request? {
     switch command {
-    case .fetch:
-      return RequestLine(
-        fetch(order, withEvents: withEvents), id: .integer(Int64(order.number)))
+    case .fetch: .fetch(fetch(order, withEvents: withEvents))
     case .wait:
-      var line = RequestLine(command.rawValue)
-      line.add("id", order.number)
-      line.add(command.subject, order.subject)
-      line.add("deliver", delivery.form.delivery?.rawValue)
-      return line
+      ReceiptID(order.subject).map {
+        .wait(WaitRequest(receipt: $0, delivery: delivery.form.delivery))
+      }
     }
   }
 

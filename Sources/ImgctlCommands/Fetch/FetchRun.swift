@@ -127,14 +127,19 @@ final class FetchRun {
   }
 
   private func send(_ order: FetchOrder) {
-    let request = plan.request(order, withEvents: wantsEvents).bytes
+    guard let request = plan.request(order, withEvents: wantsEvents) else {
+      let code = ReplyCode.badRequest.rawValue
+      return settle(
+        order, plan.delivery.failure(order, nil, code: code, "this is no receipt", .failed))
+    }
+    let line = request.line(id: .integer(Int64(order.number)))
     let limit = WireLimits.standard.line
-    guard request.count <= limit else {
+    guard line.count <= limit else {
       let message = "its request would be longer than \(limit) bytes"
       return settle(
         order, plan.delivery.failure(order, nil, code: "line_too_long", message, .badURL))
     }
-    link?.send(request)
+    link?.send(line)
     watchForSilence()
   }
 

@@ -1,31 +1,29 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl monitor`: events of the daemon as they happen.
 struct Monitor: Verb {
-  /// The topics of the protocol.
-  private static let topics = ["jobs", "cache", "pressure", "config"]
-
   static let description = VerbDescription(
-    "monitor", "show what goes on, as it happens", operands: .any("TOPIC", .choice(topics)),
+    "monitor", "show what goes on, as it happens",
+    operands: .any("TOPIC", .choice(Topics.all.names)),
     options: [.json],
     details: """
       Prints a line for each event until Ctrl-C. The topics are jobs, cache, pressure and config; without any it is all of them. Events that come faster than they are read are dropped, and a line says how many. When the daemon ends, so does imgctl, with the exit code 3: it does not connect again, which could start a service that was just stopped.
       """)
 
-  private let topics: [String]
+  private let topics: Topics
   private let asJSON: Bool
 
   init(_ arguments: Arguments) {
-    topics = Self.topics.filter { arguments.operands.isEmpty || arguments.operands.contains($0) }
+    let named = arguments.operands.compactMap { Topics(name: $0) }
+    topics = named.isEmpty ? .all : Topics(named)
     asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
-    var request = RequestLine("subscribe")
-    request.add("events", topics)
-    let answer = try context.ask(request, over: connection)
+    let answer = try context.ask(.subscribe(topics), over: connection)
     if asJSON { try context.print(answer.text) }
     if !context.manner.isQuiet { context.console.remark(greeting(answer.reply, context.socket)) }
     let text = EventText(context.palette)

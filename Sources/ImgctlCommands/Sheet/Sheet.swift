@@ -1,6 +1,7 @@
 import Glibc
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl sheet`: a contact sheet of what is cached.
 struct Sheet: Verb {
@@ -10,7 +11,8 @@ struct Sheet: Verb {
       VerbOption("output", "o", .file("FILE"), help: "the HTML file; - is standard output"),
       VerbOption("force", "f", help: "replace the file if it exists"),
       VerbOption(
-        "tier", nil, .choice("TIER", ["memory", "disk"]), help: "memory or disk; default: both"),
+        "tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }),
+        help: "memory or disk; default: both"),
       VerbOption(
         "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
       VerbOption(
@@ -25,7 +27,7 @@ struct Sheet: Verb {
 
   private let output: String?
   private let replaces: Bool
-  private let tiers: [String]
+  private let tiers: [Tier]
   private let prefix: String?
   private let limit: Int
   private let size: Int
@@ -33,7 +35,7 @@ struct Sheet: Verb {
   init(_ arguments: Arguments) {
     output = arguments.text("output").flatMap { $0 == "-" ? nil : $0 }
     replaces = arguments.has("force")
-    tiers = arguments.text("tier").map { [$0] } ?? ["memory", "disk"]
+    tiers = arguments.word("tier").map { [$0] } ?? Tier.allCases
     prefix = arguments.text("prefix")
     limit = arguments.number("limit") ?? 200
     size = arguments.number("size") ?? 160

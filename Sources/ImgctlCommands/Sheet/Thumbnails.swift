@@ -31,7 +31,8 @@ struct Thumbnails {
     var answered = 0
     while answered < entries.count {
       while asked < entries.count, asked - answered < Self.mostUnderWay {
-        connection.send(request(asked, format).bytes)
+        connection.send(
+          Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
         asked += 1
       }
       try take(try next())
@@ -42,7 +43,7 @@ struct Thumbnails {
 
   /// The smallest encoding that the daemon can write.
   private func format() throws(Failure) -> OutputFormat {
-    let decoder = try context.ask(RequestLine("hello"), over: connection).reply.object("decode")
+    let decoder = try context.ask(.hello, over: connection).reply.object("decode")
     let known = decoder?.texts("encodes") ?? []
     let formats: [OutputFormat] = [.webp, .jpeg, .png]
     guard let format = formats.first(where: { known.contains($0.rawValue) }) else {
@@ -52,7 +53,7 @@ struct Thumbnails {
     return format
   }
 
-  private func request(_ index: Int, _ format: OutputFormat) -> RequestLine {
+  private func request(_ index: Int, _ format: OutputFormat) -> FetchRequest {
     let entry = entries[index]
     var fetch = FetchRequest(url: entry.text("url") ?? "")
     fetch.identifier = entry.text("identifier")
@@ -62,7 +63,7 @@ struct Thumbnails {
     fetch.priority = .low
     fetch.form = PictureForm(
       box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
-    return RequestLine(fetch, id: .integer(Int64(index)))
+    return fetch
   }
 
   private func next() throws(Failure) -> Reply {

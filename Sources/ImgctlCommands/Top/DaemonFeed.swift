@@ -1,6 +1,7 @@
 import ImgdConnection
 import ImgdMetrics
 import ImgdSystem
+import ImgdWire
 
 /// Looks at the daemon again and again from a loop, over a connection that is made anew when it breaks.
 final class DaemonFeed {
@@ -35,10 +36,10 @@ final class DaemonFeed {
     }
     do throws(Failure) {
       let connection = try connected()
-      var list = RequestLine("list")
-      list.add("limit", max(1, min(fetches, 1000)))
-      connection.send(RequestLine("stats").bytes)
-      connection.send(list.bytes)
+      var page = PageRequest()
+      page.limit = max(1, min(fetches, page.limit))
+      connection.send(Request.stats.line())
+      connection.send(Request.list(page).line())
       begun = loop.now
     } catch { fail(error.sentence) }
   }

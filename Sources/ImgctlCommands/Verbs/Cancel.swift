@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl cancel`: ends fetches at the daemon.
 struct Cancel: Verb {
@@ -15,7 +16,7 @@ struct Cancel: Verb {
       A receipt that the daemon does not know is a failure. imgctl list shows the receipts of the fetches under way. Slots belong to the connection that names them, so no other program can cancel by slot.
       """)
 
-  private let requests: [RequestLine]
+  private let targets: [CancelTarget]
   private let asJSON: Bool
 
   init(_ arguments: Arguments) throws(UsageProblem) {
@@ -24,22 +25,22 @@ struct Cancel: Verb {
       throw UsageProblem("cancel needs either receipts, --tag or --all")
     }
     asJSON = arguments.has("json")
-    if arguments.has("all") {
-      var line = RequestLine("cancel")
-      line.add("all", true)
-      requests = [line]
-    } else {
-      requests =
-        arguments.operands.map { Self.request("receipt", $0) }
-        + arguments.texts("tag").map { Self.request("tag", $0) }
+    var targets: [CancelTarget] = arguments.has("all") ? [.all] : []
+    for text in arguments.operands {
+      guard let receipt = ReceiptID(text) else {
+        throw UsageProblem("'\(printable(text))' is not a receipt: imgctl list shows them")
+      }
+      targets.append(.receipt(receipt))
     }
+    self.targets = targets + arguments.texts("tag").map { .tag($0) }
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     var outcome = ExitCode.done
-    for request in requests {
-      let answer = try context.answer(to: request, over: connection, within: Context.patience)
+    for target in targets {
+      let answer = try context.answer(
+        to: .cancel(target), over: connection, within: Context.patience)
       if asJSON { try context.print(answer.text) }
       outcome = outcome.joined(try report(answer.reply, in: context))
     }
@@ -62,11 +63,5 @@ struct Cancel: Verb {
         state.map { printable($0) } ?? "cancelled \(reply.number("cancelled") ?? 0)")
     }
     return .done
-  }
-
-  private static func request(_ field: String, _ value: String) -> RequestLine {
-    var line = RequestLine("cancel")
-    line.add(field, value)
-    return line
   }
 }

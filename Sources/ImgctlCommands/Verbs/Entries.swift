@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl entries`: what a tier of the cache holds.
 struct Entries: Verb {
@@ -7,7 +8,8 @@ struct Entries: Verb {
     "entries", "list what is in the cache",
     options: [
       VerbOption(
-        "tier", nil, .choice("TIER", ["memory", "disk"]), help: "memory, the default, or disk"),
+        "tier", nil, .choice("TIER", Tier.allCases.map { $0.rawValue }),
+        help: "memory, the default, or disk"),
       VerbOption(
         "prefix", nil, .text("TEXT", .url), help: "only entries whose URL begins with this text"),
       VerbOption("limit", "n", .number("N", 1...Int.max), help: "at most this many entries"),
@@ -23,7 +25,7 @@ struct Entries: Verb {
 
   init(_ arguments: Arguments) {
     listing = EntryListing(
-      tier: arguments.text("tier") ?? "memory", prefix: arguments.text("prefix"),
+      tier: arguments.word("tier") ?? .memory, prefix: arguments.text("prefix"),
       limit: arguments.number("limit") ?? .max)
     isLong = arguments.has("long")
     asJSON = arguments.has("json")

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl list`: the fetches under way.
 struct ListFetches: Verb {
@@ -17,13 +18,17 @@ struct ListFetches: Verb {
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     var fetches: [Reply] = []
-    try context.pages(of: RequestLine("list")) { page throws(Failure) in
+    let connection = try context.connect()
+    var page = PageRequest()
+    repeat {
+      let answer = try context.ask(.list(page), over: connection)
       if asJSON {
-        try context.print(page.text)
+        try context.print(answer.text)
       } else {
-        fetches += page.reply.objects("jobs") ?? []
+        fetches += answer.reply.objects("jobs") ?? []
       }
-    }
+      page.cursor = answer.reply.text("cursor")
+    } while page.cursor != nil
     if asJSON { return .done }
     guard !fetches.isEmpty else {
       if !context.manner.isQuiet { context.console.remark("no fetch is under way") }

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl ping`: checks that the daemon answers.
 struct Ping: Verb {
@@ -15,7 +16,7 @@ struct Ping: Verb {
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let start = Instant.current
-    let answer = try context.ask(RequestLine("ping"))
+    let answer = try context.ask(.ping)
     let microseconds = (Instant.current - start).nanoseconds / 1000
     try context.print(answer, asJSON: asJSON) { _ in
       "imgd at \(printable(context.socket)) answered after \(microseconds) µs"

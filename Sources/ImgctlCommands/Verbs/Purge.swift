@@ -38,7 +38,7 @@ struct Purge: Verb {
 
   private static let repeated = ["url", "identifier", "prefix", "host", "tag"]
 
-  private let requests: [RequestLine]
+  private let requests: [PurgeRequest]
   /// The values of the repeated filter, one for each request; none if there is one request.
   private let values: [String]
   private let needsConsent: Bool
@@ -83,7 +83,7 @@ struct Purge: Verb {
     let connection = try context.connect()
     for (index, request) in requests.enumerated() {
       // A purge answers when the index on disk is written, however long that takes.
-      let answer = try context.ask(request, over: connection, within: nil)
+      let answer = try context.ask(.purge(request), over: connection, within: nil)
       let heading = values.isEmpty ? "" : printable(values[index]) + ": "
       try context.print(answer, asJSON: asJSON) { heading + Self.text($0, isSoft: isSoft) }
     }
@@ -122,19 +122,23 @@ struct Purge: Verb {
   }
 
   private static func request(
-    _ arguments: Arguments, _ chosen: (field: String, value: String)?
-  ) -> RequestLine {
-    var line = RequestLine("purge")
-    for field in repeated where field != chosen?.field {
-      line.add(field, values(of: field, arguments).last)
+    _ arguments: Arguments, _ chosen: (filter: String, value: String)?
+  ) -> PurgeRequest {
+    func value(of filter: String) -> String? {
+      chosen?.filter == filter ? chosen?.value : values(of: filter, arguments).last
     }
-    if let chosen { line.add(chosen.field, chosen.value) }
-    line.add("tier", arguments.text("tier"))
-    line.add("older_than", arguments.duration("older-than").map(seconds))
-    line.add("unused_for", arguments.duration("unused-for").map(seconds))
-    if arguments.has("expired") { line.add("expired", true) }
-    if arguments.has("soft") { line.add("soft", true) }
-    return line
+    var purge = PurgeRequest()
+    purge.url = value(of: "url")
+    purge.identifier = value(of: "identifier")
+    purge.prefix = value(of: "prefix")
+    purge.host = value(of: "host")
+    purge.tag = value(of: "tag")
+    purge.tier = arguments.word("tier") ?? .all
+    purge.olderThan = arguments.duration("older-than").map(seconds)
+    purge.unusedFor = arguments.duration("unused-for").map(seconds)
+    purge.expired = arguments.has("expired")
+    purge.soft = arguments.has("soft")
+    return purge
   }
 
   /// Whole seconds, rounded up, so that no entry younger than the given age is purged.

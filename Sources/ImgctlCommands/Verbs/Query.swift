@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl query`: whether the cache has pictures, and what they are.
 struct Query: Verb {
@@ -31,20 +32,13 @@ struct Query: Verb {
     let connection = try context.connect()
     var outcome = ExitCode.done
     for url in urls {
+      let request = QueryRequest(url: url, identifier: identifier, describe: describes)
       let answer = try context.answer(
-        to: request(url), over: connection, within: Context.patience)
+        to: .query(request), over: connection, within: Context.patience)
       if asJSON { try context.print(answer.text) }
       outcome = outcome.joined(try report(answer.reply, about: url, in: context))
     }
     return outcome
-  }
-
-  private func request(_ url: String) -> RequestLine {
-    var line = RequestLine("query")
-    line.add("url", url)
-    line.add("identifier", identifier)
-    if describes { line.add("describe", true) }
-    return line
   }
 
   private func report(

@@ -20,7 +20,7 @@ struct Reload: Verb {
   /// a stop has not failed.
   func run(in context: Context) throws(Failure) -> ExitCode {
     let answer = try context.answer(
-      to: RequestLine("reload"), over: context.connect(), within: Context.patience)
+      to: .reload, over: context.connect(), within: Context.patience)
     if ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown {
       try context.print(answer, asJSON: asJSON) { _ in
         "imgd is stopping; it reads its configuration when it starts"

@@ -21,7 +21,7 @@ struct ShowConfiguration: Verb {
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
-    let answer = try context.ask(RequestLine("config"))
+    let answer = try context.ask(.config)
     guard let sections = answer.reply.object("config") else {
       throw Failure(.failed, "the daemon's answer has no configuration")
     }

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// `imgctl version`: the versions of imgctl and of the daemon.
 struct Version: Verb {
@@ -14,7 +15,7 @@ struct Version: Verb {
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     if !asJSON { try context.print("imgctl \(Release.version)") }
-    let answer = try context.ask(RequestLine("hello"))
+    let answer = try context.ask(.hello)
     try context.print(answer, asJSON: asJSON) { reply in
       let version = printable(reply.text("version") ?? "?")
       return

@@ -2,7 +2,7 @@ internal import ImgdWire
 
 /// The handle of a fetch: a UUID.
 public struct Receipt: Hashable, Sendable, CustomStringConvertible {
-  private let id: ReceiptID
+  let id: ReceiptID
 
   /// Reads a UUID in the usual form, in either case.
   public init?(_ text: String) {

@@ -1,5 +1,6 @@
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 import Synchronization
 
 /// The line that ended a request, and the memory that came with it.
@@ -27,22 +28,18 @@ final class Call: Sendable {
 
   /// No two calls of this process have the same.
   let id: Int
-  /// Whether the fetch has a receipt, by which it can be cancelled.
-  let isFetch: Bool
   /// Whether it does no harm if the daemon carries it out twice.
   let isRepeatable: Bool
-  /// Without its id and its receipt.
-  let request: RequestLine
+  let request: Request
   private let onEvent: @Sendable (Reply) -> Void
   private let state = Locked<State>(.new)
 
   init(
-    _ request: RequestLine, id: Int = nextID(), isFetch: Bool = false, isRepeatable: Bool = true,
+    _ request: Request, id: Int = nextID(), isRepeatable: Bool = true,
     onEvent: @escaping @Sendable (Reply) -> Void = { _ in }
   ) {
     self.request = request
     self.id = id
-    self.isFetch = isFetch
     self.isRepeatable = isRepeatable
     self.onEvent = onEvent
   }

@@ -16,8 +16,8 @@ final class Conversation {
   func begin(_ call: Call) {
     guard !call.hasEnded else { return }
     let request = DaemonCall(
-      call.request, isFetch: call.isFetch, isRepeatable: call.isRepeatable,
-      onEvent: { call.note($0) }, { [unowned self] in end(call, $0) })
+      call.request, isRepeatable: call.isRepeatable, onEvent: { call.note($0) },
+      { [unowned self] in end(call, $0) })
     underWay[call.id] = request
     channel.begin(request)
   }

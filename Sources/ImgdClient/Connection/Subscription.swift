@@ -1,5 +1,6 @@
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// A subscription whose events go into a feed.
 final class Subscription {
@@ -16,7 +17,7 @@ final class Subscription {
     self.feed = feed
     self.begun = begun
     events = EventSubscription(
-      on: loop, path: path, topics: topics.map(\.rawValue).sorted(),
+      on: loop, path: path, topics: Topics(topics.compactMap { Topics(name: $0.rawValue) }),
       onBegin: { [unowned self] _ in self.begun.take()?(.success(())) },
       onEvent: { [feed] in feed.add(DaemonEvent($0)) },
       onLost: { [unowned self] in lose($0) })

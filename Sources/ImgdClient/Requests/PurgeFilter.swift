@@ -1,4 +1,4 @@
-internal import ImgdConnection
+internal import ImgdWire
 
 /// The entries of the cache that a purge removes: those that match all of what is set.
 public struct PurgeFilter: Hashable, Sendable {
@@ -41,18 +41,18 @@ public struct PurgeFilter: Hashable, Sendable {
     self.tag = tag
   }
 
-  var request: RequestLine {
-    var line = RequestLine("purge")
-    if tier != .all { line.add("tier", tier.rawValue) }
-    line.add("url", url)
-    line.add("identifier", identifier)
-    line.add("prefix", prefix)
-    line.add("host", host)
-    line.add("tag", tag)
-    line.add("older_than", olderThan.map { $0.rounded(to: .seconds(1)) })
-    line.add("unused_for", unusedFor.map { $0.rounded(to: .seconds(1)) })
-    if expired { line.add("expired", true) }
-    if soft { line.add("soft", true) }
-    return line
+  var request: PurgeRequest {
+    var purge = PurgeRequest()
+    purge.tier = wireWord(tier)
+    purge.url = url
+    purge.identifier = identifier
+    purge.prefix = prefix
+    purge.host = host
+    purge.tag = tag
+    purge.olderThan = olderThan?.rounded(to: .seconds(1))
+    purge.unusedFor = unusedFor?.rounded(to: .seconds(1))
+    purge.expired = expired
+    purge.soft = soft
+    return purge
   }
 }

@@ -1,48 +1,35 @@
 internal import ImgdWire
 
-extension FetchRequest {
-  /// The request for a picture in the way that a program wants it.
-  init(_ url: String, _ options: FetchOptions) {
-    self.init(url: url)
-    identifier = options.identifier
-    cache = wireWord(options.cache)
-    delivery = wireWord(options.delivery)
-    store = wireWord(options.store)
-    priority = wireWord(options.priority)
-    extras = FetchExtras(options)
-  }
-}
-
-extension FetchExtras {
-  fileprivate init(_ options: FetchOptions) {
-    self.init()
-    form = PictureForm(options)
-    describe = options.describe
-    share = options.share
-    tags = options.tags
+extension FetchOptions {
+  /// The request for a picture in this way.
+  func request(for url: String) -> FetchRequest {
+    var fetch = FetchRequest(url: url)
+    fetch.identifier = identifier
+    fetch.cache = wireWord(cache)
+    fetch.delivery = wireWord(delivery)
+    fetch.store = wireWord(store)
+    fetch.priority = wireWord(priority)
+    var extras = FetchExtras()
+    extras.form = PictureForm(
+      box: resize?.box, format: wireWord(format), quality: quality, frames: wireWord(frames))
+    extras.describe = describe
+    extras.share = share
+    extras.tags = tags
     // In one order: the same options make the same line.
-    headers = options.headers.sorted { $0.key < $1.key }.map {
-      RequestHeader(name: $0.key, value: $0.value)
-    }
-    ttl = options.ttl.map { $0.rounded(to: .seconds(1)) }
-    timeoutMilliseconds = options.timeout.map { $0.rounded(to: .milliseconds(1)) }
-    maxBytes = options.maxBytes
+    extras.headers = headers.sorted { $0.key < $1.key }.map { RequestHeader(name: $0, value: $1) }
+    extras.ttl = ttl?.rounded(to: .seconds(1))
+    extras.timeoutMilliseconds = timeout?.rounded(to: .milliseconds(1))
+    extras.maxBytes = maxBytes
+    fetch.extras = extras
+    return fetch
   }
 }
 
-extension PictureForm {
-  fileprivate init(_ options: FetchOptions) {
-    self.init(
-      box: options.resize.map { Box($0) }, format: wireWord(options.format),
-      quality: options.quality, frames: wireWord(options.frames))
-  }
-}
-
-extension PictureForm.Box {
-  fileprivate init(_ resize: Resize) {
-    self.init(
-      width: resize.width, height: resize.height, fit: wireWord(resize.fit),
-      crop: wireWord(resize.crop), enlarge: resize.enlarge, linear: resize.linear)
+extension Resize {
+  fileprivate var box: PictureForm.Box {
+    PictureForm.Box(
+      width: width, height: height, fit: wireWord(fit), crop: wireWord(crop), enlarge: enlarge,
+      linear: linear)
   }
 }
 

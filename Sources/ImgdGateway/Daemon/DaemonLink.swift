@@ -1,5 +1,6 @@
 package import ImgdConnection
 package import ImgdSystem
+package import ImgdWire
 
 /// The gateway's connection to the daemon, made when it is needed and anew after a restart.
 package final class DaemonLink {
@@ -24,23 +25,14 @@ package final class DaemonLink {
   /// Whether there is a connection now.
   package var isConnected: Bool { channel.isConnected }
 
-  /// Sends a request, and calls back with its answer once, unless it is cancelled; never within this call. A
-  /// daemon that is silent for longer than `limit` is given up.
+  /// Sends a request, and calls back with its answer once, unless it is cancelled, as the daemon then does with a
+  /// fetch; never within this call. A daemon that is silent for longer than `limit` is given up.
   @discardableResult
   package func ask(
-    _ request: RequestLine, within limit: Duration = .seconds(5),
+    _ request: Request, within limit: Duration = .seconds(5),
     _ done: @escaping (Outcome) -> Void
   ) -> DaemonCall {
     let call = DaemonCall(request, done)
-    channel.begin(call, within: limit)
-    return call
-  }
-
-  /// The same for a fetch, which the daemon cancels with the call.
-  package func fetch(
-    _ request: RequestLine, within limit: Duration, _ done: @escaping (Outcome) -> Void
-  ) -> DaemonCall {
-    let call = DaemonCall(request, isFetch: true, done)
     channel.begin(call, within: limit)
     return call
   }
@@ -49,7 +41,7 @@ package final class DaemonLink {
   /// or else when it tells.
   func learnEncoders(_ then: @escaping (Set<String>) -> Void) {
     if let encoders { return then(encoders) }
-    ask(RequestLine("hello")) { [unowned self] outcome in
+    ask(.hello) { [unowned self] outcome in
       let told = (try? outcome.get())?.reply.object("decode")?.texts("encodes") ?? []
       // A decoder that cannot be started now may be another time.
       if !told.isEmpty { encoders = Set(told) }
@@ -59,7 +51,7 @@ package final class DaemonLink {
 
   /// Subscribes to topics of the daemon's events, over a connection of its own.
   package func subscribe(
-    to topics: [String], onBegin: @escaping (Reply) -> Void = { _ in },
+    to topics: Topics, onBegin: @escaping (Reply) -> Void = { _ in },
     onEvent: @escaping (Reply) -> Void, onLost: @escaping () -> Void
   ) -> EventSubscription {
     EventSubscription(

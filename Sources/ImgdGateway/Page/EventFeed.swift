@@ -1,6 +1,7 @@
 import ImgdConnection
 import ImgdMetrics
 import ImgdSystem
+import ImgdWire
 
 /// Looks at the daemon once a second while somebody has the page open, and shows all of them the same; otherwise
 /// every five seconds, so that a page that is opened shows what has been.
@@ -69,7 +70,7 @@ final class EventFeed {
     expectLook()
     guard !isLooking else { return }
     isLooking = true
-    link.ask(RequestLine("stats")) { [weak self] result in
+    link.ask(.stats) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): self?.take(reply)
       case .failure(let error): self?.fail(error)
@@ -85,9 +86,9 @@ final class EventFeed {
   }
 
   private func listFetches(beside statistics: Statistics) {
-    var line = RequestLine("list")
-    line.add("limit", Self.mostFetches)
-    link.ask(line) { [weak self] result in
+    var page = PageRequest()
+    page.limit = Self.mostFetches
+    link.ask(.list(page)) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): self?.show(statistics, reply)
       case .failure(let error): self?.fail(error)

@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The pictures that were stored last, for all who have the page open: the daemon is asked at most every two seconds.
 final class NewestPictures {
@@ -38,7 +39,7 @@ final class NewestPictures {
   }
 
   private func askDisk() {
-    ask("disk", limit: Self.wanted, after: place.candidate) { [unowned self] reply in
+    ask(.disk, limit: Self.wanted, after: place.candidate) { [unowned self] reply in
       let entries = reply.objects("entries") ?? []
       guard place.isFound(by: entries.count, hasMore: reply.text("cursor") != nil) else {
         return askDisk()
@@ -49,7 +50,7 @@ final class NewestPictures {
   }
 
   private func askMemory() {
-    ask("memory", limit: Self.mostOfMemory, after: nil) { [unowned self] reply in
+    ask(.memory, limit: Self.mostOfMemory, after: nil) { [unowned self] reply in
       let entries = (reply.objects("entries") ?? []).map { ($0.text("stored") ?? "", $0) }
       let newest = entries.sorted { $0.0 > $1.0 }.prefix(Self.wanted)
       finish(.success(newest.map { $0.1 }))
@@ -57,13 +58,13 @@ final class NewestPictures {
   }
 
   private func ask(
-    _ tier: String, limit: Int, after place: Int?, then: @escaping (Reply) -> Void
+    _ tier: Tier, limit: Int, after place: Int?, then: @escaping (Reply) -> Void
   ) {
-    var line = RequestLine("entries")
-    line.add("tier", tier)
-    line.add("limit", limit)
-    line.add("cursor", place.map { String($0) })
-    link.ask(line) { [weak self] result in
+    var request = EntriesRequest()
+    request.tier = tier
+    request.page.limit = limit
+    request.page.cursor = place.map { String($0) }
+    link.ask(.entries(request)) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): if self != nil { then(reply) }
       case .failure(let error): self?.finish(.failure(error))

@@ -100,9 +100,7 @@ package final class PageHandler {
   }
 
   private func look(at url: String, _ exchange: any HTTPExchange) {
-    var line = RequestLine("query")
-    line.add("url", url)
-    link.ask(line) { result in
+    link.ask(.query(QueryRequest(url: url))) { result in
       Self.finish(
         exchange,
         PageReply.of(result).map { reply in
@@ -117,9 +115,8 @@ package final class PageHandler {
   private func show(
     _ picture: PagePicture, of url: String, _ exchange: any HTTPExchange, _ share: String?
   ) {
-    var line = picture.request(url)
-    line.add("share", share)
-    let call = link.fetch(line, within: .seconds(15)) { result in
+    let request = picture.request(url, share: share)
+    let call = link.ask(.fetch(request), within: .seconds(15)) { result in
       exchange.onLeave = nil
       Self.finish(exchange, Self.picture(result, exchange.fields("If-None-Match")))
     }
@@ -139,9 +136,9 @@ package final class PageHandler {
   }
 
   private func purge(_ url: String, _ exchange: any HTTPExchange) {
-    var line = RequestLine("purge")
-    line.add("url", url)
-    link.ask(line) { [newest, onPurge] result in
+    var request = PurgeRequest()
+    request.url = url
+    link.ask(.purge(request)) { [newest, onPurge] result in
       newest.forget()
       onPurge()
       Self.finish(
@@ -153,7 +150,7 @@ package final class PageHandler {
   }
 
   private func measure(_ exchange: any HTTPExchange) {
-    link.ask(RequestLine("stats")) { [loop, counters] result in
+    link.ask(.stats) { [loop, counters] result in
       let reply = try? PageReply.of(result).get()
       let statistics = reply.map { Statistics(reply: $0, moment: loop.now) }
       let text = GatewayMetrics.text(counters(), of: statistics)
@@ -163,7 +160,7 @@ package final class PageHandler {
 
   /// The reason why the daemon does not answer names its socket, and this answer is for anybody.
   private func examine(_ exchange: any HTTPExchange) {
-    link.ask(RequestLine("ping"), within: .seconds(2)) { result in
+    link.ask(.ping, within: .seconds(2)) { result in
       guard case .success = PageReply.of(result) else {
         return exchange.answer(
           PageAnswer.refusal(

@@ -15,13 +15,14 @@ enum PagePicture {
 
   /// Nothing is downloaded for it, it is not kept, and it counts as nothing: the cache is looked at, and left as it
   /// is.
-  func request(_ url: String) -> RequestLine {
+  func request(_ url: String, share: String?) -> FetchRequest {
     var fetch = FetchRequest(url: url)
     fetch.cache = .peek
     fetch.priority = .low
     fetch.delivery = .fd
     if let box { fetch.form = PictureForm(box: box, format: .webp, frames: .first) }
-    return RequestLine(fetch)
+    fetch.extras.share = share
+    return fetch
   }
 
   private var box: PictureForm.Box? {

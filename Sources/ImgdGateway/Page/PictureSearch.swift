@@ -1,4 +1,5 @@
 import ImgdConnection
+import ImgdWire
 
 /// A search for pictures by the beginning of their URL, or by their host: in both tiers, each picture once.
 final class PictureSearch {
@@ -7,7 +8,7 @@ final class PictureSearch {
   private let link: DaemonLink
   private let done: (Result<HTTPResponse, GatewayError>) -> Void
   /// The pages that are still to be asked for, the next one last.
-  private var rest: [(tier: String, prefix: String)]
+  private var rest: [EntriesRequest]
   private var known: Set<[String?]> = []
   private var entries: [Reply] = []
   private var hasMore = false
@@ -18,8 +19,8 @@ final class PictureSearch {
   ) {
     self.link = link
     self.done = done
-    rest = ["memory", "disk"].flatMap { tier in
-      Self.prefixes(text).reversed().map { (tier, $0) }
+    rest = Tier.allCases.flatMap { tier in
+      Self.prefixes(text).reversed().map { Self.page(of: tier, prefix: $0) }
     }
   }
 
@@ -29,6 +30,14 @@ final class PictureSearch {
     done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
   ) {
     PictureSearch(text, link, done: done).goOn()
+  }
+
+  private static func page(of tier: Tier, prefix: String) -> EntriesRequest {
+    var entries = EntriesRequest()
+    entries.tier = tier
+    entries.page.limit = most
+    entries.prefix = prefix
+    return entries
   }
 
   /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and a host has no case.
@@ -48,11 +57,7 @@ final class PictureSearch {
     guard entries.count < Self.most, let page = rest.popLast() else {
       return done(.success(EntryFields.list(entries, hasMore: hasMore || !rest.isEmpty)))
     }
-    var line = RequestLine("entries")
-    line.add("tier", page.tier)
-    line.add("limit", Self.most)
-    line.add("prefix", page.prefix)
-    link.ask(line) { [self] result in
+    link.ask(.entries(page)) { [self] result in
       switch PageReply.of(result) {
       case .success(let reply): take(reply)
       case .failure(let error): done(.failure(error))

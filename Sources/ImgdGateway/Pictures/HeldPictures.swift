@@ -6,6 +6,7 @@
 
 internal import ImgdConnection
 internal import ImgdSystem
+internal import ImgdWire
 
 /// A picture that was given whole.
 struct HeldPicture {
@@ -151,7 +152,7 @@ final class HeldPictures {
     guard events == nil, loop.now >= nextAttempt else { return }
     nextAttempt = loop.now + Self.lifetime
     events = link.subscribe(
-      to: ["cache"],
+      to: .cache,
       onBegin: { [unowned self] _ in
         // What was asked for before may have been purged before.
         drop()

@@ -50,7 +50,7 @@ package final class PictureHandler {
   private func begin(_ fetch: PictureFetch, as format: OutputFormat) {
     var request = fetch.request.fetch(as: format, timeout: timeout)
     let key = HeldPictures.Key(
-      RequestLine(request).bytes, varies: fetch.varies, expires: fetch.request.expires)
+      Request.fetch(request).line(), varies: fetch.varies, expires: fetch.request.expires)
     if !fetch.mayWantPart, let picture = held.find(key, at: loop.now) {
       counters.heldHits += 1
       return answer(fetch, picture.headers) { picture.response }
@@ -59,8 +59,7 @@ package final class PictureHandler {
     let mark = held.mark
     // Not part of the key: all are shown the same picture.
     request.extras.share = fetch.share
-    let line = RequestLine(request)
-    fetch.call = link.fetch(line, within: timeout + Self.grace) { [unowned self] outcome in
+    fetch.call = link.ask(.fetch(request), within: timeout + Self.grace) { [unowned self] outcome in
       take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }
   }

@@ -288,7 +288,7 @@ import Testing
       #expect(try client.receive().failureCode == "cancelled")
     }
     #expect(try imgctl("cancel", receipt).output == "finished\n")
-    #expect(try imgctl("cancel", "not-a-receipt").code == 1)
+    #expect(try imgctl("cancel", "not-a-receipt").code == 2)
   }
 
   @Test func `purge removes`() throws {

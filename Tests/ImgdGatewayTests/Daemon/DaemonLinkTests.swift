@@ -34,9 +34,9 @@ import Testing
 
   @discardableResult
   private func fetch(_ url: String = "http://h/a") -> DaemonCall {
-    var line = RequestLine("fetch")
-    line.add("url", url)
-    return link.fetch(line, within: .seconds(60)) { [outcomes] in outcomes.all.append($0) }
+    link.ask(.fetch(FetchRequest(url: url)), within: .seconds(60)) { [outcomes] in
+      outcomes.all.append($0)
+    }
   }
 
   /// How many bytes the picture has that came with an answer; nil without one.
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func `other requests have no receipt, and nothing is sent when they are given up`() {
-    let call = link.ask(RequestLine("stats")) { [outcomes] in outcomes.all.append($0) }
+    let call = link.ask(.stats) { [outcomes] in outcomes.all.append($0) }
     loop.settle()
     call.cancel()
     loop.settle()
@@ -241,7 +241,7 @@ import Testing
 
   private func subscribe() -> EventSubscription {
     EventSubscription(
-      on: loop, path: daemon.path, topics: ["cache", "jobs"],
+      on: loop, path: daemon.path, topics: [.cache, .jobs],
       onBegin: { [heard] _ in heard.words.append("begin") },
       onEvent: { [heard] in heard.words.append($0.event ?? "") },
       onLost: { [heard] _ in heard.words.append("lost") })
@@ -250,8 +250,8 @@ import Testing
   @Test func `events are passed on until the connection is lost`() {
     let events = subscribe()
     loop.settle()
-    #expect(daemon.requests[0].line["events"] == ["cache", "jobs"])
-    daemon.send(#"{"ok":true,"events":["cache","jobs"],"snapshot":{}}"#, over: 1)
+    #expect(daemon.requests[0].line["events"] == ["jobs", "cache"])
+    daemon.send(#"{"ok":true,"events":["jobs","cache"],"snapshot":{}}"#, over: 1)
     daemon.send(#"{"event":"cache","seq":1}"#, over: 1)
     daemon.send(#"{"event":"job","seq":2}"#, over: 1)
     loop.settle()

@@ -103,7 +103,7 @@ import Testing
     }
     let exchange = stage.ask("/search?q=Example.org%2FA")
     let asked = stage.daemon.requests.map {
-      ($0["tier"]?.string ?? "") + " " + ($0["prefix"]?.string ?? "")
+      ($0["tier"]?.string ?? "memory") + " " + ($0["prefix"]?.string ?? "")
     }
     #expect(
       asked == [

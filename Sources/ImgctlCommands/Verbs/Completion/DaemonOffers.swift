@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// What the daemon has to offer for a word. A person waits for it with a finger on the key: it is asked for a moment
 /// only, and never looks through all of a large cache.
@@ -22,7 +23,7 @@ struct DaemonOffers {
 
   /// The sections of the configuration, and the keys of one as soon as no other fits.
   func settings(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
-    guard let sections = try ask(RequestLine("config")).object("config") else { return [] }
+    guard let sections = try ask(.config).object("config") else { return [] }
     let fitting = sections.fields.filter { ($0 + ".").hasPrefix(word) || word.hasPrefix($0 + ".") }
     return fitting.flatMap { name in
       let section = fitting.count == 1 ? sections.object(name) : nil
@@ -34,9 +35,9 @@ struct DaemonOffers {
   /// URLs of the cache that begin with a word: those stored last, and those in memory where these are not too many.
   func urls(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
     var entries: [Reply] = []
-    let memory = try ask(RequestLine("stats")).object("memory")
+    let memory = try ask(.stats).object("memory")
     if memory?.number("entries") ?? 0 <= Self.mostExamined {
-      entries = try self.entries("memory", prefix: word, atMost: Self.mostURLs)
+      entries = try self.entries(.memory, prefix: word, atMost: Self.mostURLs)
     }
     // A disk that is still being read at the start takes nothing from what memory has.
     if entries.count < Self.mostURLs { entries += (try? newest(word)) ?? [] }
@@ -51,25 +52,25 @@ struct DaemonOffers {
     var (low, high) = (0, Int(UInt32.max))
     while high - low > Self.mostExamined / 2 {
       let middle = low + (high - low) / 2
-      let isBehind = try entries("disk", after: middle, atMost: 1).isEmpty
+      let isBehind = try entries(.disk, after: middle, atMost: 1).isEmpty
       if isBehind { high = middle } else { low = middle }
     }
     let start = max(high - Self.mostExamined, 0)
-    return try entries("disk", prefix: word, after: start, atMost: Self.mostURLs)
+    return try entries(.disk, prefix: word, after: start, atMost: Self.mostURLs)
   }
 
   private func entries(
-    _ tier: String, prefix: String = "", after cursor: Int? = nil, atMost limit: Int
+    _ tier: Tier, prefix: String = "", after cursor: Int? = nil, atMost limit: Int
   ) throws(Failure) -> [Reply] {
-    var line = RequestLine("entries")
-    line.add("tier", tier)
-    if !prefix.isEmpty { line.add("prefix", prefix) }
-    line.add("limit", limit)
-    line.add("cursor", cursor.map { String($0) })
-    return try ask(line).objects("entries") ?? []
+    var request = EntriesRequest()
+    request.tier = tier
+    request.prefix = prefix.isEmpty ? nil : prefix
+    request.page.limit = limit
+    request.page.cursor = cursor.map { String($0) }
+    return try ask(.entries(request)).objects("entries") ?? []
   }
 
-  private func ask(_ line: RequestLine) throws(Failure) -> Reply {
-    try context.ask(line, over: connection, within: deadline - Instant.current).reply
+  private func ask(_ request: Request) throws(Failure) -> Reply {
+    try context.ask(request, over: connection, within: deadline - Instant.current).reply
   }
 }

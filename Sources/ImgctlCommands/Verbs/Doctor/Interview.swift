@@ -1,5 +1,6 @@
 import ImgdConnection
 import ImgdSystem
+import ImgdWire
 
 /// The daemon's answers to the questions of `imgctl doctor`.
 struct Interview {
@@ -17,12 +18,12 @@ struct Interview {
     do throws(Failure) {
       let connection = try context.connect()
       let start = Instant.current
-      _ = try context.ask(RequestLine("ping"), over: connection)
+      _ = try context.ask(.ping, over: connection)
       let microseconds = (Instant.current - start).nanoseconds / 1000
       let answers = Answers(
-        hello: try context.ask(RequestLine("hello"), over: connection).reply,
-        stats: try context.ask(RequestLine("stats"), over: connection).reply,
-        config: try context.ask(RequestLine("config"), over: connection).reply)
+        hello: try context.ask(.hello, over: connection).reply,
+        stats: try context.ask(.stats, over: connection).reply,
+        config: try context.ask(.config, over: connection).reply)
       self.answers = answers
       findings = [
         .ok("answer", "after \(microseconds) µs"), Self.version(of: answers.hello, place),

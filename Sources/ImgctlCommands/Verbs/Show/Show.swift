@@ -44,7 +44,7 @@ struct Show: Verb {
     var outcome = ExitCode.done
     for url in urls {
       let answer = try context.answer(
-        to: request(url, for: canvas), over: connection,
+        to: .fetch(request(url, for: canvas)), over: connection,
         within: options.timeout.map { $0 + Self.grace })
       if answer.reply.isNotModified {
         context.console.remark("\(url): not modified")
@@ -62,11 +62,11 @@ struct Show: Verb {
     return outcome
   }
 
-  private func request(_ url: String, for canvas: Canvas) -> RequestLine {
+  private func request(_ url: String, for canvas: Canvas) -> FetchRequest {
     var fetch = FetchRequest(url: url)
     fetch.delivery = .pixels
     options.apply(to: &fetch)
     fetch.form.box = PictureForm.Box(width: canvas.room.width, height: canvas.room.height)
-    return RequestLine(fetch)
+    return fetch
   }
 }

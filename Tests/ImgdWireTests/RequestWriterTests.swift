@@ -3,14 +3,14 @@ import Testing
 
 @testable import ImgdWire
 
-/// A fetch is written as the line that is read as the same fetch.
-@Suite struct FetchWriterTests {
+/// Every request is written as the line that is read as the same request.
+@Suite struct RequestWriterTests {
   private func line(_ fetch: FetchRequest, id: RequestID = .none) -> String {
-    var json = JSONWriter()
-    json.beginObject()
-    fetch.write(to: &json, id: id)
-    json.endObject()
-    return String(decoding: json.bytes, as: UTF8.self)
+    line(.fetch(fetch), id: id)
+  }
+
+  private func line(_ request: Request, id: RequestID = .none) -> String {
+    String(decoding: request.line(id: id), as: UTF8.self)
   }
 
   private func wanted(_ change: (inout FetchRequest) -> Void) -> FetchRequest {
@@ -19,9 +19,9 @@ import Testing
     return fetch
   }
 
-  /// Values of each field as a client writes them.
+  /// Values of each field of a fetch as a client writes them.
   private static let values: [RequestField: [String]] = [
-    .url: [], .identifier: [#""""#, letters(256), strange],
+    .identifier: [#""""#, letters(256), strange],
     .receipt: [#""5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11""#],
     .cache: names(CacheMode.self), .deliver: names(Delivery.self), .store: names(StorePolicy.self),
     .format: names(OutputFormat.self), .priority: names(Priority.self),
@@ -49,37 +49,78 @@ import Testing
     type.allCases.map { "\"\($0.rawValue)\"" }
   }
 
-  @Test func `every field is written as it is read, with all its values`() throws {
-    for field in Request.Command.fetch.fields.fields {
-      for value in try #require(Self.values[field], "\(field)") {
-        let read = try #require(fetch("\"\(field.name)\":\(value)"))
-        let written = line(read)
-        #expect(request(written) == .fetch(read), "\(written)")
-      }
+  /// Values of the fields of other commands that no fetch has, or has with others.
+  private static let otherValues: [RequestField: [String]] = [
+    .url: [#""http://h/a""#, strange], .tag: [letters(64), strange], .all: ["true"],
+    .tier: names(Tier.self), .prefix: [#""http://h/\u003c""#], .host: [#""h""#],
+    .olderThan: ["0", "315360000"], .unusedFor: ["1"], .expired: flags, .soft: flags,
+    .limit: ["1", "100", "1000"], .cursor: [letters(64), strange],
+  ]
+
+  private static func values(_ field: RequestField, of command: Request.Command) -> [String] {
+    switch (command, field) {
+    case (.subscribe, .events):
+      [#"["jobs"]"#, #"["config","cache"]"#, #"["jobs","cache","pressure","config"]"#]
+    case (.purge, .tier): names(PurgeRequest.Scope.self)
+    // An empty one alone would be refused.
+    case (.purge, .identifier): [letters(256), strange]
+    default: otherValues[field] ?? values[field] ?? []
     }
   }
 
-  @Test func `every field makes a difference`() throws {
-    for field in Request.Command.fetch.fields.fields where field != .url {
-      let lines = try #require(Self.values[field]).map { value in
-        fetch("\"\(field.name)\":\(value)").map { line($0) }
+  /// What a command cannot do without; a `cancel` names one thing alone.
+  private static let needed: [Request.Command: RequestField] = [
+    .fetch: .url, .query: .url, .wait: .receipt,
+  ]
+
+  /// A line with some fields, and with those that the command needs.
+  private func line(_ command: Request.Command, _ fields: [(RequestField, String)]) -> String {
+    var fields = fields
+    if let needed = Self.needed[command], !fields.contains(where: { $0.0 == needed }) {
+      fields.append((needed, Self.values(needed, of: command)[0]))
+    }
+    let texts = fields.map { #","\#($0.0.name)":\#($0.1)"# }
+    return #"{"cmd":"\#(command.rawValue)"\#(texts.joined())}"#
+  }
+
+  @Test(arguments: Request.Command.allCases)
+  func `every field is written as it is read, with all its values`(
+    _ command: Request.Command
+  ) throws {
+    for field in command.fields.fields {
+      let values = Self.values(field, of: command)
+      try #require(!values.isEmpty, "\(field)")
+      for value in values {
+        let read = try #require(request(line(command, [(field, value)])))
+        #expect(request(line(read)) == read, "\(line(read))")
+      }
+    }
+    if command != .cancel {
+      let read = try #require(request(line(command, [])))
+      #expect(request(line(read)) == read)
+    }
+  }
+
+  @Test(arguments: Request.Command.allCases)
+  func `every field makes a difference`(_ command: Request.Command) throws {
+    for field in command.fields.fields {
+      let lines = Self.values(field, of: command).map { value in
+        request(line(command, [(field, value)])).map { line($0) }
       }
       #expect(lines.contains { $0?.contains("\"\(field.name)\"") == true }, "\(field)")
     }
   }
 
-  @Test func `fields do not disturb each other`() throws {
+  @Test(arguments: Request.Command.allCases.filter { $0 != .cancel })
+  func `fields do not disturb each other`(_ command: Request.Command) throws {
     var generator = SeededGenerator(seed: 7)
-    for _ in 0..<2_000 {
-      let some = Request.Command.fetch.fields.fields.filter {
-        $0 != .url && .random(using: &generator)
-      }
-      let text = some.map { field in
-        "\"\(field.name)\":\(Self.values[field]?.randomElement(using: &generator) ?? "null")"
-      }
-      let read = try #require(fetch(text.joined(separator: ",")))
-      let written = line(read)
-      #expect(request(written) == .fetch(read), "\(written)")
+    for _ in 0..<1_000 {
+      let some = command.fields.fields.filter { _ in .random(using: &generator) }
+      let text = line(
+        command,
+        some.map { ($0, Self.values($0, of: command).randomElement(using: &generator) ?? "null") })
+      let read = try #require(request(text))
+      #expect(request(line(read)) == read, "\(line(read))")
     }
   }
 

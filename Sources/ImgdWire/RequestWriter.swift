@@ -1,15 +1,81 @@
 // What is as it is by default is left out, and the order is always the same: so the lines of a client have few
 // shapes, and the daemon answers most hits without parsing.
 
-extension FetchRequest {
-  /// Writes the fields of the line that asks for it, without braces: a client may add an id or a receipt of its own.
-  package func write(to json: inout JSONWriter, id: RequestID = .none) {
-    json.field(.cmd, Request.Command.fetch.rawValue)
+extension Request {
+  /// The line that asks for it, without its newline.
+  package func line(id: RequestID = .none) -> [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.field(.cmd, command.rawValue)
     switch id {
     case .none: break
     case .integer(let number): json.field(.id, Int(number))
     case .string(let string): json.field(.id, string)
     }
+    writeFields(to: &json)
+    json.endObject()
+    return json.bytes
+  }
+
+  private func writeFields(to json: inout JSONWriter) {
+    switch self {
+    case .fetch(let fetch): fetch.write(to: &json)
+    case .cancel(let target): target.write(to: &json)
+    case .wait(let wait):
+      json.field(.receipt, wait.receipt.description)
+      json.field(.deliver, wait.delivery?.rawValue)
+    case .list(let page), .slots(let page): page.write(to: &json, usual: PageRequest())
+    case .purge(let purge): purge.write(to: &json)
+    case .query(let query):
+      json.field(.url, query.url)
+      json.field(.identifier, query.identifier)
+      json.flag(.describe, query.describe)
+    case .entries(let entries):
+      json.word(.tier, entries.tier, usual: .memory)
+      json.field(.prefix, entries.prefix)
+      entries.page.write(to: &json, usual: EntriesRequest().page)
+    // All of them by name: a later daemon may have others.
+    case .subscribe(let topics): json.texts(.events, topics.names)
+    case .stats, .hello, .ping, .config, .reload: break
+    }
+  }
+}
+
+extension CancelTarget {
+  fileprivate func write(to json: inout JSONWriter) {
+    switch self {
+    case .receipt(let receipt): json.field(.receipt, receipt.description)
+    case .slot(let slot): json.field(.slot, slot)
+    case .tag(let tag): json.field(.tag, tag)
+    case .all: json.flag(.all, true)
+    }
+  }
+}
+
+extension PageRequest {
+  fileprivate func write(to json: inout JSONWriter, usual: PageRequest) {
+    if limit != usual.limit { json.field(.limit, limit) }
+    json.field(.cursor, cursor)
+  }
+}
+
+extension PurgeRequest {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.field(.url, url)
+    json.field(.identifier, identifier)
+    json.field(.prefix, prefix)
+    json.field(.host, host)
+    json.field(.tag, tag)
+    json.word(.tier, tier, usual: .all)
+    json.field(.olderThan, olderThan)
+    json.field(.unusedFor, unusedFor)
+    json.flag(.expired, expired)
+    json.flag(.soft, soft)
+  }
+}
+
+extension FetchRequest {
+  fileprivate func write(to json: inout JSONWriter) {
     json.field(.url, url)
     json.flag(.progress, progress)
     json.flag(.events, events)
@@ -33,12 +99,7 @@ extension FetchExtras {
     json.field(.ttl, ttl)
     json.field(.timeoutMilliseconds, timeoutMilliseconds)
     json.field(.maxBytes, maxBytes)
-    if !tags.isEmpty {
-      json.name(RequestField.tags.name)
-      json.beginArray()
-      for tag in tags { json.value(tag) }
-      json.endArray()
-    }
+    if !tags.isEmpty { json.texts(.tags, tags) }
     if !headers.isEmpty {
       json.name(RequestField.headers.name)
       json.beginObject()
@@ -90,6 +151,14 @@ extension JSONWriter {
     guard let value else { return }
     name(field.name)
     self.value(value)
+  }
+
+  /// An array of strings.
+  fileprivate mutating func texts(_ field: RequestField, _ values: [String]) {
+    name(field.name)
+    beginArray()
+    for value in values { self.value(value) }
+    endArray()
   }
 
   /// A flag, unless it is as usual.
