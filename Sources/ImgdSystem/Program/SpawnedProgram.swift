@@ -28,7 +28,7 @@ package final class SpawnedProgram: Sendable {
     _ path: String, _ arguments: [String], channel: borrowing FileDescriptor
   ) throws(SystemFailure) {
     var pid: pid_t = 0
-    let number = unsafe withArguments([path] + arguments) { list in
+    let number = unsafe withCStrings([path] + arguments) { list in
       unsafe linux_spawn(path, list, channel.number, &pid)
     }
     guard number >= 0 else { throw SystemFailure("start", path) }
@@ -64,8 +64,8 @@ package final class SpawnedProgram: Sendable {
   }
 }
 
-/// Lends the texts as a C program's list of arguments.
-private func withArguments<R>(
+/// Lends the texts as a C program's list of arguments, which ends in nil.
+package func withCStrings<R>(
   _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
 ) -> R {
   let copies = unsafe texts.map { unsafe strdup($0) }

@@ -60,10 +60,10 @@ enum JSONEscapes {
 }
 
 /// Digits of base sixteen.
-enum Hexadecimal {
+package enum Hexadecimal {
   /// The value of a digit in either case.
   @inline(__always)
-  static func value(of digit: UInt8) -> UInt8? {
+  package static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

@@ -47,10 +47,10 @@ struct Open: Verb {
   /// Replaces this process; returns only if that fails.
   private func become(_ words: [String]) -> Failure {
     // The list and its texts live until the process is replaced.
-    var list = unsafe words.map { unsafe strdup($0) } + [nil]
-    if let program = unsafe list[0] { unsafe execvp(program, &list) }
-    let reason = SystemFailure("start", words[0]).reason
-    unsafe list.forEach { unsafe free($0) }
+    let reason = unsafe withCStrings(words) { list in
+      unsafe execvp(words[0], list)
+      return SystemFailure("start", words[0]).reason
+    }
     return Failure(
       .failed,
       "cannot start \(words[0]): \(reason); name another program with --with or IMGD_VIEWER")

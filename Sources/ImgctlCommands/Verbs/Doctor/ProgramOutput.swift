@@ -64,18 +64,4 @@ struct ProgramOutput {
     }
     return code == 0 ? pid : nil
   }
-
-  /// Lends the texts as a C program's list, which ends in nil.
-  private static func withCStrings<R>(
-    _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-  ) -> R {
-    let copies = unsafe texts.map { unsafe strdup($0) }
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    return unsafe (copies + [nil]).withUnsafeBufferPointer { list in
-      guard let start = list.baseAddress else {
-        preconditionFailure("a list that ends in nil is not empty")
-      }
-      return unsafe body(start)
-    }
-  }
 }
