@@ -50,14 +50,16 @@ package struct Invocation {
         items.append(item)
       }
     }
-    let manner = try Manner(common)
+    var manner = try Manner(common)
     if common.contains(.option("version", value: nil)) {
       return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
     }
     if common.contains(.option("help", value: nil)) {
       return Invocation(work: KnownVerb.work(of: Help(about: description)), manner: manner)
     }
-    return Invocation(work: try verb.read(Arguments(items, of: description)), manner: manner)
+    let arguments = try Arguments(items, of: description)
+    manner.asJSON = arguments.has("json")
+    return Invocation(work: try verb.read(arguments), manner: manner)
   }
 }
 
@@ -72,6 +74,8 @@ package struct Manner: Equatable, Sendable {
   package let isQuiet: Bool
   package let isVerbose: Bool
   package let colour: Colour
+  /// Whether answers are printed as they come: an option of the commands that have any.
+  package fileprivate(set) var asJSON = false
 
   init(_ items: [CommandLineScanner.Item]) throws(UsageProblem) {
     let arguments = try Arguments(

@@ -12,6 +12,9 @@ struct Context {
   let manner: Manner
   let environment: [String: String]
 
+  /// Whether answers are printed as they come.
+  var asJSON: Bool { manner.asJSON }
+
   /// Connects to the daemon; `mayWait` until it has room for the connection.
   func connect(mayWait: Bool = true) throws(Failure) -> ControlConnection {
     do throws(ConnectionProblem) {
@@ -69,9 +72,7 @@ struct Context {
   }
 
   /// Prints an answer as it came, or as text for people.
-  func print(
-    _ answer: Answer, asJSON: Bool, _ text: (Reply) -> String
-  ) throws(Failure) {
+  func print(_ answer: Answer, _ text: (Reply) -> String) throws(Failure) {
     try print(asJSON ? answer.text : text(answer.reply))
   }
 }

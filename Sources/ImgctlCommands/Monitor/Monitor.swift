@@ -13,23 +13,22 @@ struct Monitor: Verb {
       """)
 
   private let topics: Topics
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) {
     let named = arguments.operands.compactMap { Topics(name: $0) }
     topics = named.isEmpty ? .all : Topics(named)
-    asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     let answer = try context.ask(.subscribe(topics), over: connection)
-    if asJSON { try context.print(answer.text) }
+    if context.asJSON { try context.print(answer.text) }
     if !context.manner.isQuiet { context.console.remark(greeting(answer.reply, context.socket)) }
     let text = EventText(context.palette)
     while let line = try next(over: connection) {
       try context.print(
-        asJSON ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
+        context.asJSON
+          ? String(decoding: line.bytes, as: UTF8.self) : text.line(line.event, at: .now))
     }
     throw Failure(.unreachable, "imgd at \(context.socket) has ended")
   }

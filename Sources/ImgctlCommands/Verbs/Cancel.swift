@@ -17,14 +17,12 @@ struct Cancel: Verb {
       """)
 
   private let targets: [CancelTarget]
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     let named = [arguments.operands.isEmpty, arguments.texts("tag").isEmpty, !arguments.has("all")]
     guard named.count(where: { !$0 }) == 1 else {
       throw UsageProblem("cancel needs either receipts, --tag or --all")
     }
-    asJSON = arguments.has("json")
     var targets: [CancelTarget] = arguments.has("all") ? [.all] : []
     for text in arguments.operands {
       guard let receipt = ReceiptID(text) else {
@@ -41,7 +39,7 @@ struct Cancel: Verb {
     for target in targets {
       let answer = try context.answer(
         to: .cancel(target), over: connection, within: Context.patience)
-      if asJSON { try context.print(answer.text) }
+      if context.asJSON { try context.print(answer.text) }
       outcome = outcome.joined(try report(answer.reply, in: context))
     }
     return outcome
@@ -58,7 +56,7 @@ struct Cancel: Verb {
       context.console.complain("no fetch has the receipt \(receipt), or it ended some time ago")
       return .failed
     }
-    if !asJSON {
+    if !context.asJSON {
       try context.print(
         state.map { printable($0) } ?? "cancelled \(reply.number("cancelled") ?? 0)")
     }

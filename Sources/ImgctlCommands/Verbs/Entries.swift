@@ -21,14 +21,12 @@ struct Entries: Verb {
 
   private let listing: EntryListing
   private let isLong: Bool
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) {
     listing = EntryListing(
       tier: arguments.word("tier") ?? .memory, prefix: arguments.text("prefix"),
       limit: arguments.number("limit") ?? .max)
     isLong = arguments.has("long")
-    asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
@@ -38,12 +36,14 @@ struct Entries: Verb {
       widths: [8, 4, 9, 9, 9] + (isLong ? [20, 10, 10] : []))
     var isEmpty = true
     try listing.read(over: context.connect(), in: context) { entry throws(Failure) in
-      if asJSON { return try context.print(entry.json) }
+      if context.asJSON { return try context.print(entry.json) }
       if isEmpty { try context.print(context.palette(columns.line(titles), .heading)) }
       isEmpty = false
       try context.print(columns.line(row(entry)))
     }
-    if isEmpty, !asJSON, !context.manner.isQuiet { context.console.remark("no entry matches") }
+    if isEmpty, !context.asJSON, !context.manner.isQuiet {
+      context.console.remark("no entry matches")
+    }
     return .done
   }
 

@@ -10,11 +10,7 @@ struct ListFetches: Verb {
       A line for each fetch, the oldest first. One that is held waits since its host has asked to be left alone, for the time shown. Several requests that share one download are one fetch with several waiters.
       """)
 
-  private let asJSON: Bool
-
-  init(_ arguments: Arguments) {
-    asJSON = arguments.has("json")
-  }
+  init(_ arguments: Arguments) {}
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     var fetches: [Reply] = []
@@ -22,14 +18,14 @@ struct ListFetches: Verb {
     var page = PageRequest()
     repeat {
       let answer = try context.ask(.list(page), over: connection)
-      if asJSON {
+      if context.asJSON {
         try context.print(answer.text)
       } else {
         fetches += answer.reply.objects("jobs") ?? []
       }
       page.cursor = answer.reply.text("cursor")
     } while page.cursor != nil
-    if asJSON { return .done }
+    if context.asJSON { return .done }
     guard !fetches.isEmpty else {
       if !context.manner.isQuiet { context.console.remark("no fetch is under way") }
       return .done

@@ -8,17 +8,13 @@ struct Ping: Verb {
     "ping", "check that the daemon answers", options: [.json],
     details: "Prints how long the answer took.")
 
-  private let asJSON: Bool
-
-  init(_ arguments: Arguments) {
-    asJSON = arguments.has("json")
-  }
+  init(_ arguments: Arguments) {}
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let start = Instant.current
     let answer = try context.ask(.ping)
     let microseconds = (Instant.current - start).nanoseconds / 1000
-    try context.print(answer, asJSON: asJSON) { _ in
+    try context.print(answer) { _ in
       "imgd at \(printable(context.socket)) answered after \(microseconds) µs"
     }
     return .done

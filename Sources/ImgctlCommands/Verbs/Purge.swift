@@ -44,7 +44,6 @@ struct Purge: Verb {
   private let needsConsent: Bool
   private let place: String
   private let isSoft: Bool
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     let several = Self.repeated.filter { Self.values(of: $0, arguments).count > 1 }
@@ -75,7 +74,6 @@ struct Purge: Verb {
       default: "the cache"
       }
     isSoft = arguments.has("soft")
-    asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
@@ -85,7 +83,7 @@ struct Purge: Verb {
       // A purge answers when the index on disk is written, however long that takes.
       let answer = try context.ask(.purge(request), over: connection, within: nil)
       let heading = values.isEmpty ? "" : printable(values[index]) + ": "
-      try context.print(answer, asJSON: asJSON) { heading + Self.text($0, isSoft: isSoft) }
+      try context.print(answer) { heading + Self.text($0, isSoft: isSoft) }
     }
     return .done
   }

@@ -19,13 +19,11 @@ struct Query: Verb {
   private let urls: [String]
   private let identifier: String?
   private let describes: Bool
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) {
     urls = arguments.operands
     identifier = arguments.text("identifier")
     describes = arguments.has("describe")
-    asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
@@ -35,7 +33,7 @@ struct Query: Verb {
       let request = QueryRequest(url: url, identifier: identifier, describe: describes)
       let answer = try context.answer(
         to: .query(request), over: connection, within: Context.patience)
-      if asJSON { try context.print(answer.text) }
+      if context.asJSON { try context.print(answer.text) }
       outcome = outcome.joined(try report(answer.reply, about: url, in: context))
     }
     return outcome
@@ -49,7 +47,7 @@ struct Query: Verb {
       return reply.exitCode
     }
     let isThere = reply.text("tier") != "none"
-    if !asJSON {
+    if !context.asJSON {
       let isKnown = isThere || reply.objects("variants")?.isEmpty == false
       try context.print(
         isKnown ? facts(reply, context.palette) : printable(url) + ": not in the cache")

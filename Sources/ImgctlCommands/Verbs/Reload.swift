@@ -10,11 +10,7 @@ struct Reload: Verb {
       Prints the keys that have changed. If the configuration has a mistake, nothing changes, and imgctl prints the mistake.
       """)
 
-  private let asJSON: Bool
-
-  init(_ arguments: Arguments) {
-    asJSON = arguments.has("json")
-  }
+  init(_ arguments: Arguments) {}
 
   /// A daemon that stops needs no other configuration, and the next one reads its own: a reload that meets
   /// a stop has not failed.
@@ -22,13 +18,13 @@ struct Reload: Verb {
     let answer = try context.answer(
       to: .reload, over: context.connect(), within: Context.patience)
     if ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown {
-      try context.print(answer, asJSON: asJSON) { _ in
+      try context.print(answer) { _ in
         "imgd is stopping; it reads its configuration when it starts"
       }
       return .done
     }
     guard answer.reply.succeeded == true else { return try refuse(answer.reply, in: context) }
-    try context.print(answer, asJSON: asJSON, Self.text)
+    try context.print(answer, Self.text)
     return .done
   }
 

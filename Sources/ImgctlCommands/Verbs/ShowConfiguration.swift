@@ -13,11 +13,9 @@ struct ShowConfiguration: Verb {
       """)
 
   private let name: String?
-  private let asJSON: Bool
 
   init(_ arguments: Arguments) {
     name = arguments.operands.first
-    asJSON = arguments.has("json")
   }
 
   func run(in context: Context) throws(Failure) -> ExitCode {
@@ -26,14 +24,16 @@ struct ShowConfiguration: Verb {
       throw Failure(.failed, "the daemon's answer has no configuration")
     }
     guard let name else {
-      try context.print(answer, asJSON: asJSON) { _ in Self.file(sections, sections.fields) }
+      try context.print(answer) { _ in Self.file(sections, sections.fields) }
       return .done
     }
-    try context.print(try part(name, of: sections))
+    try context.print(try part(name, of: sections, asJSON: context.asJSON))
     return .done
   }
 
-  private func part(_ name: String, of sections: Reply) throws(Failure) -> String {
+  private func part(
+    _ name: String, of sections: Reply, asJSON: Bool
+  ) throws(Failure) -> String {
     let words = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
       .map(String.init)
     let section = Self.match(words[0], sections.fields)

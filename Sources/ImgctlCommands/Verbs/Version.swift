@@ -7,16 +7,12 @@ struct Version: Verb {
   static let description = VerbDescription(
     "version", "print the versions of imgctl and of the daemon", options: [.json])
 
-  private let asJSON: Bool
-
-  init(_ arguments: Arguments) {
-    asJSON = arguments.has("json")
-  }
+  init(_ arguments: Arguments) {}
 
   func run(in context: Context) throws(Failure) -> ExitCode {
-    if !asJSON { try context.print("imgctl \(Release.version)") }
+    if !context.asJSON { try context.print("imgctl \(Release.version)") }
     let answer = try context.ask(.hello)
-    try context.print(answer, asJSON: asJSON) { reply in
+    try context.print(answer) { reply in
       let version = printable(reply.text("version") ?? "?")
       return
         "imgd \(version), protocol \(reply.number("protocol") ?? 0), at \(printable(context.socket))"

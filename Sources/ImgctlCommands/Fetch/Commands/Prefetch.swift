@@ -37,7 +37,7 @@ struct Prefetch: Verb {
     let exitCode = try FetchRun(
       plan, arguments.operands, list: arguments.text("input"), in: context
     ).finish()
-    try context.print(arguments.has("json") ? tally.json : tally.text)
+    try context.print(context.asJSON ? tally.json : tally.text)
     return exitCode
   }
 }

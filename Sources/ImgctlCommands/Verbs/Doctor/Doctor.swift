@@ -10,11 +10,7 @@ struct Doctor: Verb {
       The exit code is 1 if there is a problem; a note is none.
       """)
 
-  private let asJSON: Bool
-
-  init(_ arguments: Arguments) {
-    asJSON = arguments.has("json")
-  }
+  init(_ arguments: Arguments) {}
 
   func run(in context: Context) throws(Failure) -> ExitCode {
     let place = SocketPlace(context)
@@ -30,7 +26,7 @@ struct Doctor: Verb {
     findings +=
       UnitCheck(place, hasAnswered: hasAnswered, environment: context.environment).findings
     for finding in findings {
-      try context.print(asJSON ? finding.json : finding.lines(context.palette))
+      try context.print(context.asJSON ? finding.json : finding.lines(context.palette))
     }
     return findings.contains { $0.grade == .problem } ? .failed : .done
   }
