@@ -12,25 +12,14 @@ struct JSONValueTests {
   ]
 
   @Test(arguments: samples)
-  func `a JSON value reads back from its compact and its indented text`(value: JSONValue) throws {
+  func `a JSON value reads back from its text`(value: JSONValue) throws {
     #expect(try JSONValue(parsing: value.encoded()) == value)
-    #expect(try JSONValue(parsing: value.encoded(pretty: true)) == value)
     #expect(!value.encoded().utf8.contains { $0 < 0x20 })
   }
 
-  @Test func `the indented text of a JSON value is indented by two`() {
+  @Test func `a JSON value is written without blanks`() {
     let value: JSONValue = ["a": [1, [:]], "b": []]
     #expect(value.encoded() == #"{"a":[1,{}],"b":[]}"#)
-    #expect(
-      value.encoded(pretty: true) == """
-        {
-          "a": [
-            1,
-            {}
-          ],
-          "b": []
-        }
-        """)
   }
 
   @Test func `a JSON value returns its content by type, and nil for other types`() {
