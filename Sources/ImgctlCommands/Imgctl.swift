@@ -10,14 +10,14 @@ package enum Imgctl {
   ) -> ExitCode {
     do throws(UsageProblem) {
       let invocation = try Invocation.parse(arguments)
-      return perform(invocation, environment, console)
+      return carryOut(invocation, environment, console)
     } catch {
       console.complain(error.description)
       return .wrongUsage
     }
   }
 
-  private static func perform(
+  private static func carryOut(
     _ invocation: Invocation, _ environment: [String: String], _ console: Console
   ) -> ExitCode {
     let socket = SocketSearch.path(named: invocation.manner.socket, environment: environment)

@@ -22,7 +22,7 @@ public final class Imgd: Sendable {
   }
 
   /// Ends all that is under way with `ConnectionError.clientClosed`, and returns when all connections are
-  /// closed. A client that nobody holds any more does the same by itself.
+  /// closed. A client does the same when nobody holds it any more.
   public func close() async {
     await withCheckedContinuation { continuation in thread.close { continuation.resume() } }
   }
@@ -47,7 +47,7 @@ public final class Imgd: Sendable {
     return FetchProgress { [self, request] in beginInParts(request) }
   }
 
-  /// Begins a fetch for which nobody waits: it goes on whatever becomes of this program, until its outcome
+  /// Begins a fetch for which nobody waits: it goes on even if this program ends, until its outcome
   /// is collected with `wait`.
   public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
   {
@@ -140,12 +140,12 @@ public final class Imgd: Sendable {
   /// Hands a request to the thread; the handler is called once.
   func begin(_ call: Call, then handler: @escaping Call.Handler) {
     guard call.expect(handler) else { return }
-    if let error = thread.post(.begin(call)) { call.end(.failure(error)) }
+    if let error = thread.post(.begin(call)) { call.finish(.failure(error)) }
   }
 
   /// Ends a call here and now; the daemon learns of it.
   func cancel(_ call: Call) {
-    call.end(.failure(CancellationError()))
+    call.finish(.failure(CancellationError()))
     _ = thread.post(.cancel(call))
   }
 
@@ -168,8 +168,8 @@ public final class Imgd: Sendable {
       switch outcome {
       case .success(let answer):
         feed.add(.finished(Picture(answer)))
-        feed.end()
-      case .failure(let error): feed.end(error)
+        feed.finish()
+      case .failure(let error): feed.finish(error)
       }
     }
     return FetchInParts(feed: feed) { [self] in cancel(call) }

@@ -14,7 +14,7 @@ internal import ImgdWire
 public final class PictureSlot: Sendable {
   /// What a slot shows at one moment.
   public struct Content: Sendable {
-    /// How far the slot is with its URL.
+    /// How far the slot has come with its URL.
     public enum State: Sendable {
       /// Nothing was asked for, or it was cancelled.
       case idle
@@ -25,7 +25,7 @@ public final class PictureSlot: Sendable {
 
     /// The URL that was asked for last.
     public fileprivate(set) var url: String?
-    /// How far the slot is with it.
+    /// How far the slot has come with it.
     public fileprivate(set) var state = State.idle
     /// The picture to draw: that of the URL, or until it has come, the placeholder or the picture before.
     public fileprivate(set) var picture: Picture?
@@ -60,7 +60,7 @@ public final class PictureSlot: Sendable {
 
   deinit {
     let (active, readers) = showing.withLock { ($0.active, $0.readers.values) }
-    for reader in readers { reader.end() }
+    for reader in readers { reader.finish() }
     if let active { client.cancel(active.call) }
   }
 
@@ -127,11 +127,11 @@ public final class PictureSlot: Sendable {
     request.events = options.describe
     let id = Call.nextID()
     return Call(.fetch(request), id: id) { [weak self] event in
-      if case .placeholder(let placeholder) = FetchUpdate(event) { self?.take(placeholder, of: id) }
+      if case .placeholder(let placeholder) = FetchUpdate(event) { self?.keep(placeholder, of: id) }
     }
   }
 
-  private func take(_ placeholder: Placeholder, of call: Int) {
+  private func keep(_ placeholder: Placeholder, of call: Int) {
     showing.withLock { showing in
       guard showing.active?.call.id == call else { return }
       showing.change { $0.placeholder = placeholder }

@@ -91,10 +91,10 @@ package final class ControlConnection {
 
   /// The oldest descriptor that has not been taken yet.
   package func takeDescriptor() -> FileDescriptor? {
-    descriptors.isEmpty ? nil : descriptors.removeFirst().take()
+    descriptors.isEmpty ? nil : descriptors.removeFirst().handOver()
   }
 
-  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+  private func keep(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
     case .line(let bytes):
       // The bytes are copied before the framer takes in more.
@@ -126,7 +126,7 @@ package final class ControlConnection {
       case .nothing: return true
       case .end: return false
       case .bytes(let bytes, let descriptor):
-        framer.feed(bytes.span) { take($0) }
+        framer.feed(bytes.span) { keep($0) }
         if let descriptor { descriptors.append(ReceivedDescriptor(descriptor)) }
         return true
       }
@@ -142,7 +142,7 @@ private final class ReceivedDescriptor {
     self.descriptor = consume descriptor
   }
 
-  func take() -> FileDescriptor? {
+  func handOver() -> FileDescriptor? {
     descriptor.take()
   }
 }

@@ -71,11 +71,11 @@ package final class DaemonCall {
   }
 
   /// Passes on an event, unless nobody waits any more.
-  func note(_ event: Reply) {
+  func passOn(_ event: Reply) {
     if !hasEnded { onEvent(event) }
   }
 
-  func end(_ outcome: Outcome) {
+  func finish(_ outcome: Outcome) {
     close()?(outcome)
   }
 

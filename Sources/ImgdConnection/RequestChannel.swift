@@ -64,8 +64,8 @@ package final class RequestChannel {
   package func close() {
     connection.take()?.close()
     let problem = ConnectionProblem.closed(path: connectedPath)
-    while let call = waiting.popFirst() { call.end(.failure(problem)) }
-    for call in removeAll() { call.end(.failure(problem)) }
+    while let call = waiting.popFirst() { call.finish(.failure(problem)) }
+    for call in removeAll() { call.finish(.failure(problem)) }
   }
 
   /// Has the daemon cancel a fetch.
@@ -91,7 +91,7 @@ package final class RequestChannel {
   /// Ends a call that nobody may know of yet.
   private func fail(_ call: DaemonCall, _ problem: ConnectionProblem) {
     call.leave()
-    loop.atTickEnd { call.end(.failure(problem)) }
+    loop.atTickEnd { call.finish(.failure(problem)) }
   }
 
   private func openConnection() throws(ConnectionProblem) -> WatchedConnection {
@@ -114,9 +114,9 @@ package final class RequestChannel {
       guard let id = reply.id else { return try noteStray(reply) }
       // Nobody waits for the answer to a `cancel`.
       guard let call = underWay[id] else { return }
-      guard reply.succeeded != nil else { return call.note(reply) }
+      guard reply.succeeded != nil else { return call.passOn(reply) }
       underWay[id] = nil
-      call.end(.success(DaemonAnswer(reply, descriptor)))
+      call.finish(.success(DaemonAnswer(reply, descriptor)))
       sendWaiting()
     } catch { connection?.breakOff(error) }
   }
@@ -130,7 +130,7 @@ package final class RequestChannel {
     guard reply.errorCode == ReplyCode.lineTooLong.rawValue else { return farewell = reply }
     guard let longest = underWay.max(by: { $0.value.length < $1.value.length }) else { return }
     underWay[longest.key] = nil
-    longest.value.end(.success(DaemonAnswer(reply, nil)))
+    longest.value.finish(.success(DaemonAnswer(reply, nil)))
     sendWaiting()
   }
 
@@ -146,9 +146,9 @@ package final class RequestChannel {
       if mayRepeat, call.beginRepeat() {
         send(call)
       } else if let reason {
-        call.end(.success(DaemonAnswer(reason, nil)))
+        call.finish(.success(DaemonAnswer(reason, nil)))
       } else {
-        call.end(.failure(problem ?? .closed(path: connectedPath)))
+        call.finish(.failure(problem ?? .closed(path: connectedPath)))
       }
     }
     sendWaiting()

@@ -30,7 +30,7 @@ enum GatewayProblem: Error, CustomStringConvertible {
 final class Gateway {
   private let server: HTTPServer
 
-  /// Serves from here on; `daemon` names the daemon's socket, and is asked at each connection to it.
+  /// Begins to serve; `daemon` names the daemon's socket, and is asked at each connection to it.
   init(
     _ configuration: GatewayConfiguration, listening listener: HTTPListener,
     daemon: @escaping () -> String, on loop: EventLoop
@@ -55,13 +55,13 @@ final class Gateway {
       addresses: addresses, trusting: configuration.trustedProxies, on: loop)
     do throws(SystemFailure) {
       server = try HTTPServer(
-        on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.take)
+        on: loop, listening: listener, limits: HTTPLimits(configuration), onRequest: router.route)
     } catch { throw .system(error) }
     source.server = server
     page.gatherPast()
   }
 
-  /// Takes nothing new, and calls `done` when the answers under way are sent.
+  /// Accepts nothing new, and calls `done` when the answers under way are sent.
   func close(_ done: @escaping () -> Void) {
     server.close(done)
   }

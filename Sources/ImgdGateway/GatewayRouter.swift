@@ -21,15 +21,15 @@ final class GatewayRouter {
     self.loop = loop
   }
 
-  func take(_ exchange: any HTTPExchange) {
+  func route(_ exchange: any HTTPExchange) {
     do throws(GatewayError) {
       let client = client(of: exchange)
       let place = try client.map { client throws(GatewayError) in
         try addresses.begin(client, now: loop.now)
       }
-      // Not before the answer is sent: slow readers are to count.
-      exchange.onEnd = { place?.end() }
-      if page.take(exchange, share: client?.share) { return }
+      // Only when the answer is sent: slow readers have to count.
+      exchange.onEnd = { place?.giveBack() }
+      if page.answer(exchange, share: client?.share) { return }
       guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }
       let request = try access.admit(parsed, now: Int(WallClock.seconds))
       pictures.fetch(request, for: exchange, share: client?.share)

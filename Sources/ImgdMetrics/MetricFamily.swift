@@ -4,7 +4,7 @@ struct MetricFamily: Sendable {
     case counter, gauge
   }
 
-  /// One number, named by its path in the answer, with the labels that part it from the others of its metric.
+  /// One number, named by its path in the answer, with the labels that tell it from the others of its metric.
   struct Series: Sendable {
     let path: String
     let labels: [(name: String, value: String)]
@@ -14,7 +14,7 @@ struct MetricFamily: Sendable {
   let kind: Kind
   let help: String
   let series: [Series]
-  /// How many of the daemon's units make the metric's.
+  /// How many of the daemon's units make one of the metric's.
   let divisor: Double
 
   private init(_ name: String, _ kind: Kind, _ help: String, _ series: [Series]) {

@@ -38,7 +38,7 @@ package enum Metrics {
     MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
   }
 
-  /// The daemon tells no sum of all times, so the summary goes without one.
+  /// The daemon does not tell the sum of all times, so the summary has none.
   private static func addLatencies(
     of wanted: [String], from statistics: Statistics, to page: inout MetricsPage,
     named metric: String, _ span: String

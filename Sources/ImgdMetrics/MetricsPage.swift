@@ -4,7 +4,7 @@ import ImgdSystem
 package struct MetricsPage {
   private var lines: [String] = []
 
-  /// What parts a number from the others of its metric.
+  /// What tells a number from the others of its metric.
   package typealias Labels = [(name: String, value: String)]
 
   package init() {}

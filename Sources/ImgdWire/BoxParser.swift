@@ -17,11 +17,11 @@ struct BoxParser {
         .resize, .text("an object with \(names.joined(separator: ", "))"), in: line)
     }
     var parser = BoxParser()
-    for member in members { try parser.take(member) }
+    for member in members { try parser.read(member) }
     return try parser.box()
   }
 
-  private mutating func take(_ member: JSONValue.Member) throws(WireError) {
+  private mutating func read(_ member: JSONValue.Member) throws(WireError) {
     switch member.name {
     case "width": width = try Self.side(member)
     case "height": height = try Self.side(member)

@@ -18,7 +18,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case forbidden
   /// A fetch with this receipt is already running: choose another UUID.
   case duplicateReceipt = "duplicate_receipt"
-  /// No result is kept under this receipt, or no longer: fetch again.
+  /// No result is kept under this receipt, or it was forgotten: fetch again.
   case unknownReceipt = "unknown_receipt"
   /// The connection, or the daemon, has reached its limit: wait for answers, then try again.
   case tooManyRequests = "too_many_requests"

@@ -1,7 +1,7 @@
 /// A text without the user name and the password of a URL in it, for messages and logs: `http://…@host`.
 ///
 /// A password may hold any character, and a mistyped URL may have no scheme: so everything before the last
-/// `@` goes, but for a scheme in front. Rather too little is shown than a part of a password.
+/// `@` goes, but for a scheme in front. It is better to show too little than a part of a password.
 package func withoutUserInfo(_ text: Substring) -> String {
   guard let end = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
   return scheme(of: text[..<end]) + "…" + text[end...]

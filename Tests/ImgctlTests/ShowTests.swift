@@ -7,7 +7,7 @@ import Testing
 
   private func replies(_ text: String) -> TerminalReplies {
     var replies = TerminalReplies()
-    for byte in text.utf8 { replies.take(byte) }
+    for byte in text.utf8 { replies.read(byte) }
     return replies
   }
 
@@ -34,7 +34,7 @@ import Testing
     var half = replies(text)
     #expect(!half.isComplete && !half.hasSixels && !half.hasKittyPictures && half.cell == nil)
     if text.count > 1000 {
-      for byte in "\u{1b}[?4;4c".utf8 { half.take(byte) }
+      for byte in "\u{1b}[?4;4c".utf8 { half.read(byte) }
       #expect(half.isComplete)
     }
   }

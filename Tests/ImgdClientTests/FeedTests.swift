@@ -9,7 +9,7 @@ import Testing
     feed.add(.queued)
     for count in 0..<1_000 { feed.add(.progress(received: count, expected: nil)) }
     feed.add(.started)
-    feed.end()
+    feed.finish()
     feed.add(.queued)
     var seen: [String] = []
     while let update = try await feed.next() { seen.append("\(update)") }
@@ -21,7 +21,7 @@ import Testing
     for _ in 0..<1_000 { feed.add(DaemonEvent(lost: 0)) }
     for _ in 0..<3 { feed.add(DaemonEvent(lost: 5)) }
     feed.add(DaemonEvent(lost: .max))
-    feed.end()
+    feed.finish()
     var lost: [DaemonEvent.Kind] = []
     while let event = try await feed.next() { lost.append(event.kind) }
     #expect(lost.count == 1_000)
@@ -32,7 +32,7 @@ import Testing
     struct Failure: Error {}
     let feed = Feed<Int> { $1.append($0) }
     let readers = (0..<5).map { _ in Task { try await feed.next() } }
-    feed.end(Failure())
+    feed.finish(Failure())
     for reader in readers { await #expect(throws: Failure.self) { try await reader.value } }
   }
 

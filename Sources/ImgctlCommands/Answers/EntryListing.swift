@@ -10,10 +10,10 @@ struct EntryListing {
   let prefix: String?
   let limit: Int
 
-  /// Gives one entry after the other to `take`.
+  /// Gives one entry after the other to `body`.
   func read(
     over connection: ControlConnection, in context: Context,
-    _ take: (Reply) throws(Failure) -> Void
+    _ body: (Reply) throws(Failure) -> Void
   ) throws(Failure) {
     var left = limit
     var request = EntriesRequest()
@@ -23,7 +23,7 @@ struct EntryListing {
       request.page.limit = min(left, Self.page)
       let answer = try context.ask(.entries(request), over: connection)
       for entry in (answer.reply.objects("entries") ?? []).prefix(left) {
-        try take(entry)
+        try body(entry)
         left -= 1
       }
       request.page.cursor = answer.reply.text("cursor")

@@ -8,7 +8,7 @@ protocol Verb {
   /// Reads the arguments; they are of the kinds that the description names.
   init(_ arguments: Arguments) throws(UsageProblem)
 
-  func run(in context: Context) throws(Failure) -> ExitCode
+  func carryOut(in context: Context) throws(Failure) -> ExitCode
 }
 
 /// A command of any type: what there is to say about it, and how its arguments become work.
@@ -25,7 +25,7 @@ struct KnownVerb {
   }
 
   static func work(of verb: some Verb) -> Work {
-    { (context) throws(Failure) in try verb.run(in: context) }
+    { (context) throws(Failure) in try verb.carryOut(in: context) }
   }
 }
 

@@ -18,7 +18,7 @@ final class FetchRun {
   private let source: URLSource
   private let progress: ProgressDisplay
   private var output: RunOutput?
-  private var link: DaemonLink?
+  private var link: RunConnection?
   private var silence: Timer?
   private var names = PictureNames()
   private var open: [Int: FetchOrder] = [:]
@@ -49,18 +49,18 @@ final class FetchRun {
   /// Fetches all pictures; the result is the exit code.
   func finish() throws(Failure) -> ExitCode {
     let run = Unowned(self)
-    let handlers = DaemonLink.Handlers(
-      line: { run.object.take($0) }, pause: { run.object.tellOfPause() },
+    let handlers = RunConnection.Handlers(
+      line: { run.object.receive($0) }, pause: { run.object.tellOfPause() },
       renewal: { run.object.askAgain() }, loss: { run.object.lose($0) })
-    link = try DaemonLink(context, on: loop, handlers)
+    link = try RunConnection(context, on: loop, handlers)
     let output = RunOutput(context, progress, isOrdered: plan.isOrdered, on: loop) {
-      run.object.end(Failure($0))
+      run.object.breakOff(Failure($0))
     }
     self.output = output
     do throws(SystemFailure) {
-      output.interrupts = try Interrupts(on: loop) { run.object.take(signal: $0) }
+      output.interrupts = try Interrupts(on: loop) { run.object.react(to: $0) }
     } catch { throw Failure(error) }
-    goOn()
+    askForMore()
     if failure == nil, !isFinished { loop.run() }
     link?.close()
     output.close()
@@ -84,7 +84,7 @@ final class FetchRun {
   }
 
   /// Asks for as much as there may be, and ends the loop when everything has been answered.
-  private func goOn() {
+  private func askForMore() {
     while failure == nil, !hasAll, mayAsk, askForNext() {}
     if isFinished || failure != nil { loop.stop() }
   }
@@ -92,7 +92,7 @@ final class FetchRun {
   /// Asks for the next picture; false where it is not known yet.
   private func askForNext() -> Bool {
     do throws(SystemFailure) {
-      switch try source.next(onArrival: { [run = Unowned(self)] in run.object.goOn() }) {
+      switch try source.next(onArrival: { [run = Unowned(self)] in run.object.askForMore() }) {
       case .url(let url, let name): ask(url, name)
       case .refused(let sentence): complain(sentence, .badURL)
       case .waiting: return false
@@ -102,14 +102,14 @@ final class FetchRun {
       }
       return true
     } catch {
-      end(Failure(error))
+      breakOff(Failure(error))
       return false
     }
   }
 
   private func ask(_ subject: String, _ given: String?) {
     if case .file(let path) = plan.delivery.destination, asked > 0 {
-      return end(Destination.takesOne(path, nil))
+      return breakOff(Destination.takesOne(path, nil))
     }
     var name = FileName.made("")
     if let given, let problem = plan.delivery.problem(ofName: given) {
@@ -155,28 +155,28 @@ final class FetchRun {
 
   // MARK: Answers
 
-  private func take(_ answer: Answer) {
+  private func receive(_ answer: Answer) {
     watchForSilence()
     guard let id = answer.reply.id, let order = open[id] else {
       // An error without an id is about the connection: the daemon has read no request yet.
       if answer.reply.id == nil, answer.reply.succeeded == false {
-        end(Failure(refusal: answer.reply))
+        breakOff(Failure(refusal: answer.reply))
       }
       return
     }
-    guard answer.reply.succeeded != nil else { return take(event: answer, of: order) }
-    link?.noteAnswer()
+    guard answer.reply.succeeded != nil else { return show(event: answer, of: order) }
+    link?.expectRestarts()
     plan.onAnswer(answer.reply)
     let hasPicture =
       answer.reply.succeeded == true && !answer.reply.isNotModified
       && plan.delivery.form.hasDescriptor
     let picture = hasPicture ? link?.takePicture() : nil
     settle(order, deliver(order, answer, picture))
-    goOn()
+    askForMore()
   }
 
-  private func take(event: Answer, of order: FetchOrder) {
-    progress.note(event.reply, of: order.number)
+  private func show(event: Answer, of order: FetchOrder) {
+    progress.show(event.reply, of: order.number)
     guard plan.showsProgress, let record = plan.delivery.style.event(order, event) else { return }
     output?.insert(record)
   }
@@ -196,7 +196,7 @@ final class FetchRun {
 
   private func settle(_ order: FetchOrder, _ outcome: FetchOutcome) {
     open[order.number] = nil
-    progress.end(order.number, isFailed: outcome.exitCode != .done, pause: outcome.pause)
+    progress.settle(order.number, isFailed: outcome.exitCode != .done, pause: outcome.pause)
     if let remark = outcome.remark { output?.remark(remark) }
     if let complaint = outcome.complaint { complain(complaint, outcome.exitCode) }
     output?.put(outcome.record, of: order.number)
@@ -209,7 +209,7 @@ final class FetchRun {
 
   // MARK: Ends
 
-  private func take(signal: CInt) {
+  private func react(to signal: CInt) {
     switch signal {
     case SIGWINCH: return progress.redraw()
     case SIGCONT: return progress.forget()
@@ -221,7 +221,7 @@ final class FetchRun {
     loop.stop()
   }
 
-  private func end(_ failure: Failure) {
+  private func breakOff(_ failure: Failure) {
     self.failure = self.failure ?? failure
     loop.stop()
   }
@@ -230,7 +230,7 @@ final class FetchRun {
     let left = open.count + (source.count.map { $0 - asked } ?? 0)
     let urls = left == 1 ? "1 URL is" : "\(left) URLs are"
     let more = hasAll || source.count != nil ? "" : ", besides those that were not read yet"
-    end(Failure(failure.exitCode, "\(failure.sentence); \(urls) left\(more)"))
+    breakOff(Failure(failure.exitCode, "\(failure.sentence); \(urls) left\(more)"))
   }
 
   /// A daemon that says nothing when all deadlines have passed will not answer any more.
@@ -238,11 +238,11 @@ final class FetchRun {
     guard let timeout = plan.timeout else { return }
     silence?.cancel()
     silence = loop.schedule(after: timeout + Self.grace) { [run = Unowned(self)] in
-      run.object.noteSilence()
+      run.object.breakOffIfSilent()
     }
   }
 
-  private func noteSilence() {
-    if !open.isEmpty { end(Failure(ConnectionProblem.silent(path: context.socket))) }
+  private func breakOffIfSilent() {
+    if !open.isEmpty { breakOff(Failure(ConnectionProblem.silent(path: context.socket))) }
   }
 }

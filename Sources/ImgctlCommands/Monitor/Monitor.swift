@@ -19,7 +19,7 @@ struct Monitor: Verb {
     topics = named.isEmpty ? .all : Topics(named)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     let answer = try context.ask(.subscribe(topics), over: connection)
     if context.asJSON { try context.print(answer.text) }

@@ -41,7 +41,7 @@ struct Sheet: Verb {
     size = arguments.number("size") ?? 160
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try checkTarget(context)
     let connection = try context.connect()
     let entries = try listed(over: connection, in: context)
@@ -60,7 +60,7 @@ struct Sheet: Verb {
     var known: Set<[String?]> = []
     var entries: [Reply] = []
     for tier in tiers where entries.count < limit {
-      // Those that memory has are on disk, too: a page of the disk's must bring others.
+      // What is in memory is on disk as well, so a page of the disk tier must have others in it.
       let listing = EntryListing(tier: tier, prefix: prefix, limit: limit + entries.count)
       try listing.read(over: connection, in: context) { entry throws(Failure) in
         let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
@@ -77,7 +77,7 @@ struct Sheet: Verb {
       }
       return
     }
-    // Known before the work begins; what comes about meanwhile is seen when the file is written.
+    // This is known before the work begins; what changes after that shows when the file is written.
     if !replaces, OutputFile.isTaken(output) { throw Self.failure(.exists(output)) }
   }
 

@@ -4,7 +4,7 @@ import ImgdWire
 
 /// Gets the small pictures of entries from the daemon, some at a time.
 struct Thumbnails {
-  /// As many requests as keep the decoders busy, and no client waiting.
+  /// Enough requests to keep the decoders busy, and few enough that no other client waits.
   private static let mostUnderWay = 8
 
   private let entries: [Reply]
@@ -23,7 +23,7 @@ struct Thumbnails {
     pictures = Array(repeating: nil, count: entries.count)
   }
 
-  /// The pictures in the order of their entries, without those that cannot be had.
+  /// The pictures in the order of their entries, without those that could not be made.
   mutating func all() throws(Failure) -> [SheetPicture] {
     guard !entries.isEmpty else { return [] }
     let format = try format()
@@ -35,7 +35,7 @@ struct Thumbnails {
           Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
         asked += 1
       }
-      try take(try next())
+      try keep(try next())
       answered += 1
     }
     return pictures.compactMap { $0 }
@@ -76,7 +76,7 @@ struct Thumbnails {
     throw Failure(ConnectionProblem.closed(path: connection.path))
   }
 
-  private mutating func take(_ reply: Reply) throws(Failure) {
+  private mutating func keep(_ reply: Reply) throws(Failure) {
     guard let index = reply.id, entries.indices.contains(index) else {
       throw Failure(refusal: reply)
     }

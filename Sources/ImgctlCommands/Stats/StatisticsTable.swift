@@ -66,7 +66,7 @@ struct StatisticsTable {
     ]
   }
 
-  /// The hit ratio of all tiers together, and what each has to do with it.
+  /// The hit ratio of all tiers together, and the part that each has in it.
   private var answered: String {
     let lookups = statistics.lookups("memory")
     let fleet = statistics.number("fleet", "hits")
@@ -126,7 +126,7 @@ struct StatisticsTable {
     let value = printable(part.display(field))
     let remark = CounterRemark.text(field, of: part, path)
     let style = CounterRemark.style(of: value, path)
-    // A list is no number that columns could align.
+    // A list is not a number, so columns cannot align it.
     if part.number(field) == nil, TextWidth.of(value) > 20 {
       return Row(texts: [printable(name), "", "", "", value], style: style)
     }

@@ -50,10 +50,10 @@ struct Stats: Verb {
     return delay
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     if let delay {
-      try StatsWatch(context, connection, delay, asJSON: form == .json).run()
+      try StatsWatch(context, connection, delay, asJSON: form == .json).printForever()
     }
     let (statistics, answer) = try context.statistics(over: connection)
     switch form {

@@ -17,7 +17,7 @@ struct StatsWatch {
     self.asJSON = asJSON
   }
 
-  func run() throws(Failure) -> Never {
+  func printForever() throws(Failure) -> Never {
     let isDumb = context.environment["TERM"] == "dumb"
     let drawsTable = context.console.terminals.output && !asJSON && !isDumb
     var table = WatchedTable(context)
@@ -53,7 +53,7 @@ private struct WatchedTable {
   mutating func frame(of statistics: Statistics) -> String {
     let isFirst = previous == nil
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
-    note(statistics)
+    findMoved(in: statistics)
     previous = statistics
     // The frame ends with an empty line, behind which the cursor stays.
     let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 2
@@ -68,7 +68,7 @@ private struct WatchedTable {
       + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
   }
 
-  private mutating func note(_ statistics: Statistics) {
+  private mutating func findMoved(in statistics: Statistics) {
     guard let previous else { return }
     for (old, new) in zip(previous.numbers, statistics.numbers) where old != new {
       moved.insert(new.path)

@@ -13,17 +13,17 @@ final class DaemonFeed {
 
   private let context: Context
   private let loop: EventLoop
-  private let take: (Outcome) -> Void
+  private let onLook: (Outcome) -> Void
   private var connection: WatchedConnection?
   /// The answer to `stats`, while the one to `list` has not come.
   private var statistics: Statistics?
   /// When the look under way began; nil between looks.
   private var begun: Instant?
 
-  init(_ context: Context, _ loop: EventLoop, _ take: @escaping (Outcome) -> Void) {
+  init(_ context: Context, _ loop: EventLoop, _ onLook: @escaping (Outcome) -> Void) {
     self.context = context
     self.loop = loop
-    self.take = take
+    self.onLook = onLook
   }
 
   deinit { connection?.close() }
@@ -70,7 +70,7 @@ final class DaemonFeed {
     }
     self.statistics = nil
     begun = nil
-    take(.answers(statistics, fetches: reply.objects("jobs") ?? []))
+    onLook(.answers(statistics, fetches: reply.objects("jobs") ?? []))
   }
 
   private func lose(_ problem: ConnectionProblem?) {
@@ -81,6 +81,6 @@ final class DaemonFeed {
     connection.take()?.close()
     statistics = nil
     begun = nil
-    take(.problem(problem))
+    onLook(.problem(problem))
   }
 }

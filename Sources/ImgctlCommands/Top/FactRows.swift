@@ -23,7 +23,7 @@ enum FactRows {
     return [clients, pressure] + fleet(statistics)
   }
 
-  /// Nothing for a machine alone.
+  /// Nothing where the machine shares with no other.
   private static func fleet(_ statistics: Statistics) -> [ScreenLine] {
     guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else {
       return []

@@ -5,7 +5,7 @@ import ImgdSystem
 /// Draws the fetches under way, each with a bar.
 struct FetchRows {
   private static let barWidth = 12
-  /// The columns from which on there are bars.
+  /// There are bars from this many columns on.
   private static let wide = 60
 
   private let glyphs: Glyphs
@@ -59,7 +59,7 @@ struct FetchRows {
     return line
   }
 
-  /// Why a fetch waits, as far as it is not for its turn alone.
+  /// Why a fetch waits, if it waits for more than its turn.
   private func queued(_ fetch: Reply) -> String {
     fetch.number("retry_after_ms").map {
       "held " + Quantity.time(roundedUp: .milliseconds($0))

@@ -18,9 +18,9 @@ struct Top: Verb {
     delay = try Stats.delay(arguments)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try checkTerminal(context)
-    // A first look shows whether there is a daemon at all, while messages can still be read.
+    // The first look shows whether there is a daemon at all, while a message can still be read.
     _ = try context.statistics(over: context.connect())
     switch try play(in: context) {
     case .quit: return .done
@@ -49,7 +49,7 @@ struct Top: Verb {
 
   private func play(in context: Context) throws(Failure) -> TopSession.Ending {
     do throws(SystemFailure) {
-      return try TopSession(context, every: delay).run()
+      return try TopSession(context, every: delay).showUntilEnd()
     } catch { throw Failure(error) }
   }
 }

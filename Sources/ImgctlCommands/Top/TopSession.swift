@@ -1,4 +1,4 @@
-// However `top` ends, `run` leaves the screen first: by a key, a signal that ends it or an error. The signals are
+// However `top` ends, `showUntilEnd` leaves the screen first: by a key, a signal that ends it or an error. The signals are
 // blocked and read by the loop, so none can end the process between two lines.
 
 import Glibc
@@ -42,7 +42,7 @@ final class TopSession {
   }
 
   /// Runs until it ends; the terminal is then as it was.
-  func run() -> Ending {
+  func showUntilEnd() -> Ending {
     defer { screen.leave() }
     attempt { () throws(SystemFailure) in try screen.enter() }
     look()
@@ -53,7 +53,7 @@ final class TopSession {
 
   /// Ends the process by a signal, as if it had not been watched: its parent sees why.
   static func die(of signal: CInt) -> Never {
-    take(signal)
+    raiseUnwatched(signal)
     exit(128 + signal)
   }
 
@@ -86,20 +86,20 @@ final class TopSession {
 
   /// A terminal that fails has gone: that is the end.
   private func attempt(_ work: () throws(SystemFailure) -> Void) {
-    do throws(SystemFailure) { try work() } catch { end(.failure(error)) }
+    do throws(SystemFailure) { try work() } catch { leave(for: .failure(error)) }
   }
 
   private func readKeys() {
     attempt { () throws(SystemFailure) in
       let bytes = try context.console.readInput(atMost: 64)
-      if bytes.isEmpty { return end(.quit) }
+      if bytes.isEmpty { return leave(for: .quit) }
       for byte in bytes { press(byte) }
     }
   }
 
   private func press(_ key: UInt8) {
     switch key {
-    case UInt8(ascii: "q"), UInt8(ascii: "Q"): end(.quit)
+    case UInt8(ascii: "q"), UInt8(ascii: "Q"): leave(for: .quit)
     case UInt8(ascii: "p"), UInt8(ascii: "P"), UInt8(ascii: " "):
       state.isPaused.toggle()
       draw()
@@ -112,18 +112,18 @@ final class TopSession {
 
   private func receive(_ signal: CInt) {
     switch signal {
-    case SIGINT: end(.quit)
+    case SIGINT: leave(for: .quit)
     case SIGWINCH: draw()
     case SIGTSTP: pauseProcess()
     case SIGCONT: resumeProcess()
-    default: end(.signal(signal))
+    default: leave(for: .signal(signal))
     }
   }
 
   /// Stops as the person wishes, with the terminal given back to the shell.
   private func pauseProcess() {
     screen.leave()
-    Self.take(SIGTSTP)
+    Self.raiseUnwatched(SIGTSTP)
     resumeProcess()
   }
 
@@ -132,13 +132,13 @@ final class TopSession {
     draw()
   }
 
-  private func end(_ ending: Ending) {
+  private func leave(for ending: Ending) {
     self.ending = ending
     loop.stop()
   }
 
   /// Lets a signal have its usual effect, now.
-  private static func take(_ number: CInt) {
+  private static func raiseUnwatched(_ number: CInt) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, number)

@@ -33,7 +33,7 @@ struct Cancel: Verb {
     self.targets = targets + arguments.texts("tag").map { .tag($0) }
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     var outcome = ExitCode.done
     for target in targets {

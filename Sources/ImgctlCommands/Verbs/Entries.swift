@@ -29,7 +29,7 @@ struct Entries: Verb {
     isLong = arguments.has("long")
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     // The lines are printed before all are known, so the columns are as wide as is usual.
     let columns = Columns(
       [.right, .left, .right, .right, .right] + (isLong ? [.left, .left, .left] : []) + [.left],

@@ -20,7 +20,7 @@ struct Help: Verb {
     try Verbs.named(word).description
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try context.print(HelpText.about(subject))
     return .done
   }

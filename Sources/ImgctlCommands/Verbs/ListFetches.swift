@@ -12,7 +12,7 @@ struct ListFetches: Verb {
 
   init(_ arguments: Arguments) {}
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     var fetches: [Reply] = []
     let connection = try context.connect()
     var page = PageRequest()

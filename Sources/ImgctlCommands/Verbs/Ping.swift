@@ -10,7 +10,7 @@ struct Ping: Verb {
 
   init(_ arguments: Arguments) {}
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let start = Instant.current
     let answer = try context.ask(.ping)
     let microseconds = (Instant.current - start).nanoseconds / 1000

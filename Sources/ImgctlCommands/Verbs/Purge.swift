@@ -76,7 +76,7 @@ struct Purge: Verb {
     isSoft = arguments.has("soft")
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     guard try isAllowed(context) else { return .failed }
     let connection = try context.connect()
     for (index, request) in requests.enumerated() {

@@ -26,7 +26,7 @@ struct Query: Verb {
     describes = arguments.has("describe")
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     var outcome = ExitCode.done
     for url in urls {

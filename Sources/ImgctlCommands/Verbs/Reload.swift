@@ -14,7 +14,7 @@ struct Reload: Verb {
 
   /// A daemon that stops needs no other configuration, and the next one reads its own: a reload that meets
   /// a stop has not failed.
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let answer = try context.answer(
       to: .reload, over: context.connect(), within: Context.patience)
     if ReplyCode(rawValue: answer.reply.errorCode ?? "") == .shuttingDown {

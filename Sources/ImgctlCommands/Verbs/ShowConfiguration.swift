@@ -18,7 +18,7 @@ struct ShowConfiguration: Verb {
     name = arguments.operands.first
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let answer = try context.ask(.config)
     guard let sections = answer.reply.object("config") else {
       throw Failure(.failed, "the daemon's answer has no configuration")

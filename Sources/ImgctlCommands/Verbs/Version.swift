@@ -9,7 +9,7 @@ struct Version: Verb {
 
   init(_ arguments: Arguments) {}
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     if !context.asJSON { try context.print("imgctl \(Release.version)") }
     let answer = try context.ask(.hello)
     try context.print(answer) { reply in
@@ -29,7 +29,7 @@ struct OwnVersion: Verb {
 
   init(_ arguments: Arguments) {}
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try context.print("imgctl \(Release.version)")
     return .done
   }

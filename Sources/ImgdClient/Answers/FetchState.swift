@@ -3,7 +3,7 @@ public enum FetchState: Hashable, Sendable {
   case queued
   case running
   case finished
-  /// The daemon has no fetch with the receipt, or no longer.
+  /// The daemon has no fetch with the receipt, or has forgotten it.
   case unknown
   /// A state of a later release.
   case other(String)

@@ -28,7 +28,7 @@ public struct Picture: Sendable {
   /// The size as it is delivered.
   public let width: Int
   public let height: Int
-  /// How many frames it has; with pixels, how many that had which was decoded.
+  /// How many frames it has; with pixels, how many the decoded picture had.
   public let frames: Int
   /// 2 to 8, the Exif orientation, if the picture has to be turned or mirrored to be upright.
   public let orientation: Int?

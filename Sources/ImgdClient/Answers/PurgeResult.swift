@@ -29,7 +29,7 @@ public struct PurgeResult: Hashable, Sendable {
   /// The entries on disk; nil while the disk refuses to be written: the purge is in force, and carried out
   /// later.
   public let disk: Tier?
-  /// Nil for a machine alone, and for a purge that is about this host only.
+  /// Nil where the machine shares with no other, and for a purge of this host only.
   public let fleet: Fleet?
 
   init(_ reply: Reply) {

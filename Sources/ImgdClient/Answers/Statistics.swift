@@ -71,7 +71,7 @@ public struct Statistics: Sendable {
 
   public let memory: Tier
   public let disk: Tier
-  /// Nil for a machine alone.
+  /// Nil where the machine shares with no other.
   public let fleet: Fleet?
   public let downloads: Downloads
   /// How many clients are connected, this one included.

@@ -52,7 +52,7 @@ final class Call: Sendable {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
-  /// Has the handler called once; false when the call was cancelled before, and needs no sending.
+  /// Has the handler called once; false if the call was cancelled before, and need not be sent.
   func expect(_ handler: @escaping Handler) -> Bool {
     let isNew = state.withLock { state in
       guard case .new = state else { return false }
@@ -64,12 +64,12 @@ final class Call: Sendable {
   }
 
   /// Passes on an event, unless the call has ended.
-  func note(_ event: Reply) {
+  func passOn(_ event: Reply) {
     if !hasEnded { onEvent(event) }
   }
 
   /// Ends the call, unless it has ended before.
-  func end(_ outcome: Outcome) {
+  func finish(_ outcome: Outcome) {
     let handler: Handler? = state.withLock { state in
       defer { state = .ended }
       guard case .awaited(let handler) = state else { return nil }

@@ -16,8 +16,8 @@ final class Conversation {
   func begin(_ call: Call) {
     guard !call.hasEnded else { return }
     let request = DaemonCall(
-      call.request, isRepeatable: call.isRepeatable, onEvent: { call.note($0) },
-      { [unowned self] in end(call, $0) })
+      call.request, isRepeatable: call.isRepeatable, onEvent: { call.passOn($0) },
+      { [unowned self] in finish(call, $0) })
     underWay[call.id] = request
     channel.begin(request)
   }
@@ -33,11 +33,11 @@ final class Conversation {
     channel.close()
   }
 
-  private func end(_ call: Call, _ outcome: DaemonCall.Outcome) {
+  private func finish(_ call: Call, _ outcome: DaemonCall.Outcome) {
     underWay[call.id] = nil
     // Nothing is mapped for a request that was cancelled.
     guard !call.hasEnded else { return }
-    call.end(Result { try answer(outcome) })
+    call.finish(Result { try answer(outcome) })
   }
 
   private func answer(_ outcome: DaemonCall.Outcome) throws -> Answer {

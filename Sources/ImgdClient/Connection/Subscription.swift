@@ -26,7 +26,7 @@ final class Subscription {
   /// Ends the connection, and the events with it; without an error because nobody reads them any more.
   func close(_ error: (any Error)? = nil) {
     events.take()?.close()
-    feed.end(error)
+    feed.finish(error)
     begun.take()?(.failure(error ?? CancellationError()))
   }
 

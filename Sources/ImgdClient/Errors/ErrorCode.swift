@@ -16,7 +16,7 @@ public enum ErrorCode: Hashable, Sendable {
   case forbidden
   /// The receipt belongs to another fetch.
   case duplicateReceipt
-  /// The daemon keeps no outcome for the receipt, or no longer.
+  /// The daemon keeps no outcome for the receipt, or has forgotten it.
   case unknownReceipt
   /// More is under way than one connection or one user may have; `details.limit`.
   case tooManyRequests

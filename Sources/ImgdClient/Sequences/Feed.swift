@@ -34,7 +34,7 @@ final class Feed<Element: Sendable>: Sendable {
   }
 
   /// No value follows those that wait; without an error the sequence just ends.
-  func end(_ error: (any Error)? = nil) {
+  func finish(_ error: (any Error)? = nil) {
     let readers: [Reader] = state.withLock { state in
       guard state.end == nil else { return [] }
       state.end = error.map { .failure($0) } ?? .success(())

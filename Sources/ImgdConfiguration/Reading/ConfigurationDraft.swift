@@ -5,7 +5,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   private let defaults: Program
   private var configuration: Program
   private var problems: [String] = []
-  /// What is not as it should be, and does no harm.
+  /// What is not as it should be, but does no harm.
   private(set) var remarks: [String] = []
   /// The place that set a key last, for messages about two keys that contradict each other.
   private var origins: [String: String] = [:]

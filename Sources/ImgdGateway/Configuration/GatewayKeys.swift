@@ -1,7 +1,7 @@
 package import ImgdConfiguration
 
 extension GatewayConfiguration: ProgramConfiguration {
-  /// The keys of `[HTTP-Gateway]`. All need a restart: its sockets wait meanwhile.
+  /// The keys of `[HTTP-Gateway]`. All need a restart, during which its sockets wait.
   package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
     key(
       "Listen", \.listen, .place,

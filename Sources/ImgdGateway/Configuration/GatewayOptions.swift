@@ -50,7 +50,7 @@ package struct GatewayOptions: Equatable {
   package static func parse(_ arguments: [String]) throws(UsageProblem) -> GatewayOptions {
     var result = GatewayOptions()
     var scanner = CommandLineScanner(arguments, options: options)
-    while let item = try scanner.next() { try result.take(item) }
+    while let item = try scanner.next() { try result.read(item) }
     return result
   }
 
@@ -83,7 +83,7 @@ package struct GatewayOptions: Equatable {
     return String(daemon.dropLast("imgd.sock".count)) + "http.sock"
   }
 
-  private mutating func take(_ item: CommandLineScanner.Item) throws(UsageProblem) {
+  private mutating func read(_ item: CommandLineScanner.Item) throws(UsageProblem) {
     switch item {
     case .operand(let operand):
       throw UsageProblem("unexpected argument '\(shown(operand))': imgd-http takes only options")

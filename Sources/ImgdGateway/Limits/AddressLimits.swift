@@ -64,7 +64,7 @@ package final class AddressLimits {
     return AddressPlace(of: key, in: self, now: now)
   }
 
-  fileprivate func end(_ key: AddressKey, began: Instant) {
+  fileprivate func giveBack(_ key: AddressKey, began: Instant) {
     guard var client = clients[key] else { return }
     client.underWay -= 1
     client.lastUse = max(client.lastUse, began)
@@ -110,10 +110,10 @@ package final class AddressPlace {
     began = now
   }
 
-  deinit { end() }
+  deinit { giveBack() }
 
   /// Gives the place back; a second time has no effect.
-  package func end() {
-    limits.take()?.end(key, began: began)
+  package func giveBack() {
+    limits.take()?.giveBack(key, began: began)
   }
 }

@@ -72,13 +72,13 @@ final class EventFeed {
     isLooking = true
     link.ask(.stats) { [weak self] result in
       switch PageReply.of(result) {
-      case .success(let reply): self?.take(reply)
+      case .success(let reply): self?.add(reply)
       case .failure(let error): self?.fail(error)
       }
     }
   }
 
-  private func take(_ reply: Reply) {
+  private func add(_ reply: Reply) {
     let statistics = Statistics(reply: reply, moment: loop.now)
     history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
     guard !viewers.isEmpty else { return isLooking = false }

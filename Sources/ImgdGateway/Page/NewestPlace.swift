@@ -3,18 +3,18 @@
 // good the last time in growing steps until a page has no next one, then by halves between the two last places. A
 // cache of a million entries takes about thirty questions the first time, and one or two from then on.
 
-/// The search for a place in a listing behind which there is at most one page, and not a small one.
+/// The search for a place in a listing after which there is at most one page, and not a small one.
 struct NewestPlace {
   /// Places are numbers of 32 bits.
   static let last = Int(UInt32.max)
 
   /// The length of a page.
   private let wanted: Int
-  /// The place to ask for a page behind.
+  /// The page after this place is asked for next.
   private(set) var candidate: Int
-  /// Behind this place there is more than a page; -1 while none is known.
+  /// After this place there is more than a page; -1 while no such place is known.
   private var low = -1
-  /// Behind this place there are too few for a page.
+  /// After this place there are too few entries for a page.
   private var high: Int?
   private var step: Int
 
@@ -28,7 +28,7 @@ struct NewestPlace {
   mutating func isFound(by count: Int, hasMore: Bool) -> Bool {
     if hasMore {
       low = candidate
-      // Entries have been added meanwhile.
+      // Entries have been added in the meantime.
       if candidate >= high ?? .max { high = nil }
     } else if count >= wanted / 2 || candidate - low <= 1 {
       return true

@@ -4,7 +4,7 @@ import ImgdWire
 enum PageAnswer {
   typealias Fields = [(name: String, value: String)]
 
-  /// Nobody but the page itself reads, frames or embeds an answer, and nobody keeps it.
+  /// Only the page itself may read, frame or embed an answer, and nobody may keep it.
   static let common: Fields = [
     ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"),
     ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),

@@ -35,7 +35,7 @@ package final class PageHandler {
 
   /// Answers a request, now or later; false if its target is none of the page's. What decoders do for it is paid by
   /// `share`.
-  package func take(_ exchange: any HTTPExchange, share: String? = nil) -> Bool {
+  package func answer(_ exchange: any HTTPExchange, share: String? = nil) -> Bool {
     let query = PageQuery(exchange.target)
     guard let route = PageRoute(rawValue: query.path) else { return false }
     do throws(GatewayError) {
@@ -96,7 +96,7 @@ package final class PageHandler {
   }
 
   private func search(_ text: String, _ exchange: any HTTPExchange) {
-    PictureSearch.run(text, link) { Self.finish(exchange, $0) }
+    PictureSearch.begin(text, link) { Self.finish(exchange, $0) }
   }
 
   private func look(at url: String, _ exchange: any HTTPExchange) {

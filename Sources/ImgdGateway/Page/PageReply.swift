@@ -19,7 +19,7 @@ enum PageReply {
       reply.errorMessage ?? "the daemon gave no reason", isRetryable: reply.isRetryable)
   }
 
-  /// A picture that is not in the cache is nothing that the page could get: for the page it is not there.
+  /// The page shows only what is in the cache: for the page, any other picture does not exist.
   private static func status(of code: ReplyCode) -> Int {
     code == .notCached ? 404 : ErrorStatus.status(of: code, origin: nil)
   }

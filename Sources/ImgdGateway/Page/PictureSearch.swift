@@ -25,11 +25,11 @@ final class PictureSearch {
   }
 
   /// Asks for page after page, and calls with what was found.
-  static func run(
+  static func begin(
     _ text: String, _ link: DaemonLink,
     done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
   ) {
-    PictureSearch(text, link, done: done).goOn()
+    PictureSearch(text, link, done: done).askForNextPage()
   }
 
   private static func page(of tier: Tier, prefix: String) -> EntriesRequest {
@@ -53,24 +53,24 @@ final class PictureSearch {
     return host.lowercased() + text[host.endIndex...]
   }
 
-  private func goOn() {
+  private func askForNextPage() {
     guard entries.count < Self.most, let page = rest.popLast() else {
       return done(.success(EntryFields.list(entries, hasMore: hasMore || !rest.isEmpty)))
     }
     link.ask(.entries(page)) { [self] result in
       switch PageReply.of(result) {
-      case .success(let reply): take(reply)
+      case .success(let reply): keepEntries(of: reply)
       case .failure(let error): done(.failure(error))
       }
     }
   }
 
-  private func take(_ reply: Reply) {
+  private func keepEntries(of reply: Reply) {
     if reply.text("cursor") != nil { hasMore = true }
     for entry in reply.objects("entries") ?? [] where entries.count < Self.most {
       let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
       if isNew { entries.append(entry) }
     }
-    goOn()
+    askForNextPage()
   }
 }

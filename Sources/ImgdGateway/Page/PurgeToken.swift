@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// The word that a purge over HTTP needs.
 package struct PurgeToken: Sendable {
-  /// As many bytes as nobody can guess.
+  /// Nobody can guess so many bytes.
   static let shortest = 16
   static let longest = 1_024
 

@@ -62,7 +62,7 @@ final class HeldPictures {
   private var lastUse: Instant
   /// The tick in which it was last looked for events.
   private var lastHeard: UInt64 = 0
-  /// Before that no further subscription is tried.
+  /// There is no further attempt to subscribe before this.
   private var nextAttempt: Instant
 
   init(link: DaemonLink, on loop: EventLoop) {
@@ -99,12 +99,12 @@ final class HeldPictures {
     guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
     entries[place.key] = Entry(picture: picture, end: loop.now + Self.lifetime)
     inOrder.append(place.key)
-    // It waits for the end of the subscription, if for any.
+    // If it waits for anything, it is the end of the subscription.
     if entries.count == 1 { sweep.take()?.cancel() }
     armSweep()
   }
 
-  /// Lets all go: they may have been purged.
+  /// Drops all of them: they may have been purged.
   func drop() {
     mark &+= 1
     entries = [:]
@@ -132,7 +132,7 @@ final class HeldPictures {
     }
   }
 
-  /// When the oldest picture ends, or the daemon's word will not be wanted any more.
+  /// When the oldest picture ends, or nobody needs to be told of purges any more.
   private var nextSweep: Instant? {
     if let key = inOrder.first, let entry = entries[key] { return entry.end }
     return events == nil ? nil : lastUse + Self.patience
@@ -158,7 +158,7 @@ final class HeldPictures {
         drop()
         isTold = true
       },
-      onEvent: { [unowned self] in take($0) },
+      onEvent: { [unowned self] in receive($0) },
       onLost: { [unowned self] in
         events = nil
         isTold = false
@@ -173,7 +173,7 @@ final class HeldPictures {
     drop()
   }
 
-  private func take(_ event: Reply) {
+  private func receive(_ event: Reply) {
     switch (event.event, event.text("what")) {
     case ("cache", "stored"), ("cache", "evicted"): break
     default: drop()

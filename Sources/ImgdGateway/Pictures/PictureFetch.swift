@@ -6,7 +6,7 @@ internal import ImgdWire
 final class PictureFetch {
   let request: PictureRequest
   let exchange: any HTTPExchange
-  /// Whose share of the decoders pays for it; nil for that of all who name none.
+  /// Whose share of the decoders pays for it; nil for the share of everybody who names none.
   let share: String?
   private(set) var hasEnded = false
   /// Its request to the daemon.
@@ -33,7 +33,7 @@ final class PictureFetch {
   }
 
   /// Gives up what waits for it; a fetch that the daemon has not answered is cancelled there.
-  func end() {
+  func letGo() {
     guard !hasEnded else { return }
     hasEnded = true
     exchange.onLeave = nil

@@ -6,7 +6,7 @@ internal import ImgdWire
 
 /// Carries out requests for pictures that were let through.
 package final class PictureHandler {
-  /// How much longer than a picture may take the daemon may take to say so.
+  /// The extra time in which the daemon can report that a picture took too long.
   private static let grace = Duration.seconds(2)
 
   private let link: DaemonLink
@@ -31,13 +31,13 @@ package final class PictureHandler {
   /// Has pictures asked for again that were given a moment ago: something was purged.
   package func forgetHeld() { held.drop() }
 
-  /// Answers a request, unless its client goes before that. What decoders do for it is paid by `share`.
+  /// Answers a request, unless its client leaves first. What decoders do for it is paid by `share`.
   package func fetch(
     _ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil
   ) {
     let fetch = PictureFetch(request, for: exchange, share: share)
     guard exchange.method == .get || exchange.method == .head else {
-      return end(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
+      return settle(fetch, with: ErrorAnswer(.methodNotAllowed), adding: [("Allow", "GET, HEAD")])
     }
     guard request.negotiatesFormat else { return begin(fetch, as: request.form.format) }
     if let encoders = link.encoders { return begin(fetch, as: fetch.choice(of: encoders)) }
@@ -60,32 +60,32 @@ package final class PictureHandler {
     // Not part of the key: all are shown the same picture.
     request.extras.share = fetch.share
     fetch.call = link.ask(.fetch(request), within: timeout + Self.grace) { [unowned self] outcome in
-      take(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
+      receive(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }
   }
 
-  /// Prepares for a client that goes.
+  /// Prepares for a client that leaves.
   private func expect(_ fetch: PictureFetch) {
-    fetch.exchange.onLeave = { fetch.end() }
+    fetch.exchange.onLeave = { fetch.letGo() }
   }
 
   // MARK: Answers
 
-  private func take(
+  private func receive(
     _ outcome: DaemonLink.Outcome, for fetch: PictureFetch, as place: HeldPictures.Place
   ) {
     let answer: DaemonAnswer
     switch outcome {
     case .success(let told): answer = told
-    case .failure(.silent): return end(fetch, with: .silent)
-    case .failure: return end(fetch, with: .unreachable)
+    case .failure(.silent): return settle(fetch, with: .silent)
+    case .failure: return settle(fetch, with: .unreachable)
     }
     guard answer.reply.succeeded == true else {
-      return end(fetch, with: ErrorAnswer(answer.reply))
+      return settle(fetch, with: ErrorAnswer(answer.reply))
     }
     // Without room for a descriptor, none could be received.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else {
-      return end(fetch, with: .unreachable)
+      return settle(fetch, with: .unreachable)
     }
     let headers = PictureHeaders(
       facts: facts, own: fetch.ownFields,
@@ -106,36 +106,36 @@ package final class PictureHandler {
     let facts = headers.facts
     let conditions = Conditions(of: fetch.exchange, now: wallSeconds())
     switch conditions.verdict(on: facts) {
-    case .failed: return end(fetch, with: ErrorAnswer(.preconditionFailed))
-    case .isKnown: return end(fetch, with: headers.notModifiedResponse)
+    case .failed: return settle(fetch, with: ErrorAnswer(.preconditionFailed))
+    case .isKnown: return settle(fetch, with: headers.notModifiedResponse)
     case .goesOn: break
     }
     guard let part, fetch.mayWantPart, conditions.permitsPart(of: facts) else {
-      return end(fetch, with: whole(), bytes: facts.bytes)
+      return settle(fetch, with: whole(), bytes: facts.bytes)
     }
     switch ByteRange(fetch.exchange.fields("Range"), of: facts.bytes) {
-    case .whole: end(fetch, with: whole(), bytes: facts.bytes)
-    case .part(let range): end(fetch, with: part(range), bytes: range.count)
+    case .whole: settle(fetch, with: whole(), bytes: facts.bytes)
+    case .part(let range): settle(fetch, with: part(range), bytes: range.count)
     case .unsatisfiable:
-      end(
+      settle(
         fetch, with: ErrorAnswer(.rangeNotSatisfiable(of: facts.bytes)),
         adding: [("Content-Range", "bytes */\(facts.bytes)")])
     }
   }
 
-  private func end(
+  private func settle(
     _ fetch: PictureFetch, with error: ErrorAnswer,
     adding fields: [(name: String, value: String)] = []
   ) {
-    end(fetch, with: error.response(adding: fields + fetch.ownFields))
+    settle(fetch, with: error.response(adding: fields + fetch.ownFields))
   }
 
-  private func end(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
+  private func settle(_ fetch: PictureFetch, with response: HTTPResponse, bytes: Int = 0) {
     guard !fetch.hasEnded else { return }
     if fetch.exchange.method == .get { counters.bytes &+= bytes }
     fetch.exchange.onLeave = nil
     fetch.exchange.answer(response)
-    fetch.end()
+    fetch.letGo()
   }
 }
 

@@ -21,7 +21,7 @@ package enum GatewayProgram {
       SystemdJournal(stream: environment.journalStream), of: "imgd-http", isVerbose: false)
     do {
       let options = try GatewayOptions.parse(arguments)
-      return perform(options, in: environment)
+      return carryOut(options, in: environment)
     } catch {
       let code = fail(error.description, EX_USAGE)
       if !error.description.contains("--help") { Log.notice(.start, "--help lists the options") }
@@ -29,7 +29,8 @@ package enum GatewayProgram {
     }
   }
 
-  private static func perform(_ options: GatewayOptions, in environment: SystemdEnvironment) -> CInt
+  private static func carryOut(_ options: GatewayOptions, in environment: SystemdEnvironment)
+    -> CInt
   {
     switch options.action {
     case .help: return say(GatewayOptions.help)
@@ -60,7 +61,7 @@ package enum GatewayProgram {
     do throws(SecretFileProblem) {
       _ = try GatewaySecrets(configuration)
     } catch { return fail(error.message, EX_CONFIG) }
-    // Root looks with the eyes of the service's user.
+    // Root checks what the service's user would be able to read.
     let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
     let user =
       instance.isCheckedByRoot ? ServiceUser(of: "imgd-http.service", orNamed: "imgd-http") : nil
@@ -96,7 +97,7 @@ package enum GatewayProgram {
     _ service: GatewayService, on loop: EventLoop
   ) throws(SystemFailure) -> CInt {
     let gateway: Gateway
-    // Looked for at each connection: a daemon of the user's own may have come meanwhile.
+    // Looked for at each connection: the user's own daemon may have been started in the meantime.
     let daemon = {
       SocketSearch.path(named: options.socket, environment: ProcessEnvironment.all)
     }
@@ -104,7 +105,7 @@ package enum GatewayProgram {
       gateway = try Gateway(configuration, listening: listener, daemon: daemon, on: loop)
     } catch { return failToServe(error.description, error.exitCode) }
     service.onStop = gateway.close
-    try service.run()
+    try service.serve()
     return EX_OK
   }
 

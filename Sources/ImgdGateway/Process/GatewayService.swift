@@ -16,7 +16,7 @@ package final class GatewayService {
   private var signalWatch: SignalWatch?
   private var isStopping = false
 
-  /// Takes nothing new, lets answers under way come to their end, and calls its argument then.
+  /// Accepts nothing new, lets answers under way finish, and then calls its argument.
   package var onStop: (_ done: @escaping () -> Void) -> Void = { $0() }
 
   package init(hasManager: Bool, on loop: EventLoop) throws(SystemFailure) {
@@ -35,7 +35,7 @@ package final class GatewayService {
   }
 
   /// Serves until told to stop.
-  package func run() throws(SystemFailure) {
+  package func serve() throws(SystemFailure) {
     signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] _ in stop() }
     manager.post(.ready(status: "answers requests"))
     loop.run()

@@ -6,7 +6,7 @@ import ImgdSystem
 package struct GatewaySocket {
   /// The name that the socket unit gives with FileDescriptorName=.
   private static let name = "http"
-  /// No more than can wait in a socket; else clients that reconnect at once would keep it busy.
+  /// No more than can wait in a socket; otherwise clients that reconnect at once would keep it busy.
   private static let most = 4_096
 
   /// nil if there is none, and the program makes its own.

@@ -15,7 +15,7 @@ struct GivenParameters {
   private var names: Set<PictureParameter> = []
 
   /// Reads a value, unless the target had one for the parameter before.
-  mutating func take(_ parameter: PictureParameter, _ value: ParameterValue) throws(GatewayError) {
+  mutating func read(_ parameter: PictureParameter, _ value: ParameterValue) throws(GatewayError) {
     guard names.insert(parameter).inserted else {
       throw value.refusal("\"\(value.name)\" is given twice; it takes one value")
     }

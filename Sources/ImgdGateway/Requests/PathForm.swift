@@ -56,7 +56,7 @@ struct PathForm {
       let (segment, after) = rest.cut(at: UInt8(ascii: "/"))
       if segment == Self.plain { return try source(after ?? "") }
       guard segment.utf8.contains(UInt8(ascii: ":")) else { throw Self.noStep(segment) }
-      try take(segment)
+      try readOption(segment)
       guard let after else { throw Self.noSource() }
       rest = after
     }
@@ -64,17 +64,18 @@ struct PathForm {
 
   // MARK: Options
 
-  private mutating func take(_ segment: Substring) throws(GatewayError) {
+  private mutating func readOption(_ segment: Substring) throws(GatewayError) {
     let (name, arguments) = segment.cut(at: UInt8(ascii: ":"))
     guard let option = PathOption(named: String(name)) else { throw Self.unknown(String(name)) }
     guard options.insert(option).inserted else {
       throw Self.wrong("the option \"\(option.rawValue)\" is set twice", field: option.rawValue)
     }
     guard option != .cachebuster else { return }
-    try take(arguments ?? "", of: option)
+    try readArguments(arguments ?? "", of: option)
   }
 
-  private mutating func take(_ text: Substring, of option: PathOption) throws(GatewayError) {
+  private mutating func readArguments(_ text: Substring, of option: PathOption) throws(GatewayError)
+  {
     let parameters = option.parameters
     var rest: Substring? = text
     for parameter in parameters {
@@ -84,7 +85,7 @@ struct PathForm {
       let value = ParameterValue(
         name: option.name(of: parameter), field: option.rawValue, text: String(argument))
       guard let value = try parameter.translated(value) else { continue }
-      try given.take(parameter, value)
+      try given.read(parameter, value)
     }
     if let rest {
       throw Self.wrong(
@@ -119,7 +120,7 @@ struct PathForm {
         "\"@\(Excerpt.of(word))\" at the end names no format; it takes \(known). An @ of the URL is written %40",
         field: "format")
     }
-    try given.take(.format, ParameterValue(name: "@", field: "format", text: word))
+    try given.read(.format, ParameterValue(name: "@", field: "format", text: word))
     return text[..<sign]
   }
 

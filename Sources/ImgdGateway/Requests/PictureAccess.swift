@@ -4,7 +4,7 @@ internal import ImgdWords
 /// Decides which pictures may be asked for, and by whom.
 ///
 /// A request is let through by its signature or by its host. A signature that is there must be right, whatever
-/// the host: who signs means the whole target, and a wrong one is never taken for none.
+/// the host: a signature is about the whole target, and a wrong one never counts as none.
 package struct PictureAccess {
   private let hosts: HostList
   private let keys: SigningKeys

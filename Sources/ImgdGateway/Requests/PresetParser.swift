@@ -50,7 +50,7 @@ private struct PresetParser {
   }
 
   mutating func preset() throws(PresetProblem) -> Preset {
-    for part in parts.dropFirst() { try take(String(part)) }
+    for part in parts.dropFirst() { try read(String(part)) }
     let (form, fit) = (result.form, result.form.fit ?? .contain)
     let fault = PictureForm.Box.problem(
       width: form.width, height: form.height, fit: fit, crop: nil)
@@ -60,7 +60,7 @@ private struct PresetParser {
     return result
   }
 
-  private mutating func take(_ part: String) throws(PresetProblem) {
+  private mutating func read(_ part: String) throws(PresetProblem) {
     if let fit = PictureForm.Fit(rawValue: part) {
       try set(&result.form.fit, fit, "fit")
     } else if let crop = PictureForm.Crop(rawValue: part) {

@@ -23,12 +23,12 @@ struct QueryForm {
     if rest?.isEmpty == true { rest = nil }
     while let query = rest {
       let (piece, after) = query.cut(at: UInt8(ascii: "&"))
-      try take(piece, isLast: after == nil)
+      try readParameter(piece, isLast: after == nil)
       rest = after
     }
   }
 
-  private mutating func take(_ piece: Substring, isLast: Bool) throws(GatewayError) {
+  private mutating func readParameter(_ piece: Substring, isLast: Bool) throws(GatewayError) {
     let (name, value) = piece.cut(at: UInt8(ascii: "="))
     let parameter = try parameter(named: text(name, of: nil))
     if parameter == .signature {
@@ -40,7 +40,7 @@ struct QueryForm {
       signedText = raw[..<raw.utf8.index(before: piece.startIndex)]
     }
     let text = try text(value ?? "", of: parameter)
-    try given.take(
+    try given.read(
       parameter,
       ParameterValue(name: parameter.rawValue, field: parameter.rawValue, text: text))
   }

@@ -14,7 +14,7 @@ package struct SigningKeys: Sendable {
     self.keys = keys
   }
 
-  /// One key a line; blank lines and those that begin with `#` are none.
+  /// One key a line; blank lines and those that begin with `#` are skipped.
   package init(lines: [UInt8]) throws(SecretFileProblem) {
     keys = lines.split(separator: UInt8(ascii: "\n")).map(Self.trimmed).filter {
       !$0.isEmpty && $0.first != UInt8(ascii: "#")

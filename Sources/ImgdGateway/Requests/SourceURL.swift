@@ -41,7 +41,7 @@ package struct SourceURL: Equatable, Sendable {
     return bytes
   }
 
-  /// What is left of ASCII that no URL may hold, and a `%` without its digits.
+  /// The rest of ASCII that no URL may hold, and a `%` without its digits.
   private static let impossible = Array(" \"<>\\^`{|}%".utf8)
 
   private static func checkScheme(_ text: String) throws(GatewayError) {

@@ -12,7 +12,7 @@ package struct WantedForm: Equatable, Sendable {
   /// Pixels of the screen for each of its own: both sides are multiplied by it.
   package var density: Double?
 
-  /// With what a preset says where the target says nothing.
+  /// Completed by what a preset says where the target says nothing.
   func completed(by preset: WantedForm) -> WantedForm {
     var form = self
     form.width = width ?? preset.width

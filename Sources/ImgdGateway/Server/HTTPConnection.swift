@@ -45,7 +45,7 @@ final class HTTPConnection {
   }
 
   /// The library is about to close the socket.
-  func end() {
+  func libraryCloses() {
     watchNoMore()
     deadline = nil
   }

@@ -38,8 +38,10 @@ internal import ImgdSystem
     signal(SIGPIPE, SIG_IGN)
     unsafe daemon = try start()
     guard let daemon = unsafe daemon else { return }
-    deadline = MovingDeadline(on: loop) { [weak self] in self?.run() }
-    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in self?.run() }
+    deadline = MovingDeadline(on: loop) { [weak self] in self?.runLibrary() }
+    watch = try loop.watch(unsafe http_epoll(daemon), for: .read) { [weak self] _ in
+      self?.runLibrary()
+    }
   }
 
   private func start() throws(SystemFailure) -> OpaquePointer {
@@ -80,8 +82,8 @@ internal import ImgdSystem
     return connection
   }
 
-  fileprivate func end(_ connection: HTTPConnection) {
-    connection.end()
+  fileprivate func forget(_ connection: HTTPConnection) {
+    connection.libraryCloses()
     connections[connection.socket] = nil
     counters.connections = connections.count
     onClose()
@@ -94,10 +96,10 @@ internal import ImgdSystem
     hasResumed = true
     guard !isRunning, !isDue else { return }
     isDue = true
-    loop.atTickEnd { [weak self] in self?.run() }
+    loop.atTickEnd { [weak self] in self?.runLibrary() }
   }
 
-  private func run() {
+  private func runLibrary() {
     guard let daemon = unsafe daemon, !isRunning else { return }
     isRunning = true
     isDue = false
@@ -110,7 +112,9 @@ internal import ImgdSystem
       rounds += 1
     } while (hasResumed || patience == .zero) && rounds < Self.mostRounds
     isRunning = false
-    if hasResumed || patience == .zero { return loop.nextTick { [weak self] in self?.run() } }
+    if hasResumed || patience == .zero {
+      return loop.nextTick { [weak self] in self?.runLibrary() }
+    }
     if let patience { deadline?.set(after: patience) } else { deadline?.clear() }
   }
 
@@ -131,11 +135,11 @@ internal import ImgdSystem
   }
 
   /// Ends all at once. The library must have nothing suspended when it is stopped.
-  func end() {
+  func stop() {
     guard let daemon = unsafe daemon else { return }
     isClosing = true
     for connection in connections.values { connection.request?.abandon() }
-    run()
+    runLibrary()
     departures.forgetAll()
     unsafe self.daemon = nil
     watch?.cancel()
@@ -162,7 +166,7 @@ private func connectionChanges(
     unsafe place.pointee = Unmanaged.passRetained(engine.begin(native)).toOpaque()
   } else if let kept = unsafe place.pointee {
     unsafe place.pointee = nil
-    unsafe engine.end(Unmanaged<HTTPConnection>.fromOpaque(kept).takeRetainedValue())
+    unsafe engine.forget(Unmanaged<HTTPConnection>.fromOpaque(kept).takeRetainedValue())
   }
 }
 
@@ -199,5 +203,5 @@ private func requestIsComplete(
 ) {
   guard let place = unsafe place, let kept = unsafe place.pointee else { return }
   unsafe place.pointee = nil
-  unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeRetainedValue().end()
+  unsafe Unmanaged<HTTPRequest>.fromOpaque(kept).takeRetainedValue().libraryEnds()
 }

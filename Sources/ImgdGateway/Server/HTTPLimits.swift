@@ -15,7 +15,7 @@ package struct HTTPLimits {
 
 /// What a server has done since it was started.
 package struct HTTPCounters: Equatable {
-  /// Those that are open now.
+  /// Connections that are open now.
   package internal(set) var connections = 0
   package internal(set) var accepted = 0
   /// Closed at once, without a descriptor or memory for them.

@@ -49,7 +49,7 @@ import Glibc
   func answer(_ response: HTTPResponse) {
     guard [.handedOut, .unanswered, .waiting].contains(phase), !hasLeft else {
       precondition(hasLeft || phase == .ended, "a request is answered once")
-      response.stream?.end()
+      response.stream?.finish()
       return
     }
     precondition(self.response == nil, "a request is answered once")
@@ -65,7 +65,7 @@ import Glibc
     switch phase {
     case .target: return unsafe judge(method, version)
     case .head: return handOut()
-    case .unanswered: return goOn()
+    case .unanswered: return answerOrSuspend()
     case .resumed: return send()
     case .handedOut, .waiting, .answered, .ended: return false
     }
@@ -100,7 +100,7 @@ import Glibc
   }
 
   /// The library asks once more for the answer, usually in the same tick.
-  private func goOn() -> Bool {
+  private func answerOrSuspend() -> Bool {
     if response != nil || hasLeft { return send() }
     phase = .waiting
     suspend()
@@ -119,14 +119,14 @@ import Glibc
     return unsafe response.queue(on: native)
   }
 
-  /// The request is over, and what the library knew of it gone.
-  func end() {
+  /// The request is over, and the library has forgotten it.
+  func libraryEnds() {
     let isMalformed = phase == .target
     if phase == .waiting || phase == .unanswered { leave() }
     phase = .ended
     connection.holdBackNoMore()
     if isMalformed { connection.engine.counters.malformed += 1 }
-    stream?.end()
+    stream?.finish()
     stream = nil
     connection.requestHasEnded()
     let onEnd = onEnd

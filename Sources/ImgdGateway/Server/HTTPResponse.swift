@@ -15,7 +15,7 @@ package import ImgdSystem
     case stream(HTTPStream)
   }
 
-  /// The body as those see it who do not send it.
+  /// The body, for those who do not send it.
   package enum Content {
     case bytes([UInt8])
     case length(Int)

@@ -29,7 +29,7 @@ package final class HTTPServer {
     listening?.cancel()
     closing?.cancel()
     engine.onClose = {}
-    engine.end()
+    engine.stop()
   }
 
   /// The port of a loopback address; nil for a Unix socket.
@@ -63,7 +63,7 @@ package final class HTTPServer {
   private func finish() {
     closing?.cancel()
     closing = nil
-    engine.end()
+    engine.stop()
     let done = onClosed.take()
     done?()
   }

@@ -50,7 +50,7 @@ package final class HTTPStream {
   }
 
   /// The request is over, however that came.
-  func end() {
+  func finish() {
     guard !isEnded else { return }
     isEnded = true
     request = nil
@@ -71,7 +71,7 @@ package final class HTTPStream {
   }
 
   /// Called by the library when the reader has room.
-  fileprivate func take(into room: UnsafeMutableRawBufferPointer) -> Int {
+  fileprivate func moveBytes(into room: UnsafeMutableRawBufferPointer) -> Int {
     if state == .broken { return mhdEndWithError }
     guard unsent > 0 else { return takeNothing() }
     let count = min(unsent, room.count)
@@ -110,7 +110,7 @@ private func readStream(
 ) -> Int {
   guard let context = unsafe context else { return mhdEndWithError }
   let stream = unsafe Unmanaged<HTTPStream>.fromOpaque(context).takeUnretainedValue()
-  return unsafe stream.take(into: UnsafeMutableRawBufferPointer(start: room, count: capacity))
+  return unsafe stream.moveBytes(into: UnsafeMutableRawBufferPointer(start: room, count: capacity))
 }
 
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {

@@ -3,7 +3,7 @@ import ImgdSystem
 /// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy.
 ///
 /// It is not the service thread: a journal that reads nothing must not hold up signs of life.
-/// A limited number of entries waits; the loss of others is logged when the journal reads again.
+/// Only so many entries wait; the loss of others is logged when the journal reads again.
 final class JournalWriter {
   /// How many entries may wait.
   static let limit = 256
@@ -24,7 +24,7 @@ final class JournalWriter {
     thread.submit({ entry.write(to: $0) }, then: { [weak self] in self?.reportLoss() })
   }
 
-  /// Takes nothing more, and waits until all is written, but no longer than the limit.
+  /// Accepts nothing more, and waits until all is written, but no longer than the limit.
   func finish(within limit: Duration) {
     reportLoss()
     _ = thread.stop(within: limit)

@@ -60,14 +60,14 @@ package enum Log {
   /// Whether somebody watches who has started the program by hand.
   package static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
 
-  /// Sends a program's entries to the journal from here on; to be called before anything starts a thread.
+  /// Sends a program's entries to the journal from now on; to be called before anything starts a thread.
   package static func open(_ journal: SystemdJournal?, of program: StaticString, isVerbose: Bool) {
     unsafe self.journal = journal
     unsafe self.program = program
     unsafe isAskedForAll = isVerbose
   }
 
-  /// Leaves waiting for the journal to another thread from here on.
+  /// Lets another thread wait for the journal from now on.
   package static func writeAside(from loop: EventLoop) throws(SystemFailure) {
     guard let journal = unsafe journal else { return }
     unsafe writer = try JournalWriter(journal, on: loop)
@@ -177,7 +177,7 @@ struct LogEntry: Sendable {
 
   private func write(line: String) {
     let line = Array("\(line)\n".utf8)
-    // Nothing can be done about a log that takes nothing.
+    // Nothing can be done about a log that cannot be written.
     _ = unsafe Glibc.write(STDERR_FILENO, line, line.count)
   }
 }

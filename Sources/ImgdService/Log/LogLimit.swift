@@ -8,7 +8,7 @@ struct LogLimit {
   static let span = Duration.seconds(30)
 
   enum Answer: Equatable {
-    /// To be logged; so many of this subject were refused since the last one that was logged.
+    /// To be logged; this many of the subject were refused since the last one that was logged.
     case admitted(leftOut: Int)
     case refused
   }
@@ -21,7 +21,7 @@ struct LogLimit {
 
   private var counts: [Log.Subject: Count] = [:]
 
-  /// Decides about one more entry. A start logs all that is wrong, and there is one start.
+  /// Decides about one more entry. A start logs everything that is wrong, and happens once.
   mutating func admit(_ subject: Log.Subject, at now: Instant) -> Answer {
     guard subject != .start else { return .admitted(leftOut: 0) }
     var count = counts[subject] ?? Count(since: now)

@@ -39,7 +39,7 @@ package final class SystemdMessenger {
     sendBacklog()
   }
 
-  /// Takes nothing more, and waits until all is sent, but no longer than the limit: a manager that
+  /// Accepts nothing more, and waits until all is sent, but no longer than the limit: a manager that
   /// reads nothing does not keep the process from ending. Answers whether all was sent.
   @discardableResult
   package func finish(within limit: Duration) -> Bool {

@@ -16,13 +16,14 @@ import Testing
     var board = TransferBoard()
     board.total = 5
     for number in 0..<5 { board.ask(number, "http://h/\(number).png") }
-    board.note(try event(#""event":"queued""#), of: 1, at: start)
-    board.note(try event(#""event":"started""#), of: 2, at: start)
-    board.note(
-      try event(#""event":"progress","received":51200,"expected":102400"#), of: 0, at: start)
-    board.note(try event(#""event":"progress","received":1024,"expected":1024"#), of: 3, at: start)
-    board.end(3, isFailed: false)
-    board.end(4, isFailed: true)
+    board.update(by: try event(#""event":"queued""#), of: 1, at: start)
+    board.update(by: try event(#""event":"started""#), of: 2, at: start)
+    board.update(
+      by: try event(#""event":"progress","received":51200,"expected":102400"#), of: 0, at: start)
+    board.update(
+      by: try event(#""event":"progress","received":1024,"expected":1024"#), of: 3, at: start)
+    board.settle(3, isFailed: false)
+    board.settle(4, isFailed: true)
     return board
   }
 
@@ -43,8 +44,7 @@ import Testing
     var board = TransferBoard()
     board.ask(0, "http://127.0.0.1:91/0.png")
     board.ask(1, "http://h/1.png")
-    board.note(
-      try event(#""event":"queued","retry_after_ms":13500"#), of: 0, at: start)
+    board.update(by: try event(#""event":"queued","retry_after_ms":13500"#), of: 0, at: start)
     func lines(after seconds: Int) -> [String] {
       ProgressText(board: board, rate: nil, elapsed: .zero, now: start + .seconds(seconds))
         .block(TerminalSize())
@@ -52,10 +52,10 @@ import Testing
     #expect(lines(after: 0)[0].hasSuffix("  127.0.0.1:91 asked to wait, 14s left"))
     #expect(lines(after: 10)[0].hasSuffix("  127.0.0.1:91 asked to wait, 4s left"))
     #expect(lines(after: 20)[0].hasSuffix("  queued"))
-    board.note(try event(#""event":"queued""#), of: 1, at: start)
+    board.update(by: try event(#""event":"queued""#), of: 1, at: start)
     #expect(lines(after: 0)[1].hasSuffix("  queued"))
     board.ask(2, "http://h/2.png")
-    board.end(2, isFailed: true, heldUntil: start + .seconds(9))
+    board.settle(2, isFailed: true, heldUntil: start + .seconds(9))
     #expect(lines(after: 0)[1].hasSuffix("  h asked to wait, 9s left"))
   }
 
@@ -92,14 +92,14 @@ import Testing
     board.total = 1
     board.ask(0, "u")
     #expect(text(board, rate: 5).block(TerminalSize()).last == "0 of 1 done")
-    board.note(
-      try event(#""event":"progress","received":1000,"expected":121000"#), of: 0, at: start)
+    board.update(
+      by: try event(#""event":"progress","received":1000,"expected":121000"#), of: 0, at: start)
     #expect(
       text(board, rate: 1000).line.hasPrefix("0 of 1 done, 1000 bytes, 1000 bytes/s, 2:00 left"))
     board.total = 41
     for number in 1...10 {
       board.ask(number, "u")
-      board.end(number, isFailed: false)
+      board.settle(number, isFailed: false)
     }
     #expect(text(board).block(TerminalSize()).last == "10 of 41 done, 1000 bytes, 0:31 left")
   }
@@ -114,7 +114,7 @@ import Testing
     #expect(rate.perSecond == nil)
     for second in 0...20 {
       let bytes = second < 10 ? 0 : (second - 10) * 1000
-      rate.note(bytes, at: Instant(nanoseconds: Int64(second) * 1_000_000_000))
+      rate.add(total: bytes, at: Instant(nanoseconds: Int64(second) * 1_000_000_000))
     }
     #expect(rate.perSecond == 1000)
   }

@@ -10,7 +10,7 @@ import Testing
   /// Whether a request gets a place, which is given back at once.
   private func passes(_ limits: AddressLimits, _ key: AddressKey, at now: Instant) -> Bool {
     guard let place = try? limits.begin(key, now: now) else { return false }
-    place.end()
+    place.giveBack()
     return true
   }
 
@@ -22,12 +22,12 @@ import Testing
     #expect(
       error?.status == 429 && error?.code == "too_many_requests" && error?.isRetryable == true)
     #expect(limits.refused == 1 && passes(limits, .v4(2), at: start))
-    first.end()
-    first.end()
+    first.giveBack()
+    first.giveBack()
     let third = try limits.begin(one, now: start)
     #expect(!passes(limits, one, at: start))
-    second.end()
-    third.end()
+    second.giveBack()
+    third.giveBack()
     #expect(passes(limits, one, at: start))
   }
 
@@ -65,7 +65,7 @@ import Testing
     #expect(limits.addresses == 3 && limits.forgotten == 1)
     #expect(!passes(limits, .v4(2), at: start + .milliseconds(5)))
     #expect(!passes(limits, .v4(1), at: start + .milliseconds(5)))
-    busy.end()
+    busy.giveBack()
   }
 
   @Test func `the table is full only while all its addresses are busy`() throws {
@@ -73,10 +73,10 @@ import Testing
     let first = try limits.begin(.v4(1), now: start)
     let second = try limits.begin(.v4(2), now: start)
     #expect(!passes(limits, .v4(3), at: start) && passes(limits, .v4(2), at: start))
-    first.end()
+    first.giveBack()
     #expect(passes(limits, .v4(3), at: start))
     #expect(limits.addresses == 2 && limits.forgotten == 1)
-    second.end()
+    second.giveBack()
   }
 
   @Test func `many addresses take bounded room`() {

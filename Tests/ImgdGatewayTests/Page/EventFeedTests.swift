@@ -93,7 +93,7 @@ import Testing
     #expect(stage.daemon.commands == ["stats", "stats", "stats"])
     let viewer = stage.ask("/events")
     #expect(stage.daemon.commands.suffix(2) == ["stats", "list"])
-    viewer.stream?.end()
+    viewer.stream?.finish()
     for _ in 0..<10 { stage.advance(by: .seconds(1)) }
     #expect(stage.daemon.commands.suffix(3) == ["list", "stats", "stats"])
   }
@@ -121,7 +121,7 @@ import Testing
     let viewers = (0..<32).map { _ in stage.ask("/events") }
     #expect(viewers.allSatisfy { $0.status == 200 })
     #expect(stage.ask("/events").status == 503)
-    viewers[7].stream?.end()
+    viewers[7].stream?.finish()
     #expect(stage.ask("/events").status == 200)
   }
 

@@ -38,7 +38,7 @@ import Testing
   @Test func `however many ask, the daemon is asked every two seconds`() throws {
     let stage = try PageStage(Self.disk(of: 5))
     let both = [StagedExchange("/entries"), StagedExchange("/entries")]
-    for exchange in both { _ = stage.handler.take(exchange) }
+    for exchange in both { _ = stage.handler.answer(exchange) }
     stage.loop.settle()
     #expect(both.allSatisfy { urls($0).count == 5 } && stage.daemon.requests.count == 1)
     stage.advance(by: .milliseconds(1_900))

@@ -41,7 +41,7 @@ final class PageStage {
   /// Hands a request to the handler, and lets everything happen that comes of it.
   @discardableResult
   func take(_ exchange: StagedExchange) -> Bool {
-    let isTaken = handler.take(exchange)
+    let isTaken = handler.answer(exchange)
     loop.settle()
     return isTaken
   }

@@ -18,7 +18,7 @@ import Testing
       let exchange = StagedExchange(
         "/fetch?url=http://h/a&format=png", .get,
         [("Host", "localhost"), ("X-Forwarded-For", address)])
-      router.take(exchange)
+      router.route(exchange)
       loop.settle()
       return exchange
     }
@@ -42,7 +42,7 @@ import Testing
       addresses: AddressLimits(maxUnderWay: 9, rate: 0), trusting: [.loopback], on: loop)
     func share(_ target: String, from address: String?) -> JSONValue? {
       let forwarded = address.map { [("X-Forwarded-For", $0)] } ?? []
-      router.take(StagedExchange(target, .get, [("Host", "localhost")] + forwarded))
+      router.route(StagedExchange(target, .get, [("Host", "localhost")] + forwarded))
       loop.settle()
       return daemon.requests("fetch").last?.line["share"]
     }

@@ -2,7 +2,7 @@ import ImgdSystem
 import ImgdWire
 
 /// The options that a request for a picture has, whichever command sends it.
-struct FetchOptions {
+struct RequestOptions {
   /// The options of every command that fetches.
   static let all =
     FormOptions.all + [

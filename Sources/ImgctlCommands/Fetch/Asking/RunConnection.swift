@@ -7,7 +7,7 @@ import ImgdSystem
 import ImgdWire
 
 /// The connection of a run to the daemon, which survives a restart of the daemon.
-final class DaemonLink {
+final class RunConnection {
   /// The time that a restart may take.
   private static let patience = Duration.seconds(10)
   private static let pause = Duration.milliseconds(50)
@@ -51,8 +51,8 @@ final class DaemonLink {
     return HeldPicture(descriptor)
   }
 
-  /// Notes that the daemon answers: a connection that is lost from here on is made anew.
-  func noteAnswer() {
+  /// The daemon answers: a connection that is lost from now on is made anew.
+  func expectRestarts() {
     deadline = nil
     hasTold = false
   }
@@ -68,11 +68,11 @@ final class DaemonLink {
     let link = Unowned(self)
     do throws(ConnectionProblem) {
       connection = try WatchedConnection(
-        made, on: loop, onLine: { link.object.take($0) }, onEnd: { link.object.lose($0) })
+        made, on: loop, onLine: { link.object.receive($0) }, onEnd: { link.object.lose($0) })
     } catch { throw Failure(error) }
   }
 
-  private func take(_ line: [UInt8]) {
+  private func receive(_ line: [UInt8]) {
     do throws(ConnectionProblem) {
       let reply = try Reply(line, from: context.socket)
       // The daemon says so before it hangs up; what it was asked for is asked for again then.

@@ -20,7 +20,7 @@ final class URLInput {
   }
 
   private static let longestLine = WireLimits.standard.line
-  /// Other systems begin text in UTF-8 with it.
+  /// Other systems put it at the beginning of text in UTF-8.
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let name: String
@@ -29,7 +29,7 @@ final class URLInput {
   private let loop: EventLoop
   private var framer = LineFramer(longestLine: longestLine)
   private var lines = Fifo<Step>()
-  /// What has come of a byte order mark that may stand at the beginning; nil behind it.
+  /// As much as has come of a byte order mark that may be at the beginning; nil once that is read.
   private var beginning: [UInt8]? = []
   private var hasEnded = false
   private var watch: Watch?
@@ -100,8 +100,8 @@ final class URLInput {
     guard count >= 0 else { throw SystemFailure("read", name) }
     hasEnded = bytes.isEmpty
     let text = withoutMark(bytes)
-    framer.feed(text.span) { take($0) }
-    if hasEnded { _ = framer.finish { take($0) } }
+    framer.feed(text.span) { append($0) }
+    if hasEnded { _ = framer.finish { append($0) } }
   }
 
   /// The next bytes without the mark at the beginning, which may come in pieces.
@@ -117,7 +117,7 @@ final class URLInput {
       ? Array(all.dropFirst(Self.byteOrderMark.count)) : all
   }
 
-  private func take(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
+  private func append(_ finding: borrowing LineFramer.Finding) -> LineFramer.Flow {
     switch finding {
     case .line(let line):
       lines.append(pair(in: line))
@@ -128,7 +128,7 @@ final class URLInput {
     return .next
   }
 
-  /// A URL, and behind a blank the name of its file.
+  /// A URL, and after a blank the name of its file.
   private func pair(in line: Span<UInt8>) -> Step {
     // The bytes are copied before the framer takes in more.
     let text = Self.trimmed(unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...])

@@ -5,20 +5,20 @@ import ImgdSystem
 struct Cat: Verb {
   static let description = VerbDescription(
     "cat", "write the bytes of pictures to standard output", operands: .any("URL", .url),
-    options: [URLSource.input, OutputOptions.files[0]] + FetchOptions.all,
+    options: [URLSource.input, OutputOptions.files[0]] + RequestOptions.all,
     details: "The pictures come in the order asked. A terminal is refused, unless there is --force."
   )
 
   private let arguments: Arguments
-  private let options: FetchOptions
+  private let options: RequestOptions
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     self.arguments = arguments
     try URLSource.check(arguments, of: Self.description)
-    options = try FetchOptions(arguments)
+    options = try RequestOptions(arguments)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     if context.console.terminals.output, !arguments.has("force") {
       throw Failure(
         .wrongUsage,

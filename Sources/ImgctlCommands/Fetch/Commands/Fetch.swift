@@ -9,7 +9,7 @@ struct Fetch: Verb {
     options: [
       OutputOptions.output, OutputOptions.form,
     ] + OutputOptions.files + [URLSource.input, OutputOptions.jobs] + OutputOptions.records
-      + FetchOptions.all + [
+      + RequestOptions.all + [
         VerbOption("describe", help: "with --json: what can stand for the picture (ThumbHash)"),
         VerbOption("http", help: "with --json: the origin's status and headers"),
         VerbOption(
@@ -25,13 +25,14 @@ struct Fetch: Verb {
 
   private let arguments: Arguments
   private let output: OutputOptions
-  private let options: FetchOptions
+  private let options: RequestOptions
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     self.arguments = arguments
     try URLSource.check(arguments, of: Self.description)
     output = try OutputOptions(arguments)
-    options = try FetchOptions(arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
+    options = try RequestOptions(
+      arguments, named: output.output.flatMap(OutputFormat.init(ofFile:)))
     if output.form == .pixels, Self.encodings.contains(where: { arguments.has($0) }) {
       throw UsageProblem("--as pixels has no encoding: leave out --format, --quality and --frames")
     }
@@ -60,7 +61,7 @@ struct Fetch: Verb {
 
   private static let example = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.has("input") ? nil : arguments.operands.count
     let delivery = try output.delivery(count: count, context.console)
     var plan = FetchPlan(delivery: delivery)

@@ -10,20 +10,20 @@ struct Open: Verb {
       VerbOption(
         "with", nil, .text("PROGRAM"),
         help: "the program that shows it; default: $IMGD_VIEWER, or else xdg-open")
-    ] + FetchOptions.all,
+    ] + RequestOptions.all,
     details: """
       Fetches the picture, and becomes the program, with the path of the daemon's file as its last argument. The file stays for at least 30 seconds (Disk.Lease); a program that has opened it can read it for as long as it likes.
       """)
 
   private let arguments: Arguments
-  private let options: FetchOptions
+  private let options: RequestOptions
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     self.arguments = arguments
-    options = try FetchOptions(arguments)
+    options = try RequestOptions(arguments)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let delivery = Delivery(
       form: .path, destination: .daemon, collision: .refuse, style: .nothing)
     let answer = Received()

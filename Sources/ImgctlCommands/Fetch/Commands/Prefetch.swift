@@ -9,21 +9,21 @@ struct Prefetch: Verb {
     options: [
       URLSource.input, OutputOptions.jobs,
       VerbOption("progress", help: "show progress in lines, where there is no terminal"), .json,
-    ] + FetchOptions.all,
+    ] + RequestOptions.all,
     details: """
       Fetches pictures that are not in the cache, with low priority unless there is --priority, and prints how many there were.
       """)
 
   private let arguments: Arguments
-  private let options: FetchOptions
+  private let options: RequestOptions
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     self.arguments = arguments
     try URLSource.check(arguments, of: Self.description)
-    options = try FetchOptions(arguments, usualPriority: .low)
+    options = try RequestOptions(arguments, usualPriority: .low)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let delivery = Delivery(
       form: .none, destination: .daemon, collision: .refuse, style: .nothing)
     let tally = Tally()

@@ -24,7 +24,7 @@ struct Thumbnail: Verb {
     output = try OutputOptions(arguments)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
     var plan = FetchPlan(delivery: try output.delivery(count: count, context.console))
     let side = arguments.number("size") ?? 256

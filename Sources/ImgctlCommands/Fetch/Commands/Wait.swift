@@ -25,7 +25,7 @@ struct Wait: Verb {
     }
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let count = arguments.operands.contains("-") ? nil : arguments.operands.count
     var plan = FetchPlan(
       command: .wait, delivery: try output.delivery(count: count, context.console))

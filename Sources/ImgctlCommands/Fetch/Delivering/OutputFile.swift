@@ -78,7 +78,7 @@ enum OutputFile {
       try NewFile(beside: target).fill(from: picture).publish(as: target)
       return true
     }
-    // Until it has the mode of the old one, the new file is nobody else's.
+    // Until it has the mode of the old one, nobody else may read the new file.
     let file = try NewFile(beside: target, mode: 0o600).fill(from: picture)
     guard try file.takesOver(old) else { return false }
     try file.replace(target)

@@ -52,7 +52,7 @@ final class RunOutput {
     if !isQuiet { progress.print { [console] in console.remark(sentence) } }
   }
 
-  /// Does what may take as long as somebody else likes.
+  /// Does what takes as long as somebody else likes.
   func whileSignalsEnd<E: Error>(_ body: () throws(E) -> Void) throws(E) {
     guard let interrupts else { return try body() }
     try interrupts.whileAllowed(body)

@@ -37,7 +37,7 @@ final class ProgressDisplay {
 
   deinit { timer?.cancel() }
 
-  /// Takes note of a picture that was asked for.
+  /// Shows a picture that was asked for.
   func ask(_ order: FetchOrder) {
     guard place != .nowhere else { return }
     board.ask(order.number, order.subject)
@@ -45,16 +45,16 @@ final class ProgressDisplay {
     set(place == .terminal ? Self.hesitation : Self.pause)
   }
 
-  func note(_ event: Reply, of number: Int) {
-    board.note(event, of: number, at: loop.now)
+  func show(_ event: Reply, of number: Int) {
+    board.update(by: event, of: number, at: loop.now)
   }
 
-  /// Takes note of an end; `pause` is for how long the host asks to be left alone.
-  func end(_ number: Int, isFailed: Bool, pause: Duration? = nil) {
-    board.end(number, isFailed: isFailed, heldUntil: pause.map { loop.now + $0 })
+  /// Counts a transfer that has ended; `pause` is for how long the host asks to be left alone.
+  func settle(_ number: Int, isFailed: Bool, pause: Duration? = nil) {
+    board.settle(number, isFailed: isFailed, heldUntil: pause.map { loop.now + $0 })
   }
 
-  /// Takes note of how many pictures there are in all.
+  /// Sets how many pictures there are in all.
   func expect(_ total: Int) {
     board.total = total
   }
@@ -98,7 +98,7 @@ final class ProgressDisplay {
 
   private func showNext() {
     timer = nil
-    rate.note(board.received, at: loop.now)
+    rate.add(total: board.received, at: loop.now)
     if place == .terminal { draw(text) }
     // While nothing is under way, nothing changes.
     if board.open.isEmpty, !block.isShown { return }

@@ -56,7 +56,7 @@ struct ProgressText {
       guard let rate, rate > 0 else { return nil }
       return (remaining + rate - 1) / rate
     }
-    // A few that were there already say nothing about the others.
+    // A few that were cached already say nothing about the others.
     guard let total = board.total, board.done > board.open.count, total > board.done else {
       return nil
     }

@@ -66,8 +66,8 @@ struct TransferBoard {
     open[number] = Transfer(subject)
   }
 
-  /// Takes note of an event that came at a moment.
-  mutating func note(_ event: Reply, of number: Int, at now: Instant) {
+  /// Changes a transfer by an event that came at a moment.
+  mutating func update(by event: Reply, of number: Int, at now: Instant) {
     guard var transfer = open[number] else { return }
     switch event.event {
     case "queued":
@@ -84,15 +84,15 @@ struct TransferBoard {
     open[number] = transfer
   }
 
-  /// Takes note of an end, with the moment until which the host has asked to be left alone: those that are queued for
+  /// Counts a transfer that has ended, with the moment until which the host has asked to be left alone: those that are queued for
   /// it wait as well.
-  mutating func end(_ number: Int, isFailed: Bool, heldUntil end: Instant? = nil) {
+  mutating func settle(_ number: Int, isFailed: Bool, heldUntil end: Instant? = nil) {
     done += 1
     if isFailed { failed += 1 }
     let ended = open.removeValue(forKey: number)
     bytesOfEnded += ended?.received ?? 0
     if let end, let host = ended?.host { holds[host] = end }
-    // A run meets few hosts that do so; of many, the time is not told.
+    // A run meets few hosts that do so. If there are many, the time is not shown.
     if holds.count > Self.mostHolds { holds = [:] }
   }
 

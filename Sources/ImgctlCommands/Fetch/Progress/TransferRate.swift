@@ -6,8 +6,8 @@ struct TransferRate {
 
   private var samples: [(at: Instant, bytes: Int)] = []
 
-  /// Takes note of how many bytes have come until a moment.
-  mutating func note(_ bytes: Int, at now: Instant) {
+  /// Adds how many bytes have come in all until a moment.
+  mutating func add(total bytes: Int, at now: Instant) {
     samples.append((now, bytes))
     // One sample stays from before the window, so that it is full.
     while samples.count > 2, now - samples[1].at >= Self.window { samples.removeFirst() }

@@ -20,7 +20,7 @@ struct Completion: Verb {
     shell = arguments.operands.first.flatMap(Shell.init) ?? .bash
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     try context.print(shell.script)
     return .done
   }

@@ -73,7 +73,7 @@ struct DaemonCheck {
     }
   }
 
-  /// The daemon's reason has what would be right behind a semicolon, where it knows that.
+  /// Where the daemon knows what would be right, it says so after a semicolon.
   private func trouble(_ disk: Reply, _ directory: String) -> Finding {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used")
       .split(separator: ";", maxSplits: 1)

@@ -12,7 +12,7 @@ struct Doctor: Verb {
 
   init(_ arguments: Arguments) {}
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let place = SocketPlace(context)
     var findings = SocketCheck(place).findings
     // Where nobody can connect there is nobody to ask.

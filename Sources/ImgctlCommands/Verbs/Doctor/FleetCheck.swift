@@ -2,7 +2,7 @@ import ImgdConnection
 
 /// The server that this host shares with others, and whether the purges of all of them arrive.
 struct FleetCheck {
-  /// `Fleet.Server` as the configuration has it; empty for a machine alone.
+  /// `Fleet.Server` as the configuration has it; empty where the machine shares with no other.
   private let configured: String
   private let fleet: Reply?
 

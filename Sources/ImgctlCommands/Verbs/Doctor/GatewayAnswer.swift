@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// The answer of the gateway to a question how it is.
+/// What the gateway answers when it is asked how it is.
 enum GatewayAnswer: Equatable {
   case status(Int)
   /// It takes connections, and says nothing.

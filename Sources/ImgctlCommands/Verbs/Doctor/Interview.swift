@@ -34,7 +34,7 @@ struct Interview {
     }
   }
 
-  /// A daemon that cannot start says why to who asks.
+  /// A daemon that cannot start tells everyone who asks why.
   private static func remedy(_ failure: Failure, _ place: SocketPlace) -> String {
     guard !failure.sentence.hasPrefix("imgd cannot start: ") else {
       return "correct that: imgd --check-config tells all mistakes of a configuration"

@@ -22,7 +22,7 @@ struct ColourDepth {
     {
       return IMGCTL_MILLIONS_OF_COLOURS
     }
-    // Without a name the text goes to no terminal, but to a file for one.
+    // Without a name the text goes into a file that is shown on a terminal later.
     return terminal.hasSuffix("-256color") || terminal.isEmpty
       ? IMGCTL_256_COLOURS : IMGCTL_16_COLOURS
   }

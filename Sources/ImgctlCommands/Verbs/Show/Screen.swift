@@ -3,7 +3,7 @@ import ImgdSystem
 
 /// The place where pictures are shown: its size, and what it can draw.
 struct Screen {
-  /// Measures for a screen that tells none.
+  /// What is assumed of a screen that does not tell its size.
   private static let usual = CellSize(columns: 80, rows: 24)
   private static let usualCell = PixelSize(width: 10, height: 20)
 

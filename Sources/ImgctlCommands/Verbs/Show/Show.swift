@@ -17,7 +17,7 @@ struct Show: Verb {
       VerbOption(
         "protocol", nil, .choice("PROTOCOL", ["auto", "kitty", "sixel", "symbols"]),
         help: "how pictures are drawn: kitty, sixel, symbols, or the best that the terminal has"),
-    ] + FetchOptions.all.filter { fetchOptions.contains($0.name) },
+    ] + RequestOptions.all.filter { fetchOptions.contains($0.name) },
     details: """
       The terminal is asked what it can draw. One without pictures gets half blocks in its colours, and so does what is no terminal. Of an animation the first frame is shown, and no picture is enlarged.
       Pictures are decoded in the daemon's sandbox. Sixels and symbols need the package libchafa0.
@@ -29,16 +29,16 @@ struct Show: Verb {
   private let urls: [String]
   private let limit: CellLimit
   private let wanted: DrawingProtocol?
-  private let options: FetchOptions
+  private let options: RequestOptions
 
   init(_ arguments: Arguments) throws(UsageProblem) {
     urls = arguments.operands
     limit = try CellLimit(arguments.text("size"))
     wanted = arguments.text("protocol").flatMap(DrawingProtocol.init)
-    options = try FetchOptions(arguments)
+    options = try RequestOptions(arguments)
   }
 
-  func run(in context: Context) throws(Failure) -> ExitCode {
+  func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let connection = try context.connect()
     let canvas = try Canvas(Screen(context, limit: limit), wanted, context)
     var outcome = ExitCode.done

@@ -9,7 +9,7 @@ enum TerminalQuery {
   /// A terminal that does not answer is a slow or a simple one.
   private static let patience = Duration.seconds(1)
 
-  /// May it draw pictures of kitty's? How large is a cell? What is it? All terminals answer the last one.
+  /// Can it draw kitty's pictures? How large is a cell? What is it? All terminals answer the last question.
   private static let question =
     "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
 
@@ -40,7 +40,7 @@ enum TerminalQuery {
       // One at a time: what follows the last answer is the user's.
       var byte: UInt8 = 0
       guard unsafe read(terminal.number, &byte, 1) == 1 else { break }
-      replies.take(byte)
+      replies.read(byte)
     }
     return replies
   }

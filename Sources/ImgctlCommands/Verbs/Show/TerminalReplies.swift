@@ -13,13 +13,13 @@ struct TerminalReplies: Equatable {
   /// The bytes of an answer that has begun.
   private var sequence: [UInt8] = []
 
-  mutating func take(_ byte: UInt8) {
+  mutating func read(_ byte: UInt8) {
     if sequence.isEmpty, byte != Self.escape { return }
     sequence.append(byte)
     switch sequence.count > 1 ? sequence[1] : 0 {
     case UInt8(ascii: "["):
       // The final byte of a control sequence.
-      if sequence.count > 2, 0x40...0x7e ~= byte { end(with: byte) }
+      if sequence.count > 2, 0x40...0x7e ~= byte { readSequence(endingIn: byte) }
     case UInt8(ascii: "_"):
       if byte == UInt8(ascii: "\\"), sequence[sequence.count - 2] == Self.escape { endOfString() }
     case 0: return
@@ -29,7 +29,7 @@ struct TerminalReplies: Equatable {
   }
 
   /// `ESC [ 6 ; height ; width t`, or `ESC [ ? number ; ... c`, where 4 among the numbers means sixels.
-  private mutating func end(with final: UInt8) {
+  private mutating func readSequence(endingIn final: UInt8) {
     defer { sequence = [] }
     let text = String(decoding: sequence.dropFirst(2).dropLast(), as: UTF8.self)
     let numbers = text.drop { $0 == "?" }.split(separator: ";").map { Int($0) ?? -1 }

@@ -4,7 +4,7 @@ internal import ImgdWire
 /// A failure as HTTP has it: a status, and an object of JSON for programs and people.
 package struct ErrorAnswer {
   private let error: GatewayError
-  /// How many seconds to wait before the next attempt; nil where waiting is no help.
+  /// How many seconds to wait before the next attempt; nil where waiting does not help.
   private let retryAfter: Int?
   /// The members of `details`.
   private let details: [JSONValue.Member]

@@ -1,7 +1,7 @@
 internal import ImgdConnection
 internal import ImgdWire
 
-/// All that an answer of HTTP tells of a picture, as the daemon has told it.
+/// All that an answer of HTTP says about a picture, as the daemon has told it.
 struct PictureFacts {
   let type: String
   let bytes: Int

@@ -16,7 +16,7 @@ struct PictureHeaders {
     [
       ("Content-Type", facts.type), ("Accept-Ranges", "bytes"),
       ("X-Content-Type-Options", "nosniff"),
-      // Defence where the picture is opened by itself.
+      // Protects those who open the picture by itself.
       ("Content-Security-Policy", "default-src 'none'; sandbox"),
       ("Content-Disposition", "inline"),
     ] + known
@@ -31,7 +31,7 @@ struct PictureHeaders {
     ]
   }
 
-  /// Those for one who has it (RFC 9110, 15.4.5).
+  /// Those for a client that has the picture (RFC 9110, 15.4.5).
   var known: Fields {
     var fields: Fields = [("Cache-Control", lifetime), ("Age", String(facts.age))]
     if let tag = facts.tag { fields.append(("ETag", tag)) }

@@ -18,12 +18,12 @@ struct AcceptedFormats {
       repeat {
         count += 1
         guard count <= Self.most else { return }
-        take(&scanner)
+        readRange(&scanner)
       } while scanner.nextMember()
     }
   }
 
-  private mutating func take(_ scanner: inout FieldScanner) {
+  private mutating func readRange(_ scanner: inout FieldScanner) {
     scanner.skipBlanks()
     guard scanner.takeToken() == "image", scanner.take(UInt8(ascii: "/")),
       let name = scanner.takeToken(), let weight = Self.weight(&scanner)
@@ -42,7 +42,7 @@ struct AcceptedFormats {
     writable.contains(format.rawValue) ? weights[format.rawValue] ?? 0 : 0
   }
 
-  /// The weight behind a range, one where there is none; nil for one that cannot be read.
+  /// The weight after a range, which is one where it is left out; nil if it cannot be read.
   private static func weight(_ scanner: inout FieldScanner) -> Int? {
     scanner.skipBlanks()
     while scanner.take(UInt8(ascii: ";")) {

@@ -1,9 +1,9 @@
 /// The part of a picture that a request wants (RFC 9110, 14.2).
 enum ByteRange: Equatable {
-  /// There is none such, or none that is served in parts.
+  /// There is no such part, or the picture is not served in parts.
   case whole
   case part(Range<Int>)
-  /// It begins behind the end.
+  /// It begins after the end.
   case unsatisfiable
 
   /// Reads the values of `Range`; one part is served, several at once are not.
@@ -38,7 +38,7 @@ enum ByteRange: Equatable {
     return .from(first, through: min(last, .max - 1))
   }
 
-  /// Digits and nothing else; the largest number for more than there are.
+  /// Digits and nothing else; a number that is too large becomes the largest there is.
   private static func number(_ text: Substring) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
     return Int(text) ?? .max

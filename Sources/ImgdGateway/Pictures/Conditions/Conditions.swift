@@ -44,7 +44,7 @@ struct Conditions {
     return modified <= date
   }
 
-  /// Whether one of the lists names the picture; not, if any is no list of tags.
+  /// Whether one of the lists names the picture; false if any of them is not a list of tags.
   private func has(
     _ facts: PictureFacts, _ lists: [String], _ isNamed: (EntityTag, String) -> Bool?
   ) -> Bool {
