@@ -14,15 +14,12 @@ struct MetricFamily: Sendable {
   let kind: Kind
   let help: String
   let series: [Series]
-  /// How many of the daemon's units make one of the metric's.
-  let divisor: Double
 
   private init(_ name: String, _ kind: Kind, _ help: String, _ series: [Series]) {
     self.name = "imgd_" + name
     self.kind = kind
     self.help = help
     self.series = series
-    divisor = 1
   }
 
   private static func counter(_ name: String, _ help: String, _ path: String) -> MetricFamily {

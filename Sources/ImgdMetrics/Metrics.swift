@@ -19,7 +19,7 @@ package enum Metrics {
       page.add(
         family.name, family.kind.rawValue, family.help,
         family.series.compactMap { series in
-          statistics.real(series.path).map { (series.labels, $0 / family.divisor) }
+          statistics.real(series.path).map { (series.labels, $0) }
         })
     }
     addLatencies(

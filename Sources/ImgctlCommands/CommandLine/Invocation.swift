@@ -28,13 +28,19 @@ package struct Invocation {
     let beginning = try LineBeginning(arguments)
     if let verb = beginning.verb { return try read(verb, beginning.items) }
     let manner = try Manner(beginning.options)
-    if beginning.options.contains(.option("version", value: nil)) {
-      return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
-    }
-    if beginning.options.contains(.option("help", value: nil)) {
-      return Invocation(work: KnownVerb.work(of: Help(about: nil)), manner: manner)
+    if let work = work(of: beginning.options, about: nil) {
+      return Invocation(work: work, manner: manner)
     }
     throw UsageProblem("a command is missing: imgctl help lists the commands")
+  }
+
+  /// The work of the options that stand for a command of their own.
+  private static func work(
+    of options: [CommandLineScanner.Item], about verb: VerbDescription?
+  ) -> KnownVerb.Work? {
+    if options.contains(.option("version", value: nil)) { return Version.printOwn }
+    guard options.contains(.option("help", value: nil)) else { return nil }
+    return KnownVerb.work(of: Help(about: verb))
   }
 
   private static func read(
@@ -51,11 +57,8 @@ package struct Invocation {
       }
     }
     var manner = try Manner(common)
-    if common.contains(.option("version", value: nil)) {
-      return Invocation(work: KnownVerb.work(of: OwnVersion()), manner: manner)
-    }
-    if common.contains(.option("help", value: nil)) {
-      return Invocation(work: KnownVerb.work(of: Help(about: description)), manner: manner)
+    if let work = work(of: common, about: description) {
+      return Invocation(work: work, manner: manner)
     }
     let arguments = try Arguments(items, of: description)
     manner.asJSON = arguments.has("json")

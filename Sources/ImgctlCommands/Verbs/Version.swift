@@ -10,7 +10,7 @@ struct Version: Verb {
   init(_ arguments: Arguments) {}
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    if !context.asJSON { try context.print("imgctl \(Release.version)") }
+    if !context.asJSON { _ = try Self.printOwn(in: context) }
     let answer = try context.ask(.hello)
     try context.print(answer) { reply in
       let version = printable(reply.text("version") ?? "?")
@@ -19,17 +19,9 @@ struct Version: Verb {
     }
     return .done
   }
-}
 
-/// `imgctl --version`: the version of imgctl alone, which needs no daemon.
-struct OwnVersion: Verb {
-  static let description = VerbDescription("--version", "print the version of imgctl")
-
-  init() {}
-
-  init(_ arguments: Arguments) {}
-
-  func carryOut(in context: Context) throws(Failure) -> ExitCode {
+  /// `imgctl --version`: the version of imgctl alone, which needs no daemon.
+  static func printOwn(in context: Context) throws(Failure) -> ExitCode {
     try context.print("imgctl \(Release.version)")
     return .done
   }

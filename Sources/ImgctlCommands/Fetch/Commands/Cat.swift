@@ -27,8 +27,7 @@ struct Cat: Verb {
     let delivery = Delivery(
       form: .bytes, destination: .standardOutput, collision: .refuse, style: .nothing)
     var plan = FetchPlan(delivery: delivery)
-    options.apply(to: &plan.fetch)
-    plan.timeout = options.timeout
+    options.apply(to: &plan)
     return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context)
       .finish()
   }

@@ -65,18 +65,17 @@ struct Fetch: Verb {
     let count = arguments.has("input") ? nil : arguments.operands.count
     let delivery = try output.delivery(count: count, context.console)
     var plan = FetchPlan(delivery: delivery)
+    options.apply(to: &plan)
     apply(to: &plan.fetch)
     plan.namesFormats = arguments.format == nil
     plan.isOrdered = output.isOrdered
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
-    plan.timeout = options.timeout
     plan.showsProgress = output.showsProgress
     return try FetchRun(plan, arguments.operands, list: arguments.text("input"), in: context)
       .finish()
   }
 
   private func apply(to fetch: inout FetchRequest) {
-    options.apply(to: &fetch)
     fetch.extras.receipt = arguments.text("receipt").flatMap { ReceiptID($0) }
     fetch.extras.describe = arguments.has("describe")
     fetch.http = arguments.has("http")

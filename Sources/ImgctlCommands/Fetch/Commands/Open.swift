@@ -28,8 +28,7 @@ struct Open: Verb {
       form: .path, destination: .daemon, collision: .refuse, style: .nothing)
     let answer = Received()
     var plan = FetchPlan(delivery: delivery)
-    options.apply(to: &plan.fetch)
-    plan.timeout = options.timeout
+    options.apply(to: &plan)
     plan.onAnswer = { answer.reply = $0 }
     let exitCode = try FetchRun(plan, arguments.operands, in: context).finish()
     guard exitCode == .done, answer.reply?.isNotModified != true else { return exitCode }

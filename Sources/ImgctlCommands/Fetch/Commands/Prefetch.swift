@@ -28,10 +28,9 @@ struct Prefetch: Verb {
       form: .none, destination: .daemon, collision: .refuse, style: .nothing)
     let tally = Tally()
     var plan = FetchPlan(delivery: delivery)
-    options.apply(to: &plan.fetch)
+    options.apply(to: &plan)
     plan.isOrdered = false
     plan.mostOpen = arguments.number("jobs") ?? plan.mostOpen
-    plan.timeout = options.timeout
     plan.showsProgress = arguments.has("progress")
     plan.onAnswer = tally.count
     let exitCode = try FetchRun(
