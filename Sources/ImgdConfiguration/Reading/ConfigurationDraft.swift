@@ -15,7 +15,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
     configuration = defaults
   }
 
-  mutating func note(_ problem: String) {
+  mutating func addProblem(_ problem: String) {
     problems.append(problem)
   }
 
@@ -34,7 +34,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
       if Program.retiredKeys.contains(name) {
         return remarks.append("\(assignment.origin): \(name) has no effect any more; remove it")
       }
-      return note("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
+      return addProblem("\(assignment.origin): \(unknownKey(assignment.section, assignment.key))")
     }
     origins[key.fullName] = assignment.origin
     if assignment.value.isEmpty { return key.reset(&configuration, defaults) }
@@ -42,7 +42,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
       try key.assign(assignment.value, &configuration)
     } catch {
       let wrong = "\(key.fullName)=\(shown(assignment.value))"
-      note("\(assignment.origin): \(wrong) \(error.complaint)")
+      addProblem("\(assignment.origin): \(wrong) \(error.complaint)")
     }
   }
 

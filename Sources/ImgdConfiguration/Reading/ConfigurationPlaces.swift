@@ -36,7 +36,7 @@ package struct ConfigurationPlaces {
     if let file { read(file, into: &draft) }
     ConfigurationEnvironment(environment).apply(to: &draft)
     for setting in settings {
-      if let problem = setting.problem { draft.note(problem) }
+      if let problem = setting.problem { draft.addProblem(problem) }
       if let assignment = setting.assignment { draft.apply(assignment) }
     }
     draft.remarks.forEach(warn)
@@ -50,11 +50,11 @@ package struct ConfigurationPlaces {
       if let bytes = try readWholeFile(path) {
         draft.apply(path: path, bytes)
       } else if isFileRequired {
-        draft.note("\(path): the file does not exist")
+        draft.addProblem("\(path): the file does not exist")
       }
       dropIns = try namesInDirectory(path + ".d", suffix: ".conf")
     } catch {
-      return draft.note(error.description)
+      return draft.addProblem(error.description)
     }
     for name in dropIns { readDropIn("\(path).d/\(name)", into: &draft) }
   }
@@ -65,7 +65,7 @@ package struct ConfigurationPlaces {
       guard let bytes = try readWholeFile(path) else { return }
       draft.apply(path: path, bytes)
     } catch {
-      draft.note(error.description)
+      draft.addProblem(error.description)
     }
   }
 }

@@ -1,3 +1,4 @@
+import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
@@ -7,8 +8,8 @@ struct JSONRecord {
 
   /// An answer or an event; without one, a success that the daemon was not asked for.
   init(_ answer: Answer?, _ order: FetchOrder, subject: String) {
-    let parsed = answer.flatMap { try? JSONValue(parsing: $0.line.span) }
-    members = (parsed?.object ?? [JSONValue.Member("ok", .bool(true))]).filter { $0.name != "id" }
+    let all = answer?.reply.members ?? [JSONValue.Member("ok", .bool(true))]
+    members = all.filter { $0.name != "id" }
     if !members.contains(where: { $0.name == subject }) { set(subject, .string(order.subject)) }
   }
 
