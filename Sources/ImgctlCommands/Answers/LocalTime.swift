@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// A time of day where the person is who reads it.
+/// A time of day in the time zone of the person who reads it.
 struct LocalTime {
   /// As in `09:05:00`.
   let text: String

@@ -44,7 +44,7 @@ enum Verbs {
       KnownVerb(ListFetches.self),
       KnownVerb(Query.self),
       KnownVerb(Entries.self),
-      KnownVerb(Purge.self),
+      KnownVerb(PurgePictures.self),
       KnownVerb(Stats.self),
       KnownVerb(Top.self),
       KnownVerb(Monitor.self),
@@ -93,9 +93,9 @@ struct VerbDescription: Sendable {
   }
 }
 
-/// What a word of a command line is, as far as a shell can offer some.
+/// What a word of a command line stands for, so that a shell can offer some.
 enum WordKind: Sendable {
-  /// Something of which nothing is known.
+  /// Something that nobody can guess.
   case text
   case file
   case choice([String])

@@ -89,7 +89,7 @@ enum OptionValue: Sendable {
   }
 }
 
-/// Refuses a word that is none of the choices; `subject` names the option or operand.
+/// Refuses a word that is not among the choices; `subject` names the option or operand.
 func checkChoice(
   _ word: String, of subject: String, among choices: [String]
 ) throws(UsageProblem) {

@@ -38,7 +38,7 @@ struct FetchPlan {
     return holdsPictures ? min(mostOpen, 64) : max(mostOpen, 1024)
   }
 
-  /// The request for one picture; nil for a receipt that is none.
+  /// The request for one picture; nil if what was given is not a receipt.
   func request(_ order: FetchOrder, withEvents: Bool) -> Request? {
     switch command {
     case .fetch: .fetch(fetch(order, withEvents: withEvents))

@@ -18,7 +18,7 @@ final class FullScreen {
     self.write = write
   }
 
-  /// Takes the terminal; again if somebody else has had it meanwhile.
+  /// Takes over the terminal, also when somebody else has had it in the meantime.
   func enter() throws(SystemFailure) {
     if before == nil {
       var settings = termios()
@@ -38,7 +38,7 @@ final class FullScreen {
   /// Gives the terminal back as it was.
   func leave() {
     guard var settings = before.take() else { return }
-    // A terminal that has gone cannot be written to, nor has it settings to restore.
+    // A terminal that has gone cannot be written to, and has no settings to restore.
     try? write(Array("\u{1b}[?25h\u{1b}[?1049l".utf8))
     unsafe tcsetattr(input, TCSANOW, &settings)
   }

@@ -24,7 +24,7 @@ struct Glyphs: Equatable {
   func bar(_ share: Double, cells: Int) -> String {
     let steps = ends.count - 1
     let filled = Int((min(max(share, 0), 1) * Double(cells * steps)).rounded())
-    // Whatever there is can be seen.
+    // Even the smallest share can be seen.
     let shown = share > 0 ? max(filled, 1) : 0
     var text = String(repeating: ends[steps], count: shown / steps)
     if shown % steps > 0 { text += ends[shown % steps] }

@@ -7,7 +7,7 @@ public enum FetchUpdate: Sendable {
   case queued
   /// The download has begun.
   case started
-  /// So many bytes of the body have arrived; nothing is expected where the origin announces no length.
+  /// How many bytes of the body have arrived; `expected` is nil where the origin announces no length.
   case progress(received: Int, expected: Int?)
   /// The picture is there, and the form that was asked for is being made of it. Only with `describe`.
   case placeholder(Placeholder)

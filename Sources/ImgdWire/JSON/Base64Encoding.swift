@@ -27,7 +27,7 @@ enum Base64 {
     appendGroups(of: rest, from: appendWords(of: rest, to: &text), to: &text)
   }
 
-  /// As many bytes as the vector instructions take; answers how many that were.
+  /// Encodes as many bytes as the vector instructions take; answers how many those were.
   private static func appendVectors(
     of bytes: Span<UInt8>, to text: inout OutputSpan<UInt8>
   ) -> Int {
@@ -42,7 +42,7 @@ enum Base64 {
     }
   }
 
-  /// As many sixes of bytes as have two more behind them; answers how many bytes that were.
+  /// Encodes groups of six bytes, as long as two more follow; answers how many bytes those were.
   private static func appendWords(
     of bytes: Span<UInt8>, to text: inout OutputSpan<UInt8>
   ) -> Int {

@@ -94,7 +94,7 @@ enum PlainText {
     return marks(word) & tops == 0
   }
 
-  /// Has a top bit set, which `tops` tells from others, if any of eight bytes is not plain.
+  /// One of the bits of `tops` is set if any of the eight bytes is not plain.
   ///
   /// What is subtracted sets the top bit of a byte that is too small, or was beyond ASCII before; a borrow
   /// comes from such a byte alone.
@@ -106,7 +106,7 @@ enum PlainText {
     return word | controls | quotes | backslashes
   }
 
-  /// The same of a single byte.
+  /// The same for a single byte.
   @inline(__always)
   static func isPlain(_ byte: UInt8) -> Bool {
     0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

@@ -19,7 +19,7 @@ enum PictureName {
     return extensions.contains(format) ? format : "img"
   }
 
-  /// The format for which the ending of a path stands, by the daemon's name for it; nil if it is none of a picture.
+  /// The format for which the ending of a path stands, by the daemon's name for it; nil if no picture has that ending.
   static func kind(ofFile path: String) -> String? {
     let name = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
     guard let name, let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,

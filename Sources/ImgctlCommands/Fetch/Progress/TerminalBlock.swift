@@ -1,5 +1,5 @@
 // The block is at the bottom of what has been printed, with the cursor at the end of its last line. A terminal
-// that became narrower has broken the lines that no longer fit, as far as it does that at all: nearly all do.
+// that became narrower has broken the lines that no longer fit, if it does that at all: nearly all do.
 
 /// The lines at the bottom of a terminal that are replaced in place.
 struct TerminalBlock {

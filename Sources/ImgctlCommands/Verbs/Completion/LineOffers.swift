@@ -10,7 +10,7 @@ extension UnfinishedLine {
       try context.print("")
       return .done
     }
-    // A word that would be another one on a terminal is none to offer.
+    // A word that a terminal would show as another one is not offered.
     let lines = offers(in: context).filter { offer in
       offer.word.hasPrefix(word) && printable(offer.word) == offer.word
     }.map { $0.help.isEmpty ? $0.word : $0.word + "\t" + printable($0.help) }

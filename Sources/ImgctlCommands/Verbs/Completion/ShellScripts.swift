@@ -1,7 +1,7 @@
 // Each script asks `imgctl __complete` what fits the words up to the cursor. It answers lines: a word, and behind a tab
 // what it means. An empty line stands for the names of files, which the shell completes itself.
 //
-// URLs of the cache are the words of strangers. Zsh and fish quote what they put into a line; bash does not, so its
+// URLs of the cache were written by strangers. Zsh and fish quote what they put into a line; bash does not, so its
 // script does.
 
 extension Completion.Shell {

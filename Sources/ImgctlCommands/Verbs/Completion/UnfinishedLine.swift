@@ -8,7 +8,7 @@ struct UnfinishedLine {
   /// What a word stands for.
   enum Place {
     case option([VerbOption])
-    /// A word of this kind, behind a beginning that stays, such as `--cache=`.
+    /// A word of this kind, after a beginning that stays, such as `--cache=`.
     case word(WordKind, after: String)
   }
 
@@ -20,7 +20,7 @@ struct UnfinishedLine {
 
   init(_ words: ArraySlice<String>) throws(UsageProblem) {
     word = words.last ?? ""
-    // Two hyphens in place of the word show what it is: a value or an operand they become, an option they do not.
+    // Two hyphens in place of the word show what it is: they can become a value or an operand, but not an option.
     let line = try LineBeginning(words.dropLast() + ["--"])
     let items = try line.items
     manner = try Manner(

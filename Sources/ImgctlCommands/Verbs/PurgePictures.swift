@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdWire
 
 /// `imgctl purge`: removes pictures from the cache.
-struct Purge: Verb {
+struct PurgePictures: Verb {
   static let description = VerbDescription(
     "purge", "remove pictures from the cache", operands: .any("URL", .url),
     options: [
