@@ -38,7 +38,7 @@ private final class HistoryStage {
 
   func verdict(
     _ key: CacheKey, tags: [String] = [], mark: FleetPosition, age: Duration = .zero
-  ) -> PurgeHistory.Verdict {
+  ) -> PurgeVerdict {
     history.verdict(on: key, tags: tags, mark: mark, age: age)
   }
 }
@@ -300,8 +300,8 @@ private struct PlainHistory {
 
   func verdict(
     on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant
-  ) -> PurgeHistory.Verdict {
-    var verdict = PurgeHistory.Verdict.untouched
+  ) -> PurgeVerdict {
+    var verdict = PurgeVerdict.untouched
     for purge in purges where purge.number > mark && purge.filter.matchesName(key, tags: tags) {
       if let age = purge.filter.olderThan, storedAt >= purge.askedAt + (.seconds(1) - age) {
         continue
@@ -366,7 +366,7 @@ private struct Sample {
     var (sample, plain) = (Sample(seed: seed), PlainHistory())
     // The last purge that had been heard before each moment; they are ten seconds apart.
     var moments: [(at: Instant, mark: FleetPosition)] = []
-    var seen: [PurgeHistory.Verdict: Int] = [:]
+    var seen: [PurgeVerdict: Int] = [:]
     for _ in 0..<1_000 {
       if moments.last?.at != stage.loop.now { moments.append((stage.loop.now, stage.last)) }
       let (filter, isSoft) = (sample.filter(), sample.number(2) == 0)

@@ -23,7 +23,7 @@ import Testing
   }
 
   /// What becomes of a picture that another host has stored with the last purge that this one has heard.
-  private func verdict(_ stage: CoreStage) throws -> PurgeHistory.Verdict {
+  private func verdict(_ stage: CoreStage) throws -> PurgeVerdict {
     let history = stage.purges.history
     let mark = try #require(history.position)
     return history.verdict(on: key(stage), tags: [], mark: mark, age: .zero)

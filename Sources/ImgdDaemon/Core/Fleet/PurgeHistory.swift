@@ -9,14 +9,6 @@ import ImgdSystem
 /// finds it asks here whether a later one is about it. Purges of this host that are not in the log yet count as later
 /// than everything that the server has.
 final class PurgeHistory {
-  /// What becomes of a picture of the server.
-  enum Verdict {
-    case untouched
-    /// A soft purge means it, or it is not known whether any does: its origin has to confirm it.
-    case stale
-    case purged
-  }
-
   /// As many as the log keeps.
   static let most = 10_000
   static let mostBytes = 16 << 20
@@ -90,9 +82,14 @@ final class PurgeHistory {
     entryBytes += purge.filter.roughBytes
     table.add(
       purge.filter, isSoft: purge.isSoft, number: heard.number,
-      askedAt: loop.now.before(heard.age))
+      storedBefore: limit(of: purge.filter, askedAt: loop.now.before(heard.age)))
     position = FleetPosition(generation: generation, number: heard.number, nonce: purge.nonce)
     while entries.count > Self.most || table.bytes + entryBytes > Self.mostBytes { forgetOldest() }
+  }
+
+  /// Ages are known in whole seconds: fetching one picture too many anew is the safe mistake.
+  private func limit(of filter: PurgeFilter, askedAt: Instant) -> Instant? {
+    filter.olderThan.map { askedAt.before($0) + .seconds(1) }
   }
 
   private func forgetLog(upTo number: UInt64) {
@@ -112,7 +109,9 @@ final class PurgeHistory {
   func addOwn(_ purge: FleetPurge) {
     lastOwn += 1
     own.append(OwnEntry(nonce: purge.nonce, filter: purge.filter, number: lastOwn))
-    ownTable.add(purge.filter, isSoft: purge.isSoft, number: lastOwn, askedAt: loop.now)
+    ownTable.add(
+      purge.filter, isSoft: purge.isSoft, number: lastOwn,
+      storedBefore: limit(of: purge.filter, askedAt: loop.now))
   }
 
   /// Notes that one is in the log, or that another one stands for it. It may count until the earlier ones are, too.
@@ -130,7 +129,7 @@ final class PurgeHistory {
   /// What becomes of a picture that was fetched when `mark` was the last purge, and stored `age` ago.
   func verdict(
     on key: CacheKey, tags: [String], mark: FleetPosition, age: Duration
-  ) -> Verdict {
+  ) -> PurgeVerdict {
     let storedAt = loop.now.before(age)
     let isOfLog = isOfLog(mark)
     let own = ownTable.verdict(on: key, tags: tags, after: ownFloor, storedAt: storedAt)

@@ -63,7 +63,10 @@ package struct PurgeFilter: Sendable, Equatable {
     } && matchesAge(image, at: now)
   }
 
-  private var asksForAge: Bool { olderThan != nil || unusedFor != nil || expired }
+  private var asksForAge: Bool { olderThan != nil || asksForState }
+
+  /// Whether it asks for what changes with time and use.
+  var asksForState: Bool { unusedFor != nil || expired }
 
   /// Whether it names an image, whatever its age.
   package func matchesName(_ key: CacheKey, tags: [String]) -> Bool {

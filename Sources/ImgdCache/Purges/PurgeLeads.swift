@@ -1,5 +1,3 @@
-import ImgdCache
-
 /// Where a filter stands in a `PurgeTable`, and where those stand that may mean a key.
 ///
 /// A lead is a seeded hash of one condition: the URL, or else a tag, the prefix, the host, the identifier. So

@@ -1,14 +1,21 @@
-import ImgdCache
-import ImgdSystem
+package import ImgdSystem
+
+/// What purges do to a picture.
+package enum PurgeVerdict {
+  case untouched
+  /// A soft purge means it, or it is not known whether any does: its origin has to confirm it.
+  case stale
+  case purged
+}
 
 /// Purges by what they mean, so that the ones that mean a picture are found without looking at the others.
 ///
 /// Of purges with the same names only the newest is kept, soft and hard ones apart, and those with an age from
 /// those without. Where very many stand under one lead, the other conditions of all of them are given up: rather one
 /// picture too many is fetched anew.
-struct PurgeTable {
+package struct PurgeTable {
   /// So many filters under one lead are told apart.
-  static let mostUnderOneLead = 32
+  package static let mostUnderOneLead = 32
 
   /// The newest purge of one kind. Of those with an age the newest and the furthest reaching are one: a
   /// picture that was stored before such a purge's limit was fetched before it was asked for, too.
@@ -21,8 +28,10 @@ struct PurgeTable {
       limit = limit.map { max($0, other.limit ?? $0) } ?? other.limit
     }
 
-    func means(after mark: UInt64, storedAt: Instant) -> Bool {
-      number > mark && limit.map { storedAt < $0 } ?? true
+    func means(after mark: UInt64, storedAt: Instant?) -> Bool {
+      guard number > mark else { return false }
+      guard let limit else { return true }
+      return storedAt.map { $0 < limit } ?? false
     }
   }
 
@@ -61,17 +70,19 @@ struct PurgeTable {
   /// How many filters stand under a tag.
   private var tagged = 0
   /// How many filters were compared with a key.
-  private(set) var comparisons = 0
+  package private(set) var comparisons = 0
   /// The memory that it takes, roughly.
-  private(set) var bytes = 0
-  private(set) var count = 0
+  package private(set) var bytes = 0
+  package private(set) var count = 0
+
+  package init() {}
 
   // MARK: Purges
 
-  /// Adds a purge; where it has an age, `asked` tells from when that counts.
-  mutating func add(_ filter: PurgeFilter, isSoft: Bool, number: UInt64, askedAt asked: Instant) {
-    // Whole seconds: fetching one picture too many anew is the safe mistake.
-    let limit = filter.olderThan.map { asked.before($0) + .seconds(1) }
+  /// Adds a purge; with a limit it means what was stored before that.
+  package mutating func add(
+    _ filter: PurgeFilter, isSoft: Bool, number: UInt64, storedBefore limit: Instant?
+  ) {
     let newest = Newest(number: number, limit: limit)
     var names = Names(filter.namesOnly)
     switch (isSoft, limit != nil) {
@@ -121,7 +132,7 @@ struct PurgeTable {
   }
 
   /// Forgets the purges up to a number that stand where a filter stands.
-  mutating func forget(_ filter: PurgeFilter, upTo number: UInt64) {
+  package mutating func forget(_ filter: PurgeFilter, upTo number: UInt64) {
     let lead = leads.lead(of: filter)
     guard var place = places.removeValue(forKey: lead.place) else { return }
     for names in place.names where names.newest <= number { count(names, -1) }
@@ -135,12 +146,13 @@ struct PurgeTable {
 
   // MARK: Questions
 
-  /// The hardest that a purge after a mark does to a picture.
-  mutating func verdict(
-    on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant
-  ) -> PurgeHistory.Verdict {
+  /// The hardest that a purge after a mark does to a picture. One that is not stored yet is new: no purge with a
+  /// limit means it.
+  package mutating func verdict(
+    on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant?
+  ) -> PurgeVerdict {
     guard count > 0 else { return .untouched }
-    var verdict = PurgeHistory.Verdict.untouched
+    var verdict = PurgeVerdict.untouched
     if EntryTags.areAll(tags) {
       if hardTag > mark { return .purged }
       if softTag > mark { verdict = .stale }
