@@ -13,7 +13,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// An image that was stored, or made, at a moment; nothing is known of it to any tier.
   package static func make(
     key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64,
-    isPurged: Bool = false, stored moment: StoredMoment
+    isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
     let (payload, response) = (body.payload, answer.response)
     let isInside = !payload.isShareable && payload.count <= mostInside
@@ -22,7 +22,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       extras: ImageExtras(
         distinction: key.distinction, vary: answer.vary, tags: tags,
         redirectTarget: response.redirectTarget, description: body.description),
-      freshUntil: storedAt,
+      freshUntil: storedAt, checked: checked,
       lastAccess: storedAt, storedAt: storedAt, freshness: answer.freshness, facts: body.facts,
       payload: isInside ? nil : payload, digest: key.digest ?? KeyDigest(high: 0, low: 0),
       checksum: body.checksum, serial: serial, storedAtWall: moment.wall,
@@ -50,7 +50,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// Under another key than its own it is a picture without a file.
   package func renewed(
     under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [],
-    serial: UInt64, isPurged: Bool = false, stored moment: StoredMoment
+    serial: UInt64, isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
   ) -> CachedImage {
     let key = key
     var answer = answer
@@ -59,18 +59,20 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
       key: renewedKey ?? key,
       body: ImageBody(payload, facts: facts, checksum: checksum, description: description),
       answer: answer, tags: EntryTags.union(tags, more), serial: serial, isPurged: isPurged,
-      stored: moment)
+      checked: checked, stored: moment)
     if renewed.key == key { renewed.file = file }
     return renewed
   }
 
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one. Nobody asks for the checksum of pixels.
-  package func derived(key: CacheKey, body: ImageBody) -> CachedImage {
+  ///
+  /// `checked` is the last purge that this one was compared with when the making began.
+  package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
     Self.make(
       key: key, body: body,
       answer: ImageAnswer(response, freshness: freshness, vary: vary.withoutPlace), tags: tags,
-      serial: serial, isPurged: isPurged,
+      serial: serial, isPurged: isPurged, checked: checked,
       stored: StoredMoment(storedAt, wall: storedAtWall, isDoubtful: header.isTimeDoubtful))
   }
 
@@ -133,10 +135,16 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.lastAccess = newValue }
   }
 
-  /// A purge has matched it: it is delivered to those who wait for it, and kept nowhere any more.
+  /// A purge or a later answer has made it void on its way: it is delivered to those who wait for it, and kept nowhere.
   package internal(set) var isPurged: Bool {
     get { header.isPurged }
     set { header.isPurged = newValue }
+  }
+
+  /// The last purge that it was compared with (`PurgeList`).
+  package internal(set) var checked: UInt64 {
+    get { header.checked }
+    set { header.checked = newValue }
   }
 
   /// Whether a descriptor of its bytes has been handed out.
@@ -178,5 +186,5 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   }
 
   /// The bytes of an entry that are not counted one by one (measured).
-  static let bookkeeping = 288
+  static let bookkeeping = 296
 }

@@ -13,6 +13,8 @@ package struct ImageFields {
   var file: StoredFile?
   /// Until when it may be shown without asking, as far as its age goes.
   var freshUntil: Instant
+  /// The last purge that it was compared with.
+  var checked: UInt64
   var lastAccess: Instant
   let storedAt: Instant
   let freshness: Freshness

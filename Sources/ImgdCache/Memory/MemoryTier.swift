@@ -51,9 +51,11 @@ package final class MemoryTier {
   package private(set) var limits: Limits
   package private(set) var counts = Counts()
   let images = ImageTable()
+  let purges: PurgeList
 
-  package init(limits: Limits) {
+  package init(limits: Limits, purges: PurgeList = PurgeList()) {
     self.limits = limits
+    self.purges = purges
   }
 
   package var usage: Int { images.usage }
@@ -80,7 +82,7 @@ package final class MemoryTier {
 
   /// The image under a key, fresh or not; counts as a use, or as a miss.
   package func image(for key: CacheKey, at now: Instant) -> CachedImage? {
-    guard let place = images.place(of: key) else {
+    guard let place = images.place(of: key), isInForce(images.image(at: place)) else {
       counts.misses += 1
       return nil
     }
@@ -99,20 +101,29 @@ package final class MemoryTier {
       let place = images.place(of: url, identifier: identifier, variant: variant, scope: nil)
     else { return nil }
     let image = images.image(at: place)
-    guard image.isFresh(at: now), image.isFor(sent: []) else { return nil }
+    guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
     return use(place, at: now)
   }
 
   /// The same for a URL alone, without counting as a use.
   package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
-    guard let image = images.image(ofPlain: url), image.isFresh(at: now), image.isFor(sent: [])
+    guard let image = images.image(ofPlain: url), isInForce(image), image.isFresh(at: now),
+      image.isFor(sent: [])
     else { return nil }
     return image
   }
 
   /// The image under a key, without counting as a use.
   package func peek(_ key: CacheKey) -> CachedImage? {
-    images.place(of: key).map { images.image(at: $0) }
+    guard let place = images.place(of: key) else { return nil }
+    let image = images.image(at: place)
+    return isInForce(image) ? image : nil
+  }
+
+  /// Whether no purge has made an image void that is still here. One comparison, while nothing was purged.
+  @inline(__always)
+  private func isInForce(_ image: CachedImage) -> Bool {
+    image.checked == purges.newest || purges.verdict(onEntry: image) != .purged
   }
 
   /// Whether there is an image without credentials under a URL, fresh or not; counts as nothing.
@@ -177,7 +188,7 @@ package final class MemoryTier {
     while place < end, page.images.count < limit, examined < Self.mostExamined {
       if let image = images.list[place].image {
         examined += 1
-        if prefix.map(image.begins(with:)) ?? true { page.images.append(image) }
+        if prefix.map(image.begins(with:)) ?? true, isInForce(image) { page.images.append(image) }
       }
       place += 1
     }
@@ -189,7 +200,7 @@ package final class MemoryTier {
 
   /// Why an image would not be kept, before anything is done.
   package func shouldCache(_ image: CachedImage) -> StoreRefusal? {
-    if image.isPurged { return .purged }
+    if purges.verdict(on: image, in: .memory) == .purged { return .purged }
     if let refusal = image.freshness.refusal { return refusal }
     if image.byteCount > 0, image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
@@ -201,6 +212,11 @@ package final class MemoryTier {
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
     if let refusal = shouldCache(image) { return .refused(refusal) }
     if image.takesReserve { return .refused(.noDescriptor) }
+    if purges.verdict(on: image, in: .memory) == .stale {
+      image.markStale()
+    } else {
+      image.checked = purges.newest
+    }
     image.lastAccess = now
     if let place = images.place(of: image) {
       guard image.serial >= images.image(at: place).serial else {
@@ -292,13 +308,10 @@ package final class MemoryTier {
     return images.take(place).image
   }
 
-  /// A purge under way: it is about the images that were there when it began.
-  package struct Purge {
-    fileprivate let filter: PurgeFilter
-    fileprivate let isSoft: Bool
-    /// An image may be on its way to another tier: only when it goes from all of them it is not kept
-    /// there either.
-    fileprivate let isFromAllTiers: Bool
+  /// The cleaning after a purge, or the removal of all images: it is about those that were there when it began.
+  package struct Sweep {
+    /// What is no longer in force; nil where everything goes.
+    fileprivate let row: PurgeList.Row?
     fileprivate var isOfPixelsOnly = false
     fileprivate let newest: UInt64
     fileprivate let urlTag: UInt32?
@@ -306,57 +319,53 @@ package final class MemoryTier {
     package fileprivate(set) var removal = Removal()
   }
 
-  /// Begins to remove every image that matches, or to mark it stale.
-  package func beginPurge(
-    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true
-  ) -> Purge {
+  /// Begins to remove every image that a purge means, or to mark it stale.
+  package func beginSweep(after row: PurgeList.Row) -> Sweep {
     counts.purges += 1
-    return Purge(
-      filter: filter, isSoft: soft, isFromAllTiers: fromAllTiers, newest: images.newest,
-      urlTag: filter.url.map(images.urlTag), places: images.list.places)
+    return Sweep(
+      row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag),
+      places: images.list.places)
+  }
+
+  /// Begins to remove all images.
+  package func beginRemoval() -> Sweep {
+    counts.purges += 1
+    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.list.places)
   }
 
   /// Begins to remove all decoded pictures: when memory is short they go first.
-  package func beginRemovalOfPixels() -> Purge {
-    var purge = Purge(
-      filter: PurgeFilter(), isSoft: false, isFromAllTiers: false, newest: images.newest,
-      urlTag: nil, places: images.pixelBytes > 0 ? images.list.places : 0..<0)
-    purge.isOfPixelsOnly = true
-    return purge
+  package func beginRemovalOfPixels() -> Sweep {
+    var sweep = Sweep(
+      row: nil, newest: images.newest, urlTag: nil,
+      places: images.pixelBytes > 0 ? images.list.places : 0..<0)
+    sweep.isOfPixelsOnly = true
+    return sweep
   }
 
-  /// Goes on with a purge for some images; answers whether there are more. `tell` is told of each that is
-  /// removed or marked.
-  package func goOn(
-    with purge: inout Purge, at now: Instant, tell: (CachedImage) -> Void = { _ in }
-  ) -> Bool {
+  /// Goes on for some images; answers whether there are more.
+  package func goOn(with sweep: inout Sweep) -> Bool {
     var (examined, passed) = (0, 0)
-    let before = purge.removal.entries
-    while passed < Self.mostPassed, let place = purge.places.popFirst() {
+    let before = sweep.removal.entries
+    while passed < Self.mostPassed, let place = sweep.places.popFirst() {
       passed += 1
-      guard let image = images.image(at: place, of: purge.urlTag, upTo: purge.newest) else {
+      guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else {
         continue
       }
-      if purge.isOfPixelsOnly ? image.isPixels : purge.filter.matches(image, at: now) {
-        remove(place, image, for: &purge)
-        tell(image)
-      }
+      if sweep.means(image) { remove(place, image, for: &sweep) }
       examined += 1
-      guard examined < Self.mostExamined, purge.removal.entries < before + Self.mostRemoved else {
+      guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else {
         return true
       }
     }
-    guard purge.places.isEmpty else { return true }
-    return false
+    return !sweep.places.isEmpty
   }
 
-  private func remove(_ place: Int, _ image: CachedImage, for purge: inout Purge) {
-    guard !purge.isSoft else {
-      purge.removal.count(images.list[place].cost)
+  private func remove(_ place: Int, _ image: CachedImage, for sweep: inout Sweep) {
+    guard sweep.row?.isSoft != true else {
+      sweep.removal.count(images.list[place].cost)
       return image.markStale()
     }
-    if purge.isFromAllTiers { image.isPurged = true }
-    purge.removal.count(images.take(place).cost)
+    sweep.removal.count(images.take(place).cost)
   }
 
   // MARK: The next process
@@ -370,7 +379,8 @@ package final class MemoryTier {
   ) throws(SystemFailure) -> Handover? {
     var draft = HandoverDraft(limits: limits, isClean: isClean)
     for place in images.newestFirst {
-      try draft.add(images.image(at: place), at: now, wall: wall)
+      let image = images.image(at: place)
+      if isInForce(image) { try draft.add(image, at: now, wall: wall) }
     }
     return try draft.finish(release: release)
   }
@@ -409,5 +419,14 @@ package final class MemoryTier {
       tell(image)
     }
     return taken
+  }
+}
+
+extension MemoryTier.Sweep {
+  /// Whether an image goes. One that has come in another's place since the purge was not there when it was asked.
+  fileprivate func means(_ image: CachedImage) -> Bool {
+    guard let row else { return !isOfPixelsOnly || image.isPixels }
+    guard image.checked < row.number || row.filter.asksForState else { return false }
+    return row.filter.matches(image, at: row.askedAt)
   }
 }

@@ -1,4 +1,4 @@
-package import ImgdSystem
+internal import ImgdSystem
 
 /// The images that a purge is about: every condition that is given has to hold, and none holds for everything.
 package struct PurgeFilter: Sendable, Equatable {
@@ -51,11 +51,6 @@ package struct PurgeFilter: Sendable, Equatable {
       && isSame(prefix, other.prefix) && isSame(host, other.host) && isSame(tag, other.tag)
   }
 
-  /// Whether an image on its way would match: it is new, so no condition on its age holds.
-  package func matches(key: CacheKey, tags: [String]) -> Bool {
-    !asksForAge && matchesName(key, tags: tags)
-  }
-
   func matches(_ image: CachedImage, at now: Instant) -> Bool {
     image.withURL { url in
       matchesName(
@@ -91,13 +86,6 @@ package struct PurgeFilter: Sendable, Equatable {
     if let olderThan, now - image.storedAt <= olderThan { return false }
     if let unusedFor, now - image.lastAccess <= unusedFor { return false }
     return !expired || !image.isFresh(at: now)
-  }
-}
-
-extension CachedImage {
-  /// Keeps an image that is held elsewhere from being stored again, if a filter matches it.
-  package func purge(_ filter: PurgeFilter, at now: Instant) {
-    if filter.matches(self, at: now) { isPurged = true }
   }
 }
 

@@ -43,6 +43,8 @@ package final class PurgeList {
   private var rowBytes = 0
   private var memory = PurgeTable()
   private var disk = PurgeTable()
+  /// The purges after which the memory tier is still being cleaned, the oldest first.
+  private var unswept: [UInt64] = []
 
   package init() {}
 
@@ -61,13 +63,21 @@ package final class PurgeList {
     rowBytes += filter.roughBytes
     let limit = row.limit
     if scope.contains(.memory) {
-      memory.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
+      unswept.append(newest)
+      if !filter.asksForState {
+        memory.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
+      }
     }
     if scope.contains(.disk) {
       disk.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
     }
     while rows.count > Self.most || bytes > Self.mostBytes { forgetOldest() }
     return row
+  }
+
+  /// Notes that the memory tier has nothing any more that a purge means.
+  package func endSweep(after row: Row) {
+    unswept.removeAll { $0 == row.number }
   }
 
   private func forgetOldest() {
@@ -95,13 +105,44 @@ package final class PurgeList {
     let onDisk = disk.verdict(on: key, tags: tags, after: number, storedAt: storedAt)
     return onDisk == .untouched ? verdict : onDisk
   }
+
+  /// What the purges of some tiers that came since it was last compared do to an image.
+  package func verdict(on image: CachedImage, in scope: Scope) -> PurgeVerdict {
+    guard !image.isPurged else { return .purged }
+    guard image.checked < newest else { return .untouched }
+    return verdict(
+      on: image.key, tags: image.tags, in: scope, after: image.checked, storedAt: image.storedAt)
+  }
+
+  /// Whether no tier may keep an image that has been on its way.
+  package func isPurgedEverywhere(_ image: CachedImage) -> Bool {
+    verdict(on: image, in: .memory) == .purged && verdict(on: image, in: .disk) == .purged
+  }
+
+  /// What has become of an image in the memory tier: it may be void, and not swept away yet. One that no purge is
+  /// about carries the newest number from now on, one that is stale is marked.
+  func verdict(onEntry image: CachedImage) -> PurgeVerdict {
+    let swept = unswept.first.map { $0 - 1 } ?? newest
+    let verdict =
+      swept == newest
+      ? .untouched
+      : verdict(
+        on: image.key, tags: image.tags, in: .memory, after: max(image.checked, swept),
+        storedAt: image.storedAt)
+    switch verdict {
+    case .untouched: image.checked = newest
+    case .stale: image.markStale()
+    case .purged: break
+    }
+    return verdict
+  }
 }
 
 extension PurgeList.Row {
   /// Before when a picture has to be stored for the purge to be about it; nil where that does not matter.
   ///
-  /// How long a picture has not been used, and whether it is fresh, its tier knows: elsewhere each that was stored by
-  /// then counts as meant.
+  /// How long a picture has not been used, and whether it is fresh, changes: the tiers say which entries are meant,
+  /// and on its way to the disk each counts as meant that was stored by then.
   fileprivate var limit: Instant? {
     guard filter.asksForState else { return filter.olderThan.map { askedAt + (.zero - $0) } }
     return askedAt

@@ -85,7 +85,7 @@ extension CachedImage {
   /// What it shows, its bytes say: that host may have erred.
   package static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts, sent: HeaderList,
-    vary: (HeaderList) -> VaryOutcome, serial: UInt64, stored moment: StoredMoment
+    vary: (HeaderList) -> VaryOutcome, serial: UInt64, checked: UInt64, stored moment: StoredMoment
   ) -> CachedImage? {
     guard record.isOf(key), record.redirectTarget == nil, payload.count == record.bytes,
       let headers = StoredHeaders(packed: record.headers), let stored = VaryOutcome(record),
@@ -97,7 +97,7 @@ extension CachedImage {
       answer: ImageAnswer(
         StoredResponse(status: record.status, headers: list), freshness: Freshness(record),
         vary: vary(list)),
-      tags: record.tags, serial: serial, stored: moment)
+      tags: record.tags, serial: serial, checked: checked, stored: moment)
     if record.isMarkedStale { image.markStale() }
     return image
   }

@@ -18,8 +18,8 @@ extension CachedImage {
       })
   }
 
-  /// Whether its origin lets others keep it, and nothing has made it void on its way here.
-  package var mayBeKept: Bool { freshness.refusal == nil && scope == nil && !isPurged }
+  /// Whether its origin lets others keep it.
+  package var mayBeKept: Bool { freshness.refusal == nil && scope == nil }
 }
 
 extension DiskEntry {

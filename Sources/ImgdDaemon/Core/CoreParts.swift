@@ -30,7 +30,8 @@ struct CoreParts {
     desk = ReplyDesk(loop: loop)
     hub = EventHub(turns: turns)
     pictures = PictureTiers(disk: disk, hub: hub, turns: turns, loop: loop, settings: settings)
-    downloader = Downloader(transfers: transfers, loop: loop, settings: settings.downloads)
+    downloader = Downloader(
+      transfers: transfers, purges: pictures.purges, loop: loop, settings: settings.downloads)
     fleetPurges = FleetPurges(
       edge, disk: disk, turns: turns, loop: loop, settings: settings.fleet)
     fleet = FleetTier(
@@ -54,7 +55,7 @@ struct CoreParts {
       limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }
     let places = Purge.Places(
-      jobs: jobs, downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
+      downloader: downloader, pictures: pictures, renditions: renditions, hub: hub)
     fleetPurges.begin = { filter, isSoft, then in
       Purge(filter, isSoft: isSoft, in: places, loop: loop) { _, _ in then() }.step
     }

@@ -9,7 +9,7 @@ func key(_ url: String, _ identifier: String? = nil, _ scope: CredentialScope? =
   return CacheKey(url: url, identifier: identifier, scope: scope)
 }
 
-/// An image with a payload of `bytes` bytes.
+/// An image with a payload of `bytes` bytes, which comes after all purges until it is stored.
 func image(
   _ key: CacheKey, bytes: Int = 1_000, serial: UInt64 = 1, headers: HeaderList = [],
   tags: [String] = [], width: Int = 8, isPurged: Bool = false, storedAt: Int64 = 0,
@@ -24,7 +24,7 @@ func image(
     answer: ImageAnswer(
       StoredResponse(status: 200, headers: headers), freshness: freshness,
       vary: VaryOutcome(varying: varyingNames(headers), sent: [])),
-    tags: tags, serial: serial, isPurged: isPurged,
+    tags: tags, serial: serial, isPurged: isPurged, checked: .max,
     stored: StoredMoment(at(storedAt), wall: storedAt))
 }
 

@@ -12,7 +12,7 @@ import Testing
       key: original.key.made(of: original.checksum, form: "pixels"),
       body: ImageBody(
         Payload([UInt8](repeating: 1, count: bytes)), facts: original.facts, checksum: .unknown,
-        isPixels: true))
+        isPixels: true), checked: 0)
   }
 
   private func tier() -> (tier: MemoryTier, original: CachedImage, pixels: CachedImage) {
@@ -35,7 +35,7 @@ import Testing
   @Test func `pixels can be removed alone`() {
     let (tier, original, pixels) = tier()
     var purge = tier.beginRemovalOfPixels()
-    while tier.goOn(with: &purge, at: at(0)) {}
+    while tier.goOn(with: &purge) {}
     #expect(purge.removal.entries == 1)
     #expect(tier.peek(pixels.key) == nil && tier.peek(original.key) === original)
     #expect(tier.counts.purges == 0)
@@ -68,7 +68,7 @@ import Testing
           key: original.key.made(of: original.checksum, form: "\(bytes)"),
           body: ImageBody(
             try Payload([UInt8](repeating: 1, count: bytes)).shareable(), facts: original.facts,
-            checksum: .unknown, isPixels: true))
+            checksum: .unknown, isPixels: true), checked: 0)
       }
       var low: [CachedImage] = []
       while low.last?.takesReserve != true { low.append(try pixels(4_000)) }

@@ -3,17 +3,19 @@ import ImgdSystem
 @testable import ImgdCache
 
 extension MemoryTier {
-  /// A purge with all its parts.
-  func purge(
-    _ filter: PurgeFilter, soft: Bool = false, fromAllTiers: Bool = true, at now: Instant
-  ) -> Removal {
-    var purge = beginPurge(filter, soft: soft, fromAllTiers: fromAllTiers)
-    while goOn(with: &purge, at: now) {}
-    return purge.removal
+  /// A purge of memory, with the whole of its sweep.
+  func purge(_ filter: PurgeFilter, soft: Bool = false, at now: Instant) -> Removal {
+    let row = purges.add(filter, isSoft: soft, from: .memory, at: now)
+    var sweep = beginSweep(after: row)
+    while goOn(with: &sweep) {}
+    purges.endSweep(after: row)
+    return sweep.removal
   }
 
-  /// A purge of everything that does not keep pictures out of other tiers.
+  /// The removal of everything.
   func removeAll() -> Removal {
-    purge(PurgeFilter(), fromAllTiers: false, at: Instant(nanoseconds: 0))
+    var sweep = beginRemoval()
+    while goOn(with: &sweep) {}
+    return sweep.removal
   }
 }

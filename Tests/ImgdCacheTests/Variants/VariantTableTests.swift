@@ -172,7 +172,7 @@ import Testing
     #expect(record.baseTag == Self.name.digest?.tag)
     let made = image.derived(
       key: image.key.made(of: image.checksum, form: "x"),
-      body: ImageBody(Payload([1]), facts: image.facts, checksum: .unknown))
+      body: ImageBody(Payload([1]), facts: image.facts, checksum: .unknown), checked: 0)
     #expect(made.base == nil && StoredRecord(made, wall: 0, at: at(0))?.baseTag == 0)
   }
 

@@ -35,6 +35,24 @@ import Testing
     #expect(try stage.stats("disk", "misses") == 1)
   }
 
+  @Test(arguments: [
+    (#""url":"ORIGIN/b","#, 1), (#""tag":"t","#, 1), (#""url":"ORIGIN/a.png","#, 0),
+  ])
+  func `a picture rises from disk during a purge that is not about it`(
+    purge: String, risen: Int
+  ) throws {
+    let stage = try stageWithPicture()
+    try stage.play(
+      #"""
+      > {"id":1,"cmd":"fetch","url":"ORIGIN/a.png","deliver":"none"}
+      > {"id":2,"cmd":"purge",\#(purge)"tier":"memory"}
+      < {"id":1,"ok":true,"source":"disk"}
+      < {"id":2,"ok":true}
+      """#)
+    stage.settle()
+    #expect(try stage.stats("memory", "entries") == risen)
+  }
+
   @Test(arguments: ["path", "none", "inline"])
   func `a picture from disk is answered the same with and without tags`(delivery: String) throws {
     let stage = try stageWithPicture()

@@ -16,7 +16,7 @@ import Testing
   private struct Course {
     var machine: FetchMachine
     var now = Instant(nanoseconds: 0)
-    var rules = FreshnessRules()
+    var purged: [CachedImage] = []
 
     init(
       _ mode: CacheMode = .default_, headers: [HeaderField] = [], isRefresh: Bool = false
@@ -29,7 +29,9 @@ import Testing
     }
 
     mutating func step(_ event: FetchMachine.Event) -> String {
-      let circumstances = FetchMachine.Circumstances(now: now, rules: rules, mostRedirects: 1)
+      let circumstances = FetchMachine.Circumstances(
+        now: now, rules: FreshnessRules(), mostRedirects: 1,
+        isPurged: { [purged] image in purged.contains { $0 === image } })
       return machine.step(after: event, in: circumstances).word
     }
   }
@@ -63,7 +65,7 @@ import Testing
 
   private func inFleet(_ image: CachedImage, for course: Course) -> FetchMachine.Event {
     let name = FleetLookup.Name(key: course.machine.route.mergeKey, purpose: .claiming)
-    let lookup = FleetLookup(serial: 9, name: name, purgeMark: 0, at: course.now)
+    let lookup = FleetLookup(serial: 9, name: name, checked: 0, at: course.now)
     return .fleet(.picture(FleetFound(image, stamp: 7, for: lookup)))
   }
 
@@ -232,6 +234,22 @@ import Testing
     _ = course.step(found(mine, in: .disk))
     #expect(course.step(inFleet(try stored(serial: 2), for: course)) == "claim 7")
     #expect(course.machine.offered === mine)
+  }
+
+  @Test("what was purged while the fleet was asked is not offered, and stands in for nothing")
+  func purgedMeanwhile() throws {
+    var course = try Course()
+    course.now = late
+    let mine = try stored("max-age=10, stale-if-error=600", serial: 5)
+    _ = course.step(found(mine, in: .disk))
+    course.purged = [mine]
+    #expect(course.step(.fleet(.nothing(nil))) == "download")
+    #expect(course.machine.offered == nil)
+    #expect(course.machine.fallback == nil)
+    let other = try stored(serial: 6)
+    course.purged = [other]
+    #expect(course.step(inFleet(other, for: course)) == "claim 7")
+    #expect(course.machine.offered == nil)
   }
 
   @Test("who has waited for another host's download looks into the caches first")

@@ -109,19 +109,24 @@ import Testing
     #expect(scene.fleet.stores.map(\.mark.number) == [1])
   }
 
-  @Test func `a picture that was purged while it was looked for is shown, and not kept`() throws {
+  @Test(arguments: [
+    (#""tier":"memory","#, "disk"), (#""tier":"disk","#, "memory"), (#""tag":"other","#, "memory"),
+  ])
+  func `a picture that was purged from a tier while it was looked for is shown, and not kept there`(
+    purge: String, tier: String
+  ) throws {
     let scene = try FleetScene()
     let picture = try FleetScene.picture()
     scene.fleet.plan(nil, .found(picture))
     try scene.begin()
     try scene.stage.play(
       #"""
-      > {"cmd":"purge","tier":"memory","id":"p"}
+      > {"cmd":"purge",\#(purge)"id":"p"}
       < {"id":"p","ok":true}
       """#)
     scene.answer(.found(picture))
     #expect(try scene.stage.client.receive().outcome == "fleet")
-    #expect(try scene.stage.tier(of: "/a") == "none")
+    #expect(try scene.stage.tier(of: "/a") == tier)
   }
 
   @Test

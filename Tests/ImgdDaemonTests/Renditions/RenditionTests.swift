@@ -186,6 +186,21 @@ import Testing
     #expect(try stage.stats("memory", "entries") == 0)
   }
 
+  @Test(arguments: [(#""tag":"other""#, 2), (#""tier":"disk""#, 2), (#""tier":"memory""#, 0)])
+  func `a purge of something else during the making lets it be kept`(
+    purge: String, kept: Int
+  ) throws {
+    let stage = try stage()
+    stage.decoding.isHeld = true
+    try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a.png","deliver":"pixels"}"#)
+    stage.settle()
+    let other = try stage.connect()
+    #expect(try other.ask(#"{"cmd":"purge",\#(purge)}"#)["ok"] == true)
+    stage.decoding.letThrough()
+    #expect(try stage.client.receive()["ok"] == true)
+    #expect(try stage.stats("memory", "entries") == kept)
+  }
+
   @Test func `what was fetched with credentials is made for their user alone`() throws {
     let stage = try stage()
     let secret = thumbnail + #","headers":{"Authorization":"Basic eA=="}"#

@@ -33,6 +33,8 @@ final class DiskLoads: DiskPart {
   func isReading(_ digest: KeyDigest) -> Bool { waiting[digest] != nil }
 
   /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
+  ///
+  /// It carries the last purge before the look: a later one of memory alone leaves it here, and has it stay out of there.
   func fetch(
     _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
   ) -> DiskFetching {
@@ -66,6 +68,7 @@ final class DiskLoads: DiskPart {
     }
     guard health.isUp else { return .nothing }
     if let image = stores.image(for: key) {
+      image.checked = purges.newest
       note(image, for: waiter)
       return .image(image)
     }
@@ -94,6 +97,7 @@ final class DiskLoads: DiskPart {
     }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
+      image.checked = purges.newest
       if waiter.countsAsUse { uses.note(place) }
       note(image, for: waiter)
       return .image(image)
@@ -144,14 +148,17 @@ final class DiskLoads: DiskPart {
     waiting[digest, default: []].append(waiter)
     guard waiting[digest]?.count == 1 else { return }
     let number = entry.number
+    let checked = purges.newest
     threads.ask(
       { (reader) throws(DiskTrouble) in reader.load(number) },
-      orElse: { [unowned self] in loaded(nil, entry, key, at: place) },
-      then: { [unowned self] answer in loaded(answer, entry, key, at: place) })
+      orElse: { [unowned self] in loaded(nil, entry, key, at: place, checked: checked) },
+      then: { [unowned self] answer in
+        loaded(answer, entry, key, at: place, checked: checked)
+      })
   }
 
   private func loaded(
-    _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int
+    _ answer: LoadAnswer?, _ entry: DiskEntry, _ key: CacheKey, at place: Int, checked: UInt64
   ) {
     let waiters = waiting.removeValue(forKey: entry.digest) ?? []
     let again = { [unowned self] in
@@ -161,6 +168,7 @@ final class DiskLoads: DiskPart {
     // It may have gone meanwhile, and some of the waiters have come for the one that is there now.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
+    image?.checked = checked
     if image != nil, waiters.contains(where: { $0.countsAsUse }) { uses.note(place) }
     for waiter in waiters { tell(waiter, image) }
   }

@@ -1,4 +1,4 @@
-/// Purges, as they are asked for: of what is on disk, and of what is on its way there.
+/// Purges, as they are asked for. What is on its way to the disk is compared with the list.
 final class DiskPurges: DiskPart {
   let ground: DiskGround
   private let stores: DiskStores
@@ -18,7 +18,6 @@ final class DiskPurges: DiskPart {
     if !health.isUp, gate.isClosed {
       return gate.wait { [unowned self] in purge(filter, isSoft: isSoft, then: then) }
     }
-    stores.drop { filter.matches(key: $0.key, tags: $0.tags) }
     if health.isUp {
       reports.purge()
       // Pictures that have been stored by then are found by the search.
@@ -31,7 +30,7 @@ final class DiskPurges: DiskPart {
   func remove(_ key: CacheKey) {
     guard let digest = key.digest else { return }
     if let place = index.place(of: digest) { removals.remove(place, of: digest) }
-    stores.drop { $0.key == key }
+    stores.drop(key)
     // The file may know of an entry that memory does not know yet.
     if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
   }

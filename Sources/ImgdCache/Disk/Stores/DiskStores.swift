@@ -4,7 +4,7 @@ internal import ImgdSystem
 final class DiskStores: DiskPart {
   /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
   private static let mostOnTheWay = 256 << 20
-  /// And so many: every purge asks each of them.
+  /// And so many.
   private static let mostWaiting = 8_192
   private static let mostInBatch = 64
   private static let mostBytesInBatch = 16 << 20
@@ -39,7 +39,9 @@ final class DiskStores: DiskPart {
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
   /// The newest image under a key that is on its way.
-  func image(for key: CacheKey) -> CachedImage? { queue.image(for: key) }
+  func image(for key: CacheKey) -> CachedImage? {
+    queue.store(of: key).flatMap { isVoid($0) ? nil : $0.image }
+  }
 
   func contains(_ image: CachedImage) -> Bool { queue.store(of: image) != nil }
 
@@ -51,9 +53,20 @@ final class DiskStores: DiskPart {
     return true
   }
 
-  /// Has images that match not kept.
-  func drop(where matches: (CachedImage) -> Bool) {
-    for image in queue.images where matches(image) { image.isPurged = true }
+  /// Has no image kept that is on its way under a key.
+  func drop(_ key: CacheKey) { queue.drop(key) }
+
+  /// Whether a picture must not be kept any more. It is new: no purge by age means it.
+  private func isVoid(_ store: PendingStore) -> Bool {
+    guard !store.image.isPurged else { return true }
+    let verdict = purges.verdict(
+      on: store.key, tags: store.image.tags, in: .disk, after: store.checked, storedAt: nil)
+    switch verdict {
+    case .untouched: store.checked = purges.newest
+    case .stale: break
+    case .purged: store.image.isPurged = true
+    }
+    return verdict != .untouched
   }
 
   // MARK: Taking in
@@ -62,7 +75,7 @@ final class DiskStores: DiskPart {
   func refusal(of image: CachedImage) -> PathRefusal? {
     if let refusal = health.absence { return refusal }
     if image.scope != nil { return .credentials }
-    if image.isPurged { return .purged }
+    if purges.verdict(on: image, in: .disk) == .purged { return .purged }
     if image.freshness.refusal != nil { return .noStore }
     if image.facts.width < 1 || image.facts.height < 1 { return .noStore }
     if image.byteCount > min(rules.limits.capacity, Int(UInt32.max)) { return .tooLarge }
@@ -75,6 +88,7 @@ final class DiskStores: DiskPart {
   func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
+    if purges.verdict(on: image, in: .disk) == .stale { image.markStale() }
     guard let record = StoredRecord(image, wall: rules.wall, at: loop.now) else {
       return .tooLarge
     }
@@ -83,7 +97,7 @@ final class DiskStores: DiskPart {
       lastAccess: rules.wall)
     let order = StoreOrder(
       row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
-    queue.add(PendingStore(image, order))
+    queue.add(PendingStore(image, order, checked: purges.newest))
     // At the end of the tick, so that what comes together is stored together.
     if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }
     return nil
@@ -165,7 +179,7 @@ final class DiskStores: DiskPart {
     }
     if let count = store.noticedUnder { verified.noteStored(entry, at: place, under: count) }
     store.image.file = files.stored(entry, at: place)
-    if store.image.isPurged {
+    if isVoid(store) {
       // A purge came while it was written.
       removals.remove(place, of: entry.digest)
     } else {
@@ -176,7 +190,7 @@ final class DiskStores: DiskPart {
 
   /// Without room, what was not used for longest goes, and the store is tried once more.
   private func failed(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) {
-    if !store.wasRetried, !store.image.isPurged, mayRetry(store, trouble, isCurrent: isCurrent) {
+    if !store.wasRetried, !isVoid(store), mayRetry(store, trouble, isCurrent: isCurrent) {
       store.wasRetried = true
       return queue.sendAgain(store)
     }

@@ -13,11 +13,14 @@ final class PendingStore {
   var noticedUnder: UInt32?
   /// Room was made for it once already.
   var wasRetried = false
+  /// The last purge that it was compared with since it is on its way.
+  var checked: UInt64
 
-  init(_ image: CachedImage, _ order: StoreOrder) {
+  init(_ image: CachedImage, _ order: StoreOrder, checked: UInt64) {
     self.image = image
     key = image.key
     self.order = order
+    self.checked = checked
   }
 }
 
@@ -33,8 +36,6 @@ struct StoreQueue {
   var isEmpty: Bool { all.isEmpty }
 
   var count: Int { all.count }
-
-  var images: [CachedImage] { all.values.map(\.image) }
 
   mutating func add(_ store: PendingStore) {
     all[ObjectIdentifier(store.image)] = store
@@ -54,9 +55,12 @@ struct StoreQueue {
 
   func store(of image: CachedImage) -> PendingStore? { all[ObjectIdentifier(image)] }
 
-  /// The newest image under a key that is on its way.
-  func image(for key: CacheKey) -> CachedImage? {
-    byKey[key].flatMap { $0.image.isPurged ? nil : $0.image }
+  /// The newest image under a key.
+  func store(of key: CacheKey) -> PendingStore? { byKey[key] }
+
+  /// Has none of the images under a key kept.
+  func drop(_ key: CacheKey) {
+    for store in all.values where store.key == key { store.image.isPurged = true }
   }
 
   mutating func takeBatch(most: Int, bytes limit: Int) -> [PendingStore] {

@@ -15,6 +15,7 @@ struct DiskGround {
   let uses: UseLog
   let leases: FileLeases
   let pending: PendingPurges
+  let purges = PurgeList()
 
   init(
     path: String, runtime: String? = nil, limits: DiskLimits, suffixes: [String], loop: EventLoop,
@@ -70,4 +71,5 @@ extension DiskPart {
   @inline(__always) var uses: UseLog { ground.uses }
   @inline(__always) var leases: FileLeases { ground.leases }
   @inline(__always) var pending: PendingPurges { ground.pending }
+  @inline(__always) var purges: PurgeList { ground.purges }
 }

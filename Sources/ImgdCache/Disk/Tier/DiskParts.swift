@@ -13,7 +13,7 @@ final class DiskParts: DiskPart {
   let renewals: DiskRenewals
   let fleet: StoredFleetNotes
   let loads: DiskLoads
-  let purges: DiskPurges
+  let diskPurges: DiskPurges
   let lending: DiskLending
   let hits: ReadyHits
   let listings: DiskListings
@@ -34,7 +34,7 @@ final class DiskParts: DiskPart {
     fleet = StoredFleetNotes(ground)
     loads = DiskLoads(
       ground, stores: stores, renewals: renewals, removals: removals, losses: losses)
-    purges = DiskPurges(ground, stores: stores, removals: removals)
+    diskPurges = DiskPurges(ground, stores: stores, removals: removals)
     lending = DiskLending(ground, stores: stores, verified: verified, losses: losses)
     hits = ReadyHits(ground, stores: stores, loads: loads, verified: verified)
     listings = DiskListings(ground)

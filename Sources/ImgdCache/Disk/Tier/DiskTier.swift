@@ -52,6 +52,9 @@ package final class DiskTier {
 
   package var limits: DiskLimits { parts.rules.limits }
 
+  /// The purges that both tiers go by.
+  package var purges: PurgeList { parts.ground.purges }
+
   package var counts: DiskCounts { parts.reports.counts }
 
   package var state: DiskState { parts.health.state }
@@ -226,14 +229,14 @@ package final class DiskTier {
 
   /// Removes the image under a key, if there is one.
   package func remove(_ key: CacheKey) {
-    parts.purges.remove(key)
+    parts.diskPurges.remove(key)
   }
 
-  /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
+  /// Removes what a purge means, or marks it stale; `then` is told how much when it is durable.
   ///
   /// From this call on nothing that matches is found.
-  package func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (PurgeOutcome) -> Void) {
-    parts.purges.purge(filter, isSoft: soft, then: then)
+  package func purge(_ row: PurgeList.Row, then: @escaping (PurgeOutcome) -> Void) {
+    parts.diskPurges.purge(row.filter, isSoft: row.isSoft, then: then)
   }
 
   // MARK: Life

@@ -34,7 +34,7 @@ struct HandoverDraft: ~Copyable {
   mutating func add(
     _ image: CachedImage, at now: Instant, wall: Int64
   ) throws(SystemFailure) {
-    guard image.scope == nil, !image.isPurged, hasRoom(for: image),
+    guard image.scope == nil, hasRoom(for: image),
       let record = StoredRecord(image, wall: wall, at: now),
       let encoded = RecordCodec.encode(record.sane), let body = try take(image.payload)
     else { return }

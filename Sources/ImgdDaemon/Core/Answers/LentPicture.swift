@@ -12,8 +12,9 @@ struct LentPicture {
     self.mayBeKept = mayBeKept
   }
 
-  init(_ image: CachedImage) {
-    self.init(image.version, mayBeKept: image.mayBeKept)
+  init(_ image: CachedImage, among purges: PurgeList) {
+    self.init(
+      image.version, mayBeKept: image.mayBeKept && !purges.isPurgedEverywhere(image))
   }
 
   func write(to line: inout JSONWriter) {

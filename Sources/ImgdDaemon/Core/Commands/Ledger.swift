@@ -16,7 +16,7 @@ struct Ledger {
     let transfers = parts.downloader.holdings
     accounts = [
       ("base", base),
-      ("pictures", parts.pictures.memory.usage),
+      ("pictures", parts.pictures.memory.usage + parts.pictures.purges.bytes),
       ("failures", parts.pictures.answers.bytes),
       ("variants", parts.pictures.variants.heldBytes),
       ("requests", parts.jobs.shares.total.bytes + parts.downloader.heldBytes),

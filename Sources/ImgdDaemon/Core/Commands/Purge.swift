@@ -1,9 +1,10 @@
 // One purge, from its order to its end, in parts.
 //
-//   downloads under way ─► outcomes that are kept ─► memory ─► answers without a picture ─► bad pictures ─► disk
+//   a row of the list: in force ─► the disk is told ─► memory ─► answers without a picture ─► bad pictures
 //
-// A picture that is on its way moves in this direction only, or comes after the purge: what has gone past
-// one place is met at a later one. A download that has begun since is not meant.
+// From its first step on nothing that it means is shown or kept, wherever that is (`PurgeList`): in memory, on its
+// way from an origin, the disk or a decoder, or with a client that collects it later. What follows cleans the tiers
+// and counts. A download that has begun since is not meant.
 //
 // Those that keep copies of pictures elsewhere hear of every purge, even of one that found nothing here: a
 // picture may have been too large for a tier, or have been evicted. The purge is over when all have been told.
@@ -13,11 +14,8 @@ import ImgdSystem
 import ImgdWire
 
 final class Purge {
-  private static let mostAtOnce = 64
-
   /// The parts of the core that have what a purge may mean. It keeps none of them alive.
   struct Places {
-    unowned let jobs: FetchJobs
     unowned let downloader: Downloader
     unowned let pictures: PictureTiers
     unowned let renditions: Renditions
@@ -27,24 +25,18 @@ final class Purge {
   private let filter: PurgeFilter
   private let scope: PurgeRequest.Scope
   private let marksOnly: Bool
-  private let jobs: FetchJobs
   private let downloader: Downloader
   private let pictures: PictureTiers
   private let renditions: Renditions
-  private let hub: EventHub
   private let loop: EventLoop
-  private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
-  /// Fetches that come later are not meant.
-  private let newest: UInt64
-  private var position: UInt64 = 0
-  private var stage = Stage.running
+  private let ending: PurgeEnding
+  private var stage = Stage.asked
 
   private enum Stage {
-    case running, waiting, kept
-    case memory(MemoryTier.Purge)
-    case answers(MemoryTier.Purge, fromMemory: Removal)
-    case bad(BadPictures.Purge, fromMemory: Removal)
-    case disk(fromMemory: Removal)
+    case asked
+    case memory(PurgeList.Row, MemoryTier.Sweep)
+    case answers(PurgeList.Row, MemoryTier.Sweep, fromMemory: Removal)
+    case bad(PurgeList.Row, BadPictures.Purge, fromMemory: Removal)
   }
 
   /// `then` is told how many were in memory, and what the disk tier says.
@@ -55,116 +47,109 @@ final class Purge {
     self.filter = filter
     self.scope = scope
     marksOnly = isSoft
-    jobs = places.jobs
     downloader = places.downloader
     pictures = places.pictures
     renditions = places.renditions
-    hub = places.hub
     self.loop = loop
-    self.then = then
-    newest = jobs.newest
+    ending = PurgeEnding(
+      scope, as: isSoft ? .marked : filter.matchesAll ? .removedAll : .purged, places.hub, then)
   }
 
   /// Goes on for a part; answers whether there is more.
   func step() -> Bool {
     switch stage {
-    case .running:
-      for download in downloader.running { mark(download, download.tags) }
-      stage = .waiting
-    case .waiting: if passWaiting() { stage = .kept }
-    case .kept:
-      dropKept()
-      stage = scope == .disk ? bad(after: .none) : .memory(begun())
-    case .memory(let purge): goOn(with: purge)
-    case .answers(let purge, let removal): forget(purge, after: removal)
-    case .bad(let purge, let removal): forget(purge, after: removal)
-    case .disk(let removal):
-      end(removal)
-      return false
+    case .asked: begin()
+    case .memory(let row, let sweep): clean(sweep, after: row)
+    case .answers(let row, let sweep, let removal): forget(sweep, after: row, removal)
+    case .bad(let row, let purge, let removal): return forget(purge, after: row, removal)
     }
     return true
   }
 
-  // MARK: Downloads
-
-  /// Its picture is delivered, and not stored in those tiers.
-  private func mark(_ download: MergedDownload, _ tags: [String]) {
-    if filter.matches(key: download.mergeKey.key, tags: tags) {
-      download.purgedTiers.formUnion(scope.tiers)
-    }
+  private func begin() {
+    let row = pictures.purges.add(filter, isSoft: marksOnly, from: scope.tiers, at: loop.now)
+    if filter.matchesAll, !marksOnly, scope != .disk { downloader.dropPartials() }
+    if scope != .memory { pictures.disk.purge(row) { [ending] in ending.end(onDisk: $0) } }
+    stage =
+      scope == .disk
+      ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
   }
 
-  /// Marks what is in the queue by the tags of each who waits for it; answers whether that was all.
-  private func passWaiting() -> Bool {
-    let part = jobs.part(after: position, most: Self.mostAtOnce)
-    for job in part.members where job.number <= newest {
-      if let download = job.download { mark(download, job.request.tags) }
-    }
-    guard let end = part.end, end < newest else { return true }
-    position = end
-    return false
-  }
-
-  private func dropKept() {
-    guard !marksOnly else { return }
-    if scope != .memory {
-      for image in jobs.keptImages { image.purge(filter, at: loop.now) }
-    }
-    if filter.matchesAll, scope != .disk { downloader.dropPartials() }
-  }
-
-  // MARK: Tiers
-
-  private func begun() -> MemoryTier.Purge {
-    pictures.beginPurge(filter, marksOnly: marksOnly, fromAllTiers: scope == .all)
-  }
-
-  private func goOn(with purge: MemoryTier.Purge) {
-    var purge = purge
-    let hasMore = pictures.memory.goOn(with: &purge, at: loop.now)
-    guard !hasMore else { return stage = .memory(purge) }
-    let answers = pictures.answers.beginPurge(filter, marksOnly: marksOnly)
-    stage = .answers(answers, fromMemory: purge.removal)
-  }
-
-  private func forget(_ purge: MemoryTier.Purge, after removal: Removal) {
-    var purge = purge
-    let hasMore = pictures.answers.goOn(with: &purge)
+  private func clean(_ sweep: MemoryTier.Sweep, after row: PurgeList.Row) {
+    var sweep = sweep
+    let hasMore = pictures.memory.goOn(with: &sweep)
     stage =
       hasMore
-      ? .answers(purge, fromMemory: removal) : bad(after: removal + purge.removal)
+      ? .memory(row, sweep)
+      : .answers(row, pictures.answers.beginSweep(after: row), fromMemory: sweep.removal)
+  }
+
+  private func forget(
+    _ sweep: MemoryTier.Sweep, after row: PurgeList.Row, _ removal: Removal
+  ) {
+    var sweep = sweep
+    let hasMore = pictures.answers.goOn(with: &sweep)
+    stage =
+      hasMore
+      ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
   }
 
   /// A picture that is purged is tried anew when it is asked for again.
-  private func bad(after removal: Removal) -> Stage {
-    .bad(renditions.beginPurge(filter), fromMemory: removal)
+  private func bad(after row: PurgeList.Row, _ removal: Removal) -> Stage {
+    .bad(row, renditions.beginPurge(filter), fromMemory: removal)
   }
 
-  private func forget(_ purge: BadPictures.Purge, after removal: Removal) {
+  private func forget(
+    _ purge: BadPictures.Purge, after row: PurgeList.Row, _ removal: Removal
+  ) -> Bool {
     var purge = purge
-    let hasMore = renditions.goOn(with: &purge)
-    stage = hasMore ? .bad(purge, fromMemory: removal) : .disk(fromMemory: removal)
+    if renditions.goOn(with: &purge) {
+      stage = .bad(row, purge, fromMemory: removal)
+      return true
+    }
+    if scope != .disk { pictures.endSweep(after: row) }
+    ending.end(inMemory: removal)
+    return false
+  }
+}
+
+/// The end of a purge: memory is clean, and the disk has answered.
+private final class PurgeEnding {
+  private let scope: PurgeRequest.Scope
+  private let change: CacheChange
+  private unowned let hub: EventHub
+  private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+  private var fromMemory: Removal?
+  private var onDisk: PurgeOutcome?
+
+  init(
+    _ scope: PurgeRequest.Scope, as change: CacheChange, _ hub: EventHub,
+    _ then: @escaping (_ memory: Removal, _ disk: PurgeOutcome) -> Void
+  ) {
+    self.scope = scope
+    self.change = change
+    self.hub = hub
+    self.then = then
+    if scope == .memory { onDisk = .done(.none) }
   }
 
-  /// Memory and disk are over with it in the same step: nothing rises from there in between.
-  ///
-  /// The event comes first, since the disk may call back at once. No request is looked at before the step is over.
-  private func end(_ fromMemory: Removal) {
-    if scope != .disk { hub.purge(change, fromMemory, tier: .memory) }
-    guard scope != .memory else {
-      pictures.endPurge(filter, marksOnly: marksOnly)
-      return hub.whenTold { [then] in then(fromMemory, .done(.none)) }
-    }
-    pictures.purgeDisk(filter, marksOnly: marksOnly) { [hub, change, scope, then] outcome in
-      let removal = outcome.removal
-      if scope == .disk || removal.entries > 0 { hub.purge(change, removal, tier: .disk) }
-      hub.whenTold { then(fromMemory, outcome) }
-    }
-    if scope == .all { pictures.endPurge(filter, marksOnly: marksOnly) }
+  func end(inMemory removal: Removal) {
+    fromMemory = removal
+    if scope != .disk { hub.purge(change, removal, tier: .memory) }
+    endIfOver()
   }
 
-  private var change: CacheChange {
-    if marksOnly { .marked } else { filter.matchesAll ? .removedAll : .purged }
+  func end(onDisk outcome: PurgeOutcome) {
+    onDisk = outcome
+    endIfOver()
+  }
+
+  /// The event of memory comes first.
+  private func endIfOver() {
+    guard let fromMemory, let onDisk else { return }
+    let removal = onDisk.removal
+    if scope == .disk || removal.entries > 0 { hub.purge(change, removal, tier: .disk) }
+    hub.whenTold { [then] in then(fromMemory, onDisk) }
   }
 }
 
@@ -176,11 +161,11 @@ extension PurgeOutcome {
 }
 
 extension PurgeRequest.Scope {
-  fileprivate var tiers: Set<Tier> {
+  fileprivate var tiers: PurgeList.Scope {
     switch self {
-    case .all: [.memory, .disk]
-    case .memory: [.memory]
-    case .disk: [.disk]
+    case .all: .all
+    case .memory: .memory
+    case .disk: .disk
     }
   }
 }

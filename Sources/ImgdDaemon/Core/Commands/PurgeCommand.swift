@@ -12,8 +12,8 @@ final class PurgeCommand {
 
   init(_ parts: CoreParts, loop: EventLoop) {
     places = Purge.Places(
-      jobs: parts.jobs, downloader: parts.downloader, pictures: parts.pictures,
-      renditions: parts.renditions, hub: parts.hub)
+      downloader: parts.downloader, pictures: parts.pictures, renditions: parts.renditions,
+      hub: parts.hub)
     fleet = parts.fleetPurges
     turns = parts.turns
     self.loop = loop

@@ -22,6 +22,7 @@ final class Downloader {
   private static let longestHold = Duration.seconds(300)
 
   private let transfers: any Transfers
+  private let purges: PurgeList
   private let loop: EventLoop
   private var scheduler: DownloadScheduler
   private var orphans: Orphans
@@ -37,8 +38,12 @@ final class Downloader {
   /// Told when there may be places for more transfers; set once by the composition.
   var onPlaces: () -> Void = {}
 
-  init(transfers: any Transfers, loop: EventLoop, settings: Configuration.Downloads) {
+  init(
+    transfers: any Transfers, purges: PurgeList, loop: EventLoop,
+    settings: Configuration.Downloads
+  ) {
     self.transfers = transfers
+    self.purges = purges
     self.loop = loop
     scheduler = DownloadScheduler(settings: Self.schedule(settings))
     orphans = settings.orphans
@@ -70,7 +75,7 @@ final class Downloader {
     _ key: MergeKey, _ waiter: MergedDownload.Waiter, confirming stored: CachedImage?
   ) -> Place {
     let wish = waiter.wish
-    let shared = byKey[key]?.last { $0.admits(wish.mode) }
+    let shared = downloads(for: key).last { $0.admits(wish.mode) }
     if let shared {
       counts.coalesced += 1
       scheduler.join(shared.serial, by: wish.claimant, wish.priority, at: loop.now)
@@ -83,7 +88,14 @@ final class Downloader {
 
   /// Whether a request would share a transfer that is under way.
   func hasShare(for key: MergeKey, _ mode: CacheMode) -> Bool {
-    byKey[key]?.contains { $0.admits(mode) } == true
+    downloads(for: key).contains { $0.admits(mode) }
+  }
+
+  /// The downloads for a key, compared with what was purged meanwhile.
+  private func downloads(for key: MergeKey) -> [MergedDownload] {
+    let downloads = byKey[key] ?? []
+    for download in downloads { download.check(against: purges) }
+    return downloads
   }
 
   /// A number for what brings a picture: later ones are greater.
@@ -94,7 +106,7 @@ final class Downloader {
 
   /// Whether a transfer for the key is under way.
   func isUnderWay(_ key: MergeKey) -> Bool {
-    byKey[key]?.contains { $0.state != .closed && !$0.isPurged } == true
+    downloads(for: key).contains { $0.state != .closed && !$0.isPurged }
   }
 
   private func begin(
@@ -102,7 +114,7 @@ final class Downloader {
   ) -> MergedDownload {
     let download = MergedDownload(
       serial: nextSerial(), mergeKey: key, policy: wish.mode, confirming: stored,
-      allowance: wish.allowance)
+      allowance: wish.allowance, checked: purges.newest)
     downloads[download.serial] = download
     byKey.update(download.mergeKey) { $0 = ($0 ?? []) + [download] }
     scheduler.enqueue(
@@ -148,7 +160,7 @@ final class Downloader {
   /// Keeps earlier downloads of the same thing from being stored in place of a later one's picture.
   func overtake(by download: MergedDownload) {
     for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial {
-      other.purgedTiers = Set(Tier.allCases)
+      other.close()
     }
   }
 
@@ -320,7 +332,6 @@ final class Downloader {
 
   /// What the transfers hold.
   var holdings: TransferHoldings { transfers.holdings }
-  var running: some Sequence<MergedDownload> { runningBySerial.values }
   /// About the bytes that the downloads hold besides the requests for them and their bodies.
   var heldBytes: Int { downloads.count * Self.bytesOfOne }
   var activeCount: Int { scheduler.places.active }

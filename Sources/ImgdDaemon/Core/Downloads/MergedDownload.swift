@@ -33,9 +33,11 @@ final class MergedDownload {
   var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
-  /// The tiers that a matching purge keeps it out of, or a later download that has brought its answer
-  /// first; its picture is delivered all the same.
-  var purgedTiers: Set<Tier> = []
+  /// The tiers that a purge keeps it out of, or a later download that has brought its answer first; its picture
+  /// is delivered all the same.
+  private(set) var closedTiers: Set<Tier> = []
+  /// The last purge that it was compared with and that was not about it.
+  private(set) var checked: UInt64
   /// Where the engine says what the transfer waits for, once it has begun.
   var transferPhase = PhaseCell()
   var received = 0
@@ -86,8 +88,9 @@ final class MergedDownload {
 
   init(
     serial: UInt64, mergeKey: MergeKey, policy: CacheMode, confirming: CachedImage?,
-    allowance: PictureWish.Allowance
+    allowance: PictureWish.Allowance, checked: UInt64
   ) {
+    self.checked = checked
     self.serial = serial
     self.mergeKey = mergeKey
     self.policy = policy
@@ -98,10 +101,24 @@ final class MergedDownload {
   var url: CanonicalURL { mergeKey.key.url }
 
   /// Its picture is kept nowhere.
-  var isPurgedEverywhere: Bool { purgedTiers.count == Tier.allCases.count }
+  var isPurgedEverywhere: Bool { closedTiers.count == Tier.allCases.count }
 
   /// No request joins it any more: one that comes after a purge wants the picture after it.
-  var isPurged: Bool { !purgedTiers.isEmpty }
+  var isPurged: Bool { !closedTiers.isEmpty }
+
+  /// Compares it with the purges that came since, before somebody joins it or its picture is kept.
+  func check(against purges: PurgeList) {
+    guard checked < purges.newest, !isPurgedEverywhere else { return }
+    for tier in Tier.allCases {
+      let verdict = purges.verdict(
+        on: mergeKey.key, tags: tags, in: tier.scope, after: checked, storedAt: nil)
+      if verdict != .untouched { closedTiers.insert(tier) }
+    }
+    if !isPurged { checked = purges.newest }
+  }
+
+  /// A later one has brought its picture first.
+  func close() { closedTiers = Set(Tier.allCases) }
 
   /// The waiters, in the order in which they joined.
   var waiters: [Waiter] { waiting.all }

@@ -36,6 +36,7 @@ final class DownloadSettlement {
     _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
   ) -> MergedDownload.Settlement {
     defer { fleet.giveUp(download) }
+    download.check(against: pictures.purges)
     if outcome.isOfHost { pictures.answers.forgetUnknownName(download.mergeKey.key) }
     return switch (outcome, content) {
     case (.received(let result), .success(let picture)):
@@ -69,7 +70,7 @@ final class DownloadSettlement {
         StoredResponse(status: head.status, headers: headers), freshness: freshness,
         vary: download.mergeKey.outcome(of: headers)),
       tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
-      stored: moment)
+      checked: download.checked, stored: moment)
     keep(image, of: download)
     return .image(DeliveredImage(image: image, source: .network))
   }
@@ -96,7 +97,7 @@ final class DownloadSettlement {
           status: response.status, headers: headers, redirectTarget: response.redirectTarget),
         freshness: freshness, vary: download.mergeKey.outcome(of: headers)),
       tags: download.tags, serial: download.serial, isPurged: download.isPurgedEverywhere,
-      stored: moment)
+      checked: download.checked, stored: moment)
     guard stored.isPicture else { return confirmed(answer: image, download) }
     removeAnswers(to: download)
     keep(image, of: download)
@@ -152,7 +153,7 @@ final class DownloadSettlement {
     guard download.isForKeeping else { return }
     if !download.isPurged { downloader.overtake(by: download) }
     let wanted = download.wishes.reduce(into: Set<Tier>()) { $0.formUnion($1.tiers) }
-    let tiers = Set(Tier.allCases).subtracting(download.purgedTiers)
+    let tiers = Set(Tier.allCases).subtracting(download.closedTiers)
     pictures.keep(image, wanted: wanted, in: tiers)
     removeReplaced(by: image, of: download)
     fleet.keep(image, of: download)
@@ -225,7 +226,7 @@ final class DownloadSettlement {
         answer: ImageAnswer(
           response, freshness: freshness, vary: download.mergeKey.outcome(of: headers),
           isFromPublicAddress: redirect?.isFromPublicAddress ?? false),
-        tags: download.tags, serial: download.serial, stored: moment))
+        tags: download.tags, serial: download.serial, checked: download.checked, stored: moment))
   }
 
   /// Whether a failure can be told later: for a while, when it has been confirmed, or in place of an origin that

@@ -90,7 +90,9 @@ final class FetchAnswers {
     let image = delivered.image
     do throws(SystemFailure) {
       recipient.client.attach(try pictures.openDescriptor(of: image))
-      write(delivered, to: recipient, content: content ?? .descriptor(LentPicture(image)))
+      write(
+        delivered, to: recipient,
+        content: content ?? .descriptor(LentPicture(image, among: pictures.purges)))
     } catch {
       refuse(recipient, .noDescriptor(error))
     }

@@ -79,9 +79,6 @@ final class FetchJobs {
   /// The bytes that kept outcomes hold.
   var keptBytes: Int { outcomes.bytes }
 
-  /// The pictures that only kept outcomes may hold, for a purge.
-  var keptImages: [CachedImage] { outcomes.images }
-
   /// The fetches of a connection; nil where it has begun none.
   func fetches(of client: ReplyPlace) -> ClientFetches? { byClient[client.number] }
 

@@ -63,6 +63,7 @@ struct FetchMachine {
     let now: Instant
     let rules: FreshnessRules
     let mostRedirects: Int
+    let isPurged: (CachedImage) -> Bool
   }
 
   /// Where redirects have led it.
@@ -105,7 +106,7 @@ struct FetchMachine {
     }
   }
 
-  /// Lets go of what is stored: a purge may have been about it, or the fetch is over.
+  /// Lets go of what is stored, which is another URL's or of use no more.
   mutating func forgetStored() {
     offered = nil
     fallback = nil
@@ -200,7 +201,8 @@ struct FetchMachine {
   }
 
   private mutating func judge(_ finding: FleetFinding, _ circumstances: Circumstances) -> Step {
-    switch finding {
+    forgetPurged(circumstances.isPurged)
+    return switch finding {
     case .nothing(let claim): goOn(under: claim)
     case .nothingEarlier: .find
     case .replaceable(let stamp): replace(stamp)
@@ -210,13 +212,21 @@ struct FetchMachine {
     }
   }
 
+  /// What was purged while the fleet was asked is not offered to the origin, and stands in for nothing.
+  private mutating func forgetPurged(_ isPurged: (CachedImage) -> Bool) {
+    if let answer = fallbackAnswer, isPurged(answer) { fallbackAnswer = nil }
+    guard let image = offered, isPurged(image) else { return }
+    offered = nil
+    fallback = nil
+  }
+
   /// A picture of the fleet is used, or confirmed.
   private mutating func judge(_ found: FleetFound, _ circumstances: Circumstances) -> Step {
     switch decision(on: found.image.state(at: circumstances.now), circumstances.rules) {
     case .use, .useStale: return .showOfFleet(found, confirmsLater: false)
     case .useStaleAndRefresh: return .showOfFleet(found, confirmsLater: true)
     case .confirm(let mayFallBack):
-      offered = found.image.isPurged ? nil : found.image
+      offered = circumstances.isPurged(found.image) ? nil : found.image
       if mayFallBack, offered != nil {
         fallback =
           DeliveredImage(image: found.image, source: .fleet).asShown(at: circumstances.now)

@@ -132,7 +132,8 @@ final class FetchPipeline {
   private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
     let circumstances = FetchMachine.Circumstances(
       now: loop.now, rules: FreshnessRules(settings.http),
-      mostRedirects: settings.downloads.maxRedirects)
+      mostRedirects: settings.downloads.maxRedirects,
+      isPurged: { [purges = pictures.purges] in purges.verdict(on: $0, in: .all) == .purged })
     var next: FetchMachine.Event? = event
     while let event = next {
       next = carryOut(job.machine.step(after: event, in: circumstances), for: job)
@@ -252,12 +253,10 @@ final class FetchPipeline {
     return nil
   }
 
-  /// Goes on with what the fleet has; what is stored here is offered as long as no purge can have been about it
-  /// meanwhile.
+  /// Goes on with what the fleet has.
   private func carrying(_ job: FetchJob) -> (FleetFinding) -> Void {
-    { [unowned self, mark = pictures.purgeMark] finding in
+    { [unowned self] finding in
       job.waitingFor = .disk
-      if !pictures.isUnpurged(since: mark) { job.machine.forgetStored() }
       carry(job, on: .fleet(finding))
     }
   }

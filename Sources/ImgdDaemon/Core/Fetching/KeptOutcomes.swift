@@ -52,13 +52,6 @@ struct KeptOutcomes {
     return kept[receipt]
   }
 
-  /// The images that are kept, for a purge that may be about them.
-  var images: [CachedImage] {
-    kept.values.compactMap { kept in
-      if case .image(let delivered) = kept.outcome { delivered.image } else { nil }
-    }
-  }
-
   /// Forgets what is kept under a receipt, when it is used again.
   mutating func drop(_ receipt: ReceiptID) {
     guard let dropped = kept.removeValue(forKey: receipt) else { return }

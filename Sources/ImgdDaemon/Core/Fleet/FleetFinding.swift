@@ -23,8 +23,6 @@ final class FleetFound {
   let stamp: UInt64
   /// The tiers of this machine in which it is wanted.
   let tiers: Set<Tier>
-  /// Tells which purges came later than the look for it.
-  let purgeMark: Int
   /// It is in those tiers.
   var hasRisen = false
 
@@ -32,7 +30,6 @@ final class FleetFound {
     self.image = image
     self.stamp = stamp
     tiers = lookup.tiers
-    purgeMark = lookup.purgeMark
   }
 }
 
@@ -46,6 +43,6 @@ extension FleetPicture {
     return CachedImage.make(
       record, key: key.key, payload: payload, facts: ImageFacts(picture),
       sent: key.sent, vary: { key.outcome(of: $0) }, serial: lookup.serial,
-      stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
+      checked: lookup.checked, stored: StoredMoment(age: age, now: now, nowWall: WallClock.seconds))
   }
 }

@@ -23,8 +23,8 @@ final class FleetLookup {
   let serial: UInt64
   let name: Name
   let begunAt: Instant
-  /// Tells which purges came later.
-  let purgeMark: Int
+  /// The last purge of this host before it began.
+  let checked: UInt64
   /// Another host has the claim.
   var isHeld = false
   /// Ends the waiting.
@@ -35,10 +35,10 @@ final class FleetLookup {
   /// The place of the last one that was told.
   private var told: UInt64 = 0
 
-  init(serial: UInt64, name: Name, purgeMark: Int, at now: Instant) {
+  init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
     self.serial = serial
     self.name = name
-    self.purgeMark = purgeMark
+    self.checked = checked
     begunAt = now
   }
 

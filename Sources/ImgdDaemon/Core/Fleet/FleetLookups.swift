@@ -99,7 +99,7 @@ final class FleetLookups {
       return Place(lookup: lookup, number: lookup.add(wish, then: then))
     }
     let lookup = FleetLookup(
-      serial: serial(), name: name, purgeMark: pictures.purgeMark, at: loop.now)
+      serial: serial(), name: name, checked: pictures.purges.newest, at: loop.now)
     bySerial[lookup.serial] = lookup
     byName[name] = lookup
     let number = lookup.add(wish, then: then)
@@ -189,8 +189,6 @@ final class FleetLookups {
       return .replaceable(stamp: found.stamp)
     }
     if verdict == .stale { image.markStale() }
-    // A purge since the look may have been about it: it is kept nowhere, as a picture on its way is not.
-    if !pictures.isUnpurged(since: lookup.purgeMark) { image.purge(PurgeFilter(), at: loop.now) }
     hits += 1
     return .picture(FleetFound(image, stamp: found.stamp, for: lookup))
   }

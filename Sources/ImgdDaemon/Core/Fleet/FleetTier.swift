@@ -125,11 +125,9 @@ final class FleetTier {
   /// Takes one off the look that it waits for.
   func leave(_ place: FleetLookups.Place) { parts?.lookups.leave(place) }
 
-  /// Keeps a picture that is shown in the tiers in which it is wanted, unless something was purged meanwhile:
-  /// that may have been about it.
+  /// Keeps a picture that is shown in the tiers in which it is wanted.
   func rise(_ found: FleetFound) {
-    guard !found.hasRisen, !found.tiers.isEmpty, !found.image.isPurged,
-      pictures.isUnpurged(since: found.purgeMark),
+    guard !found.hasRisen, !found.tiers.isEmpty,
       pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
     else { return }
     found.hasRisen = true

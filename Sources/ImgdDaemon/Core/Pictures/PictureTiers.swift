@@ -11,17 +11,14 @@ import ImgdWire
 final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
+  /// What was purged from either tier: whoever shows or keeps a picture asks here.
+  let purges: PurgeList
   let answers: RememberedAnswers
   let variants: Variants
   private let hub: EventHub
   private let turns: Turns
   private let loop: EventLoop
   private var settings: Configuration
-  /// How often pictures were purged from memory: one that was being read from disk meanwhile does
-  /// not rise into it.
-  private var memoryPurges = 0
-  private var diskPurges = 0
-  private var purgesUnderWay = 0
   /// Room is being made in memory, in parts.
   private var isTrimming = false
   /// The part of its capacity that the memory tier may use, since memory was last short.
@@ -32,9 +29,11 @@ final class PictureTiers {
   init(
     disk: DiskTier, hub: EventHub, turns: Turns, loop: EventLoop, settings: Configuration
   ) {
-    memory = MemoryTier(limits: MemoryTier.Limits(settings.memory))
+    purges = disk.purges
+    memory = MemoryTier(limits: MemoryTier.Limits(settings.memory), purges: purges)
     self.disk = disk
-    answers = RememberedAnswers(turns: turns, loop: loop, settings: settings.memory)
+    answers = RememberedAnswers(
+      purges: purges, turns: turns, loop: loop, settings: settings.memory)
     variants = Variants(memory: memory, disk: disk, turns: turns)
     self.hub = hub
     self.turns = turns
@@ -122,9 +121,8 @@ final class PictureTiers {
 
   private func raise(_ key: CacheKey, bytes: Int) {
     guard bytes <= memory.limits.maxEntry, bytes <= memory.limits.preferred else { return }
-    let purges = memoryPurges
     _ = disk.fetch(key, countsAsUse: false) { [unowned self] image in
-      guard let image, memory.peek(key) == nil, mayRise(since: purges) else { return }
+      guard let image, memory.peek(key) == nil else { return }
       keepInMemory(image)
     }
   }
@@ -132,7 +130,6 @@ final class PictureTiers {
   /// A look that has ended; `rise` makes of it what the request sees.
   struct EndedLook {
     fileprivate let sighting: Sighting?
-    fileprivate let purges: Int
   }
 
   /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
@@ -142,7 +139,7 @@ final class PictureTiers {
   ) -> Look<EndedLook> {
     guard let shared = key.shared else { return findOne(key, counts: counts, then: then) }
     if let image = inMemory(key), !isOutdated(image, for: key) {
-      return .now(EndedLook(sighting: .inMemory(image), purges: memoryPurges))
+      return .now(EndedLook(sighting: .inMemory(image)))
     }
     let look = findOne(shared, counts: counts) { [unowned self] look in
       then(chosen(look, for: key))
@@ -155,33 +152,30 @@ final class PictureTiers {
   private func chosen(_ look: EndedLook, for key: MergeKey) -> EndedLook {
     let shared = (look.sighting?.image).flatMap { key.admits($0) ? $0 : nil }
     let newest = newer(inMemory(key), shared)
-    return EndedLook(sighting: newest.map { .onDisk($0) }, purges: look.purges)
+    return EndedLook(sighting: newest.map { .onDisk($0) })
   }
 
   private func findOne(
     _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
   ) -> Look<EndedLook> {
-    let purges = memoryPurges
-    let own = { [unowned self] in findOwn(key, since: purges, counts: counts, then: then) }
+    let own = { [unowned self] in findOwn(key, counts: counts, then: then) }
     let look = variants.find(key, counts: counts) { sighting in
       guard let sighting else { return own().tell(then) }
-      then(EndedLook(sighting: sighting, purges: purges))
+      then(EndedLook(sighting: sighting))
     }
     guard case .now(let found) = look else { return .later }
-    return found.map { .now(EndedLook(sighting: $0, purges: purges)) } ?? own()
+    return found.map { .now(EndedLook(sighting: $0)) } ?? own()
   }
 
   /// Looks for the picture under a request's own key.
   private func findOwn(
-    _ key: MergeKey, since purges: Int, counts: Bool, then: @escaping (EndedLook) -> Void
+    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
   ) -> Look<EndedLook> {
     if let image = underOwnKey(key) {
-      return .now(EndedLook(sighting: .inMemory(image), purges: purges))
+      return .now(EndedLook(sighting: .inMemory(image)))
     }
     if counts { memory.noteMiss() }
-    let ended = { (image: CachedImage?) in
-      EndedLook(sighting: image.map { .onDisk($0) }, purges: purges)
-    }
+    let ended = { (image: CachedImage?) in EndedLook(sighting: image.map { .onDisk($0) }) }
     let look = disk.fetch(key.key, countsAsUse: counts) { then(ended($0)) }.look
     guard case .now(let image) = look else { return .later }
     return .now(ended(image))
@@ -194,7 +188,7 @@ final class PictureTiers {
     }
     if let image = risen(look, for: key) { return DeliveredImage(image: image, source: .memory) }
     guard let image = look.sighting?.image, key.admits(image) else { return nil }
-    if keeping, mayRise(since: look.purges) { keepInMemory(image) }
+    if keeping { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
   }
 
@@ -203,16 +197,6 @@ final class PictureTiers {
     guard let image = look.sighting?.image else { return inMemory(key) }
     guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
     return risen
-  }
-
-  /// Tells apart what was begun before a purge of either tier.
-  var purgeMark: Int { memoryPurges &+ diskPurges }
-
-  /// Whether nothing was purged meanwhile: it may have been about what was made of a picture since.
-  func isUnpurged(since mark: Int) -> Bool { mark == purgeMark && purgesUnderWay == 0 }
-
-  private func mayRise(since purges: Int) -> Bool {
-    purges == memoryPurges && purgesUnderWay == 0
   }
 
   /// The picture that a request may be shown, as far as it is in memory; counts as nothing.
@@ -257,8 +241,9 @@ final class PictureTiers {
   // MARK: Keeping
 
   /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others
-  /// of `tiers`: nobody may find that afterwards.
+  /// of `tiers`: nobody may find that afterwards. Those stay as they are from which it was purged meanwhile.
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
+    let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
     let mayBeKept = image.freshness.refusal == nil
     guard variants.admit(image, isKept: mayBeKept && !wanted.isDisjoint(with: tiers), in: tiers)
     else { return }
@@ -275,14 +260,14 @@ final class PictureTiers {
   }
 
   private func keepInMemory(_ image: CachedImage) {
-    guard case .stored(let evicted) = memory.add(image, at: loop.now) else {
-      if !image.isPurged, memory.peek(image.key)?.serial ?? .max < image.serial {
-        _ = memory.remove(image.key)
-      }
-      return
+    switch memory.add(image, at: loop.now) {
+    case .stored(let evicted):
+      hub.stored(image, bytes: image.byteCount, tier: .memory)
+      noteEviction(evicted)
+    case .refused(.purged): break
+    case .refused:
+      if memory.peek(image.key)?.serial ?? .max < image.serial { _ = memory.remove(image.key) }
     }
-    hub.stored(image, bytes: image.byteCount, tier: .memory)
-    noteEviction(evicted)
   }
 
   /// Room is made in parts where many pictures have to go for it.
@@ -300,7 +285,7 @@ final class PictureTiers {
   /// A picture that its origin has confirmed keeps its file.
   private func keepOnDisk(_ image: CachedImage) {
     if disk.holds(image) { return disk.renew(image) }
-    if disk.add(image) != nil, !image.isPurged { disk.remove(image.key) }
+    if let refusal = disk.add(image), refusal != .purged { disk.remove(image.key) }
   }
 
   /// Keeps an answer that is no picture in the place of the picture that was there before, and of an
@@ -331,52 +316,41 @@ final class PictureTiers {
     return true
   }
 
-  /// Begins to remove the matching pictures from memory, or to mark them stale.
-  ///
-  /// Until `endPurge` no picture rises from disk: it may be one that the purge is about.
-  func beginPurge(
-    _ filter: PurgeFilter, marksOnly: Bool, fromAllTiers: Bool
-  ) -> MemoryTier.Purge {
-    purgesUnderWay += 1
-    memoryPurges += 1
-    return memory.beginPurge(filter, soft: marksOnly, fromAllTiers: fromAllTiers)
-  }
-
-  func endPurge(_ filter: PurgeFilter, marksOnly: Bool) {
-    purgesUnderWay -= 1
-    memoryPurges += 1
-    guard !marksOnly else { return }
-    variants.forget(filter)
+  /// Notes that nothing is in memory any more that a purge means.
+  func endSweep(after row: PurgeList.Row) {
+    purges.endSweep(after: row)
+    guard !row.isSoft else { return }
+    variants.forget(row.filter)
     onMemoryPurge()
-  }
-
-  /// Removes the matching pictures from disk, or marks them stale; nothing that matches is found there
-  /// from this call on.
-  func purgeDisk(
-    _ filter: PurgeFilter, marksOnly: Bool, then: @escaping (PurgeOutcome) -> Void
-  ) {
-    diskPurges += 1
-    disk.purge(filter, soft: marksOnly, then: then)
   }
 
   /// Empties the memory tier in parts, decoded pictures first, and the remembered answers last; pictures on their way are stored as if
   /// nothing had happened.
   func emptyMemory(then: @escaping (Removal) -> Void) {
     var pixels = memory.beginRemovalOfPixels()
-    var purge = memory.beginPurge(PurgeFilter(), fromAllTiers: false)
-    var forgetting = answers.beginPurge(PurgeFilter(), marksOnly: false)
-    memoryPurges += 1
+    var others = memory.beginRemoval()
+    var forgetting = answers.beginRemoval()
     turns.carryOut { [unowned self] in
-      if memory.goOn(with: &pixels, at: loop.now) || memory.goOn(with: &purge, at: loop.now)
+      if memory.goOn(with: &pixels) || memory.goOn(with: &others)
         || answers.goOn(with: &forgetting)
       {
         return true
       }
       variants.forget(PurgeFilter())
-      let removal = pixels.removal + purge.removal
+      let removal = pixels.removal + others.removal
       hub.cache(.removedAll, removal)
       then(removal)
       return false
+    }
+  }
+}
+
+extension Tier {
+  /// The tier as the list of purges has it.
+  var scope: PurgeList.Scope {
+    switch self {
+    case .memory: .memory
+    case .disk: .disk
     }
   }
 }

@@ -22,8 +22,7 @@ final class RememberedAnswers {
   private static let mostAtOnce = 256
 
   /// It makes no room by itself, so that what goes goes in parts.
-  private let tier = MemoryTier(
-    limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max))
+  private let tier: MemoryTier
   private(set) var capacity: Int
   private var variants = VariantTable(mostBytes: mostVariantBytes)
   private let turns: Turns
@@ -31,7 +30,9 @@ final class RememberedAnswers {
   private var unknownNames = UnknownNames()
   private var isTrimming = false
 
-  init(turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
+  init(purges: PurgeList, turns: Turns, loop: EventLoop, settings: Configuration.Memory) {
+    tier = MemoryTier(
+      limits: MemoryTier.Limits(capacity: .max, preferred: .max, maxEntry: .max), purges: purges)
     capacity = min(Self.mostBytes, settings.capacity)
     self.turns = turns
     self.loop = loop
@@ -150,21 +151,26 @@ final class RememberedAnswers {
 
   /// Forgets all answers, in parts.
   func removeAll() {
-    var purge = beginPurge(PurgeFilter(), marksOnly: false)
-    turns.carryOut { [unowned self] in goOn(with: &purge) }
+    var removal = beginRemoval()
+    turns.carryOut { [unowned self] in goOn(with: &removal) }
   }
 
-  /// Begins to remove the answers that a purge is about, or to mark them stale; unknown names are all forgotten.
-  func beginPurge(_ filter: PurgeFilter, marksOnly: Bool) -> MemoryTier.Purge {
+  /// Begins to remove all answers.
+  func beginRemoval() -> MemoryTier.Sweep {
     unknownNames.removeAll()
-    if filter.matchesAll, !marksOnly {
+    variants = VariantTable(mostBytes: Self.mostVariantBytes)
+    return tier.beginRemoval()
+  }
+
+  /// Begins to remove the answers that a purge means, or to mark them stale; unknown names are all forgotten.
+  func beginSweep(after row: PurgeList.Row) -> MemoryTier.Sweep {
+    unknownNames.removeAll()
+    if row.filter.matchesAll, !row.isSoft {
       variants = VariantTable(mostBytes: Self.mostVariantBytes)
     }
-    return tier.beginPurge(filter, soft: marksOnly)
+    return tier.beginSweep(after: row)
   }
 
   /// Goes on for some answers; tells whether there are more. It is called until there are none.
-  func goOn(with purge: inout MemoryTier.Purge) -> Bool {
-    tier.goOn(with: &purge, at: loop.now)
-  }
+  func goOn(with sweep: inout MemoryTier.Sweep) -> Bool { tier.goOn(with: &sweep) }
 }

@@ -68,19 +68,17 @@ final class MadePictures {
     _ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool,
     then: @escaping (CachedImage?) -> Void
   ) -> Look<CachedImage?> {
-    let mark = pictures.purgeMark
     let tiers = tiers.intersection([.memory])
     return pictures.disk.fetch(key, countsAsUse: countsAsUse) { [self] image in
-      if let image { keep(image, in: tiers, unlessPurgedSince: mark) }
+      if let image { keep(image, in: tiers) }
       then(image)
     }.look
   }
 
   // MARK: Keeping
 
-  /// Keeps what was made of a picture, unless a purge came between: it may have been about it.
-  func keep(_ image: CachedImage, in tiers: Set<Tier>, unlessPurgedSince mark: Int) {
-    guard pictures.isUnpurged(since: mark) else { return }
+  /// Keeps what was made of a picture.
+  func keep(_ image: CachedImage, in tiers: Set<Tier>) {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
     pictures.keep(image, wanted: tiers, in: tiers)
   }

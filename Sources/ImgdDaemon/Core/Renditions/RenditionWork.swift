@@ -17,8 +17,8 @@ final class RenditionWork {
   /// For whom the picture's bytes are held: the first who has asked.
   let holder: Claimant
   let serial: UInt64
-  /// The purges up to its begin.
-  let purgeMark: Int
+  /// The last purge that the original was compared with when this began.
+  let checked: UInt64
   /// The tiers that any of those who ask wants it kept in.
   private(set) var tiers: Set<Tier> = []
   /// Decoders know of it.
@@ -30,13 +30,13 @@ final class RenditionWork {
     let then: (Renditions.Outcome) -> Void
   }
 
-  init(_ key: CacheKey, _ order: Renditions.Order, serial: UInt64, at purgeMark: Int) {
+  init(_ key: CacheKey, _ order: Renditions.Order, serial: UInt64) {
     self.key = key
     rendition = order.rendition
     original = order.original
     holder = order.claim.claimant
     self.serial = serial
-    self.purgeMark = purgeMark
+    checked = order.original.checked
   }
 
   /// Nobody waits for it any more.
@@ -46,7 +46,7 @@ final class RenditionWork {
   var claims: DecodeClaims { DecodeClaims(waiting.all.map(\.claim)) }
 
   /// Whether what is made of the original may stay: the original may.
-  var mayKeep: Bool { original.freshness.refusal == nil && !original.isPurged }
+  var mayKeep: Bool { original.freshness.refusal == nil }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
     tiers.formUnion(order.tiers)

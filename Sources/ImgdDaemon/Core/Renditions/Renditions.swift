@@ -99,7 +99,7 @@ final class Renditions {
       then(.failure(failure))
       return nil
     }
-    let work = RenditionWork(key, order, serial: nextSerial(), at: pictures.purgeMark)
+    let work = RenditionWork(key, order, serial: nextSerial())
     underWay[key] = work
     waiting.begin(original, by: work.holder)
     let place = work.join(order, then)
@@ -203,11 +203,20 @@ final class Renditions {
       pictures.describe(work.original, as: description.packed)
       end(work, .success(Made(image: work.original, source: nil)))
     case .failure(let failure):
-      if !work.original.isPurged {
+      if !isPurged(work) {
         bad.note(failure, of: work.original, as: work.rendition, at: loop.now)
       }
       end(work, .failure(failure))
     }
+  }
+
+  /// Whether a purge has named its picture meanwhile.
+  private func isPurged(_ work: RenditionWork) -> Bool {
+    let original = work.original
+    return original.isPurged
+      || pictures.purges.verdict(
+        on: original.key, tags: original.tags, in: .all, after: work.checked,
+        storedAt: original.storedAt) != .untouched
   }
 
   /// Goes over the bytes of a picture; over many, in turns with all others.
@@ -224,10 +233,8 @@ final class Renditions {
 
   private func take(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
-    let image = work.original.made(picture, checksum, key: work.key)
-    if work.mayKeep {
-      made.keep(image, in: work.tiers, unlessPurgedSince: work.purgeMark)
-    }
+    let image = work.original.made(picture, checksum, key: work.key, checked: work.checked)
+    if work.mayKeep { made.keep(image, in: work.tiers) }
     end(work, .success(Made(image: image, source: nil)))
   }
 
@@ -255,7 +262,7 @@ extension JPEGCoding {
 extension CachedImage {
   /// What a decoder has made of this picture. A small file has no descriptor of its own.
   fileprivate func made(
-    _ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey
+    _ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey, checked: UInt64
   ) -> CachedImage {
     let isSmall = made.format != nil && made.content.count <= Payload.heapLimit
     return derived(
@@ -265,6 +272,7 @@ extension CachedImage {
         facts: ImageFacts(
           format: made.format?.rawValue ?? facts.format, width: made.width, height: made.height,
           frames: made.frames, orientation: 1),
-        checksum: checksum, isPixels: made.format == nil))
+        checksum: checksum, isPixels: made.format == nil),
+      checked: checked)
   }
 }

@@ -275,7 +275,8 @@ func photo(
     answer: ImageAnswer(
       StoredResponse(status: 200, headers: headers),
       freshness: Freshness(status: 200, headers: headers, receivedAt: stage.wall)),
-    tags: tags, serial: 1, isPurged: isPurged, stored: StoredMoment(stage.now, wall: stage.wall))
+    tags: tags, serial: 1, isPurged: isPurged, checked: stage.tier.purges.newest,
+    stored: StoredMoment(stage.now, wall: stage.wall))
 }
 
 func photo(
@@ -289,3 +290,10 @@ func photo(
 let fresh: HeaderList = [("cache-control", "max-age=3600"), ("etag", "\"1\"")]
 
 func url(_ number: Int) -> String { "https://example.org/\(number)" }
+
+extension DiskTier {
+  /// A purge of the disk alone.
+  func purge(_ filter: PurgeFilter, soft: Bool, then: @escaping (PurgeOutcome) -> Void) {
+    purge(purges.add(filter, isSoft: soft, from: .disk, at: at(0)), then: then)
+  }
+}
