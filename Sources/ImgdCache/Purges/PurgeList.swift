@@ -34,6 +34,8 @@ package final class PurgeList {
   /// So many are known one by one. What was compared only with earlier ones counts as purged.
   static let most = 10_000
   static let mostBytes = 16 << 20
+  /// Nothing is on its way for longer.
+  static let longest = Duration.seconds(3_600)
 
   /// The number of the last purge; nought before the first.
   package private(set) var newest: UInt64 = 0
@@ -71,7 +73,9 @@ package final class PurgeList {
     if scope.contains(.disk) {
       disk.add(filter, isSoft: isSoft, number: newest, storedBefore: limit)
     }
-    while rows.count > Self.most || bytes > Self.mostBytes { forgetOldest() }
+    while let oldest = rows.first, isTooMuch || now - oldest.askedAt > Self.longest {
+      forgetOldest()
+    }
     return row
   }
 
@@ -79,6 +83,8 @@ package final class PurgeList {
   package func endSweep(after row: Row) {
     unswept.removeAll { $0 == row.number }
   }
+
+  private var isTooMuch: Bool { rows.count > Self.most || bytes > Self.mostBytes }
 
   private func forgetOldest() {
     guard let oldest = rows.popFirst() else { return }

@@ -99,4 +99,21 @@ import Testing
     #expect(tier.peek(other.key) === other)
     #expect(sweep(after: row) == 1)
   }
+
+  @Test func `a look at a picture on its way to disk does not bring it back to memory`() throws {
+    let stage = try TierStage()
+    let purges = stage.tier.purges
+    let memory = MemoryTier(
+      limits: MemoryTier.Limits(capacity: 1 << 20, preferred: 1 << 20, maxEntry: 1 << 20),
+      purges: purges)
+    let picture = photo(url(1), on: stage)
+    #expect(memory.add(picture, at: stage.now).isStored)
+    #expect(stage.tier.add(picture) == nil)
+    _ = purges.add(PurgeFilter(), isSoft: false, from: .memory, at: stage.now)
+    guard case .image(let found) = stage.tier.fetch(picture.key, then: { _ in }) else {
+      Issue.record("a purge of memory leaves the disk alone")
+      return
+    }
+    #expect(found === picture && memory.peek(picture.key) == nil)
+  }
 }

@@ -90,6 +90,19 @@ private let picture = "http://a.example.org/x/y"
     #expect(verdict(after: list.newest) == .untouched)
   }
 
+  @Test func `a purge is forgotten when nothing is on its way any more that is older`() {
+    add(of("http://b/"), at: 0)
+    let second = add(of("http://c/"), at: 3_600)
+    #expect(verdict(after: 0) == .untouched)
+    add(of("http://d/"), at: 3_601)
+    #expect(verdict(after: 0) == .purged)
+    #expect(verdict(after: second - 1) == .untouched)
+    #expect(verdict("http://c/", after: second - 1) == .purged)
+    let bytes = list.bytes
+    add(of("http://e/"), at: 9_000)
+    #expect(list.bytes < bytes)
+  }
+
   @Test func `large purges take no more memory than the list may have`() {
     let long = String(repeating: "x", count: 8_000)
     for number in 0..<2_000 { add(filter { $0.prefix = "http://\(number)/\(long)" }) }

@@ -68,7 +68,7 @@ final class DiskLoads: DiskPart {
     }
     guard health.isUp else { return .nothing }
     if let image = stores.image(for: key) {
-      image.checked = purges.newest
+      carryOn(image)
       note(image, for: waiter)
       return .image(image)
     }
@@ -97,13 +97,18 @@ final class DiskLoads: DiskPart {
     }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
-      image.checked = purges.newest
+      carryOn(image)
       if waiter.countsAsUse { uses.note(place) }
       note(image, for: waiter)
       return .image(image)
     }
     load(place, key, digest, waiter)
     return .later
+  }
+
+  /// One that memory has as well is compared there.
+  private func carryOn(_ image: CachedImage) {
+    if image.place == nil { image.checked = purges.newest }
   }
 
   private func fetchAgain(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {

@@ -117,7 +117,7 @@ final class Purge {
 private final class PurgeEnding {
   private let scope: PurgeRequest.Scope
   private let change: CacheChange
-  private unowned let hub: EventHub
+  private let hub: EventHub
   private let then: (_ memory: Removal, _ disk: PurgeOutcome) -> Void
   private var fromMemory: Removal?
   private var onDisk: PurgeOutcome?
