@@ -4,7 +4,6 @@ internal import ImgdSystem
 final class DiskStores: DiskPart {
   /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
   private static let mostOnTheWay = 256 << 20
-  /// And so many.
   private static let mostWaiting = 8_192
   private static let mostInBatch = 64
   private static let mostBytesInBatch = 16 << 20
