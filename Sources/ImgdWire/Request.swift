@@ -97,25 +97,36 @@ package struct PurgeRequest: Equatable, Sendable {
   /// Marks the entries stale instead of removing them.
   package var soft = false
 
-  package init() {}
+  package init(url: String? = nil) {
+    self.url = url
+  }
 }
 
 /// One page of a list.
 package struct PageRequest: Equatable, Sendable {
-  package var limit = 1_000
+  package var limit: Int
   /// The `cursor` that the page before has returned.
   package var cursor: String?
 
-  package init() {}
+  package init(limit: Int = 1_000, cursor: String? = nil) {
+    self.limit = limit
+    self.cursor = cursor
+  }
 }
 
 /// One page of the entries of a tier.
 package struct EntriesRequest: Equatable, Sendable {
-  package var tier = Tier.memory
-  package var page = PageRequest()
+  package var tier: Tier
+  package var page: PageRequest
   package var prefix: String?
 
-  package init() { page.limit = 100 }
+  package init(
+    tier: Tier = .memory, prefix: String? = nil, page: PageRequest = PageRequest(limit: 100)
+  ) {
+    self.tier = tier
+    self.page = page
+    self.prefix = prefix
+  }
 }
 
 /// The kinds of events that a client subscribes to.

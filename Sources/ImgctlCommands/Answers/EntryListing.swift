@@ -3,9 +3,6 @@ import ImgdWire
 
 /// A list of entries of one tier, which the daemon answers in pages.
 struct EntryListing {
-  /// The most entries that the daemon puts into a page.
-  private static let page = 1000
-
   let tier: Tier
   let prefix: String?
   let limit: Int
@@ -16,11 +13,9 @@ struct EntryListing {
     _ body: (Reply) throws(Failure) -> Void
   ) throws(Failure) {
     var left = limit
-    var request = EntriesRequest()
-    request.tier = tier
-    request.prefix = prefix
+    var request = EntriesRequest(tier: tier, prefix: prefix)
     repeat {
-      request.page.limit = min(left, Self.page)
+      request.page.limit = min(left, WireLimits.entries.upperBound)
       let answer = try context.ask(.entries(request), over: connection)
       for entry in (answer.reply.objects("entries") ?? []).prefix(left) {
         try body(entry)

@@ -36,8 +36,7 @@ final class DaemonFeed {
     }
     do throws(Failure) {
       let connection = try connected()
-      var page = PageRequest()
-      page.limit = max(1, min(fetches, page.limit))
+      let page = PageRequest(limit: max(1, min(fetches, WireLimits.entries.upperBound)))
       connection.send(Request.stats.line())
       connection.send(Request.list(page).line())
       begun = loop.now

@@ -86,9 +86,7 @@ final class EventFeed {
   }
 
   private func listFetches(beside statistics: Statistics) {
-    var page = PageRequest()
-    page.limit = Self.mostFetches
-    link.ask(.list(page)) { [weak self] result in
+    link.ask(.list(PageRequest(limit: Self.mostFetches))) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): self?.show(statistics, reply)
       case .failure(let error): self?.fail(error)

@@ -60,11 +60,8 @@ final class NewestPictures {
   private func ask(
     _ tier: Tier, limit: Int, after place: Int?, then: @escaping (Reply) -> Void
   ) {
-    var request = EntriesRequest()
-    request.tier = tier
-    request.page.limit = limit
-    request.page.cursor = place.map { String($0) }
-    link.ask(.entries(request)) { [weak self] result in
+    let page = PageRequest(limit: limit, cursor: place.map { String($0) })
+    link.ask(.entries(EntriesRequest(tier: tier, page: page))) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): if self != nil { then(reply) }
       case .failure(let error): self?.finish(.failure(error))

@@ -136,9 +136,7 @@ package final class PageHandler {
   }
 
   private func purge(_ url: String, _ exchange: any HTTPExchange) {
-    var request = PurgeRequest()
-    request.url = url
-    link.ask(.purge(request)) { [newest, onPurge] result in
+    link.ask(.purge(PurgeRequest(url: url))) { [newest, onPurge] result in
       newest.forget()
       onPurge()
       Self.finish(

@@ -20,7 +20,9 @@ final class PictureSearch {
     self.link = link
     self.done = done
     rest = Tier.allCases.flatMap { tier in
-      Self.prefixes(text).reversed().map { Self.page(of: tier, prefix: $0) }
+      Self.prefixes(text).reversed().map {
+        EntriesRequest(tier: tier, prefix: $0, page: PageRequest(limit: Self.most))
+      }
     }
   }
 
@@ -30,14 +32,6 @@ final class PictureSearch {
     done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
   ) {
     PictureSearch(text, link, done: done).askForNextPage()
-  }
-
-  private static func page(of tier: Tier, prefix: String) -> EntriesRequest {
-    var entries = EntriesRequest()
-    entries.tier = tier
-    entries.page.limit = most
-    entries.prefix = prefix
-    return entries
   }
 
   /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and a host has no case.

@@ -62,11 +62,8 @@ struct DaemonOffers {
   private func entries(
     _ tier: Tier, prefix: String = "", after cursor: Int? = nil, atMost limit: Int
   ) throws(Failure) -> [Reply] {
-    var request = EntriesRequest()
-    request.tier = tier
-    request.prefix = prefix.isEmpty ? nil : prefix
-    request.page.limit = limit
-    request.page.cursor = cursor.map { String($0) }
+    let page = PageRequest(limit: limit, cursor: cursor.map { String($0) })
+    let request = EntriesRequest(tier: tier, prefix: prefix.isEmpty ? nil : prefix, page: page)
     return try ask(.entries(request)).objects("entries") ?? []
   }
 
