@@ -73,7 +73,7 @@ final class KillRun {
     }
     #expect(!killed.isEmpty)
     // One may be given the next order before it comes to its end.
-    #expect(try witness.becomes { !stage.daemon.decoders.contains { killed.contains($0.pid) } })
+    #expect(try becomes { !stage.daemon.decoders.contains { killed.contains($0.pid) } })
     for client in clients {
       #expect(try client.ask(#"{"cmd":"ping","id":"after"}"#)["id"]?.string == "after")
       while let descriptor = client.takeDescriptor() { close(descriptor) }
@@ -112,7 +112,7 @@ final class KillRun {
     // One went before.
     #expect(try witness.count("decode", "completed") == count("ok") + 1)
     #expect(
-      try witness.becomes { try witness.count("decode", "killed") >= count("decode_crashed") })
+      try becomes { try witness.count("decode", "killed") >= count("decode_crashed") })
     #expect(try witness.count("decode", "killed") <= killed.count)
     #expect(try witness.count("decode", "active") == 0)
   }
@@ -130,10 +130,10 @@ final class KillRun {
   }
 
   func expectNothingToBeLeft() throws {
-    #expect(try witness.becomes { !stage.daemon.decoders.contains(where: \.isZombie) })
+    #expect(try becomes { !stage.daemon.decoders.contains(where: \.isZombie) })
     // Pixels are kept in descriptors.
     _ = try witness.ask(#"{"cmd":"purge"}"#)
     // More decoders, with two descriptors each, and connections to the origin are kept.
-    #expect(try witness.becomes { stage.daemon.descriptorsBesideFiles <= descriptors + 16 })
+    #expect(try becomes { stage.daemon.descriptorsBesideFiles <= descriptors + 16 })
   }
 }

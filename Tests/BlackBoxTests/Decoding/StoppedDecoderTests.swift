@@ -34,9 +34,9 @@ import Testing
       try stage.begin(fetch("/slow/\(number)", id: number, stage))
     }
     let witness = try Witness(stage.daemon)
-    #expect(try witness.becomes { try witness.count("decode", "active") > 0 })
+    #expect(try becomes { try witness.count("decode", "active") > 0 })
     #expect(
-      try witness.becomes {
+      try becomes {
         try witness.count("decode", "active") + witness.count("decode", "queued") == 6
       })
     let other = try stage.connect()
@@ -71,9 +71,9 @@ import Testing
     }
     let witness = try Witness(stage.daemon)
     for number in 1...4 { try begin(number, share: "a") }
-    #expect(try witness.becomes { try witness.count("decode", "queued") == 3 })
+    #expect(try becomes { try witness.count("decode", "queued") == 3 })
     try begin(5, share: "b")
-    #expect(try witness.becomes { try witness.count("decode", "queued") == 4 })
+    #expect(try becomes { try witness.count("decode", "queued") == 4 })
     stage.daemon.signalDecoders(SIGCONT)
     #expect(try stage.client.receive(5)[1]["id"]?.integer == 5)
   }
@@ -91,8 +91,7 @@ import Testing
     stage.daemon.signalDecoders(SIGCONT)
     stage.offer(picture(12), at: "/last")
     #expect(try stage.ask("/last", #""deliver":"pixels""#)["ok"] == true)
-    let witness = try Witness(stage.daemon)
-    #expect(try witness.becomes { !stage.daemon.decoders.contains(where: \.isZombie) })
+    #expect(try becomes { !stage.daemon.decoders.contains(where: \.isZombie) })
   }
 
   @Test func `a daemon that stops does not wait for decoders, and leaves none behind`() throws {

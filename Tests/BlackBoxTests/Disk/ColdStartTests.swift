@@ -35,7 +35,7 @@ import Testing
     for number in pictures.indices {
       #expect(stage.origin.count("/\(number)") == 1, "/\(number)")
     }
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
     #expect(try stage.count("entries") == Self.urls)
   }
 }

@@ -52,7 +52,7 @@ import Testing
     for file in foreign { try write("theirs", to: file) }
     try stage.crash()
     try stage.purge()
-    #expect(try stage.becomes { !CacheFiles.exists(path) })
+    #expect(try becomes { !CacheFiles.exists(path) })
     try stage.restart()
     for file in foreign { #expect(read(file) == "theirs", "\(file)") }
   }

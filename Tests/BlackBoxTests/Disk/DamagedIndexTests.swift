@@ -20,7 +20,7 @@ import Testing
   /// It serves the right pictures, and in the end there is no file that no entry names.
   private func expectService(_ stage: DiskStage, pictures: Int = 10) throws {
     // Damage deep inside is met at any time, and then all begins anew once more.
-    let isWhole = try stage.becomes {
+    let isWhole = try becomes {
       for number in 0..<pictures {
         let path = try stage.path(of: "/\(number)")
         #expect(readBytes(path) == png(800 + number))

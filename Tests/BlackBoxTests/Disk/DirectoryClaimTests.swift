@@ -25,7 +25,7 @@ import Testing
     try first.emptyMemory()
     let line = try first.fetch("/a")
     #expect(line["source"] == .string("disk") && line["path"] == .string(path))
-    #expect(try first.becomes { try first.agrees() })
+    #expect(try becomes { try first.agrees() })
     // Once the first has gone, however it went, another may have it.
     first.kill9()
     let third = try DiskStage(directory: first.cache)

@@ -36,6 +36,6 @@ import Testing
     for number in 0..<20 {
       #expect(try stage.source(of: "/\(number)") == (number % 2 == 0 ? "network" : "disk"))
     }
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
   }
 }

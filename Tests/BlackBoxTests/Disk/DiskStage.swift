@@ -165,17 +165,6 @@ final class DiskStage {
     return Int(number)
   }
 
-  /// Asks again and again until something holds, or for a minute.
-  func becomes(_ holds: () throws -> Bool) throws -> Bool {
-    let end = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < end {
-      if try holds() { return true }
-      _ = try ask(#"{"cmd":"ping"}"#)
-      sched_yield()
-    }
-    return false
-  }
-
   // MARK: What lies there
 
   /// All entries of the disk tier, page by page.

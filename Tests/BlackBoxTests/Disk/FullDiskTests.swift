@@ -67,11 +67,11 @@ private final class SmallDisk {
       if let path = line["path"]?.string { #expect(readBytes(path) == pictures[number]) }
     }
     #expect(try stage.count("evictions") > 20)
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     #expect(try stage.path(of: "/59").isEmpty == false)
-    #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
+    #expect(try becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
     try stage.restart()
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
     #expect(try stage.count("entries") > 10)
   }
 
@@ -91,11 +91,11 @@ private final class SmallDisk {
     try stage.emptyMemory()
     #expect(try stage.source(of: "/0") == "disk")
     disk.makeRoom()
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     for number in 0..<10 {
       #expect(try fetch(number, 50_000, from: stage)["path"]?.string != nil)
     }
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
   }
 
   @Test func `can be purged, which makes room`() throws {
@@ -106,9 +106,9 @@ private final class SmallDisk {
     for number in 0..<9 { _ = try stage.path(of: "/\(number)") }
     try disk.fill()
     #expect(try stage.purge(#""tier":"disk""#) == 9)
-    #expect(try stage.becomes { try stage.path(of: "/9").isEmpty == false }, "\(stage.log)")
+    #expect(try becomes { try stage.path(of: "/9").isEmpty == false }, "\(stage.log)")
     try stage.restart()
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
     #expect(try stage.count("entries") == 1)
   }
 
@@ -122,7 +122,7 @@ private final class SmallDisk {
     _ = try fetch(0, 50_000, from: stage)
     disk.makeRoom()
     #expect(
-      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
+      try becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
     )
     try disk.fill()
     #expect(stage.stop() == 0)
@@ -130,7 +130,7 @@ private final class SmallDisk {
     _ = try fetch(0, 50_000, from: stage)
     disk.makeRoom()
     #expect(
-      try stage.becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
+      try becomes { try fetch(0, 50_000, from: stage)["path"]?.string != nil }, "\(stage.log)"
     )
   }
 
@@ -182,6 +182,6 @@ private final class SmallDisk {
     for number in 0..<2 { _ = try fetch(number, 5_000, from: stage) }
     try disk.remount("rw")
     #expect(
-      try stage.becomes { try fetch(1, 5_000, from: stage)["path"]?.string != nil }, "\(stage.log)")
+      try becomes { try fetch(1, 5_000, from: stage)["path"]?.string != nil }, "\(stage.log)")
   }
 }

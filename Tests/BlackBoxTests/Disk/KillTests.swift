@@ -80,7 +80,7 @@ private final class KillTrial {
   /// After all of that the files are what the entries say.
   func settle() throws {
     try stage.start()
-    #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
+    #expect(try becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
     for entry in try stage.entries() {
       let url = try #require(entry["url"]?.string)
       let number = try #require(Int(url.split(separator: "/").last ?? ""))

@@ -24,11 +24,11 @@ struct ReadOnlyDiskTests {
     #expect(try stage.disk("state") == .string("read-only"))
     #expect(try stage.count("write_errors") == 1)
     freeze.thaw()
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     for number in 0..<3 {
       #expect(readBytes(try stage.path(of: "/\(number)")) == png(1_000 + number))
     }
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
   }
 
   @Test(arguments: ["", #""url":"ORIGIN/0""#, #""tier":"disk""#])
@@ -39,12 +39,12 @@ struct ReadOnlyDiskTests {
     try stage.emptyMemory()
     #expect(try stage.source(of: "/0") == "network")
     freeze.thaw()
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     try stage.emptyMemory()
     #expect(try stage.source(of: "/0") == "network")
-    #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
+    #expect(try becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
     try stage.restart()
-    #expect(try stage.becomes { try stage.agrees() })
+    #expect(try becomes { try stage.agrees() })
   }
 
   @Test(arguments: ["", #""url":"ORIGIN/0""#, #""prefix":"ORIGIN/""#])
@@ -57,7 +57,7 @@ struct ReadOnlyDiskTests {
     freeze.thaw()
     try stage.start()
     #expect(try stage.source(of: "/0") == "network")
-    #expect(try stage.becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
+    #expect(try becomes { try stage.agrees() }, "\(stage.files) \(stage.log)")
   }
 
   @Test func `does not count a soft purge as done`() throws {
@@ -69,7 +69,7 @@ struct ReadOnlyDiskTests {
     try stage.emptyMemory()
     #expect(try stage.source(of: "/0") != "disk")
     freeze.thaw()
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     try stage.emptyMemory()
     #expect(try stage.source(of: "/0") != "disk")
   }
@@ -81,7 +81,7 @@ struct ReadOnlyDiskTests {
     try stage.start()
     for number in 0..<3 { #expect(try stage.fetch("/\(number)")["ok"] == .bool(true)) }
     freeze.thaw()
-    #expect(try stage.becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
+    #expect(try becomes { try stage.disk("state") == .string("ok") }, "\(stage.log)")
     for number in 0..<3 {
       #expect(readBytes(try stage.path(of: "/\(number)")) == png(1_000 + number))
     }

@@ -36,7 +36,7 @@ import Testing
     }
     #expect(try witness.seesNothingLeft())
     #expect(origin.waitForOpenConnections(16))
-    #expect(try witness.becomes { daemon.openFiles <= files + 16 }, "idle connections are kept")
+    #expect(try becomes { daemon.openFiles <= files + 16 }, "idle connections are kept")
     #expect(try witness.ask(#"{"cmd":"list"}"#).jobCount == 0)
   }
 
@@ -53,7 +53,7 @@ import Testing
     }
     #expect(try witness.seesNothingLeft())
     // A client that has gone may still be in line for a turn, which only lets go of it.
-    #expect(try witness.becomes { daemon.openFiles == files })
+    #expect(try becomes { daemon.openFiles == files })
     #expect(try witness.count("clients", "accepted") >= 1_101)
   }
 
@@ -69,6 +69,6 @@ import Testing
       #expect(try witness.seesNothingLeft())
     }
     // A client that has gone may still be in line for a turn, which only lets go of it.
-    #expect(try witness.becomes { daemon.openFiles == files })
+    #expect(try becomes { daemon.openFiles == files })
   }
 }

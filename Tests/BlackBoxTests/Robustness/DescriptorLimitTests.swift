@@ -58,7 +58,7 @@ import Testing
     #expect(stats["memory"]?["entries"]?.integer == 200)
     // What is still on its way to the disk has descriptors for a moment.
     let witness = try Witness(daemon)
-    #expect(try witness.becomes { try (1..<100).contains(witness.count("process", "open_fds")) })
+    #expect(try becomes { try (1..<100).contains(witness.count("process", "open_fds")) })
     #expect(try client.ask(#"{"cmd":"reload"}"#)["ok"]?.bool == true)
     let others = try (0..<15).map { _ in try daemon.connect() }
     for other in others { #expect(try other.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true) }
@@ -92,7 +92,7 @@ import Testing
     let limit = ["--pid", "\(daemon.pid)", "--nofile=60:60"]
     #expect(try ChildProcess.run("/usr/bin/prlimit", limit).code == 0)
     var clients = try (0..<100).map { _ in try RawClient(daemon) }
-    #expect(try witness.becomes { try witness.count("clients", "rejected") > 40 })
+    #expect(try becomes { try witness.count("clients", "rejected") > 40 })
     #expect(try witness.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
     let line = Array(try #require(clients[99].take()))
     let refusal = try JSONValue(parsing: line.span)

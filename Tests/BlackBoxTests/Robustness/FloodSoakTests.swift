@@ -97,9 +97,9 @@ import Testing
     for _ in 0..<150 {
       client.say(#"{"cmd":"fetch","url":"\#(origin.url("/big.png"))","deliver":"inline"}"#)
     }
-    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 150 })
+    #expect(try becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 150 })
     gate.open()
-    #expect(try witness.becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 0 })
+    #expect(try becomes { try witness.ask(#"{"cmd":"list"}"#).jobCount == 0 })
     #expect(daemon.residentBytes - before < 12 * Self.megabyte, "40 MB are owed")
     client.halfClose()
     #expect(lineCount(client.takeAll(1 << 20)) == 150)

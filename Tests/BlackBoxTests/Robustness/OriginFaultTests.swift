@@ -117,7 +117,7 @@ import Testing
     #expect(!answer.failureMessage.isEmpty)
     #expect(try witness.ask(#"{"cmd":"entries"}"#)["entries"]?.array?.count == 1)
     #expect(try witness.waits(for: "downloads", "active", toBe: 0))
-    #expect(try witness.becomes { daemon.openFiles <= files + 3 }, "idle connections are kept")
+    #expect(try becomes { daemon.openFiles <= files + 3 }, "idle connections are kept")
     #expect(try client.ask(hit)["ok"]?.bool == true)
   }
 

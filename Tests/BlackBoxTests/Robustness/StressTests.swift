@@ -39,7 +39,7 @@ import Testing
     #expect(try witness.waits(for: "clients", "connected", toBe: 1))
     _ = try witness.ask(#"{"cmd":"cancel","all":true}"#)
     #expect(try witness.seesNothingLeft())
-    #expect(try witness.becomes { daemon.openFiles <= files + 40 }, "idle connections and pictures")
+    #expect(try becomes { daemon.openFiles <= files + 40 }, "idle connections and pictures")
   }
 
   /// Reads until every command has had its line; a second one for the same command is a failure.

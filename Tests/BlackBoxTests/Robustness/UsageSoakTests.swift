@@ -42,7 +42,7 @@ import Testing
     let limit = ["--pid", "\(daemon.pid)", "--nofile=60:60"]
     #expect(try ChildProcess.run("/usr/bin/prlimit", limit).code == 0)
     let clients = try (0..<100).map { _ in try RawClient(daemon) }
-    #expect(try witness.becomes { try witness.count("clients", "rejected") > 40 })
+    #expect(try becomes { try witness.count("clients", "rejected") > 40 })
     let ticks = daemon.processorTicks
     #expect(try witness.isAnsweredSoon())
     poll(nil, 0, 300)  // what is measured is that nothing happens

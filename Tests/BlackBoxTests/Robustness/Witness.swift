@@ -33,17 +33,6 @@ final class Witness {
     try becomes { try count(section, name) == wanted }
   }
 
-  /// Asks again and again until something holds, or for a minute.
-  func becomes(_ holds: () throws -> Bool) throws -> Bool {
-    let end = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < end {
-      if try holds() { return true }
-      _ = try client.ask(#"{"cmd":"ping"}"#)
-      sched_yield()
-    }
-    return false
-  }
-
   /// Whether a ping is answered without waiting for anybody: how long a machine takes that has
   /// other things to do is its own matter.
   func isAnsweredSoon() throws -> Bool {

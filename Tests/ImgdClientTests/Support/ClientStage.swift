@@ -1,3 +1,4 @@
+import Glibc
 import ImgdClient
 import ImgdSystem
 import ImgdTestSupport
@@ -53,10 +54,14 @@ struct ClientStage: Sendable {
   /// Asks for the counters until they are as they should be; false when they stay otherwise for a minute.
   func becomes(_ holds: (Statistics) -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(60)
+    var pause: CInt = 1
     // This task may have to wait longer than that for each of the answers.
     for attempt in 1... {
       if holds(try await client.stats()) { return true }
-      if attempt > 1_000, ContinuousClock.now > end { break }
+      if attempt > 100, ContinuousClock.now > end { break }
+      let length = pause
+      _ = try await aside { poll(nil, 0, length) }
+      pause = min(pause * 2, 32)
     }
     return false
   }

@@ -100,13 +100,3 @@ final class FleetHost {
     return Int(number)
   }
 }
-
-/// Asks again and again until something holds, or for a minute.
-func becomes(_ holds: () throws -> Bool) throws -> Bool {
-  let end = ContinuousClock.now + .seconds(60)
-  while ContinuousClock.now < end {
-    if try holds() { return true }
-    poll(nil, 0, 2)  // other processes go on meanwhile, and tell nobody
-  }
-  return false
-}
