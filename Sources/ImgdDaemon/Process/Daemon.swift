@@ -209,7 +209,7 @@ final class Daemon {
   /// Serves until told to stop.
   func run() throws(StartProblem) {
     do throws(SystemFailure) {
-      signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in take(signal: $0) }
+      signalWatch = try SignalWatch(Self.signals, on: loop) { [unowned self] in obey(signal: $0) }
       prepare()
       if !isStopping { try serve() }
     } catch { throw .system(error) }
@@ -253,7 +253,7 @@ final class Daemon {
     alarm.cancel()
   }
 
-  private func take(signal: CInt) {
+  private func obey(signal: CInt) {
     switch signal {
     case SIGHUP: reload()
     case SIGUSR1: pressure.relieve("signal")

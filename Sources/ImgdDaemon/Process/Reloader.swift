@@ -68,7 +68,7 @@ final class Reloader {
       Result { () throws(ConfigurationProblems) in try Reading(of: source) }
     }
     worker.submit(read) { [unowned self] result in
-      let answer = take(result)
+      let answer = adopt(result)
       isReading = false
       onAnswer(answer)
       for answered in asking { answered(answer) }
@@ -76,7 +76,7 @@ final class Reloader {
     }
   }
 
-  private func take(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
+  private func adopt(_ result: Result<Reading, ConfigurationProblems>) -> ReloadAnswer {
     switch result {
     case .failure(let problems):
       for line in problems.lines {

@@ -110,7 +110,7 @@ import Testing
     #expect(memory.add(picture, at: stage.now).isStored)
     #expect(stage.tier.add(picture) == nil)
     _ = purges.add(PurgeFilter(), isSoft: false, from: .memory, at: stage.now)
-    guard case .image(let found) = stage.tier.fetch(picture.key, then: { _ in }) else {
+    guard case .now(let found?) = stage.tier.fetch(picture.key, then: { _ in }) else {
       Issue.record("a purge of memory leaves the disk alone")
       return
     }

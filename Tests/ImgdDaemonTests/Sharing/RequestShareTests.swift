@@ -151,13 +151,13 @@ import Testing
     var places = ClientPlaces(limit: 10, Access(owner: 900))
     for _ in 0..<5 {
       #expect(places.reachedLimit(for: 1) == nil)
-      places.take(by: 1)
+      places.occupy(for: 1)
     }
     #expect(places.reachedLimit(for: 1)?.scope == .user)
-    for _ in 0..<5 { places.take(by: 2) }
+    for _ in 0..<5 { places.occupy(for: 2) }
     #expect(places.reachedLimit(for: 3)?.scope == .daemon)
     #expect(places.reachedLimit(for: 0) == nil, "a few more are for root")
-    places.giveBack(by: 1)
+    places.giveBack(of: 1)
     #expect(places.reachedLimit(for: 1) == nil)
   }
 
@@ -166,7 +166,7 @@ import Testing
     var places = ClientPlaces(limit: 4, Access(owner: owner))
     for _ in 0..<4 {
       #expect(places.reachedLimit(for: owner) == nil)
-      places.take(by: owner)
+      places.occupy(for: owner)
     }
     #expect(places.reachedLimit(for: owner)?.limit == 4)
   }

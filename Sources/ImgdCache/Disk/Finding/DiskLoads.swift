@@ -37,8 +37,8 @@ final class DiskLoads: DiskPart {
   /// It carries the last purge before the look: a later one of memory alone leaves it here, and has it stay out of there.
   func fetch(
     _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
-  ) -> DiskFetching {
-    guard let digest = key.digest else { return .nothing }
+  ) -> Look<CachedImage?> {
+    guard let digest = key.digest else { return .now(nil) }
     return fetch(key, digest, Waiter(countsAsUse: countsAsUse, then: then))
   }
 
@@ -61,21 +61,21 @@ final class DiskLoads: DiskPart {
 
   private func fetch(
     _ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter
-  ) -> DiskFetching {
+  ) -> Look<CachedImage?> {
     guard !gate.isClosed else {
       gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
       return .later
     }
-    guard health.isUp else { return .nothing }
+    guard health.isUp else { return .now(nil) }
     if let image = stores.image(for: key) {
       carryOn(image)
       note(image, for: waiter)
-      return .image(image)
+      return .now(image)
     }
     if let place = index.place(of: digest) { return fetch(key, digest, at: place, waiter) }
     guard !index.isLoaded else {
       note(nil, for: waiter)
-      return .nothing
+      return .now(nil)
     }
     lookUp(key, digest, waiter)
     return .later
@@ -83,24 +83,24 @@ final class DiskLoads: DiskPart {
 
   private func fetch(
     _ key: CacheKey, _ digest: KeyDigest, at place: Int, _ waiter: Waiter
-  ) -> DiskFetching {
+  ) -> Look<CachedImage?> {
     guard !rules.isTooOld(index[place]) else {
       removals.remove([place], as: .eviction)
       note(nil, for: waiter)
-      return .nothing
+      return .now(nil)
     }
     // Its row may still be the old one.
     let renewed = renewals.image(of: index[place].number)
     guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else {
       note(nil, for: waiter)
-      return .nothing
+      return .now(nil)
     }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
       carryOn(image)
       if waiter.countsAsUse { uses.note(place) }
       note(image, for: waiter)
-      return .image(image)
+      return .now(image)
     }
     load(place, key, digest, waiter)
     return .later
@@ -112,11 +112,7 @@ final class DiskLoads: DiskPart {
   }
 
   private func fetchAgain(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
-    switch fetch(key, digest, waiter) {
-    case .nothing: waiter.then(nil)
-    case .image(let image): waiter.then(image)
-    case .later: break
-    }
+    fetch(key, digest, waiter).tell(waiter.then)
   }
 
   /// While the index is being read, the file knows of entries that memory does not.

@@ -12,15 +12,6 @@ package enum DiskState: String, Sendable {
 
 // MARK: Finding
 
-/// The answer of the tier to a question for an image.
-package enum DiskFetching {
-  case nothing
-  /// It is on its way to the disk, and here.
-  case image(CachedImage)
-  /// The answer will be told.
-  case later
-}
-
 /// The details of an entry on disk.
 package struct EntryDetails: Sendable {
   package let url: String

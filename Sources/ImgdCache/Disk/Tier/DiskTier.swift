@@ -106,7 +106,7 @@ package final class DiskTier {
   /// A caller that only brings into memory what has been answered already does not count as a use.
   package func fetch(
     _ key: CacheKey, countsAsUse: Bool = true, then: @escaping (CachedImage?) -> Void
-  ) -> DiskFetching {
+  ) -> Look<CachedImage?> {
     parts.loads.fetch(key, countsAsUse: countsAsUse, then: then)
   }
 

@@ -199,7 +199,7 @@ final class ReplyPlace {
   /// Ends the waiting of a command with its answer, unless the connection has ended, or the command
   /// was refused meanwhile.
   func resume(_ ticket: StandingCommands.Ticket, _ answer: () -> Void) {
-    guard isOpen, standing.take(ticket) else { return }
+    guard isOpen, standing.close(ticket) else { return }
     answer()
     workEnded()
   }

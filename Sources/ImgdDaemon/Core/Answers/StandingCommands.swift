@@ -25,7 +25,7 @@ struct StandingCommands {
   }
 
   /// Whether the command still waits; it does not any more.
-  mutating func take(_ ticket: Ticket) -> Bool {
+  mutating func close(_ ticket: Ticket) -> Bool {
     waiting.removeValue(forKey: ticket.number) != nil
   }
 

@@ -166,7 +166,7 @@ final class ClientInput {
     isCutting = true
     defer { isCutting = false }
     let place = place
-    scratch.withBytes(count) { bytes in framer.feed(bytes) { take($0, for: place) } }
+    scratch.withBytes(count) { bytes in framer.feed(bytes) { serve($0, for: place) } }
   }
 
   private func begin(_ count: Int) {
@@ -185,7 +185,7 @@ final class ClientInput {
   private func resume() {
     isCutting = true
     defer { isCutting = false }
-    framer.resume { take($0, for: place) }
+    framer.resume { serve($0, for: place) }
   }
 
   /// Answers whether that was all. A client that has said nothing is about to: it is told to say it to the next
@@ -194,10 +194,10 @@ final class ClientInput {
     if isFinishing, !hasReceived { place.refuse(id: .none, receipt: nil, .shuttingDown) }
     isCutting = true
     defer { isCutting = false }
-    return framer.finish { take($0, for: place, isLast: true) }
+    return framer.finish { serve($0, for: place, isLast: true) }
   }
 
-  private func take(
+  private func serve(
     _ finding: borrowing LineFramer.Finding, for place: ReplyPlace, isLast: Bool = false
   ) -> LineFramer.Flow {
     guard place.isOpen else { return .pause }

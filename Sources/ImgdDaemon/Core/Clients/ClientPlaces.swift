@@ -24,12 +24,12 @@ struct ClientPlaces {
     return users[uid, default: 0] >= share ? (share, .user) : nil
   }
 
-  mutating func take(by uid: UInt32) {
+  mutating func occupy(for uid: UInt32) {
     count += 1
     users[uid, default: 0] += 1
   }
 
-  mutating func giveBack(by uid: UInt32) {
+  mutating func giveBack(of uid: UInt32) {
     count -= 1
     users.countDown(uid)
   }

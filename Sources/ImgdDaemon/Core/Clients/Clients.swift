@@ -63,7 +63,7 @@ final class Clients {
       let session = try ClientSession(
         socket, as: known, number: lastNumber, of: self, loop: loop, limits: limits)
       sessions[session.number] = session
-      places.take(by: known.uid)
+      places.occupy(for: known.uid)
       counts.accepted += 1
     } catch {
       counts.rejected += 1
@@ -102,7 +102,7 @@ final class Clients {
 
   func closed(_ session: ClientSession) {
     sessions[session.number] = nil
-    places.giveBack(by: session.peer.uid)
+    places.giveBack(of: session.peer.uid)
     onDeparture(session.place)
     if sessions.isEmpty { whenFinished?() }
   }

@@ -229,7 +229,7 @@ final class Downloader {
 
   /// Takes in a report, and answers the download that it is about; nil when that is over already,
   /// or begins once more.
-  func take(_ report: TransferReport) -> MergedDownload? {
+  func receive(_ report: TransferReport) -> MergedDownload? {
     guard let download = downloads[report.serial] else { return nil }
     switch report.event {
     case .headers(_, let expected):

@@ -188,7 +188,7 @@ final class FetchJobs {
     let running = fetches(of: client)?.takeRunning(inSlot: slot) ?? JobRoll()
     let ending = MassEnding(running) { [unowned self] in cancel($0, supersededBy: receipt) }
     guard running.count > Self.endedAtOnce else {
-      ending.run()
+      ending.endAll()
       return then()
     }
     client.walk {
@@ -241,6 +241,6 @@ final class FetchJobs {
     MassEnding(upTo: newest, { [unowned self] in part(after: $0, most: $1) }) {
       [unowned self] job in
       end(job, .failure(FetchFailure(error: error)))
-    }.run()
+    }.endAll()
   }
 }

@@ -51,7 +51,7 @@ final class MassEnding {
     return true
   }
 
-  func run() {
+  func endAll() {
     while step() {}
   }
 

@@ -48,7 +48,7 @@ final class FleetPurges {
     }
     applied = HeardPurges(disk: disk, turns: turns, loop: loop)
     guard fleet != nil else { return }
-    disk.onFleetNotes = { [unowned self] in take($0) }
+    disk.onFleetNotes = { [unowned self] in receive($0) }
     if !disk.isEnabled { join(from: nil) }
   }
 
@@ -95,7 +95,7 @@ final class FleetPurges {
 
   // MARK: Notes
 
-  private func take(_ news: FleetNotes.News) {
+  private func receive(_ news: FleetNotes.News) {
     switch news {
     case .read(let notes) where !hasJoined:
       generation = notes.position?.generation

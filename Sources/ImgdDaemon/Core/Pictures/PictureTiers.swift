@@ -127,74 +127,64 @@ final class PictureTiers {
     }
   }
 
-  /// A look that has ended; `rise` makes of it what the request sees.
-  struct EndedLook {
-    fileprivate let sighting: Sighting?
-  }
-
   /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
   /// depend on the request, or the one under its own key. `counts` is false for a look that is no look-up.
+  ///
+  /// `rise` makes of what is found what the request sees.
   func find(
-    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
-  ) -> Look<EndedLook> {
+    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+  ) -> Look<Sighting?> {
     guard let shared = key.shared else { return findOne(key, counts: counts, then: then) }
     if let image = inMemory(key), !isOutdated(image, for: key) {
-      return .now(EndedLook(sighting: .inMemory(image)))
+      return .now(.inMemory(image))
     }
-    let look = findOne(shared, counts: counts) { [unowned self] look in
-      then(chosen(look, for: key))
-    }
-    guard case .now(let ended) = look else { return .later }
-    return .now(chosen(ended, for: key))
+    return findOne(shared, counts: counts) { [unowned self] in then(chosen($0, for: key)) }
+      .map { chosen($0, for: key) }
   }
 
   /// The answer for all that was looked for, or one that is for a request's credentials alone and newer.
-  private func chosen(_ look: EndedLook, for key: MergeKey) -> EndedLook {
-    let shared = (look.sighting?.image).flatMap { key.admits($0) ? $0 : nil }
-    let newest = newer(inMemory(key), shared)
-    return EndedLook(sighting: newest.map { .onDisk($0) })
+  private func chosen(_ sighting: Sighting?, for key: MergeKey) -> Sighting? {
+    let shared = (sighting?.image).flatMap { key.admits($0) ? $0 : nil }
+    return newer(inMemory(key), shared).map { .onDisk($0) }
   }
 
   private func findOne(
-    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
-  ) -> Look<EndedLook> {
+    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+  ) -> Look<Sighting?> {
     let own = { [unowned self] in findOwn(key, counts: counts, then: then) }
     let look = variants.find(key, counts: counts) { sighting in
-      guard let sighting else { return own().tell(then) }
-      then(EndedLook(sighting: sighting))
+      if sighting == nil { own().tell(then) } else { then(sighting) }
     }
-    guard case .now(let found) = look else { return .later }
-    return found.map { .now(EndedLook(sighting: $0)) } ?? own()
+    if case .now(nil) = look { return own() }
+    return look
   }
 
   /// Looks for the picture under a request's own key.
   private func findOwn(
-    _ key: MergeKey, counts: Bool, then: @escaping (EndedLook) -> Void
-  ) -> Look<EndedLook> {
-    if let image = underOwnKey(key) {
-      return .now(EndedLook(sighting: .inMemory(image)))
-    }
+    _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
+  ) -> Look<Sighting?> {
+    if let image = underOwnKey(key) { return .now(.inMemory(image)) }
     if counts { memory.noteMiss() }
-    let ended = { (image: CachedImage?) in EndedLook(sighting: image.map { .onDisk($0) }) }
-    let look = disk.fetch(key.key, countsAsUse: counts) { then(ended($0)) }.look
-    guard case .now(let image) = look else { return .later }
-    return .now(ended(image))
+    let sighting = { (image: CachedImage?) in image.map { Sighting.onDisk($0) } }
+    return disk.fetch(key.key, countsAsUse: counts) { then(sighting($0)) }.map(sighting)
   }
 
   /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
-  func rise(_ look: EndedLook, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
-    if case .inMemory(let image) = look.sighting {
+  func rise(_ sighting: Sighting?, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
+    if case .inMemory(let image) = sighting {
       return DeliveredImage(image: image, source: .memory)
     }
-    if let image = risen(look, for: key) { return DeliveredImage(image: image, source: .memory) }
-    guard let image = look.sighting?.image, key.admits(image) else { return nil }
+    if let image = risen(sighting, for: key) {
+      return DeliveredImage(image: image, source: .memory)
+    }
+    guard let image = sighting?.image, key.admits(image) else { return nil }
     if keeping { keepInMemory(image) }
     return DeliveredImage(image: image, source: .disk)
   }
 
   /// The picture, or a newer one in its place, that has got into memory since it was looked for.
-  private func risen(_ look: EndedLook, for key: MergeKey) -> CachedImage? {
-    guard let image = look.sighting?.image else { return inMemory(key) }
+  private func risen(_ sighting: Sighting?, for key: MergeKey) -> CachedImage? {
+    guard let image = sighting?.image else { return inMemory(key) }
     guard let risen = memory.peek(image.key), key.admits(risen) else { return nil }
     return risen
   }

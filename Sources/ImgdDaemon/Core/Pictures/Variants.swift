@@ -131,7 +131,7 @@ final class Variants {
       if let image, choice.isStill(image) { return then(.onDisk(image)) }
       table.remove(choice, of: key.base)
       look(others, for: key, counts: counts, then: then).tell(then)
-    }.look
+    }
   }
 
   // MARK: Rows

@@ -53,7 +53,7 @@ final class Turns {
     self.loop = loop
     lastLook = loop.now
     end = loop.now.nanoseconds
-    loop.share { [unowned self] in run() }
+    loop.share { [unowned self] in carryOutSome() }
   }
 
   /// Begins the turn of one that has just got something to do.
@@ -116,7 +116,7 @@ final class Turns {
   }
 
   /// Takes turns for as long as a tick allows; answers whether anybody is left.
-  private func run() -> Bool {
+  private func carryOutSome() -> Bool {
     var now = loop.moment
     let close = now.nanoseconds + Self.longWork
     while now.nanoseconds < close, let taker = next() {

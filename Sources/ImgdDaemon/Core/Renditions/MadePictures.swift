@@ -29,9 +29,8 @@ final class MadePictures {
     guard !look.rendition.isPixels else { return .now(nil) }
     let tiers: Set<Tier> = look.keepsInMemory ? [.memory] : []
     let delivered = { (image: CachedImage?) in image.map { original.delivered($0, from: .disk) } }
-    let found = onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }
-    guard case .now(let image) = found else { return .later }
-    return .now(delivered(image))
+    return onDisk(key, keepingIn: tiers, countsAsUse: look.mode.counts) { then(delivered($0)) }
+      .map(delivered)
   }
 
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
@@ -72,7 +71,7 @@ final class MadePictures {
     return pictures.disk.fetch(key, countsAsUse: countsAsUse) { [self] image in
       if let image { keep(image, in: tiers) }
       then(image)
-    }.look
+    }
   }
 
   // MARK: Keeping

@@ -181,7 +181,7 @@ final class Renditions {
         order: order, picture: original.checksum, expected: expected, claims: work.claims
       ) { [unowned self] answer in
         guard underWay[work.key] === work else { return }
-        take(answer, for: work)
+        receive(answer, for: work)
       })
   }
 
@@ -194,10 +194,10 @@ final class Renditions {
 
   // MARK: Answers
 
-  private func take(_ answer: DecodeAnswer, for work: RenditionWork) {
+  private func receive(_ answer: DecodeAnswer, for work: RenditionWork) {
     switch answer {
     case .picture(let picture) where picture.format == nil:
-      take(picture, BodyChecksum.unknown, for: work)
+      keep(picture, BodyChecksum.unknown, for: work)
     case .picture(let picture): sum(picture, for: work)
     case .description(let description):
       pictures.describe(work.original, as: description.packed)
@@ -225,13 +225,13 @@ final class Renditions {
     let step = { [unowned self] in
       guard underWay[work.key] === work else { return false }
       guard let checksum = sum.take(most: Self.mostSummedAtOnce) else { return true }
-      take(picture, checksum, for: work)
+      keep(picture, checksum, for: work)
       return false
     }
     if step() { turns.carryOut(step) }
   }
 
-  private func take(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
+  private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
     if picture.content.takesReserve { pictures.noteEviction(pictures.memory.giveUpPixels()) }
     let image = work.original.made(picture, checksum, key: work.key, checked: work.checked)
     if work.mayKeep { made.keep(image, in: work.tiers) }

@@ -52,11 +52,11 @@ package struct CommandLineOptions: Equatable {
   package static func parse(_ arguments: [String]) throws(UsageProblem) -> CommandLineOptions {
     var result = CommandLineOptions()
     var scanner = CommandLineScanner(arguments, options: options)
-    while let item = try scanner.next() { try result.take(item) }
+    while let item = try scanner.next() { try result.read(item) }
     return result
   }
 
-  private mutating func take(_ item: CommandLineScanner.Item) throws(UsageProblem) {
+  private mutating func read(_ item: CommandLineScanner.Item) throws(UsageProblem) {
     switch item {
     case .operand(let operand):
       throw UsageProblem("unexpected argument '\(shown(operand))': imgd takes only options")

@@ -163,10 +163,10 @@ final class DecoderPool: Decoding {
 
   private func start() {
     let worker = DecoderWorker(memory: settings.memory, on: loop) { [unowned self] in
-      take($1, of: $0)
+      receive($1, of: $0)
     }
     workers.append(worker)
-    starter.start(memory: settings.memory) { worker.take($0) }
+    starter.start(memory: settings.memory) { worker.adopt($0) }
   }
 
   /// Where no decoder is there and none can be started, nothing is worth waiting for but the end of a first pause.
@@ -190,7 +190,7 @@ final class DecoderPool: Decoding {
 
   // MARK: What they report
 
-  private func take(_ report: DecoderWorker.Report, of worker: DecoderWorker) {
+  private func receive(_ report: DecoderWorker.Report, of worker: DecoderWorker) {
     switch report {
     case .ready(let abilities): admit(worker, with: abilities)
     case .failedStart(let failure): note(failure)

@@ -82,9 +82,9 @@ final class DecoderWorker {
   // MARK: The start
 
   /// Takes in what has become of the start.
-  func take(_ result: Result<StartedDecoder, FailedDecoderStart>) {
+  func adopt(_ result: Result<StartedDecoder, FailedDecoderStart>) {
     do throws(FailedDecoderStart) {
-      process = try run(try result.get())
+      process = try watch(try result.get())
       if phase == .ending { process?.kill() }
     } catch {
       fail(error)
@@ -92,11 +92,11 @@ final class DecoderWorker {
     }
   }
 
-  private func run(_ started: StartedDecoder) throws(FailedDecoderStart) -> DecoderProcess {
+  private func watch(_ started: StartedDecoder) throws(FailedDecoderStart) -> DecoderProcess {
     do throws(SystemFailure) {
       return try DecoderProcess(
-        started, on: loop, onArrival: { [unowned self] in take($0) },
-        onEnd: { [unowned self] in take($0) })
+        started, on: loop, onArrival: { [unowned self] in receive($0) },
+        onEnd: { [unowned self] in leave(after: $0) })
     } catch { throw .system(error) }
   }
 
@@ -157,7 +157,7 @@ final class DecoderWorker {
 
   // MARK: What it does
 
-  private func take(_ arrival: DecodeChannel.Arrival) {
+  private func receive(_ arrival: DecodeChannel.Arrival) {
     switch arrival {
     case .abilities(let abilities):
       guard phase == .starting else { return settle(byBreach: "it greeted again") }
@@ -199,7 +199,7 @@ final class DecoderWorker {
     setAlarm(after: Self.leaveLimit) { [unowned self] in settle(byBreach: "it hung up") }
   }
 
-  private func take(_ end: SpawnedProgram.End) {
+  private func leave(after end: SpawnedProgram.End) {
     switch phase {
     case .starting: fail(.ended(end))
     case .idle where end == .exited(0): break

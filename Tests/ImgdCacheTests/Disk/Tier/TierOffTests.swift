@@ -25,7 +25,7 @@ import Testing
     #expect(!tier.mayHold(picture.key) && !tier.mayHaveVariants(of: picture.key))
     #expect(tier.storedAt(picture.key) == nil)
     #expect(tier.glance(at: picture.key, countsAsUse: true) == nil)
-    if case .nothing = tier.fetch(picture.key, then: { _ in }) {
+    if case .now(nil) = tier.fetch(picture.key, then: { _ in }) {
     } else {
       Issue.record("a picture is looked for")
     }

@@ -27,8 +27,7 @@ import Testing
   private func fetch(_ url: String, _ stage: TierStage) -> CachedImage? {
     var answer: CachedImage??
     switch stage.tier.fetch(key(url), then: { answer = .some($0) }) {
-    case .nothing: return nil
-    case .image(let image): return image
+    case .now(let image): return image
     case .later: while answer == nil { stage.loop.tick(waiting: true) }
     }
     return answer ?? nil

@@ -109,7 +109,7 @@ import Testing
     var filter = PurgeFilter()
     filter.host = "example.org"
     stage.tier.purge(filter, soft: false) { told.append($0.entries) }
-    guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+    guard case .now(nil) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("a purge is in force at once")
       return
     }
@@ -264,13 +264,13 @@ import Testing
         freshness: Freshness(status: 200, headers: fresh, receivedAt: stage.wall)),
       serial: 2, stored: StoredMoment(stage.now, wall: stage.wall))
     stage.tier.renew(renewed)
-    guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+    guard case .now(let image?) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("an older row is read")
       return
     }
     #expect(image === renewed)
     stage.tier.remove(key(url(1)))
-    guard case .nothing = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+    guard case .now(nil) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("a removed picture is still found")
       return
     }

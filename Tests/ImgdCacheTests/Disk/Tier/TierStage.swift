@@ -162,8 +162,7 @@ final class TierStage {
   func fetch(_ key: CacheKey) -> CachedImage? {
     var found: CachedImage?
     switch tier.fetch(key, then: { found = $0 }) {
-    case .nothing: return nil
-    case .image(let image): return image
+    case .now(let image): return image
     case .later: turn()
     }
     return found

@@ -81,7 +81,7 @@ import Testing
     )
     #expect(stage.tier.add(first) == nil)
     #expect(stage.tier.add(second) == nil)
-    guard case .image(let image) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+    guard case .now(let image?) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("a picture on its way to the disk is in memory")
       return
     }
@@ -97,7 +97,7 @@ import Testing
     let stage = try TierStage()
     let image = photo(url(1), on: stage)
     stage.tier.add(image)
-    guard case .image(let found) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
+    guard case .now(let found?) = stage.tier.fetch(key(url(1)), then: { _ in }) else {
       Issue.record("a picture on its way to the disk is in memory")
       return
     }
@@ -159,7 +159,7 @@ import Testing
     tier.purge(PurgeFilter(), soft: false) { outcome = $0 }
     #expect(outcome == .done(.none))
     tier.remove(picture.key)
-    guard case .nothing = tier.fetch(picture.key, then: { _ in }) else {
+    guard case .now(nil) = tier.fetch(picture.key, then: { _ in }) else {
       Issue.record("an absent tier has nothing")
       return
     }
