@@ -29,16 +29,16 @@ package final class MemoryTier {
 
   /// The events since the start.
   package struct Counts: Sendable, Equatable {
-    package fileprivate(set) var hits = 0
-    package fileprivate(set) var misses = 0
+    package internal(set) var hits = 0
+    package internal(set) var misses = 0
     /// Misses that no tier answered, and a download that was under way did.
-    package fileprivate(set) var coalesced = 0
-    package fileprivate(set) var insertions = 0
-    package fileprivate(set) var replacements = 0
-    package fileprivate(set) var evictions = 0
-    package fileprivate(set) var evictedBytes = 0
+    package internal(set) var coalesced = 0
+    package internal(set) var insertions = 0
+    package internal(set) var replacements = 0
+    package internal(set) var evictions = 0
+    package internal(set) var evictedBytes = 0
     /// Purges by filter and removals of everything, not the entries that they took.
-    package fileprivate(set) var purges = 0
+    package internal(set) var purges = 0
   }
 
   /// Some of a tier's images.
@@ -49,7 +49,7 @@ package final class MemoryTier {
   }
 
   package private(set) var limits: Limits
-  package private(set) var counts = Counts()
+  package internal(set) var counts = Counts()
   let images = ImageTable()
   let purges: PurgeList
 
@@ -122,7 +122,7 @@ package final class MemoryTier {
 
   /// Whether no purge has made an image void that is still here. One comparison, while nothing was purged.
   @inline(__always)
-  private func isInForce(_ image: CachedImage) -> Bool {
+  func isInForce(_ image: CachedImage) -> Bool {
     image.checked == purges.newest || purges.verdict(onEntry: image) != .purged
   }
 
@@ -200,7 +200,10 @@ package final class MemoryTier {
 
   /// Why an image would not be kept, before anything is done.
   package func shouldCache(_ image: CachedImage) -> StoreRefusal? {
-    if purges.verdict(on: image, in: .memory) == .purged { return .purged }
+    purges.verdict(on: image, in: .memory) == .purged ? .purged : refusal(of: image)
+  }
+
+  private func refusal(of image: CachedImage) -> StoreRefusal? {
     if let refusal = image.freshness.refusal { return refusal }
     if image.byteCount > 0, image.facts.width < 1 || image.facts.height < 1 { return .notAPicture }
     let cost = image.cost
@@ -210,13 +213,11 @@ package final class MemoryTier {
 
   /// Keeps an image in place of an earlier one under its key, and makes room for it.
   package func add(_ image: CachedImage, at now: Instant) -> StoreAnswer {
-    if let refusal = shouldCache(image) { return .refused(refusal) }
+    let verdict = purges.verdict(on: image, in: .memory)
+    if verdict == .purged { return .refused(.purged) }
+    if let refusal = refusal(of: image) { return .refused(refusal) }
     if image.takesReserve { return .refused(.noDescriptor) }
-    if purges.verdict(on: image, in: .memory) == .stale {
-      image.markStale()
-    } else {
-      image.checked = purges.newest
-    }
+    if verdict == .stale { image.markStale() } else { image.checked = purges.newest }
     image.lastAccess = now
     if let place = images.place(of: image) {
       guard image.serial >= images.image(at: place).serial else {
@@ -306,127 +307,5 @@ package final class MemoryTier {
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     return images.take(place).image
-  }
-
-  /// The cleaning after a purge, or the removal of all images: it is about those that were there when it began.
-  package struct Sweep {
-    /// What is no longer in force; nil where everything goes.
-    fileprivate let row: PurgeList.Row?
-    fileprivate var isOfPixelsOnly = false
-    fileprivate let newest: UInt64
-    fileprivate let urlTag: UInt32?
-    fileprivate var places: Range<Int>
-    package fileprivate(set) var removal = Removal()
-  }
-
-  /// Begins to remove every image that a purge means, or to mark it stale.
-  package func beginSweep(after row: PurgeList.Row) -> Sweep {
-    counts.purges += 1
-    return Sweep(
-      row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag),
-      places: images.list.places)
-  }
-
-  /// Begins to remove all images.
-  package func beginRemoval() -> Sweep {
-    counts.purges += 1
-    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.list.places)
-  }
-
-  /// Begins to remove all decoded pictures: when memory is short they go first.
-  package func beginRemovalOfPixels() -> Sweep {
-    var sweep = Sweep(
-      row: nil, newest: images.newest, urlTag: nil,
-      places: images.pixelBytes > 0 ? images.list.places : 0..<0)
-    sweep.isOfPixelsOnly = true
-    return sweep
-  }
-
-  /// Goes on for some images; answers whether there are more.
-  package func goOn(with sweep: inout Sweep) -> Bool {
-    var (examined, passed) = (0, 0)
-    let before = sweep.removal.entries
-    while passed < Self.mostPassed, let place = sweep.places.popFirst() {
-      passed += 1
-      guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else {
-        continue
-      }
-      if sweep.means(image) { remove(place, image, for: &sweep) }
-      examined += 1
-      guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else {
-        return true
-      }
-    }
-    return !sweep.places.isEmpty
-  }
-
-  private func remove(_ place: Int, _ image: CachedImage, for sweep: inout Sweep) {
-    guard sweep.row?.isSoft != true else {
-      sweep.removal.count(images.list[place].cost)
-      return image.markStale()
-    }
-    sweep.removal.count(images.take(place).cost)
-  }
-
-  // MARK: The next process
-
-  /// Gathers what the next process is to have; nil when there is nothing.
-  ///
-  /// Only what is gathered as `isClean` will be taken over: it is the last thing that a process
-  /// does with its tier. Nothing is copied for a snapshot, so that it holds no small ones.
-  package func handover(
-    within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64
-  ) throws(SystemFailure) -> Handover? {
-    var draft = HandoverDraft(limits: limits, isClean: isClean)
-    for place in images.newestFirst {
-      let image = images.image(at: place)
-      if isInForce(image) { try draft.add(image, at: now, wall: wall) }
-    }
-    return try draft.finish(release: release)
-  }
-
-  /// Takes in what an earlier process has left; answers how many pictures and bytes these are.
-  ///
-  /// A picture whose bytes are not there is passed over, and so is one that the caller does not know.
-  /// Nothing has to be compared to know that the bytes are the described ones: they are in the memfd
-  /// that is named, which was sealed before it was. `taken` is told of each image that is in the tier now.
-  package func takeOver(
-    index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
-    isKnown: (ImageFacts) -> Bool = { _ in true }, taken: (CachedImage) -> Void = { _ in }
-  ) throws(HandoverProblem) -> Removal {
-    var inheritance = try HandoverInheritance(index, bodies, release: release)
-    var found: [CachedImage] = []
-    var room = limits.capacity
-    // A picture that would have to go again is not even looked at.
-    while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
-      guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
-      room -= image.cost
-      found.append(image)
-    }
-    return takeOver(found, at: now, taken)
-  }
-
-  /// The one that was used last comes last, and so is the most recent one again.
-  private func takeOver(
-    _ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void
-  ) -> Removal {
-    var taken = Removal()
-    for image in images.reversed() {
-      let used = image.lastAccess
-      guard add(image, at: now).isStored else { continue }
-      image.lastAccess = used
-      taken.count(image.byteCount)
-      tell(image)
-    }
-    return taken
-  }
-}
-
-extension MemoryTier.Sweep {
-  /// Whether an image goes. One that has come in another's place since the purge was not there when it was asked.
-  fileprivate func means(_ image: CachedImage) -> Bool {
-    guard let row else { return !isOfPixelsOnly || image.isPixels }
-    guard image.checked < row.number || row.filter.asksForState else { return false }
-    return row.filter.matches(image, at: row.askedAt)
   }
 }

@@ -1,12 +1,11 @@
 // The purges of this host, its own and those that it has heard from others, in the order in which they came.
 //
-// Each has a number, and numbers rise. What may be shown or stored carries the number of the last purge that it was
-// compared with; whoever shows or stores it asks here for the later ones. So a purge is in force with the step
-// that adds its row, wherever the pictures are that it means: those who sweep the tiers afterwards only make
-// room, and count.
+// Each purge has a number, and numbers rise. A picture carries the number of the last purge that it was checked
+// against. Before it is shown or stored, the list is asked about later ones. So a purge holds from the moment its row
+// is added, wherever the pictures are. Sweeping the tiers afterwards only makes room, and counts.
 //
-// The disk's entries are compared with their own purges, which are rows of the index file as well: there a number
-// of its own tells which entries were there before (`PendingPurges`).
+// The disk tier checks its entries against purges of its own, which are also rows of the index file and have their
+// own numbers (`PendingPurges`).
 
 package import ImgdSystem
 

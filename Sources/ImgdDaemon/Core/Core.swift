@@ -62,6 +62,7 @@ final class Core {
     parts.answers.apply(settings)
     parts.jobs.apply(settings)
     parts.pipeline.apply(settings)
+    parts.requests.apply(settings)
     parts.downloader.apply(settings.downloads)
     parts.pipeline.startTransfers()
     clients.limits = WireLimits(settings.control)

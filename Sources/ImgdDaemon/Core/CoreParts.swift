@@ -19,6 +19,7 @@ struct CoreParts {
   let commands = CommandCounter()
   let hits: PlainHits
   let pipeline: FetchPipeline
+  let requests: FetchRequests
   let clients: Clients
 
   init(
@@ -51,6 +52,8 @@ struct CoreParts {
     jobs = FetchJobs(ground, access, settings: settings)
     hits = PlainHits(ground, jobs: jobs, commands: commands)
     pipeline = FetchPipeline(ground, jobs: jobs, hits: hits, settings: settings)
+    requests = FetchRequests(
+      ground, jobs: jobs, hits: hits, pipeline: pipeline, settings: settings)
     clients = Clients(
       limits: WireLimits(settings.control), access, turns: turns, desk: desk, loop: loop)
     downloader.onPlaces = { [unowned pipeline] in pipeline.startTransfers() }

@@ -5,8 +5,9 @@
 //         let machine = try Machine(layers: [Layer.imgd]) // 0.3 s, with imgd installed
 //         let origin = try machine.origin()               // 127.0.0.1 inside, gates and all
 //         try machine.perform("systemctl start imgd")     // must succeed
+//         try machine.perform("systemctl restart imgd")
 //         let client = try machine.connect()              // a TestClient at /run/imgd/imgd.sock
-//         try machine.waitUntil("it is up again") { try machine.state == "active" }
+//         #expect(try client.ask(#"{"cmd":"ping"}"#)["ok"]?.bool == true)
 //         ...
 //
 // `.machine` skips the suite, with the reason, where no machine can be booted. It also gives every

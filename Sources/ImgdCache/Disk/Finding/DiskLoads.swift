@@ -112,7 +112,7 @@ final class DiskLoads: DiskPart {
   }
 
   private func fetchAgain(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
-    fetch(key, digest, waiter).tell(waiter.then)
+    fetch(key, digest, waiter).passOn(to: waiter.then)
   }
 
   /// While the index is being read, the file knows of entries that memory does not.

@@ -3,8 +3,8 @@ package enum Look<Found> {
   case now(Found)
   case later
 
-  /// Hands on what was found at once.
-  package func tell(_ then: (Found) -> Void) {
+  /// Passes on what was found at once.
+  package func passOn(to then: (Found) -> Void) {
     if case .now(let found) = self { then(found) }
   }
 

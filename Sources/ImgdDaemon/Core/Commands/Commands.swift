@@ -4,7 +4,7 @@ import ImgdWire
 
 /// The commands of the protocol: each request line goes to the object that carries it out.
 final class Commands {
-  private let pipeline: FetchPipeline
+  private let requests: FetchRequests
   private let jobs: FetchJobs
   private let hub: EventHub
   private let commands: CommandCounter
@@ -15,7 +15,7 @@ final class Commands {
   private let service: ServiceCommands
 
   init(_ parts: CoreParts, loop: EventLoop, in surroundings: Surroundings) {
-    pipeline = parts.pipeline
+    requests = parts.requests
     jobs = parts.jobs
     hub = parts.hub
     commands = parts.commands
@@ -40,7 +40,7 @@ final class Commands {
 
   private func execute(_ request: Request, id: RequestID, from client: ReplyPlace) {
     switch request {
-    case .fetch(let fetch): pipeline.fetch(fetch, id: id, from: client)
+    case .fetch(let fetch): requests.fetch(fetch, id: id, from: client)
     case .cancel(let target): collecting.cancel(target, id: id, from: client)
     case .wait(let wait): collecting.wait(wait, id: id, from: client)
     case .list(let page): inspection.list(page, id: id, for: client)

@@ -174,7 +174,7 @@ final class InspectCommands {
       guard let image else { return then(nil) }
       find(placeholderOf: image, query, for: client, then: then)
     }
-    pictures.disk.fetch(key, countsAsUse: false, then: describe).tell(describe)
+    pictures.disk.fetch(key, countsAsUse: false, then: describe).passOn(to: describe)
   }
 
   private func memoryEntries(

@@ -69,7 +69,7 @@ final class Purge {
   private func begin() {
     let row = pictures.purges.add(filter, isSoft: marksOnly, from: scope.tiers, at: loop.now)
     if filter.matchesAll, !marksOnly, scope != .disk { downloader.dropPartials() }
-    if scope != .memory { pictures.disk.purge(row) { [ending] in ending.end(onDisk: $0) } }
+    if scope != .memory { pictures.disk.purge(row, then: ending.finishDisk) }
     stage =
       scope == .disk
       ? bad(after: row, .none) : .memory(row, pictures.memory.beginSweep(after: row))
@@ -108,7 +108,7 @@ final class Purge {
       return true
     }
     if scope != .disk { pictures.endSweep(after: row) }
-    ending.end(inMemory: removal)
+    ending.finishMemory(removal)
     return false
   }
 }
@@ -133,13 +133,13 @@ private final class PurgeEnding {
     if scope == .memory { onDisk = .done(.none) }
   }
 
-  func end(inMemory removal: Removal) {
+  func finishMemory(_ removal: Removal) {
     fromMemory = removal
     if scope != .disk { hub.purge(change, removal, tier: .memory) }
     endIfOver()
   }
 
-  func end(onDisk outcome: PurgeOutcome) {
+  func finishDisk(_ outcome: PurgeOutcome) {
     onDisk = outcome
     endIfOver()
   }

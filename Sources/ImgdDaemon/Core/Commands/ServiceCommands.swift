@@ -39,7 +39,7 @@ final class ServiceCommands {
         if case .success = abilities { for name in Features.ofDecoder { line.value(name) } }
       }
       line.object("decode") { $0.abilities(abilities) }
-      line.object("limits") { $0.limits(client.limits, of: parts.pipeline.settings) }
+      line.object("limits") { $0.limits(client.limits, of: parts.requests.settings) }
       line.field("instance", instance)
     }
   }
@@ -57,7 +57,7 @@ final class ServiceCommands {
 
   /// The configuration as JSON, written once while it is in force.
   private func configuration() -> [UInt8] {
-    let settings = parts.pipeline.settings
+    let settings = parts.requests.settings
     if let prepared, prepared.settings == settings { return prepared.json }
     var line = JSONWriter()
     line.object { line in

@@ -36,9 +36,9 @@ final class ClientFetches {
     waiting.remove(job)
   }
 
-  func end(_ job: FetchJob, as state: FetchState) {
+  func remove(_ job: FetchJob, endedAs state: FetchState) {
     begun -= 1
-    if let slot = job.slot { slots.end(job, as: state, in: slot) }
+    if let slot = job.slot { slots.remove(job, endedAs: state, from: slot) }
   }
 
   /// Hands out all that wait; none does any more.

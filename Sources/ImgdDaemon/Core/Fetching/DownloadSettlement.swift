@@ -6,24 +6,15 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-final class DownloadSettlement {
+final class DownloadSettlement: FetchPart {
   /// An unknown name is not remembered for longer than that, whatever the rule.
   private static let longestUnknownName = Duration.seconds(5)
 
-  private let pictures: PictureTiers
-  private let downloader: Downloader
-  private let fleet: FleetTier
-  private let loop: EventLoop
+  let ground: FetchGround
   private var settings: Configuration
 
-  init(
-    pictures: PictureTiers, downloader: Downloader, fleet: FleetTier, loop: EventLoop,
-    settings: Configuration
-  ) {
-    self.pictures = pictures
-    self.downloader = downloader
-    self.fleet = fleet
-    self.loop = loop
+  init(_ ground: FetchGround, settings: Configuration) {
+    self.ground = ground
     self.settings = settings
   }
 

@@ -12,3 +12,20 @@ struct FetchGround {
   let turns: Turns
   let loop: EventLoop
 }
+
+/// A part of the way of fetches, which stands on the ground of all.
+protocol FetchPart {
+  var ground: FetchGround { get }
+}
+
+extension FetchPart {
+  @inline(__always) var pictures: PictureTiers { ground.pictures }
+  @inline(__always) var made: MadePictures { ground.made }
+  @inline(__always) var fleet: FleetTier { ground.fleet }
+  @inline(__always) var downloader: Downloader { ground.downloader }
+  @inline(__always) var preparation: FormPreparation { ground.preparation }
+  @inline(__always) var answers: FetchAnswers { ground.answers }
+  @inline(__always) var hub: EventHub { ground.hub }
+  @inline(__always) var turns: Turns { ground.turns }
+  @inline(__always) var loop: EventLoop { ground.loop }
+}

@@ -8,17 +8,11 @@ import ImgdSystem
 import ImgdWire
 
 /// The fetches under way, and the outcomes that are kept for `wait`.
-final class FetchJobs {
+final class FetchJobs: FetchPart {
   /// So many fetches of a slot are ended at once.
   private static let endedAtOnce = 16
 
-  private let downloader: Downloader
-  private let fleet: FleetTier
-  private let answers: FetchAnswers
-  private let preparation: FormPreparation
-  private let hub: EventHub
-  private let turns: Turns
-  private let loop: EventLoop
+  let ground: FetchGround
   private var registry = JobRegistry()
   private var outcomes: KeptOutcomes
   /// The fetches of each connection, by its number.
@@ -28,14 +22,8 @@ final class FetchJobs {
   private(set) var latency = LatencyHistogram()
 
   init(_ ground: FetchGround, _ access: Access, settings: Configuration) {
-    downloader = ground.downloader
-    fleet = ground.fleet
-    answers = ground.answers
-    preparation = ground.preparation
-    hub = ground.hub
-    turns = ground.turns
-    loop = ground.loop
-    shares = RequestShares(access, loop: loop)
+    self.ground = ground
+    shares = RequestShares(access, loop: ground.loop)
     outcomes = KeptOutcomes(mostBytes: settings.memory.capacity / 4, access)
   }
 
@@ -137,7 +125,7 @@ final class FetchJobs {
     }
     FetchLog.end(job, outcome, at: loop.now)
     detach(job)
-    if let owner = job.owner { fetches(of: owner)?.end(job, as: outcome.state) }
+    if let owner = job.owner { fetches(of: owner)?.remove(job, endedAs: outcome.state) }
     answer(job, outcome, path)
     if !job.request.wait || job.request.detach { outcomes.keep(outcome, of: job, at: loop.now) }
     hub.job(job.receipt, url: job.url.text, endedWith: outcome)

@@ -1,130 +1,38 @@
-// The way of a fetch: request → key → memory → disk → fleet → origin → answer.
+// What becomes of fetches, carried out: memory → disk → fleet → origin → answer.
 //
-// `fetch` takes a request as far as it goes at once. A plain hit ends there, in the same call, without a job and
-// without leaving the loop. A request that has to wait becomes a `FetchJob`: `FetchMachine` says what becomes of
-// it, and this carries that out.
+// `FetchMachine` says which step comes next to a fetch. This takes the step, goes on with what has come of it, and has
+// the fetch wait where that takes time.
 
 import ImgdCache
-import ImgdConfiguration
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-final class FetchPipeline {
+final class FetchPipeline: FetchPart {
   /// So many who wait for one download are served at once.
   private static let waitersAtOnce = 16
 
-  private let pictures: PictureTiers
-  private let made: MadePictures
-  private let fleet: FleetTier
-  private let downloader: Downloader
-  private let preparation: FormPreparation
-  private let answers: FetchAnswers
-  private let hub: EventHub
-  private let turns: Turns
-  private let loop: EventLoop
+  let ground: FetchGround
   private let jobs: FetchJobs
   private let hits: PlainHits
-  private let ready: ReadyAnswers
   private let settlement: DownloadSettlement
-  private(set) var settings: Configuration
-  private var credentials: CredentialNames
+  private var settings: Configuration
 
   init(_ ground: FetchGround, jobs: FetchJobs, hits: PlainHits, settings: Configuration) {
-    pictures = ground.pictures
-    made = ground.made
-    fleet = ground.fleet
-    downloader = ground.downloader
-    preparation = ground.preparation
-    answers = ground.answers
-    hub = ground.hub
-    turns = ground.turns
-    loop = ground.loop
+    self.ground = ground
     self.jobs = jobs
     self.hits = hits
     self.settings = settings
-    credentials = CredentialNames(settings.http)
-    ready = ReadyAnswers(ground, hits: hits, mostRedirects: settings.downloads.maxRedirects)
-    settlement = DownloadSettlement(
-      pictures: pictures, downloader: downloader, fleet: fleet, loop: loop, settings: settings)
+    settlement = DownloadSettlement(ground, settings: settings)
   }
 
   func apply(_ settings: Configuration) {
     self.settings = settings
-    credentials = CredentialNames(settings.http)
-    ready.mostRedirects = settings.downloads.maxRedirects
     settlement.apply(settings)
   }
 
-  // MARK: At once
-
-  /// Answers a fetch, or accepts it and answers later.
-  func fetch(_ request: FetchRequest, id: RequestID, from client: ReplyPlace) {
-    if !jobs.isDraining, ready.answer(request, id: id, to: client) { return }
-    let digest = request.isPlain ? ready.digest(of: request, from: client) : nil
-    if let digest, !jobs.isDraining, ready.answer(request, under: digest, id: id, to: client) {
-      return
-    }
-    do throws(WireError) {
-      try accept(request, digest, id: id, from: client)
-    } catch {
-      client.refuse(id: id, receipt: request.receipt, url: request.url, error)
-    }
-  }
-
-  // MARK: Accepting
-
-  /// `digest` is that of the URL as it was written, where it has been computed.
-  private func accept(
-    _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from client: ReplyPlace
-  ) throws(WireError) {
-    guard !jobs.isDraining else { throw .shuttingDown }
-    let url: CanonicalURL
-    do throws(URLProblem) {
-      url = try CanonicalURL.parse(request.url)
-    } catch {
-      let refusal = WireError.of(error)
-      let target = FetchJobs.Refused(
-        slot: request.slot, id: id, receipt: request.receipt, url: request.url)
-      return jobs.refuse(target, refusal, to: client)
-    }
-    try check(request, from: client)
-    let isAsWritten = url.text.utf8.elementsEqual(request.url.utf8)
-    let mergeKey = MergeKey(
-      request, url, uid: client.peer.uid, credentials: credentials,
-      digest: isAsWritten ? digest : nil)
-    let job = FetchJob(
-      receipt: request.receipt ?? hits.nextReceipt(), id: id, request: request, url: url,
-      mergeKey: mergeKey, uid: client.peer.uid, startedAt: loop.now,
-      allowance: request.allowance(within: settings.downloads))
-    job.client = client
-    job.owner = client
-    job.claimant = client.claimant
-    jobs.makeRoom(for: job, on: client) { [unowned self] in begin(job, on: client) }
-  }
-
-  /// The receipt may have been used by another client while the slot was made free.
-  private func begin(_ job: FetchJob, on client: ReplyPlace) {
-    guard jobs[job.receipt] == nil else {
-      return client.refuse(
-        id: job.id, receipt: job.receipt, url: job.request.url, .duplicate(job.receipt))
-    }
-    jobs.begin(job, on: client)
-    carry(job, on: .begun)
-  }
-
-  /// Everything that refuses a request before it has any effect.
-  private func check(_ request: FetchRequest, from client: ReplyPlace) throws(WireError) {
-    if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: client.peer.uid) }
-    guard jobs.hasRoom(on: client, inSlot: request.slot) else {
-      throw .tooManyReceipts(limit: client.limits.receipts)
-    }
-    if let refusal = jobs.shares.refusal(
-      of: request.weight, from: client.claimant, client.limits)
-    {
-      throw refusal
-    }
-  }
+  /// Begins a fetch that was accepted.
+  func begin(_ job: FetchJob) { carry(job, on: .begun) }
 
   // MARK: Steps
 
@@ -237,7 +145,7 @@ final class FetchPipeline {
       complete(job, .failure(FetchFailure(error: refusal)))
       return nil
     }
-    guard let place = fleet.look(for: job.mergeKey, job.wish, then: carrying(job)) else {
+    guard let place = fleet.lookUp(job.mergeKey, job.wish, then: carrying(job)) else {
       return .fleet(.nothing(nil))
     }
     job.waitingFor = .fleet(place)

@@ -5,20 +5,14 @@ import ImgdSystem
 import ImgdWire
 
 /// Answers requests whose pictures are at hand.
-final class ReadyAnswers {
-  private let pictures: PictureTiers
+final class ReadyAnswers: FetchPart {
+  let ground: FetchGround
   private let hits: PlainHits
-  private let answers: FetchAnswers
-  private let hub: EventHub
-  private let loop: EventLoop
   /// How many remembered redirects are followed.
   var mostRedirects: Int
 
   init(_ ground: FetchGround, hits: PlainHits, mostRedirects: Int) {
-    pictures = ground.pictures
-    answers = ground.answers
-    hub = ground.hub
-    loop = ground.loop
+    self.ground = ground
     self.hits = hits
     self.mostRedirects = mostRedirects
   }

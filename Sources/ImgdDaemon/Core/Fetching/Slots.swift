@@ -50,7 +50,7 @@ struct Slots {
     return all[name] != nil || all.count < limit || !idle.isEmpty
   }
 
-  mutating func end(_ job: FetchJob, as state: FetchState, in name: String) {
+  mutating func remove(_ job: FetchJob, endedAs state: FetchState, from name: String) {
     all[name]?.running.remove(job)
     if all[name]?.running.isEmpty == true { idle.insert(name) }
     guard all[name]?.newest === job else { return }

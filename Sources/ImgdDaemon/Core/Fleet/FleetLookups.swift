@@ -70,8 +70,8 @@ final class FleetLookups {
   }
 
   /// Waits for a look, which is under way or begins; `serial` is the number of one that begins.
-  func look(
-    for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool,
+  func lookUp(
+    _ key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool,
     serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
   ) -> Place {
     let name = FleetLookup.Name(key: key, purpose: claiming ? .claiming : .reading)

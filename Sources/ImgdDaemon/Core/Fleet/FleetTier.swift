@@ -90,16 +90,16 @@ final class FleetTier {
   // MARK: Looking
 
   /// Looks for what is wanted; `then` is told later. Nil where that is of no use, and nothing was begun.
-  func look(
-    for key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void
+  func lookUp(
+    _ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void
   ) -> FleetLookups.Place? {
     guard let lookups = readable, wish.mode.counts, wish.mode.usesUnconfirmed || wish.isRefresh,
       let digest = key.digestForAll
     else { return nil }
     let claims = wish.mode != .onlyIfCached
     if claims, downloader.hasShare(for: key, wish.mode) { return nil }
-    return lookups.look(
-      for: key, wish, digest, claiming: claims && state.phase == .ok,
+    return lookups.lookUp(
+      key, wish, digest, claiming: claims && state.phase == .ok,
       serial: downloader.nextSerial, then: then)
   }
 

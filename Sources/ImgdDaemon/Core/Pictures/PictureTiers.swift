@@ -11,7 +11,7 @@ import ImgdWire
 final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
-  /// What was purged from either tier: whoever shows or keeps a picture asks here.
+  /// What was purged from either tier. It is asked before a picture is shown or kept.
   let purges: PurgeList
   let answers: RememberedAnswers
   let variants: Variants
@@ -153,7 +153,7 @@ final class PictureTiers {
   ) -> Look<Sighting?> {
     let own = { [unowned self] in findOwn(key, counts: counts, then: then) }
     let look = variants.find(key, counts: counts) { sighting in
-      if sighting == nil { own().tell(then) } else { then(sighting) }
+      if sighting == nil { own().passOn(to: then) } else { then(sighting) }
     }
     if case .now(nil) = look { return own() }
     return look

@@ -49,7 +49,7 @@ final class Variants {
       return look(fitting(key)[...], for: key, counts: counts, then: then)
     }
     learn(key.base) { [unowned self] in
-      look(fitting(key)[...], for: key, counts: counts, then: then).tell(then)
+      look(fitting(key)[...], for: key, counts: counts, then: then).passOn(to: then)
     }
     return .later
   }
@@ -130,7 +130,7 @@ final class Variants {
     disk.fetch(name, countsAsUse: counts) { [unowned self] image in
       if let image, choice.isStill(image) { return then(.onDisk(image)) }
       table.remove(choice, of: key.base)
-      look(others, for: key, counts: counts, then: then).tell(then)
+      look(others, for: key, counts: counts, then: then).passOn(to: then)
     }
   }
 

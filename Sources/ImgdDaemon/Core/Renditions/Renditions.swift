@@ -160,7 +160,8 @@ final class Renditions {
     let then = { [unowned self] (image: CachedImage?) in
       if underWay[work.key] === work { found(image, for: work) }
     }
-    made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then).tell(then)
+    made.onDisk(work.key, keepingIn: work.tiers, countsAsUse: countsAsUse, then: then)
+      .passOn(to: then)
   }
 
   private func found(_ image: CachedImage?, for work: RenditionWork) {

@@ -1,0 +1,73 @@
+// Removals from the memory tier that pass over all of it, in parts: the cleaning after a purge, all images, all decoded
+// pictures.
+
+extension MemoryTier {
+  /// The cleaning after a purge, or the removal of all images: it is about those that were there when it began.
+  package struct Sweep {
+    /// What is no longer in force; nil where everything goes.
+    fileprivate let row: PurgeList.Row?
+    fileprivate var isOfPixelsOnly = false
+    fileprivate let newest: UInt64
+    fileprivate let urlTag: UInt32?
+    fileprivate var places: Range<Int>
+    package fileprivate(set) var removal = Removal()
+  }
+
+  /// Begins to remove every image that a purge means, or to mark it stale.
+  package func beginSweep(after row: PurgeList.Row) -> Sweep {
+    counts.purges += 1
+    return Sweep(
+      row: row, newest: images.newest, urlTag: row.filter.url.map(images.urlTag),
+      places: images.list.places)
+  }
+
+  /// Begins to remove all images.
+  package func beginRemoval() -> Sweep {
+    counts.purges += 1
+    return Sweep(row: nil, newest: images.newest, urlTag: nil, places: images.list.places)
+  }
+
+  /// Begins to remove all decoded pictures: when memory is short they go first.
+  package func beginRemovalOfPixels() -> Sweep {
+    var sweep = Sweep(
+      row: nil, newest: images.newest, urlTag: nil,
+      places: images.pixelBytes > 0 ? images.list.places : 0..<0)
+    sweep.isOfPixelsOnly = true
+    return sweep
+  }
+
+  /// Goes on for some images; answers whether there are more.
+  package func goOn(with sweep: inout Sweep) -> Bool {
+    var (examined, passed) = (0, 0)
+    let before = sweep.removal.entries
+    while passed < Self.mostPassed, let place = sweep.places.popFirst() {
+      passed += 1
+      guard let image = images.image(at: place, of: sweep.urlTag, upTo: sweep.newest) else {
+        continue
+      }
+      if sweep.means(image) { remove(place, image, for: &sweep) }
+      examined += 1
+      guard examined < Self.mostExamined, sweep.removal.entries < before + Self.mostRemoved else {
+        return true
+      }
+    }
+    return !sweep.places.isEmpty
+  }
+
+  private func remove(_ place: Int, _ image: CachedImage, for sweep: inout Sweep) {
+    guard sweep.row?.isSoft != true else {
+      sweep.removal.count(images.list[place].cost)
+      return image.markStale()
+    }
+    sweep.removal.count(images.take(place).cost)
+  }
+}
+
+extension MemoryTier.Sweep {
+  /// Whether an image goes. One that has come in another's place since the purge was not there when it was asked.
+  fileprivate func means(_ image: CachedImage) -> Bool {
+    guard let row else { return !isOfPixelsOnly || image.isPixels }
+    guard image.checked < row.number || row.filter.asksForState else { return false }
+    return row.filter.matches(image, at: row.askedAt)
+  }
+}
