@@ -258,6 +258,15 @@ import Testing
     #expect(course.step(.fleet(.nothingEarlier)) == "find")
   }
 
+  @Test("a refresh confirms what was shown, and not what its redirect leads to")
+  func redirectedRefresh() throws {
+    var course = try Course(.noCache, isRefresh: true)
+    #expect(course.step(.begunToConfirm(nil)) == "recall")
+    let redirect = Redirect(target: "http://b.example/q.png", isFromPublicAddress: true)
+    #expect(course.step(.settled(.redirected(redirect))) == "findMade")
+    #expect(course.step(found(try stored(), in: .disk)) == "show")
+  }
+
   @Test("a refresh takes of the fleet only what need not be confirmed")
   func refresh() throws {
     var course = try Course(.default_, isRefresh: true)
