@@ -5,7 +5,7 @@ import Testing
 
 /// The ways that everything takes, through the process, its threads, libcurl and the kernel. What is
 /// decided on them is tested with the core.
-@Suite struct CentralPathTests {
+struct CentralPathTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
   @Test func `many clients share one transfer`() throws {

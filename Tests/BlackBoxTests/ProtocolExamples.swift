@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The examples of the protocol's reference page, played as they stand there.
-@Suite struct ProtocolExamples {
+struct ProtocolExamples {
   struct Example: Sendable, CustomTestStringConvertible {
     let heading: String
     let line: Int

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The programs of docs/recipes.md, run as they stand there.
-@Suite struct RecipeTests {
+struct RecipeTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
   private static let python = root + "/clients/python"
   private static let cat = TestPicture.jpeg(width: 640, height: 480)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdConnection
 
-@Suite struct ClientReplyTests {
+struct ClientReplyTests {
   private func reply(_ line: String) throws -> Reply {
     try Reply(Array(line.utf8), from: "s")
   }

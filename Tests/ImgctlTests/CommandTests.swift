@@ -14,7 +14,7 @@ private func failure(_ request: String, _ code: String) -> ScriptedDaemon.Answer
     #"{"id":\#(id(request)),"ok":false,"error":{"code":"\#(code)","message":"it did not work"}}"#)
 }
 
-@Suite struct CommandTests {
+struct CommandTests {
   @Test func `a picture of which only the facts are wanted is described`() throws {
     let daemon = try ScriptedDaemon { [picture($0)] }
     let run = imgctl(["fetch", "http://h/a", "--as", "none"], daemon)

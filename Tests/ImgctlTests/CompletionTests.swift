@@ -5,7 +5,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// What `imgctl __complete` answers to the shells' scripts.
-@Suite struct CompletionTests {
+struct CompletionTests {
   /// The lines for the words of a command line; there is no message in any case.
   private func lines(_ words: [String], _ daemon: ScriptedDaemon? = nil) -> [String] {
     let run = imgctl(["__complete"] + words, daemon)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdConnection
 
-@Suite struct ControlConnectionTests {
+struct ControlConnectionTests {
   private func text(_ line: [UInt8]?) -> String? {
     line.map { String(decoding: $0, as: UTF8.self) }
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct DoctorTests {
+struct DoctorTests {
   private static func show(socket: String, file: String, service: String) -> String {
     """
     Id=imgd.socket

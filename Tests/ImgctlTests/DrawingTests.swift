@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct DrawingTests {
+struct DrawingTests {
   @Test(arguments: [("", 0), ("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("🖼", 2)])
   func `text is as wide as a terminal shows it`(text: String, width: Int) {
     #expect(TextWidth.of(text) == width)

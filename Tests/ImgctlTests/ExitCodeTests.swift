@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct ExitCodeTests {
+struct ExitCodeTests {
   @Test(
     arguments: [
       ("forbidden", 4), ("timeout", 5), ("not_cached", 6), ("blocked_address", 7),

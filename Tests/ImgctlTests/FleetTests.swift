@@ -18,7 +18,7 @@ private func statistics(state: String, reason: String? = nil) -> String {
     """
 }
 
-@Suite struct FleetTests {
+struct FleetTests {
   private static func daemon(_ line: String) throws -> ScriptedDaemon {
     try ScriptedDaemon { _ in [.line(line)] }
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct InvocationTests {
+struct InvocationTests {
   @Test func `the socket may be named before or after the command`() throws {
     #expect(try Invocation.parse(["--socket", "/s", "ping"]).manner.socket == "/s")
     #expect(try Invocation.parse(["ping", "--socket=/s"]).manner.socket == "/s")

@@ -58,7 +58,7 @@ private struct ManualPage {
   }
 }
 
-@Suite struct ManualPageTests {
+struct ManualPageTests {
   @Test func `the manual page has every command, in the order of help`() throws {
     let commands = try ManualPage().options.map(\.command).dropFirst()
     #expect(Array(commands) == Verbs.names)

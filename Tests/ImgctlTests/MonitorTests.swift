@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct MonitorTests {
+struct MonitorTests {
   private func daemon(_ events: String...) throws -> ScriptedDaemon {
     try ScriptedDaemon { request in
       #expect(request.hasPrefix(#"{"cmd":"subscribe","events":["#))

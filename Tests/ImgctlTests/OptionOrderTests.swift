@@ -4,7 +4,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// Options of a command that stand before its name.
-@Suite struct OptionOrderTests {
+struct OptionOrderTests {
   private func request(_ arguments: [String]) throws -> String {
     let asked = Locked("")
     let daemon = try ScriptedDaemon { request in

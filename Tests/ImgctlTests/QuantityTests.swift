@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct QuantityTests {
+struct QuantityTests {
   @Test(arguments: [
     (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0K"), (10_239, "9.9K"), (10_240, "10K"),
     (1 << 20, "1.0M"), (100 << 20, "100M"), (1 << 30, "1.0G"), (Int.max, "7.9E"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct RequestsTests {
+struct RequestsTests {
   /// The requests that a command line sends, as the daemon understands them.
   private func requests(_ arguments: [String], answer: String = #""state":"running""#) throws
     -> [String]

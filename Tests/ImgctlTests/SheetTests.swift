@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct SheetTests {
+struct SheetTests {
   /// A daemon with entries of some URLs in memory, and one more on disk; the second's picture has gone.
   private func daemon(
     _ urls: [String], encodes: String = #"["jpeg","webp"]"#, failure: String = "not_cached"

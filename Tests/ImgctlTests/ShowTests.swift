@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct ShowTests {
+struct ShowTests {
   private static let kitty = "\u{1b}_Gi=31;OK\u{1b}\\"
 
   private func replies(_ text: String) -> TerminalReplies {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdConnection
 
-@Suite struct SocketSearchTests {
+struct SocketSearchTests {
   private let runtime = ["XDG_RUNTIME_DIR": "/run/user/7"]
 
   private func path(

@@ -24,7 +24,7 @@ func statistics(
     moment: Instant(nanoseconds: seconds * 1_000_000_000))
 }
 
-@Suite struct StatsTests {
+struct StatsTests {
   private let daemon: ScriptedDaemon
 
   init() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct TopViewTests {
+struct TopViewTests {
   private let view = TopView(
     palette: Palette(.never, isTerminal: true, environment: [:]), glyphs: .blocks,
     delay: .seconds(1))

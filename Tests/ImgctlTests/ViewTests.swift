@@ -3,7 +3,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// Commands that show one answer of the daemon.
-@Suite struct ViewTests {
+struct ViewTests {
   // MARK: list
 
   @Test func `fetches are rows with human numbers`() throws {

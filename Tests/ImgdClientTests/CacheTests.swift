@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The daemon's cache and state, as the library shows them.
-@Suite struct CacheTests {
+struct CacheTests {
   private let stage: ClientStage
 
   init() async throws { stage = try await ClientStage() }

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Tasks that are cancelled: the daemon stops what nobody waits for.
-@Suite struct CancellationTests {
+struct CancellationTests {
   @Test func `a download ends with the last task that waits for it`() async throws {
     let stage = try await ClientStage()
     let url = stage.url("/a", .silence)

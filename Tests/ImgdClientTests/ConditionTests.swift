@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Pictures that the program has already.
-@Suite struct ConditionTests {
+struct ConditionTests {
   private let stage: ClientStage
 
   init() async throws { stage = try await ClientStage() }

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Errors of the daemon, and of the way to it.
-@Suite struct ErrorTests {
+struct ErrorTests {
   @Test(arguments: ReplyCode.allCases)
   func `every code of the protocol has a case`(code: ReplyCode) {
     let known = ErrorCode(name: code.rawValue)

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdClient
 
 /// What waits for a reader that is slow.
-@Suite struct FeedTests {
+struct FeedTests {
   @Test func `a newer count replaces an older one`() async throws {
     let feed = Feed(FetchUpdate.replacing)
     feed.add(.queued)

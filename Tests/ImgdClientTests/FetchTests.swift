@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Pictures in all the forms in which the library hands them out.
-@Suite struct FetchTests {
+struct FetchTests {
   private let stage: ClientStage
 
   init() async throws { stage = try await ClientStage() }

@@ -2,7 +2,7 @@ import ImgdClient
 import Testing
 
 /// A daemon that is one of a fleet, as the library shows it.
-@Suite struct FleetTests {
+struct FleetTests {
   /// A client of a daemon that answers all requests with these fields.
   private func asking<Answer>(
     _ fields: String, _ question: (Imgd) async throws -> Answer

@@ -4,7 +4,7 @@ import ImgdTestSupport
 import Testing
 
 /// Many fetches at once, and many after each other.
-@Suite struct ManyFetchesTests {
+struct ManyFetchesTests {
   @Test func `a thousand fetches of a hundred pictures`() async throws {
     let stage = try await ClientStage()
     let urls = (0..<100).map { stage.url("/\($0)", .picture(png(2_000, seed: UInt64($0)))) }

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The steps of a fetch.
-@Suite struct ProgressTests {
+struct ProgressTests {
   private let stage: ClientStage
 
   init() async throws { stage = try await ClientStage() }

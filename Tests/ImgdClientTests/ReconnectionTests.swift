@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Connections that break.
-@Suite struct ReconnectionTests {
+struct ReconnectionTests {
   @Test func `a client outlives a daemon that is killed`() async throws {
     let stage = try await ClientStage()
     let url = stage.url("/a", .picture(png()))

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Places that show one picture at a time, as an image view does.
-@Suite struct SlotTests {
+struct SlotTests {
   private let stage: ClientStage
   private let slot: PictureSlot
 

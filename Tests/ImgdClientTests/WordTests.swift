@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The library's choices have the words of the protocol.
-@Suite struct WordTests {
+struct WordTests {
   private func words<Choice: RawRepresentable<String> & CaseIterable>(
     _ type: Choice.Type
   ) -> [String] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdConfiguration
 
-@Suite struct ConfigurationFileTests {
+struct ConfigurationFileTests {
   private func read(_ text: String) -> ConfigurationFile {
     read(Array(text.utf8))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdConfiguration
 
-@Suite struct ConfigurationPlacesTests {
+struct ConfigurationPlacesTests {
   private func read(
     _ settings: [String] = [], environment: [String: String] = [:]
   ) throws -> Sample {

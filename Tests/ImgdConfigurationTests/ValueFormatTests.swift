@@ -13,7 +13,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
   return wrong.complaint
 }
 
-@Suite struct ValueFormatTests {
+struct ValueFormatTests {
   @Test(arguments: [
     ("yes", true), ("true", true), ("on", true), ("1", true), ("YES", true), ("On", true),
     ("no", false), ("false", false), ("off", false), ("0", false), ("No", false),

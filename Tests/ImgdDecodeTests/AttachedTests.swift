@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecode
 
-@Suite struct AttachedTests {
+struct AttachedTests {
   private let picture: [UInt8]
 
   init() throws {

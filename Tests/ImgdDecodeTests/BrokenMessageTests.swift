@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDecode
 
 /// What a decoder that has been taken over may send.
-@Suite struct BrokenMessageTests {
+struct BrokenMessageTests {
   private static let description = DecodeAnswer.description(
     PictureDescription(thumbHash: Array(0..<25), average: [1, 2, 3, 4]))
   private static let whole: [[UInt8]] = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecode
 
-@Suite struct DecodeChannelTests {
+struct DecodeChannelTests {
   private static let boxes: [Rendition.Box?] = [
     nil, .init(width: 100, height: nil), .init(width: nil, height: 1),
     .init(width: 3, height: 4, fit: .cover, crop: .attention, enlarges: true, isLinear: true),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct AnimationTests {
+struct AnimationTests {
   /// Three frames of 40 by 20: red, green, blue.
   private static let frames = Pixels(width: 40, height: 60) { _, y in
     (0..<3).map { $0 == y / 20 ? 255 : 0 } + [255]

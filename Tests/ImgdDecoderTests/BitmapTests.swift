@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct BitmapTests {
+struct BitmapTests {
   private static let red: [UInt8] = [0, 0, 255]
   private static let green: [UInt8] = [0, 255, 0]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDecoder
 
 /// Pictures that are enlarged to cover a size: what overflows is cut off before.
-@Suite struct CoverTests {
+struct CoverTests {
   private static let sources: [(format: PictureFormat, suffix: String, frames: Int)] = [
     (.png, ".png", 1), (.jpeg, ".jpg[Q=100,subsample_mode=off]", 1),
     (.webp, ".webp[lossless]", 2), (.gif, ".gif", 2),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct DamagedTests {
+struct DamagedTests {
   private static let renditions = [
     Rendition(.pixels), Rendition(.pixels, box: .init(width: 10, height: 10)),
     Rendition(.file(.png, quality: nil)),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct FileTests {
+struct FileTests {
   private static let written: [PictureFormat] = [.jpeg, .png, .gif, .webp, .avif, .tiff, .jxl]
   private static let own = Rendition(.file(nil, quality: nil))
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct PixelsTests {
+struct PixelsTests {
   /// A file of each format that libvips writes, and how far its colours may be off.
   private static let formats: [(format: PictureFormat, suffix: String, tolerance: Int)] = [
     (.jpeg, ".jpg[Q=95]", 8), (.jpeg, ".jpg[Q=95,interlace]", 8), (.png, ".png", 0),

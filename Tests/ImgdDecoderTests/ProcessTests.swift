@@ -8,7 +8,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct ProcessTests {
+struct ProcessTests {
   @Test func `a decoder says what it can do, and does it`() throws {
     let decoder = try DecoderProcess()
     let abilities = try decoder.abilities()

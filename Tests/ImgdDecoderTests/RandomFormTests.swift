@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDecoder
 
 /// Whatever is wanted of a good picture, the picture stays a good one.
-@Suite struct RandomFormTests {
+struct RandomFormTests {
   private static let pictures: [(format: PictureFormat, suffix: String, frames: Int)] = [
     (.jpeg, ".jpg", 1), (.png, ".png", 1), (.gif, ".gif", 3), (.webp, ".webp", 3),
     (.webp, ".webp[lossless]", 1), (.avif, ".avif", 1), (.tiff, ".tif", 1), (.jxl, ".jxl", 1),

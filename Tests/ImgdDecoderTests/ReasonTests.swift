@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDecoder
 
 /// What is said of a failure is about the failure.
-@Suite struct ReasonTests {
+struct ReasonTests {
   /// libheif looks for more than is there before it says what it does not like.
   @Test func `a line that says nothing of the failure is left out`() throws {
     let large = try Pixels.gradient(width: 16_385, height: 8).file(TEST_VIPS_RGB, as: ".avif")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct SandboxTests {
+struct SandboxTests {
   /// What becomes of each attempt to leave: the number of an error, or the signal that ends the process.
   private static let outcomes: [(trial: SandboxTrial, outcome: String)] = [
     (.readFile, "\(EPERM)"), (.writeFile, "\(EPERM)"), (.lookAtFile, "\(EPERM)"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImgdDecoder
 
-@Suite struct ThumbHashTests {
+struct ThumbHashTests {
   @Test func `the hash shows the picture again`() throws {
     for (width, height, alpha) in [(80, 60, 255), (60, 80, 255), (100, 20, 255)] {
       let pixels = Pixels.gradient(width: width, height: height, alpha: UInt8(alpha))

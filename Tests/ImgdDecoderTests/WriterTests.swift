@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDecoder
 
 /// What cannot be written says nothing about the picture.
-@Suite struct WriterTests {
+struct WriterTests {
   private static let longest: [(format: PictureFormat, side: Int)] = [
     (.jpeg, 65_500), (.webp, 16_383), (.avif, 16_384), (.gif, 65_535),
   ]

@@ -1,7 +1,6 @@
 import ImgdTestSupport
 import Testing
 
-@Suite
 struct RedisServerTests {
   @Test func `a server answers, and forgets all when it is started again`() throws {
     let server = try RedisServer()

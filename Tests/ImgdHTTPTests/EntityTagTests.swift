@@ -1,7 +1,7 @@
 import ImgdHTTP
 import Testing
 
-@Suite struct EntityTagTests {
+struct EntityTagTests {
   @Test(
     arguments: [
       ("\"a\"", "\"a\"", true, true), ("\"a\"", "\"b\", \"a\"", true, true),

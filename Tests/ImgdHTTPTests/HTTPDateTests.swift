@@ -1,7 +1,7 @@
 import ImgdHTTP
 import Testing
 
-@Suite struct HTTPDateTests {
+struct HTTPDateTests {
   /// 2026-01-01.
   private let now: Int64 = 1_767_225_600
 

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdHTTP
 
 /// The form of dates that nearly all origins send, which has a way of its own.
-@Suite struct HTTPDateTextTests {
+struct HTTPDateTextTests {
   private static let latest: Int64 = 253_402_300_799  // The end of the year 9999.
 
   @Test(arguments: [

@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct BitmapTests {
+struct BitmapTests {
   /// A bitmap header with these bytes as width and height.
   private func bmp(_ width: [UInt8], _ height: [UInt8]) -> [UInt8] {
     Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40, 0, 0, 0] + width + height

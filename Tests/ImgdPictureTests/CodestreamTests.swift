@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct CodestreamTests {
+struct CodestreamTests {
   @Test(arguments: [
     (8, 256), (256, 8), (64, 64), (1, 2), (512, 513), (8192, 8193), (262_144, 262_145),
     (1_000_000, 3), (1_073_741_824, 1),

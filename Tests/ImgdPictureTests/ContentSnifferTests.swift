@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct ContentSnifferTests {
+struct ContentSnifferTests {
   @Test(arguments: [
     ("", "empty"), ("\n\t <!DOCTYPE HTML><title>", "an HTML page"),
     ("<Html lang=en>", "an HTML page"),

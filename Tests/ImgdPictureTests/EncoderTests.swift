@@ -4,7 +4,7 @@ import Testing
 
 /// Output of libavif, libheif, libwebp, Pillow, libjxl and OpenJPEG for a picture of one colour, 37
 /// pixels wide and 21 high, so that the probe is not only tested against our own generator.
-@Suite struct EncoderTests {
+struct EncoderTests {
   @Test(arguments: samples)
   func `bytes from real encoders are measured as their own decoders measure them`(
     _ sample: SamplePictures.Sample

@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct FormatTests {
+struct FormatTests {
   @Test func `every format has its own name, type and ending`() {
     let formats = PictureFormat.allCases
     #expect(Set(formats.map(\.name)).count == formats.count)

@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct GIFTests {
+struct GIFTests {
   private static let screen = Array("GIF89a".utf8) + [3, 0, 4, 0, 0, 0, 0]
   private static let frame: [UInt8] = [0x2C, 0, 0, 0, 0, 3, 0, 4, 0, 0, 2, 1, 9, 0]
 

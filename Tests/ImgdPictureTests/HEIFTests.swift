@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct HEIFTests {
+struct HEIFTests {
   @Test(
     arguments: [
       ([], 1), ([.mirror(1)], 2), ([.rotate(2)], 3), ([.mirror(0)], 4),

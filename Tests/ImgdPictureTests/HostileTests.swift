@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// None of these may trap; the result matters only where it is stated.
-@Suite struct HostileTests {
+struct HostileTests {
   @Test(arguments: SamplePictures.all)
   func `every picture cut at every byte is answered`(_ sample: SamplePictures.Sample) {
     for length in 0..<sample.bytes.count {

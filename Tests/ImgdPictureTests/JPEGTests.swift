@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct JPEGTests {
+struct JPEGTests {
   private static let start: [UInt8] = [0xFF, 0xD8]
 
   @Test(arguments: 0xC0...0xCF as ClosedRange<UInt8>)

@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct PNGTests {
+struct PNGTests {
   private static let header =
     TestPicture.pngSignature + TestPicture.pngHeader(width: 3, height: 4)
   private static let pixels = TestPicture.pngChunk("IDAT", [1, 2, 3])

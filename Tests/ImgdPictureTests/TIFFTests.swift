@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct TIFFTests {
+struct TIFFTests {
   /// A directory at 8 with width 3 and height 4 as short numbers, then the offset of the next one.
   private func tiff(next: [UInt8]) -> [UInt8] {
     Array("II".utf8) + [42, 0, 8, 0, 0, 0, 2, 0]

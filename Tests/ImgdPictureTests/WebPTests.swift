@@ -2,7 +2,7 @@ import ImgdPicture
 import ImgdTestSupport
 import Testing
 
-@Suite struct WebPTests {
+struct WebPTests {
   private func webp(_ chunks: [UInt8]) -> String { verdict(TestPicture.riff("WEBP", chunks)) }
 
   private func canvas(_ flags: UInt8) -> [UInt8] {

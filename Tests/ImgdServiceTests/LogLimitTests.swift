@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdService
 
-@Suite struct LogLimitTests {
+struct LogLimitTests {
   private let start = Instant(nanoseconds: 1 << 40)
 
   private func fill(_ limit: inout LogLimit, _ subject: Log.Subject) {

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdService
 
 /// libsystemd reads the environment of the process, so that most of these are exit tests.
-@Suite struct SystemdEnvironmentTests {
+struct SystemdEnvironmentTests {
   private static let all = [
     "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID",
     "LISTEN_FDNAMES", "LISTEN_PIDFDID", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",

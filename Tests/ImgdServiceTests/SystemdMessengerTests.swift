@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdService
 
-@Suite struct SystemdMessengerTests {
+struct SystemdMessengerTests {
   @Test func `messages arrive in the order in which they were posted`() async {
     await #expect(processExitsWith: .success) {
       let manager = try makeManager()
@@ -67,7 +67,7 @@ import Testing
   }
 }
 
-@Suite struct MessageBacklogTests {
+struct MessageBacklogTests {
   private static let start = SystemdMessage.reloading(since: Instant(nanoseconds: 1))
   private static let again = SystemdMessage.reloading(since: Instant(nanoseconds: 2))
 

@@ -8,7 +8,7 @@ import Testing
 private let notifier = SystemdNotifier()
 
 /// The datagrams that libsystemd sends to the service manager.
-@Suite struct SystemdNotifierTests {
+struct SystemdNotifierTests {
   /// A payload in a memfd.
   private static func memory() throws -> Payload {
     try Payload(Array("picture".utf8)).shareable()

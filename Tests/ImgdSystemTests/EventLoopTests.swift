@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct EventLoopTests {
+struct EventLoopTests {
   let clock = LoopClock.manual()
   let loop: EventLoop
 
@@ -154,7 +154,7 @@ import Testing
   }
 }
 
-@Suite struct InstantTests {
+struct InstantTests {
   @Test func `an instant is clamped to its range`() {
     let (first, last) = (Instant(nanoseconds: .min), Instant(nanoseconds: .max))
     #expect(last + .seconds(1) == last)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct FifoTests {
+struct FifoTests {
   @Test func `a fifo returns its elements in order`() {
     var fifo = Fifo<Int>()
     var (next, expected) = (0, 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct InheritedListenerTests {
+struct InheritedListenerTests {
   private let directory = TemporaryDirectory()
   private var path: String { directory.path + "/control" }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct LoopThreadTests {
+struct LoopThreadTests {
   private enum Order { case echo(Int), stop }
 
   @Test func `a loop thread returns its mailbox and runs until it is stopped`() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct MailboxTests {
+struct MailboxTests {
   let clock = LoopClock.manual()
   let loop: EventLoop
 

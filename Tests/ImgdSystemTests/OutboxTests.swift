@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct OutboxTests {
+struct OutboxTests {
   private func line(_ number: Int, _ length: Int) -> [UInt8] {
     (0..<length).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }
   }

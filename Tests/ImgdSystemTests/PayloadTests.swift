@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct PayloadTests {
+struct PayloadTests {
   private static let limit = Payload.heapLimit
 
   private func body(_ count: Int) -> [UInt8] {

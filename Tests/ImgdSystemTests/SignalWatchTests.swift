@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct SignalWatchTests {
+struct SignalWatchTests {
   @Test func `signals are events of the loop`() async {
     await #expect(processExitsWith: .success) {
       SignalWatch.block([SIGUSR1, SIGUSR2])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct SocketDirectoryTests {
+struct SocketDirectoryTests {
   private let directory = TemporaryDirectory()
 
   private func problem(mode: mode_t, owner: uid_t? = nil) -> String? {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct StreamSocketTests {
+struct StreamSocketTests {
   let scratch = ReadScratch(capacity: 16)
 
   private func read(_ pair: SocketPair) -> String {

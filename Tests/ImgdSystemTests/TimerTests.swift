@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct TimerTests {
+struct TimerTests {
   let clock = LoopClock.manual()
   let loop: EventLoop
 

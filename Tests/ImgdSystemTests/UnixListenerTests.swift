@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct UnixListenerTests {
+struct UnixListenerTests {
   let directory = TemporaryDirectory()
   var path: String { directory.path + "/imgd.sock" }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct WatchTests {
+struct WatchTests {
   let loop: EventLoop
 
   init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct WorkerThreadTests {
+struct WorkerThreadTests {
   /// Not Sendable on purpose: it may be used only on the thread that made it.
   private final class Counter {
     var value = 0

@@ -1,7 +1,6 @@
 import ImgdWire
 import Testing
 
-@Suite
 struct FetchLineTests {
   private func line(
     id: RequestID = .none, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,

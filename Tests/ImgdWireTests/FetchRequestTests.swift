@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct FetchRequestTests {
   @Test func `a fetch with every field has all of them`() throws {
     let fetch = try #require(

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct HostileLineTests {
   static let seeds: [String] =
     RequestParserTests.commands.map(\.0) + RequestParserTests.refused.map(\.0)

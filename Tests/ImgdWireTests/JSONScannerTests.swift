@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct JSONScannerTests {
   static let valid: [(String, JSONValue)] = [
     ("null", .null), ("true", true), (" false\t\r\n", false),

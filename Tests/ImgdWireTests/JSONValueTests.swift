@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct JSONValueTests {
   static let samples: [JSONValue] = [
     .null, true, false, 0, .integer(.min), .integer(.max), .number(1.7), .number(-1e-9),

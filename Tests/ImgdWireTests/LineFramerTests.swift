@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct LineFramerTests {
   /// Collects a framer's findings and pauses after every `share` of them.
   private struct Reader {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite struct LineShapeTests {
+struct LineShapeTests {
   private static let url = "http://host.test/pictures/a.png"
 
   private static let forms: [@Sendable (String) -> String] = [

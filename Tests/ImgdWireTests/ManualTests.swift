@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdWire
 
 /// imgd-protocol(7) names what there is: every command, field, error and event, and no others.
-@Suite struct ManualTests {
+struct ManualTests {
   private let page: [Substring]
 
   init() throws {

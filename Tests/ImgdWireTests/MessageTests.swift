@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdWire
 
 /// The sentences for people in refusals: each names what was wrong, and what is right.
-@Suite struct MessageTests {
+struct MessageTests {
   private func message(_ line: String) -> String { refusal(line)?.message ?? "accepted" }
 
   @Test(arguments: [

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdWire
 
 /// Which forms of a picture there are.
-@Suite struct PictureFormTests {
+struct PictureFormTests {
   @Test func `a picture without another size, format, quality or frames is the original`() {
     #expect(PictureForm().isOriginal)
     let others = [

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdWire
 
 /// Filters of a purge that no entry can match.
-@Suite struct PurgeNameTests {
+struct PurgeNameTests {
   @Test(arguments: [
     "example.org", "EXAMPLE.org", "a_b-c.1", "127.0.0.1", "[::1]", "[FE80::1]", "localhost", ".",
   ])

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct ReplyEncoderTests {
   private func line(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
@@ -66,7 +65,6 @@ struct ReplyEncoderTests {
   }
 }
 
-@Suite
 struct ReplyCodeTests {
   static let contract = """
     bad_json bad_request unknown_command unknown_field line_too_long forbidden duplicate_receipt

@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct RequestParserTests {
   static let uuid = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
   static let receipt = ReceiptID(uuid) ?? .random(using: (0, 0))

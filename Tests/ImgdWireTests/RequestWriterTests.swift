@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdWire
 
 /// Every request is written as the line that is read as the same request.
-@Suite struct RequestWriterTests {
+struct RequestWriterTests {
   private func line(_ fetch: FetchRequest, id: RequestID = .none) -> String {
     line(.fetch(fetch), id: id)
   }

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdWire
 
-@Suite
 struct TimestampTests {
   @Test(arguments: [
     (Int64(0), "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"),

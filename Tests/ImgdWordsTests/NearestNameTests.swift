@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWords
 
-@Suite struct NearestNameTests {
+struct NearestNameTests {
   private let names = ["Capacity", "Preferred", "MaxEntry"]
 
   @Test(arguments: [

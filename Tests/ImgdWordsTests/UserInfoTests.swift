@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdWords
 
-@Suite struct UserInfoTests {
+struct UserInfoTests {
   @Test(arguments: [
     ("http://me:secret@host/a", "http://…@host/a"), ("http://secret@host/a", "http://…@host/a"),
     ("http://me:se/c:r@secret@host/a", "http://…@host/a"), ("me:secret@host", "…@host"),

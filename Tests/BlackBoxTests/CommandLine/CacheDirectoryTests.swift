@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The place where the daemon keeps pictures, and everything that may be in the way there.
-@Suite struct CacheDirectoryTests {
+struct CacheDirectoryTests {
   private static let imgd = BuiltProduct.path(of: "imgd")
 
   private final class Scratch {

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The daemon as a command: its output and its exit code.
-@Suite struct CommandLineTests {
+struct CommandLineTests {
   static let imgd = BuiltProduct.path(of: "imgd")
 
   @Test(arguments: [

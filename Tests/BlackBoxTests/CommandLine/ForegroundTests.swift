@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The daemon in a terminal, as somebody starts it who wants to try it.
-@Suite struct ForegroundTests {
+struct ForegroundTests {
   private let stage: Stage
   private let directory: String
 

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import Testing
 
 /// The daemon links the Swift runtime and the libraries of the machine, and no Foundation.
-@Suite struct LinkageTests {
+struct LinkageTests {
   /// The compiler adds libdispatch to what it builds for a sanitizer.
   private static let unwanted =
     ["Foundation", "libicu", "FoundationEssentials"] + (Sanitizer.isOn ? [] : ["libdispatch"])

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Libraries that are loaded before the program, as libfaketime is.
-@Suite struct PreloadTests {
+struct PreloadTests {
   private static let places = ["x86_64", "aarch64"].map { (machine: String) -> String in
     "/usr/lib/\(machine)-linux-gnu/faketime/libfaketime.so.1"
   }

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The place where the daemon listens, and everything that may be in the way there.
-@Suite struct SocketTests {
+struct SocketTests {
   private static let imgd = BuiltProduct.path(of: "imgd")
 
   private func run(_ socket: String, _ more: [String] = []) throws -> (code: CInt, output: String) {

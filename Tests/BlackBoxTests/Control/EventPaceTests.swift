@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct EventPaceTests {
+struct EventPaceTests {
   @Test func `a picture in many pieces causes few events`() throws {
     let stage = try Stage()
     stage.origin.plan("/a", .chunked([[UInt8]](repeating: [0], count: 3_000)))

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// A configuration that changes under a daemon that runs.
-@Suite struct ReloadTests {
+struct ReloadTests {
   /// Every key, with a value that is not its default.
   private static let everything = """
     [Control]

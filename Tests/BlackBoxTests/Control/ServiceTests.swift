@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct ServiceTests {
+struct ServiceTests {
   @Test func `a reload reports the changed keys and those that need a restart`() throws {
     let stage = try Stage(configuration: "[Downloads]\nOrder=fifo\n")
     try stage.daemon.rewrite(

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import Testing
 
 /// The lines of strace from which calls are counted.
-@Suite struct SystemCallCountTests {
+struct SystemCallCountTests {
   @Test(
     arguments: [
       ("12345 write(5, \"\\1\", 8) = 8", "12345 write"),

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Small files that claim to be very large pictures, or to be pictures at all.
-@Suite struct BombTests {
+struct BombTests {
   private static func jpeg(width: Int, height: Int) -> [UInt8] {
     [0xFF, 0xD8] + TestPicture.jpegFrame(0xC0, width: width, height: height)
       + TestPicture.jpegSegment(0xDA, [1, 1, 0, 0, 63, 0]) + [0xFF, 0xD9]

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Pictures that were cut off or changed: each has one answer, and the daemon goes on.
-@Suite struct DamagedPictureTests {
+struct DamagedPictureTests {
   @Test(arguments: SoundPictures.formats)
   func `a picture that ends too early has one answer`(format: String) throws {
     let stage = try Stage()

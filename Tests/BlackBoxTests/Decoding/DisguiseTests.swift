@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// What is no picture, under the name and the type of one.
-@Suite struct DisguiseTests {
+struct DisguiseTests {
   private static let documents: [(name: String, text: String)] = [
     (
       "svg",

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A daemon without a decoder beside it.
-@Suite struct MissingDecoderTests {
+struct MissingDecoderTests {
   private let origin: OriginServer
   private let directory: TemporaryDirectory
   private let daemon: DaemonProcess
@@ -65,7 +65,7 @@ import Testing
 }
 
 /// A daemon that has its decoder.
-@Suite struct PresentDecoderTests {
+struct PresentDecoderTests {
   @Test func `hello and stats say what it can do, and that it is shut off`() throws {
     let stage = try Stage()
     for command in ["hello", "stats"] {

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The memory in which pixels come: that of all who ask for them, and nobody's to change.
-@Suite struct PixelMemoryTests {
+struct PixelMemoryTests {
   private let stage: Stage
   private let pixels = TestPixels.gradient(width: 120, height: 80)
 

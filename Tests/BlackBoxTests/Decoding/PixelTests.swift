@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// What the pixels of pictures are that come through the daemon and its decoder.
-@Suite struct PixelTests {
+struct PixelTests {
   private let stage: Stage
 
   init() throws { stage = try Stage() }

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// What comes with a picture beside its pixels: applied where it says how they look, and never passed on.
-@Suite struct PrivacyTests {
+struct PrivacyTests {
   private let stage: Stage
   private let red = TestPixels.plain([220, 20, 20, 255], width: 32, height: 32)
   private let place = "48.2082 N 16.3738 E"

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The sizes, formats and frames of what is made of pictures.
-@Suite struct ResizeTests {
+struct ResizeTests {
   private let stage: Stage
 
   init() throws {

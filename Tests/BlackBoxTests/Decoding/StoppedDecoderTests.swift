@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Decoders that stand still in the middle of their work, as one does over a picture that takes very long.
-@Suite struct StoppedDecoderTests {
+struct StoppedDecoderTests {
   private func picture(_ seed: UInt64) -> [UInt8] {
     TestPicture.png(width: 100, height: 80, seed: seed)
   }

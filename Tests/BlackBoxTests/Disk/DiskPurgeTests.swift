@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A purge of the disk tier, and the end of a process.
-@Suite struct DiskPurgeTests {
+struct DiskPurgeTests {
   @Test func `is carried out before what was sent after it, after a start too`() throws {
     let stage = try DiskStage()
     let gates = (0..<3).map { _ in Gate() }

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// What is on disk is there for the next process.
-@Suite struct DiskTierTests {
+struct DiskTierTests {
   @Test func `a picture outlives the process, its path, status and headers too`() throws {
     let stage = try DiskStage()
     stage.origin.plan(

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Several answers to one URL, through a real origin and for several processes.
-@Suite struct VariantTests {
+struct VariantTests {
   private static func accept(_ value: String) -> String { #""headers":{"Accept":"\#(value)"}"# }
 
   @Test(arguments: [false, true])

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The work of libcurl and its engine for a fetch, as a client sees it.
-@Suite struct FetchTests {
+struct FetchTests {
   @Test func `a redirect is followed and reported`() throws {
     let stage = try Stage()
     stage.origin.plan("/old.png", .redirect(to: stage.origin.url("/new.png")))

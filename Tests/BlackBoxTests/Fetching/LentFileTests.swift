@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// A file whose path was handed out.
-@Suite struct LentFileTests {
+struct LentFileTests {
   let stage: Stage
 
   init() throws {

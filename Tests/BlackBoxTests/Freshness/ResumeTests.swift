@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Bodies that break off and are continued, as a client sees it.
-@Suite struct ResumeTests {
+struct ResumeTests {
   private static let tag = "\"1\""
   private static let headers = [("ETag", tag), ("Accept-Ranges", "bytes")]
   private static let whole = OriginAnswer.ranged(png(1_000), tag: tag)

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The gateway as a command: its output and its exit code.
-@Suite struct GatewayCommandTests {
+struct GatewayCommandTests {
   private static let gateway = BuiltProduct.path(of: "imgd-http")
 
   private func perform(_ arguments: String...) throws -> (code: CInt, output: String) {

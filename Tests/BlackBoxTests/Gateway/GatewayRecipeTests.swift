@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The programs of docs/web.md, run as they stand there.
-@Suite struct GatewayRecipeTests {
+struct GatewayRecipeTests {
   private let stage: GatewayRecipeStage
 
   init() throws {

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The gateway as a service manager sees it.
-@Suite final class GatewayServiceTests {
+final class GatewayServiceTests {
   private let directory: String
   private let manager: DatagramPeer
   private let socket: String

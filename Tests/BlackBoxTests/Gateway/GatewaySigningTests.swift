@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// The programs of docs/web.md that sign targets: the gateway takes what they make.
-@Suite struct GatewaySigningTests {
+struct GatewaySigningTests {
   private let stage: GatewayRecipeStage
 
   init() throws {

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The completions, loaded in the real shells.
-@Suite struct CompletionTests {
+struct CompletionTests {
   private static let program = BuiltProduct.path(of: "imgctl")
   private static let shells = CompletingShell.Kind.allCases.filter(\.isThere)
 

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// `imgctl doctor` beside daemons that are well and daemons that are not.
-@Suite struct DoctorConditionTests {
+struct DoctorConditionTests {
   private static let program = BuiltProduct.path(of: "imgctl")
 
   private func doctor(

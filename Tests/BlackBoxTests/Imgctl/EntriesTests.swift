@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// `imgctl entries`, `query` and `config`: what the daemon has.
-@Suite struct EntriesTests {
+struct EntriesTests {
   private let cache: FilledCache
 
   init() throws {

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// `imgctl fetch` and its kin with files, lists and a daemon that is restarted.
-@Suite struct FetchFileTests {
+struct FetchFileTests {
   private static let program = BuiltProduct.path(of: "imgctl")
   private static let picture = TestPicture.png(bytes: 3_000, seed: 1)
 

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// `imgctl fetch` in a real terminal.
-@Suite struct FetchTerminalTests {
+struct FetchTerminalTests {
   private static let picture = TestPicture.png(bytes: 4_000, seed: 1)
 
   private let origin: OriginServer

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// `imgctl` as people and scripts use it, against a daemon and an origin.
-@Suite struct ImgctlTests {
+struct ImgctlTests {
   private static let program = BuiltProduct.path(of: "imgctl")
 
   private let origin: OriginServer

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// `imgctl monitor`, which shows events as they happen.
-@Suite struct MonitorTests {
+struct MonitorTests {
   private let cache: FilledCache
 
   init() throws {

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import Testing
 
 /// `imgctl sheet`, a page with small pictures.
-@Suite struct SheetTests {
+struct SheetTests {
   private let cache: FilledCache
 
   init() throws {

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// `imgctl stats` in its three forms, and as a watch.
-@Suite struct StatsTests {
+struct StatsTests {
   private let cache: FilledCache
 
   init() throws {

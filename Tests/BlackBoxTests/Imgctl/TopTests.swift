@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// `imgctl top` in a real terminal, on a real daemon.
-@Suite struct TopTests {
+struct TopTests {
   private static let program = BuiltProduct.path(of: "imgctl")
 
   private let stage: Stage

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct PressureSignalTests {
+struct PressureSignalTests {
   @Test func `memory is freed on a signal, and the relief is reported`() throws {
     let stage = try Stage("Disk.Enabled=no")
     stage.origin.plan("/a", .picture(png(9_000)))

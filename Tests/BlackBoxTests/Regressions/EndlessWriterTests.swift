@@ -5,7 +5,7 @@ import ImgdWire
 import Testing
 
 /// Clients that write and do not read.
-@Suite struct EndlessWriterTests {
+struct EndlessWriterTests {
   @Test(arguments: [#"{"cmd":"ping"}"# + "\n", "x"])
   func `a client that writes endlessly and cannot be answered does not stop the others`(
     text: String

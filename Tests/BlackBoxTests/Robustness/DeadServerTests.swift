@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Servers that accept and say nothing, beside one that answers.
-@Suite struct DeadServerTests {
+struct DeadServerTests {
   @Test func `a live picture is fetched while a hundred dead ones are under way`() throws {
     let origin = try OriginServer()
     origin.plan("/live.png", .picture(TestPicture.png(bytes: 5_000)))

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Origins that do what they should not: the right code, nothing cached, nobody else delayed.
-@Suite struct OriginFaultTests {
+struct OriginFaultTests {
   private struct Fault: Sendable {
     let name: String
     let code: String

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// How a daemon ends that has work left.
-@Suite struct DrainTests {
+struct DrainTests {
   private let origin: OriginServer
   private let gate = Gate()
   private let daemon: ManagedDaemon

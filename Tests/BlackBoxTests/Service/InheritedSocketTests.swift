@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// A control socket that the service manager has made, and keeps.
-@Suite struct InheritedSocketTests {
+struct InheritedSocketTests {
   private let daemon: ManagedDaemon
   private let listener: CInt
 

@@ -7,7 +7,7 @@ import Testing
 ///
 /// The daemon is stopped and continued as a process, so that they lie in their sockets, unread, when
 /// it hears of its end.
-@Suite struct LastRequestTests {
+struct LastRequestTests {
   private let origin: OriginServer
   private let daemon: DaemonProcess
 

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Which notifications the daemon sends to the service manager, and when.
-@Suite struct NotificationTests {
+struct NotificationTests {
   @Test func `it is ready when it answers, and not before`() throws {
     let daemon = try ManagedDaemon()
     try daemon.start()

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// How many pictures are asked for, when, and over which connection.
-@Suite struct FetchRunTests {
+struct FetchRunTests {
   private func list(_ count: Int) throws -> (directory: ScratchDirectory, path: String) {
     let directory = try ScratchDirectory()
     let text = (0..<count).map { "http://h/\($0)\n" }.joined()

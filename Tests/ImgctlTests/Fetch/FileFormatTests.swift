@@ -4,7 +4,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// The format of a picture that is written to a file with a name.
-@Suite struct FileFormatTests {
+struct FileFormatTests {
   private let directory: ScratchDirectory
 
   init() throws {

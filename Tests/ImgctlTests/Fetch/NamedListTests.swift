@@ -5,7 +5,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// Lists of URLs with names for their files, and the directories for these.
-@Suite struct NamedListTests {
+struct NamedListTests {
   private let scratch: ScratchDirectory
 
   init() throws {

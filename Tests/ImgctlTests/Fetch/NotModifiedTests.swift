@@ -4,7 +4,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// A picture that the one who asks has already.
-@Suite struct NotModifiedTests {
+struct NotModifiedTests {
   private let condition = ["-H", #"If-None-Match: "1""#]
 
   /// Those of the first and the last picture are there with their bytes, the other one is not modified.

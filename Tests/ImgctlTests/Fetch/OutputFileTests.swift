@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct OutputFileTests {
+struct OutputFileTests {
   private let directory: ScratchDirectory
 
   init() throws {

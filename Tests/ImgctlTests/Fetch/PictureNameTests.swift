@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct PictureNameTests {
+struct PictureNameTests {
   @Test(arguments: [
     ("http://h/a.jpg", "a"), ("http://h/b/c/a.JPEG", "a"), ("http://h/a.jpg?x=/y.png#z", "a"),
     ("http://h/a.jpg#/b?c", "a"), ("http://h/image.php", "image.php"), ("http://h/v1.2", "v1.2"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgctlCommands
 
-@Suite struct ProgressTests {
+struct ProgressTests {
   private let start = Instant(nanoseconds: 0)
 
   private func event(_ text: String) throws -> Reply {

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgctlCommands
 
 /// What is printed of several pictures, and when.
-@Suite struct RecordTests {
+struct RecordTests {
   /// A daemon that answers when so many requests have come, the last one first.
   private func backwards(
     _ count: Int, _ answer: @escaping @Sendable (String) -> String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct EvictionOrderTests {
+struct EvictionOrderTests {
   /// The same order in its simplest form, without regard to speed: the oldest use first.
   private typealias PlainOrder = [Int]
 

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// How long an answer without a picture is fresh.
-@Suite struct AnswerLifetimeTests {
+struct AnswerLifetimeTests {
   struct Row: Sendable {
     let status: Int
     let headers: [(name: String, value: String)]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct CacheControlTests {
+struct CacheControlTests {
   private func read(_ values: String...) -> CacheControl {
     CacheControl(values.map { ("cache-control", $0) })
   }

@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// A client's condition, and what is stored.
-@Suite struct ClientConditionTests {
+struct ClientConditionTests {
   struct Row: Sendable {
     let name: String
     let sent: [(name: String, value: String)]

@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// Answers to requests with credentials that are for all.
-@Suite struct CredentialSharingTests {
+struct CredentialSharingTests {
   /// What the origin says, and whether an answer to Authorization and one to a cookie may be shown to others.
   static let table:
     [(headers: [(name: String, value: String)], authorization: Bool, cookies: Bool)] =

@@ -5,7 +5,7 @@ import Testing
 ///
 /// Every answer arrives at Sun, 06 Nov 1994 08:49:37 GMT, and has a guess of an hour where its
 /// origin says nothing.
-@Suite struct FreshnessTableTests {
+struct FreshnessTableTests {
   private static let now: Int64 = 784_111_777
   private static let inAnHour = "Sun, 06 Nov 1994 09:49:37 GMT"
   private static let rightNow = "Sun, 06 Nov 1994 08:49:37 GMT"

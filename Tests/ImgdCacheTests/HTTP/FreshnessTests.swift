@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// Freshness by RFC 9111.
-@Suite struct FreshnessTests {
+struct FreshnessTests {
   /// Sun, 06 Nov 1994 08:49:37 GMT.
   private let now: Int64 = 784_111_777
   private static let thisMoment = "Sun, 06 Nov 1994 08:49:37 GMT"

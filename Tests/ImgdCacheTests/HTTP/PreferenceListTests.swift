@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// The spellings of one list of preferences.
-@Suite struct PreferenceListTests {
+struct PreferenceListTests {
   static let table: [(name: String, value: String, normalised: String?)] = [
     ("accept", "image/webp", "image/webp"), ("accept", "Image/WEBP , */*", "*/*,image/webp"),
     ("accept", "b/b,a/a", "a/a,b/b"), ("accept", "a/a;q=1.0", "a/a"), ("accept", "a/a;q=1.", "a/a"),

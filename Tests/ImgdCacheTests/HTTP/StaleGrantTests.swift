@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// An answer's directives for the time after its lifetime, each row with its section.
-@Suite struct StaleGrantTests {
+struct StaleGrantTests {
   struct Row: Sendable {
     let section: String
     let control: String

@@ -5,7 +5,7 @@ import Testing
 ///
 /// Every answer arrives at Sun, 06 Nov 1994 08:49:37 GMT, and has a guess of an hour where its
 /// origin says nothing.
-@Suite struct StatusTableTests {
+struct StatusTableTests {
   private static let now: Int64 = 784_111_777
 
   /// Statuses that RFC 9110 lets a cache keep without a word (15.1).

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct StoredHeadersTests {
+struct StoredHeadersTests {
   private func roundTrips(_ list: HeaderList) -> Bool {
     isSame(StoredHeaders(list).list, list)
   }

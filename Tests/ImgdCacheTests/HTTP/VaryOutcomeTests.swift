@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// The headers on which an answer depends.
-@Suite struct VaryOutcomeTests {
+struct VaryOutcomeTests {
   struct Row: Sendable {
     let name: String
     let varying: [String]

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// The parts of a key, and equality.
-@Suite struct CacheKeyTests {
+struct CacheKeyTests {
   private func key(
     _ url: String, _ identifier: String? = nil, _ scope: CredentialScope? = nil
   ) throws -> CacheKey {

@@ -2,7 +2,7 @@ import ImgdCache
 import Testing
 
 /// The one form that each URL has.
-@Suite struct CanonicalURLTests {
+struct CanonicalURLTests {
   @Test(arguments: [
     "http://example.org/", "https://example.org/a.jpg", "http://a/", "http://a-b_c.example/x",
     "https://example.org:8443/a/b.c/d..e?q=/../x&y=%7e", "http://127.0.0.1:8080/a.png",

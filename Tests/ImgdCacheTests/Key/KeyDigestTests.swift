@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct KeyDigestTests {
+struct KeyDigestTests {
   /// Computed elsewhere: with another result no file of an older program would be found again.
   @Test(arguments: [
     ("http://a/", nil, "0a6eca14e62f703d31df4d44ec308adf"),
@@ -56,7 +56,7 @@ import Testing
   }
 }
 
-@Suite struct BodyChecksumTests {
+struct BodyChecksumTests {
   @Test(
     arguments: [
       ("", 0xEF46_DB37_51D8_E999), ("a", 0xD24E_C4F1_A98C_6E5B), ("abc", 0x44BC_2CF5_AD77_0999),

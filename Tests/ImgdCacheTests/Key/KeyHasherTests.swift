@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// The hash of a key in the memory tier.
-@Suite struct KeyHasherTests {
+struct KeyHasherTests {
   private func hash(_ parts: String..., seed: KeyHasher.Seed = (0x9E37_79B9_7F4A_7C15, 7)) -> UInt64
   {
     var hasher = KeyHasher(seed)

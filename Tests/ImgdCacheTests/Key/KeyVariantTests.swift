@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// What parts the requests for one URL.
-@Suite struct KeyVariantTests {
+struct KeyVariantTests {
   private func variant(
     _ fields: HeaderList = [], identifier: String? = nil, uid: UInt32 = 1
   ) -> KeyVariant? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct CachedImageTests {
+struct CachedImageTests {
   @Test func `a cached image ages from the age that it arrived with`() {
     let image = image(
       key("http://h/a"), headers: [("cache-control", "max-age=60"), ("age", "20")], storedAt: 100)

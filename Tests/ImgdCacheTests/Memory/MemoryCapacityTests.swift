@@ -19,7 +19,7 @@ func expectSound(_ tier: MemoryTier, sourceLocation: SourceLocation = #_sourceLo
   #expect(misplaced.isEmpty, "every image knows its place", sourceLocation: sourceLocation)
 }
 
-@Suite struct MemoryCapacityTests {
+struct MemoryCapacityTests {
   private let cost = image("http://h/0").cost
 
   @Test func `an image is found only by its URL, identifier and scope`() {

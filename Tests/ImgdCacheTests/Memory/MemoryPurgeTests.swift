@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct MemoryPurgeTests {
+struct MemoryPurgeTests {
   private let tier = MemoryTier.holding(1_000_000)
   private let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
 

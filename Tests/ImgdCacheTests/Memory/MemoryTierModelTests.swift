@@ -43,7 +43,7 @@ private struct PlainTier {
 }
 
 /// The memory tier compared with a plain model.
-@Suite struct MemoryTierModelTests {
+struct MemoryTierModelTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func `the memory tier behaves like a plain model in random sequences`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -86,7 +86,7 @@ private struct PlainTier {
   }
 }
 
-@Suite struct PlaceTableTests {
+struct PlaceTableTests {
   @Test(arguments: [0, 8, 20, 28] as [UInt32])
   func `the place table finds the inserted and not removed keys, even when tags collide`(
     lostBits: UInt32

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// Reading a tier page by page.
-@Suite struct PageTests {
+struct PageTests {
   private let tier = MemoryTier.holding(100_000_000)
 
   private func add(_ range: Range<Int>) {

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// Decoded pictures in the memory tier.
-@Suite struct PixelTests {
+struct PixelTests {
   private func pixels(of original: CachedImage, bytes: Int = 4_000) -> CachedImage {
     original.derived(
       key: original.key.made(of: original.checksum, form: "pixels"),

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// The time of storing, carried over a restart.
-@Suite struct StoredMomentTests {
+struct StoredMomentTests {
   @Test(
     arguments: [
       // Stored at, now, this clock; on this clock, doubtful.

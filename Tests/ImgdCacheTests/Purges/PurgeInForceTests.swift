@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// Images of the memory tier after a purge, before they are swept away.
-@Suite struct PurgeInForceTests {
+struct PurgeInForceTests {
   private let tier = MemoryTier.holding(1_000_000)
   private let meant = image("http://h/a")
   private let other = image("http://i/b")

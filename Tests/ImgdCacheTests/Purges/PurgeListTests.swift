@@ -16,7 +16,7 @@ private func of(_ url: String) -> PurgeFilter {
 
 private let picture = "http://a.example.org/x/y"
 
-@Suite struct PurgeListTests {
+struct PurgeListTests {
   private let list = PurgeList()
 
   @discardableResult
@@ -149,7 +149,7 @@ private struct Sample {
   }
 }
 
-@Suite struct PurgeListModelTests {
+struct PurgeListModelTests {
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `the list says what comparing with every purge would say`(seed: UInt64) throws {
     var sample = Sample(random: SeededGenerator(seed: seed))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct RecordCodecTests {
+struct RecordCodecTests {
   private static let record: StoredRecord = {
     var record = sampleRow(3, identifier: "ü", tags: ["a", "e\u{301}"]).record
     record.headers = StoredHeaders([("etag", "\"1\""), ("vary", "accept")]).packed

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct RowSealTests {
+struct RowSealTests {
   @Test func `a row seal is the same on every machine, as it is part of the layout`() throws {
     var row = sampleRow(1, identifier: "x", tags: ["a"])
     row.number = 7

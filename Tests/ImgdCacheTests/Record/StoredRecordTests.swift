@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// An image as a stored record, and back: what matters is the same, at any later time.
-@Suite struct StoredRecordTests {
+struct StoredRecordTests {
   private static let wall: Int64 = 1_800_000_000
   private let headers: HeaderList = [
     ("cache-control", "max-age=3600, stale-while-revalidate=60, stale-if-error=120, immutable"),

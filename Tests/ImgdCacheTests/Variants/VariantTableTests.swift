@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// The answers to one name, and which of them a request may be shown.
-@Suite struct VariantTableTests {
+struct VariantTableTests {
   private static let name = key("http://h/a")
 
   /// The answer to a request with these headers.

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdConfiguration
 @testable import ImgdDaemon
 
-@Suite struct CommandLineOptionsTests {
+struct CommandLineOptionsTests {
   @Test(
     arguments: [
       ([], CommandLineOptions.Action.run), (["--check-config"], .checkConfiguration),

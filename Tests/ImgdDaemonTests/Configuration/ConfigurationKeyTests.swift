@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdConfiguration
 @testable import ImgdDaemon
 
-@Suite struct ConfigurationKeyTests {
+struct ConfigurationKeyTests {
   /// The contract: every key with its default as a file writes it.
   private static let defaults: [(key: String, value: String)] = [
     ("Control.Socket", "/run/imgd/imgd.sock"), ("Control.MaxClients", "1024"),

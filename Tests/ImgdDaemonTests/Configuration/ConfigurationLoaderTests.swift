@@ -33,7 +33,7 @@ private final class Files {
   }
 }
 
-@Suite struct ConfigurationLoaderTests {
+struct ConfigurationLoaderTests {
   private func load(
     _ arguments: [String] = [], environment: [String: String] = [:], uid: UInt32 = 0,
     systemFile: String = "/nonexistent/imgd.conf"

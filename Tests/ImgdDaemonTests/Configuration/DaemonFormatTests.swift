@@ -14,7 +14,7 @@ private func complaint<Value>(_ format: ValueFormat<Value>, _ text: String) -> S
   return wrong.complaint
 }
 
-@Suite struct DaemonFormatTests {
+struct DaemonFormatTests {
   @Test(arguments: [("1%", 1), ("25%", 25), ("100%", 100)])
   func `percentages carry their sign`(text: String, percent: Int) throws {
     #expect(try read(ValueFormat<Int>.percentage(1...100), text).get() == percent)

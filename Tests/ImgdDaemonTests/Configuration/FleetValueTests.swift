@@ -12,7 +12,7 @@ private func complaint(_ format: ValueFormat<String>, _ text: String) -> String?
   } catch { return error.complaint }
 }
 
-@Suite struct FleetValueTests {
+struct FleetValueTests {
   @Test(
     arguments: [
       ("unix:/run/redis/redis-server.sock", .unix(path: "/run/redis/redis-server.sock")),

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The configuration as clients see it, and the effects of a change.
-@Suite struct ConfigurationTests {
+struct ConfigurationTests {
   @Test func `hello names the daemon, and a restarted daemon is another instance`() throws {
     let hello = #"""
       > {"cmd":"hello","id":1}

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct ConnectionTests {
+struct ConnectionTests {
   @Test func `a new connection receives nothing, and blank lines and comments get no answer`()
     throws
   {

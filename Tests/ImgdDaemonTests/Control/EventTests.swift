@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct EventTests {
+struct EventTests {
   @Test func `the events queued, started and progress come in this order before the answer`() throws
   {
     let stage = try CoreStage("Downloads.MaxActive=1")

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct InspectTests {
+struct InspectTests {
   @Test func `list shows running and waiting fetches, the oldest first`() throws {
     let stage = try CoreStage("Downloads.MaxActive=1")
     let gate = Gate()

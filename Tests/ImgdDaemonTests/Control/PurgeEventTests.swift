@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Events of purges, by which those who keep copies of pictures know that these are out of date.
-@Suite struct PurgeEventTests {
+struct PurgeEventTests {
   private func subscribe(_ client: TestClient, of stage: CoreStage) throws {
     try stage.play(
       #"""

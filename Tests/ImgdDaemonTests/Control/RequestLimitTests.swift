@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct RequestLimitTests {
+struct RequestLimitTests {
   static let largest: [(field: String, isAccepted: Bool)] = [
     (#""identifier":"\#(text(256))""#, true), (#""identifier":"\#(text(257))""#, false),
     (#""slot":"\#(text(128))""#, true), (#""slot":"\#(text(129))""#, false),

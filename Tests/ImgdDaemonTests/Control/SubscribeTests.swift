@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct SubscribeTests {
+struct SubscribeTests {
   @Test func `a subscription begins with a snapshot`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))

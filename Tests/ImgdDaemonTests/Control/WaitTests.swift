@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct WaitTests {
+struct WaitTests {
   static let one = "11111111-1111-4111-8111-111111111111"
 
   @Test func `an outcome can be waited for before its end and collected after it`() throws {

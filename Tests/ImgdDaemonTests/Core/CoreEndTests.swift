@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What is left of a core that has ended: nothing may keep it, or one part of it another, for ever.
-@Suite struct CoreEndTests {
+struct CoreEndTests {
   private struct Part {
     let name: String
     weak var object: AnyObject?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite struct SteadyDictionaryTests {
+struct SteadyDictionaryTests {
   @Test func `it holds what a dictionary holds, whatever is added and removed`() {
     var random = SeededGenerator(seed: 1)
     var steady = SteadyDictionary<Int, Int>()

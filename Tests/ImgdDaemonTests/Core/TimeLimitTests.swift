@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Limits of time, which hold to the nanosecond by the core's own clock.
-@Suite struct TimeLimitTests {
+struct TimeLimitTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
   private static let moment = Duration.nanoseconds(1)
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite struct DecodeQueueTests {
+struct DecodeQueueTests {
   private var queue = DecodeQueue()
   private var now = Instant(nanoseconds: 0)
 

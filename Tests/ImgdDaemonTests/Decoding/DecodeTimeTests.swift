@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What decoders are expected to take.
-@Suite struct DecodeTimeTests {
+struct DecodeTimeTests {
   private func facts(
     _ format: PictureFormat, _ width: Int, _ height: Int, frames: Int = 1, orientation: Int = 1
   ) -> ImageFacts {

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// How many decoders there are, and how long they stay.
-@Suite struct DecoderPoolTests {
+struct DecoderPoolTests {
   @Test func `an order starts a decoder, and the next one finds it there`() throws {
     let stage = try PoolStage()
     #expect(stage.pool.workers.isEmpty, "before there is anything to do")

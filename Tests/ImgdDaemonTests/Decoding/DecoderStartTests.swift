@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Decoders that do not come to work.
-@Suite struct DecoderStartTests {
+struct DecoderStartTests {
   private static let library = "the decoder cannot start: is libvips installed?"
 
   @Test func `without the program orders are told what is missing`() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// The last free decoder is not for slow orders of a user who has one.
-@Suite struct LastDecoderTests {
+struct LastDecoderTests {
   @Test func `slow orders of one user leave a decoder free, which others get`() throws {
     let stage = try PoolStage(workers: 2)
     for _ in 0..<3 { stage.begin("is silent", expecting: .seconds(2)) }

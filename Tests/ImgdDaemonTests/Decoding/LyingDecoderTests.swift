@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Decoders that a picture has taken over, or brought down.
-@Suite struct LyingDecoderTests {
+struct LyingDecoderTests {
   /// What a decoder does with an order, and what is said of it.
   private static let ends: [(behaviour: String, reason: String)] = [
     ("exits", "the decoder ended with exit code 3"),

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The disk tier as clients see it.
-@Suite struct DiskContentTests {
+struct DiskContentTests {
   static let formats: [(suffix: String, bytes: [UInt8])] = [
     ("png", png(3_000)), ("jpg", jpeg(3_000)), ("gif", TestPicture.gif(width: 9, height: 7)),
     ("webp", TestPicture.webp(width: 9, height: 7)),

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Pictures whose bytes go from the disk to a client.
-@Suite struct DiskDeliveryTests {
+struct DiskDeliveryTests {
   private static let sizes = [600, 5_000, 262_144, 262_145, 300_000]
 
   private func stage(_ bytes: [UInt8], _ settings: String...) throws -> CoreStage {

@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct DiskLimitTests {
+struct DiskLimitTests {
   /// Each takes 20 blocks of 4 KiB, whatever the file system adds.
   private static let each = 80_000
 

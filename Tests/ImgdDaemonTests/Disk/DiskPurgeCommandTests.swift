@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct DiskPurgeCommandTests {
+struct DiskPurgeCommandTests {
   static let filters = [
     "", #""url":"ORIGIN/a""#, #""prefix":"ORIGIN/""#, #""host":"127.0.0.1""#, #""tag":"t""#,
     #""tier":"disk""#,

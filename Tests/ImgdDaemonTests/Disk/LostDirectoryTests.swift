@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// A cache directory that is removed while it is in use.
-@Suite struct LostDirectoryTests {
+struct LostDirectoryTests {
   static let losses = [
     "rm -rf CACHE", "rm -rf CACHE/*", "rm -rf CACHE/1", "rm -rf CACHE/1/*", "rm -rf CACHE/1/??",
     "rm CACHE/lock", "mv CACHE CACHE.away", "mv CACHE/1 CACHE/2",

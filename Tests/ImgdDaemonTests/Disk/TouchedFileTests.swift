@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// A picture file that another program changes or removes.
-@Suite struct TouchedFileTests {
+struct TouchedFileTests {
   private func storedPicture() throws -> (stage: CoreStage, path: String) {
     let stage = try CoreStage("Disk.Lease=0s")
     stage.origin.plan("/a", .picture(png()), .picture(png(seed: 1)))

@@ -85,7 +85,7 @@ private final class Pair {
 }
 
 /// The scheduler compared with a plain model of its rules.
-@Suite struct DownloadSchedulerModelTests {
+struct DownloadSchedulerModelTests {
   @Test(arguments: 1...5)
   func `the scheduler follows its rules through thirty thousand random steps`(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))

@@ -43,7 +43,7 @@ extension DownloadScheduler {
 }
 
 /// The order in which waiting downloads start.
-@Suite struct DownloadSchedulerTests {
+struct DownloadSchedulerTests {
   @Test func `fifo starts the oldest download first`() {
     let scheduler = scheduler()
     scheduler.add(1, 2, 3, 4)

@@ -32,7 +32,7 @@ extension DownloadScheduler {
 }
 
 /// Whose turn it is.
-@Suite struct DownloadTurnsTests {
+struct DownloadTurnsTests {
   private func scheduler(
     _ places: Int = 1, perHost: Int = 100, _ order: Order = .fifo
   ) -> DownloadScheduler {

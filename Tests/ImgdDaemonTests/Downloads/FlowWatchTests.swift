@@ -6,7 +6,7 @@ import Testing
 private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
 /// Which downloads are slow.
-@Suite struct FlowWatchTests {
+struct FlowWatchTests {
   private static let enough = FlowWatch.leastBytes
 
   private func watch() -> FlowWatch {

@@ -9,7 +9,7 @@ private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_
 private let client = Claimant(uid: 1, connection: 1)
 
 /// Hosts that have asked to be left alone.
-@Suite struct HeldHostTests {
+struct HeldHostTests {
   private func scheduler(waitingFor host: String = "a") -> DownloadScheduler {
     let scheduler = DownloadScheduler(settings: .init(maxActive: 7, maxPerHost: 4))
     scheduler.hold("a", until: at(30))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite struct KeyedHeapTests {
+struct KeyedHeapTests {
   /// What a heap must answer, found by looking at everything.
   private static func smallest(_ keys: [Int: Int64]) -> Int? {
     keys.min { $0.value < $1.value }?.key

@@ -25,7 +25,7 @@ extension DownloadScheduler {
 }
 
 /// Places that are kept for others, and places of slow downloads.
-@Suite struct SharedPlacesTests {
+struct SharedPlacesTests {
   private func scheduler(_ places: Int = 32, perHost: Int = 4) -> DownloadScheduler {
     DownloadScheduler(settings: .init(maxActive: places, maxPerHost: perHost))
   }

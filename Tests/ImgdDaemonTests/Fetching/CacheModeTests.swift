@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct CacheModeTests {
+struct CacheModeTests {
   /// The source of each mode's answer with a fresh entry, a stale one, and none.
   static let table: [(mode: String, fresh: String, stale: String, none: String)] = [
     ("default", "memory", "network", "network"), ("reload", "network", "network", "network"),

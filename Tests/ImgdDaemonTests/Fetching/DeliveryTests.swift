@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct DeliveryTests {
+struct DeliveryTests {
   @Test func `a path is that of a file with the origin's bytes`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Pictures that only the disk tier has.
-@Suite struct DiskHitTests {
+struct DiskHitTests {
   private func stageWithPicture() throws -> CoreStage {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))

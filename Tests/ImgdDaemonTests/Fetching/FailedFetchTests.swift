@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The answers to fetches that fail: which URL they are about, and nothing that is secret.
-@Suite struct FailedFetchTests {
+struct FailedFetchTests {
   private let stage: CoreStage
 
   init() throws { stage = try CoreStage("Disk.Enabled=no") }

@@ -3,7 +3,7 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-@Suite struct FetchAnswerTests {
+struct FetchAnswerTests {
   @Test func `a picture comes from the network first and then from memory`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png(3_000)))

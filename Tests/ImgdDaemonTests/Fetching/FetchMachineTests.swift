@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What becomes of a fetch, event by event, without caches, a loop or a connection.
-@Suite struct FetchMachineTests {
+struct FetchMachineTests {
   private static let url = "http://a.example/p.png"
   private static let refusal = FetchFailure(
     error: WireError(.httpStatus, "503"), isOfOrigin: true)

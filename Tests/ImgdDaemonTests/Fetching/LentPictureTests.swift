@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What a program hears of a picture that it may pass on: `checksum`, `modified` and `keep`.
-@Suite struct LentPictureTests {
+struct LentPictureTests {
   private static let date = "Tue, 01 Jul 2025 10:00:00 GMT"
   private static let thumbnail = #""resize":{"width":20,"height":10}"#
 

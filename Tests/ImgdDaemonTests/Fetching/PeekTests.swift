@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Fetches that look at what is cached, and leave it as it was.
-@Suite struct PeekTests {
+struct PeekTests {
   private static let thumbnail = #""resize":{"width":20,"height":10}"#
   private static let forms = [
     #""deliver":"path""#, #""deliver":"none""#, #""deliver":"inline""#, #""deliver":"fd""#,

@@ -7,7 +7,7 @@ import Testing
 
 /// Hits whose lines are of a known shape. The same request fits none when it is written with an escape in
 /// its URL: then it goes the long way, which says what is right.
-@Suite struct PlainHitTests {
+struct PlainHitTests {
   private static let forms = [
     #"{"id":ID,"cmd":"fetch","url":"URL"}"#, #"{"cmd":"fetch","url":"URL","id":ID}"#,
     #"{"cmd":"fetch","url":"URL","deliver":"none"}"#,

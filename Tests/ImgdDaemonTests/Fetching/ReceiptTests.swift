@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct ReceiptTests {
+struct ReceiptTests {
   @Test func `a receipt of the client's own is returned by value, in lower case`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(png()))

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// A redirect is one hop; what it leads to is looked up as a URL of its own.
-@Suite struct RedirectTests {
+struct RedirectTests {
   private let fresh = [("Cache-Control", "max-age=1000")]
 
   @Test func `what a redirect leads to is a picture of its own`() throws {

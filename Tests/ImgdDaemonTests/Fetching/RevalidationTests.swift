@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Transfers that ask an origin to confirm, and what may happen to the entry meanwhile.
-@Suite struct RevalidationTests {
+struct RevalidationTests {
   private static let stale = [("Cache-Control", "max-age=0")]
 
   @Test func `simultaneous requests for a stale picture share one confirmation`() throws {

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct TagTests {
+struct TagTests {
   @Test func `an entry has the tags of all requests that shared its download`() throws {
     let stage = try CoreStage()
     let gate = Gate()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite struct TimeoutPhaseTests {
+struct TimeoutPhaseTests {
   /// The phase that the next answer names, whose message has to contain some words.
   private func phase(_ stage: CoreStage, saying words: String = "within") throws -> String {
     let line = try stage.client.receive()

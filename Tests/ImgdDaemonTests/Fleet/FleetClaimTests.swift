@@ -9,7 +9,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Claims: what is stored, given back, confirmed and renewed.
-@Suite struct FleetClaimTests {
+struct FleetClaimTests {
   /// How a download may end, and what becomes of its claim.
   static let ends: [(answer: OriginAnswer, fields: String, end: String)] = [
     (FleetScene.fresh(), "", "store #1"),

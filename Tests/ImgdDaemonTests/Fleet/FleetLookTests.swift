@@ -8,7 +8,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Looks at the fleet's server: when they are made, who shares them, and how they end.
-@Suite struct FleetLookTests {
+struct FleetLookTests {
   @Test func `a picture of another host is shown and kept, and its origin is not asked`() throws {
     let scene = try FleetScene()
     scene.fleet.plan(.found(try FleetScene.picture()))

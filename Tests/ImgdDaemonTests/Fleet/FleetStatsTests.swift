@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite struct FleetStatsTests {
+struct FleetStatsTests {
   private static let fields = [
     "state", "server", "hits", "misses", "waits", "timeouts", "stores", "refused", "overtaken",
     "invalid", "bytes_read", "bytes_stored", "purges",

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Purges of other hosts.
-@Suite struct HeardPurgeTests {
+struct HeardPurgeTests {
   private let fleet = PlannedFleet()
 
   /// A core that has joined an empty log, with a picture under "/a".

@@ -55,7 +55,7 @@ private func key(_ url: String, _ identifier: String? = nil) -> CacheKey {
 
 private let picture = "https://img.example.org/a/b.png"
 
-@Suite struct PurgeHistoryTests {
+struct PurgeHistoryTests {
   // MARK: Conditions
 
   static let meaning: [PurgeFilter] = [
@@ -359,7 +359,7 @@ private struct Sample {
   }
 }
 
-@Suite struct PurgeHistoryModelTests {
+struct PurgeHistoryModelTests {
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `the history says what a list of purges would say`(seed: UInt64) throws {
     let stage = try HistoryStage()

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Purges of this host that the others are to hear of.
-@Suite struct SharedPurgeTests {
+struct SharedPurgeTests {
   private let fleet = PlannedFleet()
 
   private func stage(_ settings: String...) throws -> CoreStage {

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Every policy with every state; a row's rules complete its columns.
-@Suite struct CacheDecisionTests {
+struct CacheDecisionTests {
   struct Row: Sendable {
     let section: String
     let name: String

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Clients that ask under a condition, because they have the picture in some version.
-@Suite struct ConditionalClientTests {
+struct ConditionalClientTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
   private static let date = "Tue, 01 Jul 2025 10:00:00 GMT"
   private static let fresh = [

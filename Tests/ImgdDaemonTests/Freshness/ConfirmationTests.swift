@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Stored pictures are confirmed by their origin, in both tiers alike.
-@Suite struct ConfirmationTests {
+struct ConfirmationTests {
   private static let stale = [("Cache-Control", "max-age=0")]
   private static let date = "Tue, 01 Jul 2025 10:00:00 GMT"
 

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A picture that was fetched with credentials is delivered only with the same credentials.
-@Suite struct CredentialTests {
+struct CredentialTests {
   private static let mine = #""headers":{"Authorization":"mine"}"#
   private static let other = #""headers":{"Authorization":"other"}"#
 

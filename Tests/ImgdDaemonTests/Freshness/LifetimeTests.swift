@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// How long a picture is delivered without a request to its origin, by the headers of the origin.
-@Suite struct LifetimeTests {
+struct LifetimeTests {
   struct Row: Sendable {
     let headers: [(String, String)]
     var fields = ""

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Each mode without a picture, with a fresh and with a stale one, and how often it asks.
-@Suite struct ModeTableTests {
+struct ModeTableTests {
   struct Row: Sendable {
     let mode: String
     /// The outcome of the fetch; `hit` stands for the tier.

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// A missing picture is not requested again and again.
-@Suite struct NegativeTests {
+struct NegativeTests {
   @Test(arguments: [404, 410])
   func `a missing picture is requested once`(status: Int) throws {
     let stage = try CoreStage()

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Answers that are no pictures are kept like pictures.
-@Suite struct RememberedAnswerTests {
+struct RememberedAnswerTests {
   private static func control(_ value: String) -> [(String, String)] { [("Cache-Control", value)] }
 
   /// A status, and whether it is remembered without a word about it, and with an explicit lifetime.

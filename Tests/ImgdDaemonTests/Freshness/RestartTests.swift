@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Properties of a picture by HTTP outlive the process that received them.
-@Suite struct RestartTests {
+struct RestartTests {
   private static let stale = ("Cache-Control", "max-age=0")
 
   @Test func `a lifetime continues after a restart`() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Pictures that were fetched with credentials, and that their origin lets all have.
-@Suite struct SharedAnswerTests {
+struct SharedAnswerTests {
   private static let mine = #""headers":{"Authorization":"mine"}"#
   private static let other = #""headers":{"Authorization":"other"}"#
   private static let cookie = #""headers":{"Cookie":"a=1"}"#

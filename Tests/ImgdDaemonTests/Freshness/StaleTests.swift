@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// Stale pictures that are delivered all the same.
-@Suite struct StaleTests {
+struct StaleTests {
   private static let granted = [("Cache-Control", "max-age=0, stale-while-revalidate=1000")]
   private static let fresh = [("Cache-Control", "max-age=1000")]
 

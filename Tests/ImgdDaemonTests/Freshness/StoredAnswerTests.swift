@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Which answers are stored, and how they are delivered afterwards.
-@Suite struct StoredAnswerTests {
+struct StoredAnswerTests {
   private static let picture = [("Content-Type", "image/png")]
 
   @Test(arguments: HitTier.allCases)

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Header fields that break the grammar of HTTP, and those that are about one connection alone.
-@Suite struct StrictnessTests {
+struct StrictnessTests {
   private static let fresh = [("Cache-Control", "max-age=1000")]
   private static let stale = [("Cache-Control", "max-age=0")]
 

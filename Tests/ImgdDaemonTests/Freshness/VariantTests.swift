@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Several stored answers to one name, each for the requests that it fits.
-@Suite struct VariantTests {
+struct VariantTests {
   private static func answer(
     _ bytes: Int, _ vary: String, _ control: String = "max-age=1000"
   ) -> OriginAnswer {

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Answers that depend on headers of the request.
-@Suite struct VaryTests {
+struct VaryTests {
   /// The origin's Vary, the headers of the first and of the second request, and whether they share
   /// the answer.
   static let table: [(vary: String, first: String, second: String, isShared: Bool)] = [

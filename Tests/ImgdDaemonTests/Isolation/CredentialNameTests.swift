@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// A header whose name says that it is a credential is one.
-@Suite struct CredentialNameTests {
+struct CredentialNameTests {
   static let names = [
     "Authorization", "Cookie", "X-Api-Key", "apikey", "X-Auth", "X-Auth-Token", "Private-Token",
     "X-Amz-Security-Token", "X-Client-Secret", "X-Goog-AuthUser", "x-functions-KEY",

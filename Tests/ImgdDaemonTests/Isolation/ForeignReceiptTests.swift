@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A receipt is its user's until it is forgotten.
-@Suite struct ForeignReceiptTests {
+struct ForeignReceiptTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
   private func refused(_ id: Int) -> String {

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What an origin sends beside its pictures is held within bounds, and counted.
-@Suite struct HeldBytesTests {
+struct HeldBytesTests {
   /// Headers of some sixty kilobytes, as an origin may send them.
   private static let large = (0..<60).map {
     ("X-Large-\($0)", String(repeating: "x", count: 1_000))

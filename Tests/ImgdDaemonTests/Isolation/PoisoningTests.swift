@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// No client chooses the picture that another one is shown for a plain URL.
-@Suite struct PoisoningTests {
+struct PoisoningTests {
   /// Headers to which origins are known to answer with other pictures, without a word in `Vary`.
   static let telling = [
     "X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded",

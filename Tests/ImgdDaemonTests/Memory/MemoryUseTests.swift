@@ -3,7 +3,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct MemoryUseTests {
+struct MemoryUseTests {
   /// The seeds' numbers: ten pictures fit, and six are left after one too many.
   @Test func `an eleventh picture where ten fit leaves the six that were used last`() throws {
     let each = 100_000

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct PurgeCommandTests {
+struct PurgeCommandTests {
   /// Five entries that differ in everything that can be filtered by.
   private func filledStage() throws -> CoreStage {
     let stage = try CoreStage()

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Memory pressure in the whole daemon.
-@Suite struct MemoryPressureTests {
+struct MemoryPressureTests {
   /// In a process of its own: a child being started elsewhere would hold the FIFO open.
   @Test func `the daemon answers reports through a FIFO, and none when pressure is turned off`()
     async

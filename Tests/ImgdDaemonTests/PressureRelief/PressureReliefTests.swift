@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 @testable import ImgdDaemon
 
-@Suite struct PressureReliefTests {
+struct PressureReliefTests {
   let bench: ReliefBench
 
   init() throws {

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct CachedSizeTests {
+struct CachedSizeTests {
   @Test(arguments: ["default", "no-cache", "force-cache", "only-if-cached"])
   func `a cached picture is not delivered to a request with a smaller max_bytes`(mode: String)
     throws

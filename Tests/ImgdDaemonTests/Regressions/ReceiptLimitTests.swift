@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The limit on the receipts that one connection may have at once.
-@Suite struct ReceiptLimitTests {
+struct ReceiptLimitTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
   @Test func `a client that waits ten thousand times for a receipt may not wait once more`() throws

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Fetches that are refused for their URL are fetches nevertheless.
-@Suite struct RefusedFetchTests {
+struct RefusedFetchTests {
   private static let receipt = "5D0C9B7E-2A43-4B57-9A57-2C2E3C9E1B11"
   private static let echoed = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
 

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct ReusedReceiptTests {
+struct ReusedReceiptTests {
   private static let one = "11111111-1111-4111-8111-111111111111"
 
   @Test func `a receipt that was used again does not answer with its first picture`() throws {

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct RevalidatedTagTests {
+struct RevalidatedTagTests {
   /// How the entry comes to be confirmed, and by which of its tags it is purged afterwards.
   static let table: [(first: String, second: String, purged: String)] = [
     (#""ttl":0"#, #""cache":"default""#, "first"), (#""ttl":0"#, #""cache":"default""#, "second"),

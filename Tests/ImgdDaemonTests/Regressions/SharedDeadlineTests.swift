@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct SharedDeadlineTests {
+struct SharedDeadlineTests {
   @Test func `a long time limit does not extend a request without one`() throws {
     let stage = try CoreStage("Downloads.Timeout=3s")
     let gate = Gate()

@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What decoders can do here, as `hello` and `stats` tell it.
-@Suite struct AbilitiesTests {
+struct AbilitiesTests {
   @Test(arguments: [false, true])
   func `the formats and the sandbox are told, also to who asks before a decoder has run`(
     isNew: Bool

@@ -8,7 +8,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What came of a picture, or of a form of it, is known for a while.
-@Suite struct BadPictureTests {
+struct BadPictureTests {
   private let thumbnail = #""resize":{"width":20,"height":10}"#
 
   private func stage() throws -> CoreStage {

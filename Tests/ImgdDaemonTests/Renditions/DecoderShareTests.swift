@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Decoders that many want at once.
-@Suite struct DecoderShareTests {
+struct DecoderShareTests {
   private let stage: CoreStage
 
   init() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What stands for a picture until it is there.
-@Suite struct PlaceholderTests {
+struct PlaceholderTests {
   private func stage() throws -> CoreStage {
     let stage = try CoreStage()
     stage.origin.plan("/a.png", .picture(TestPicture.png(width: 100, height: 50)))

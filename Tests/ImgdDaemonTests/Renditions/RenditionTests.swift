@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// Other forms of pictures: made once, kept with their originals, and gone with them.
-@Suite struct RenditionTests {
+struct RenditionTests {
   private let thumbnail = #""resize":{"width":20,"height":10}"#
 
   private func stage(_ settings: String...) throws -> CoreStage {

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// The limits for one client, and for all clients together.
-@Suite struct ClientLimitTests {
+struct ClientLimitTests {
   private func fetch(_ stage: CoreStage) -> String {
     #"{"cmd":"fetch","url":"\#(stage.base)/hangs.png"}"#
   }

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Fields of the wrong name, type or range: refused by name, before anything has happened.
-@Suite struct FieldTests {
+struct FieldTests {
   private let stage: CoreStage
 
   init() throws { stage = try CoreStage("Disk.Enabled=no") }

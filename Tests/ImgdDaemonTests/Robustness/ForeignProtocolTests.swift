@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Clients that speak HTTP or TLS to the control socket.
-@Suite struct ForeignProtocolTests {
+struct ForeignProtocolTests {
   private let stage: CoreStage
 
   init() throws { stage = try CoreStage("Disk.Enabled=no") }

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A client that closes its sending side gets all its answers, and then the core closes.
-@Suite struct HalfCloseTests {
+struct HalfCloseTests {
   private let stage: CoreStage
 
   init() throws { stage = try CoreStage("Disk.Enabled=no") }

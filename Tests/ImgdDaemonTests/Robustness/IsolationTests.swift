@@ -9,7 +9,7 @@ import Testing
 ///
 /// Each look at the clock takes 10 µs here, and the daemon looks after every few steps: the time that a
 /// ping waits shows how much is done in one go.
-@Suite struct IsolationTests {
+struct IsolationTests {
   /// A command over many things, and what has to be there before it is given.
   struct Attack: Sendable, CustomTestStringConvertible {
     let name: String

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Lines that are wrong as lines: each gets one answer, and the next line works.
-@Suite struct LineTests {
+struct LineTests {
   private let stage: CoreStage
   private var client: TestClient { stage.client }
 

@@ -28,7 +28,7 @@ private final class Worker: TurnTaker {
 }
 
 /// A loop whose clock moves by 10 µs with each look at it.
-@Suite struct TurnsTests {
+struct TurnsTests {
   private let clock: LoopClock
   private let loop: EventLoop
   private let turns: Turns

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdService
 
 /// Descriptors inherited from the service manager.
-@Suite struct InheritanceTests {
+struct InheritanceTests {
   private func inherited(_ name: String) -> InheritedDescriptor {
     InheritedDescriptor(number: open("/dev/null", O_RDONLY | O_CLOEXEC), name: name)
   }

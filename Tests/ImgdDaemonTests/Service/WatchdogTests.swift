@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdDaemon
 
-@Suite struct WatchdogTests {
+struct WatchdogTests {
   let clock = LoopClock.manual()
   let loop: EventLoop
 

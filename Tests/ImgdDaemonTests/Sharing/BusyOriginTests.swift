@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Origins that answer 429 or 503 with `Retry-After`.
-@Suite struct BusyOriginTests {
+struct BusyOriginTests {
   private static let busy = [("Retry-After", "30")]
 
   private func stage(_ status: Int = 429) throws -> CoreStage {

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct CancelTests {
+struct CancelTests {
   static let one = "11111111-1111-4111-8111-111111111111"
   static let two = "22222222-2222-4222-8222-222222222222"
 

@@ -2,7 +2,7 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite struct CoalescingTests {
+struct CoalescingTests {
   @Test func `many clients share one transfer, and all but the first learn that they joined`()
     throws
   {

@@ -3,7 +3,7 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-@Suite struct ExactlyOnceTests {
+struct ExactlyOnceTests {
   /// Fetches and cancels at random over few URLs, while the origin lets answers go at random.
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `every fetch is answered exactly once in random sequences`(seed: UInt64) throws {

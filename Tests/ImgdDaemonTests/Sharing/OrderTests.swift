@@ -3,7 +3,7 @@ import ImgdTransfer
 import ImgdWire
 import Testing
 
-@Suite struct OrderTests {
+struct OrderTests {
   /// A core with one busy place, and an origin that lets it go when the gate opens.
   private func busyStage(_ settings: String..., gate: Gate, places: Int = 1) throws -> CoreStage {
     let stage = try CoreStage(

@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The number of simultaneous transfers, as the transfer side sees it.
-@Suite struct PlacesTests {
+struct PlacesTests {
   /// Each URL has a gate of its own. After each answer and each cancel there must be no more
   /// transfers than may run.
   @Test(arguments: [(1, 1), (3, 2), (4, 3)] as [(Int, UInt64)])

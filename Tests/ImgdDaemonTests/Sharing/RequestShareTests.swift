@@ -7,7 +7,7 @@ import Testing
 @testable import ImgdDaemon
 
 /// What requests under way may hold, by their number and their bytes.
-@Suite struct RequestShareTests {
+struct RequestShareTests {
   private static let owner: UInt32 = 900
 
   private func shares() throws -> RequestShares {
@@ -146,7 +146,7 @@ import Testing
 }
 
 /// Connections of one user, and of the others.
-@Suite struct ClientPlacesTests {
+struct ClientPlacesTests {
   @Test func `a user may have half of the connections, and the others the rest`() {
     var places = ClientPlaces(limit: 10, Access(owner: 900))
     for _ in 0..<5 {

@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// A client that does not read must not affect other clients.
-@Suite struct SlowReaderTests {
+struct SlowReaderTests {
   @Test func `a subscriber that reads nothing does not delay other clients`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .picture(png()))

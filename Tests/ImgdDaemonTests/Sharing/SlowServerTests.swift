@@ -3,7 +3,7 @@ import ImgdWire
 import Testing
 
 /// Servers that hang or drip, beside a client that wants a picture from another one.
-@Suite struct SlowServerTests {
+struct SlowServerTests {
   private func stage(_ answer: OriginAnswer) throws -> CoreStage {
     let stage = try CoreStage("Disk.Enabled=no", "Downloads.Timeout=1h", "Downloads.IdleTimeout=1h")
     stage.origin.plan("/dead", answer)

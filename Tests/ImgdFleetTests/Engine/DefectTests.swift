@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct DefectTests {
   private func defect(_ bench: FleetBench, _ serial: UInt64) throws -> FleetDefect {
     try bench.next("defect") { event in

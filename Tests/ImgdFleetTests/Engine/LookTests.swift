@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct LookTests {
   @Test func `a picture that one host has stored is found by another`() throws {
     let server = try RedisServer()

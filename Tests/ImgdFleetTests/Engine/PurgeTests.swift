@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct PurgeTests {
   private func purge(_ nonce: UInt64, _ filter: PurgeFilter = PurgeFilter()) -> FleetPurge {
     FleetPurge(filter, isSoft: false, askedAt: WallClock.seconds, nonce: nonce)

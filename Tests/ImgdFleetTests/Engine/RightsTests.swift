@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct RightsTests {
   /// What a user of the server has to be permitted, and no more.
   private static let commands = [

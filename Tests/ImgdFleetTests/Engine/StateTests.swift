@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct StateTests {
   @Test(arguments: ["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random"])
   func `a server that might evict purges is refused, and told what to set`(policy: String) throws {

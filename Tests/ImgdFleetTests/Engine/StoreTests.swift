@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct StoreTests {
   @Test func `a picture that comes after its claim has ended is not stored`() throws {
     let server = try RedisServer()

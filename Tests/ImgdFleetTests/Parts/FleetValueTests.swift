@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite
 struct FleetValueTests {
   private let picture = TestedPicture(count: 300)
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct PurgeEntryTests {
   private let plain = ["v", "1", "nonce", "9", "by", "h", "at", "5000", "soft", "0"]
 

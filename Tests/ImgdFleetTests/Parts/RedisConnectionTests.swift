@@ -45,7 +45,6 @@ private final class HostileServer {
   }
 }
 
-@Suite
 struct RedisConnectionTests {
   @Test func `answers come in the order of the questions, cut anywhere`() throws {
     let server = try HostileServer()

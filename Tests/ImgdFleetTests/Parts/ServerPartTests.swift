@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdFleet
 
-@Suite
 struct ServerPartTests {
   // MARK: Rules
 

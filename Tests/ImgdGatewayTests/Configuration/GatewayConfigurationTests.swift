@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct GatewayConfigurationTests {
+struct GatewayConfigurationTests {
   private func load(
     _ arguments: [String] = [], environment: [String: String] = [:], uid: UInt32 = 0
   ) throws -> GatewayConfiguration {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct GatewayOptionsTests {
+struct GatewayOptionsTests {
   @Test(
     arguments: [
       ([], GatewayOptions.Action.run), (["--check-config"], .checkConfiguration),

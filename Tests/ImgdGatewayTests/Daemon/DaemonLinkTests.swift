@@ -8,7 +8,7 @@ import Testing
 @testable import ImgdGateway
 
 /// The gateway's requests to the daemon.
-@Suite struct DaemonLinkTests {
+struct DaemonLinkTests {
   private let loop: EventLoop
   private let daemon: PlannedDaemon
   private let link: DaemonLink
@@ -225,7 +225,7 @@ import Testing
 }
 
 /// Subscriptions of the gateway.
-@Suite struct EventSubscriptionTests {
+struct EventSubscriptionTests {
   private let loop: EventLoop
   private let daemon: PlannedDaemon
   private let heard = Heard()

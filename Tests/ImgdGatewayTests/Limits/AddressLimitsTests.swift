@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct AddressLimitsTests {
+struct AddressLimitsTests {
   private let start = Instant(nanoseconds: 0)
   private let one = AddressKey.v4(1)
 

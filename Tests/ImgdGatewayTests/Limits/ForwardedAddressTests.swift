@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct ForwardedAddressTests {
+struct ForwardedAddressTests {
   private func client(_ fields: String..., peer: HTTPPeer = .unix) -> AddressKey? {
     ForwardedAddress.client(of: fields, peer: peer, trusting: [.unix])
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct EventFeedTests {
+struct EventFeedTests {
   private func event(_ bytes: [UInt8]) throws -> (name: String, data: JSONValue) {
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     let name = try #require(lines.first { $0.hasPrefix("event: ") }).dropFirst(7)

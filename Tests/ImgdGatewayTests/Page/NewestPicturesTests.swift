@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct NewestPicturesTests {
+struct NewestPicturesTests {
   private static func entries(_ numbers: some Sequence<Int>) -> String {
     let list = numbers.map {
       #"{"url":"http://a/\#($0)","stored":"2026-01-01T00:00:\#($0 < 10 ? "0" : "")\#($0 % 60)Z"}"#

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct NewestPlaceTests {
+struct NewestPlaceTests {
   /// The numbers of a listing's entries, and how often somebody has looked.
   private struct Listing {
     var numbers: [Int]

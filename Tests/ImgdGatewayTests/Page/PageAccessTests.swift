@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PageAccessTests {
+struct PageAccessTests {
   @Test(arguments: [
     "localhost", "LOCALHOST:8080", "imgd.localhost", "127.0.0.1", "127.9.8.7:80", "[::1]",
     "[::1]:8080", "",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PagePurgeTests {
+struct PagePurgeTests {
   private func purge(
     _ stage: PageStage, _ fields: [(name: String, value: String)]
   ) -> StagedExchange {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PageRoutesTests {
+struct PageRoutesTests {
   @Test func `the policy of the page has the digests of its script and its style`() throws {
     let document = PageDocument(
       Array("<style>a{}</style><p>x</p><script>\"use strict\"</script>".utf8))

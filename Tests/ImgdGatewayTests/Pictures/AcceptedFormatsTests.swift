@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct AcceptedFormatsTests {
+struct AcceptedFormatsTests {
   private static let both: Set = ["jpeg", "png", "webp", "avif"]
 
   @Test(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct ByteRangeTests {
+struct ByteRangeTests {
   @Test(
     arguments: [
       ("bytes=0-0", .part(0..<1)), ("bytes=0-99", .part(0..<100)), ("bytes=10-19", .part(10..<20)),

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdGateway
 
 /// Conditions and parts, over a picture of 100 bytes with a tag and the date 2025-07-01 10:00:00.
-@Suite struct ConditionsTests {
+struct ConditionsTests {
   private static let tag = "\"00112233445566aa\""
   private static let date = "Tue, 01 Jul 2025 10:00:00 GMT"
   private static let before = "Tue, 01 Jul 2025 09:59:59 GMT"

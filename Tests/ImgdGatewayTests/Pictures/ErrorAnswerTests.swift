@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct ErrorAnswerTests {
+struct ErrorAnswerTests {
   private func answer(_ error: String) throws -> HTTPResponse {
     let line = Array(#"{"ok":false,"error":{\#(error)}}"#.utf8)
     return ErrorAnswer(try Reply(line, from: "/s")).response()

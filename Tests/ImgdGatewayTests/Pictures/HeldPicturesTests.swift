@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdGateway
 
 /// Pictures that are given again for a second.
-@Suite struct HeldPicturesTests {
+struct HeldPicturesTests {
   private let stage: PictureStage
 
   /// With a subscription, which the first picture that may be held brings about.

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdGateway
 
 /// Requests for pictures, from the admitted request to the answer.
-@Suite struct PictureHandlerTests {
+struct PictureHandlerTests {
   private let stage: PictureStage
 
   init() throws { stage = try PictureStage() }

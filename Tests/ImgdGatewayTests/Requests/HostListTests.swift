@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct HostListTests {
+struct HostListTests {
   private func contains(_ names: [String], _ url: String) throws -> Bool {
     HostList(names).contains(try #require(URLHost(of: url)))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct MutatedTargetTests {
+struct MutatedTargetTests {
   private static let targets = [
     "/fetch?url=https%3A%2F%2Fa.example%2Fcat.jpg", "/fetch?url=http://a.example/x+y",
     "/fetch?url=https%3A%2F%2Fa.example%2Fcat.jpg&width=300&height=200&fit=cover&crop=attention",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PathFormTests {
+struct PathFormTests {
   private static let source = "plain/https://pictures.example/cat.jpg"
 
   @Test(arguments: [

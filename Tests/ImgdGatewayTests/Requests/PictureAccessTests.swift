@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PictureAccessTests {
+struct PictureAccessTests {
   private static let target = "/fetch?url=https%3A%2F%2Fpictures.example%2Fcat.jpg"
   private let keys: SigningKeys
   private let presets: [Preset]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct PresetTests {
+struct PresetTests {
   @Test(arguments: [
     "thumb", "thumb:300x200", "thumb:300x", "thumb:x200", "thumb:300x200:cover",
     "thumb:300x200:cover:attention:webp:q80", "a-b_C9:fill", "large:auto", "q:q100",

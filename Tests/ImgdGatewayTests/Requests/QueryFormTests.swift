@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct QueryFormTests {
+struct QueryFormTests {
   private static let cat = "/fetch?url=https%3A%2F%2Fpictures.example%2Fcat.jpg"
 
   @Test(arguments: [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct SigningKeysTests {
+struct SigningKeysTests {
   private static let first = "0123456789abcdef0123456789abcdef"
   private static let second = "fedcba9876543210"
   private static let query = "/fetch?url=https%3A%2F%2Fpictures.example%2Fcat.jpg&width=300"

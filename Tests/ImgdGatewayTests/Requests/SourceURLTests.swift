@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct SourceURLTests {
+struct SourceURLTests {
   @Test(arguments: [
     ("http://a.example", "a.example"), ("HTTPS://A.Example/x", "a.example"),
     ("http://a.example.:80/x", "a.example"), ("http://a.example?x", "a.example"),

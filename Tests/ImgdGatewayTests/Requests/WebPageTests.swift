@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdGateway
 
 /// The targets and the words of docs/web.md are those of the gateway.
-@Suite struct WebPageTests {
+struct WebPageTests {
   private let lines: [Substring]
 
   init() throws {

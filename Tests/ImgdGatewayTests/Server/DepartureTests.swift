@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct DepartureTests {
+struct DepartureTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   /// A stage with a request that waits, and the number of times that its client has left.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdGateway
 
-@Suite struct GatewayRouterTests {
+struct GatewayRouterTests {
   @Test func aRequestCountsForItsAddressUntilItIsOver() throws {
     let loop = try EventLoop(clock: .manual())
     let link = DaemonLink(on: loop) { "/nonexistent" }

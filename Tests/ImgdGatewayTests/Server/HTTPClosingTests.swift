@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct HTTPClosingTests {
+struct HTTPClosingTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   @Test func idleConnectionsAreClosedAtOnce() throws {

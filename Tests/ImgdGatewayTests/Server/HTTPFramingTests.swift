@@ -3,7 +3,7 @@ import ImgdTestSupport
 import Testing
 
 /// Requests that others on the way may take for something else than this server does.
-@Suite struct HTTPFramingTests {
+struct HTTPFramingTests {
   /// The length of a body.
   private static let lengths: [(String, Int)] = [
     ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc", 413),

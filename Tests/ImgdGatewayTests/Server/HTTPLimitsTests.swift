@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct HTTPLimitsTests {
+struct HTTPLimitsTests {
   @Test func aLongTargetFits() throws {
     let stage = try ServerStage.echo()
     let client = try stage.connect()

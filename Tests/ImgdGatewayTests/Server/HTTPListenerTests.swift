@@ -4,7 +4,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct HTTPListenerTests {
+struct HTTPListenerTests {
   @Test(arguments: ["0.0.0.0", "192.0.2.1", "::", "::ffff:127.0.0.1", "localhost", "", "127.1"])
   func otherAddressesAreRefused(_ address: String) {
     #expect(throws: ListenProblem.self) { try HTTPListener(address: address, port: 0) }

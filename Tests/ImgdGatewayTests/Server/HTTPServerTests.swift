@@ -4,7 +4,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct HTTPServerTests {
+struct HTTPServerTests {
   @Test(arguments: [HTTPPeer.unix, .loopback])
   func answersAtOnceAndLater(_ peer: HTTPPeer) throws {
     let stage = try ServerStage(peer)

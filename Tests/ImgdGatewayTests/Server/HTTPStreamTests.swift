@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@Suite struct HTTPStreamTests {
+struct HTTPStreamTests {
   private func streaming(
     _ request: String = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
   ) throws -> (ServerStage, RawClient, HTTPStream, () -> Int) {

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdSystem
 
 /// Cases that the disk tier's tests do not cover: opening without `openat2`, and names in a directory.
-@Suite final class DirectoryTests {
+final class DirectoryTests {
   private let root: String
   private let directory: Directory
 

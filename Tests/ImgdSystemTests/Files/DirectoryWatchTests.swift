@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct DirectoryWatchTests {
+struct DirectoryWatchTests {
   let directory: String
   let watch: DirectoryWatch
 

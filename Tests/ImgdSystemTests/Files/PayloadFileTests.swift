@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite final class PayloadFileTests {
+final class PayloadFileTests {
   private let root: String
 
   init() throws { root = try ImgdTestSupport.TemporaryDirectory.make() }

@@ -6,7 +6,7 @@ import Testing
 
 /// Locks whose descriptor another process has a copy of, as a program has for a moment while it is
 /// started.
-@Suite final class ProcessLockTests {
+final class ProcessLockTests {
   private let root: String
 
   init() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct PressureSourceTests {
+struct PressureSourceTests {
   let fixture: PressureFixture
 
   init() throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct PressureTextTests {
+struct PressureTextTests {
   @Test(arguments: [
     ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"),
     ("Zm9vYmE=", "fooba"), ("Zm9vYmFy", "foobar"),

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdSystem
 
 /// The file that the service manager names for memory pressure.
-@Suite struct ServiceManagerPressureTests {
+struct ServiceManagerPressureTests {
   /// The service manager's request, in Base64.
   static let usual = "c29tZSAyMDAwMDAgMjAwMDAwMAA="
   let fixture: PressureFixture

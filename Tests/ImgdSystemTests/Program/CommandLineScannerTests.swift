@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct CommandLineScannerTests {
+struct CommandLineScannerTests {
   private static let options = [
     CommandLineOption("output", letter: "o", takesValue: true),
     CommandLineOption("quiet", letter: "q"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct QuantityTextTests {
+struct QuantityTextTests {
   @Test(
     arguments: [
       ("0", 0), ("1", 1), ("100", 100), ("1K", 1024), ("64K", 65_536), ("100M", 104_857_600),

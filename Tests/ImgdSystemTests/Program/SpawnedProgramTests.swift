@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdSystem
 
-@Suite struct SpawnedProgramTests {
+struct SpawnedProgramTests {
   /// What a command of the shell does, and what it writes to its channel.
   private func run(_ command: String) throws -> (end: SpawnedProgram.End?, text: String) {
     let ends = try Ends()

@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct HoldingsTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct RetryPolicyTests {
   private func transient(_ kind: TransferFailure.Kind = .connect) -> TransferFailure {
     var failure = TransferFailure(kind, "")

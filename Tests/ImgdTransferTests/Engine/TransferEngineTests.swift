@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct TransferEngineTests {
   @Test func `the engine closes the connection of an aborted transfer, without an event`() throws {
     let origin = try OriginServer()

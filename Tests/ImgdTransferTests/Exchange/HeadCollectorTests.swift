@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct HeadCollectorTests {
   private func collect(_ text: String) -> HeadCollector {
     var collector = HeadCollector()

@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct RetryAfterTests {
   // 2026-01-02 03:04:05 UTC.
   private static let now: Int64 = 1_767_323_045

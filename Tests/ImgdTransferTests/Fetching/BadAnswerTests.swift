@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct BadAnswerTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct BodyTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -9,7 +9,6 @@ private func rest(_ fields: [(String, String)]) -> OriginAnswer {
   .body(Array(sample(1_000).dropFirst(600)), status: 206, headers: fields)
 }
 
-@Suite
 struct BrokenBodyTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct FailureTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -128,7 +127,6 @@ struct FailureTests {
   }
 }
 
-@Suite
 struct LimitTests {
   let origin: OriginServer
 

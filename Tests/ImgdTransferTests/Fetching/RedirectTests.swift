@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct RedirectTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -67,7 +66,6 @@ struct RedirectTests {
   }
 }
 
-@Suite
 struct AddressTests {
   private func denying(_ ranges: String..., mode: AddressRule.Mode = .direct) -> TransferSettings {
     .with { $0.addressRule = AddressRule(mode: mode, deny: ranges.compactMap(AddressRange.init)) }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct RetryTests {
   let origin: OriginServer
   let bench: TransferBench
@@ -77,7 +76,6 @@ struct RetryTests {
   }
 }
 
-@Suite
 struct EncodingTests {
   let origin: OriginServer
   let bench: TransferBench

@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct LookupLineTests {
   private var line = LookupLine()
   private var questions: [NamedLookup.Question] = []

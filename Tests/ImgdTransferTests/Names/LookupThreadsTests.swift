@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct LookupThreadsTests {
   @Test(arguments: [Duration.zero, .microseconds(50), .seconds(10)])
   func `threads answer every name, however soon they end`(patience: Duration) throws {

@@ -5,7 +5,6 @@ import Testing
 @testable import ImgdTransfer
 
 /// Names in transfers, with name servers that the test plans.
-@Suite
 struct NameTests {
   let origin: OriginServer
   let names = PlannedNames()

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct ResolvedNamesTests {
   private let start = Instant(nanoseconds: 0)
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct AddressRuleTests {
   private static let never = [
     "0.0.0.0", "0.1.2.3", "169.254.0.1", "169.254.169.254", "224.0.0.1", "239.255.255.250",
@@ -92,7 +91,6 @@ struct AddressRuleTests {
   }
 }
 
-@Suite
 struct AddressRangeTests {
   @Test(arguments: [
     ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.0", false),

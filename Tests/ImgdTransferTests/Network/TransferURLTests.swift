@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct TransferURLTests {
   @Test(arguments: [
     ("http://Example.org/a.png", "http://example.org:80", "example.org", false),

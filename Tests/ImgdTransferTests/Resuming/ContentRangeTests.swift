@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct ContentRangeTests {
   @Test(arguments: [
     ("bytes 600-999/1000", 600, 999, 1_000), ("bytes 0-0/1", 0, 0, 1),

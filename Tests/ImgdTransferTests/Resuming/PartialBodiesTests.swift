@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct PartialBodiesTests {
   private let start = Instant(nanoseconds: 0)
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct PartialBodyTests {
   private static let sound = ["ETag: \"1\"", "Accept-Ranges: bytes", "Content-Length: 1000"]
 

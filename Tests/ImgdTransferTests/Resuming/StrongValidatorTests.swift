@@ -2,7 +2,6 @@ import Testing
 
 @testable import ImgdTransfer
 
-@Suite
 struct StrongValidatorTests {
   private static let noon = "Fri, 02 Jan 2026 12:00:00 GMT"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct DirectoryOpeningTests {
+struct DirectoryOpeningTests {
   private let place: DiskPlace
 
   init() throws { place = try DiskPlace() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct OwedFileTests {
+struct OwedFileTests {
   private static let orders: [RemovalOrder] = {
     var named = PurgeFilter()
     named.url = try? CanonicalURL.parse("https://example.org/a")

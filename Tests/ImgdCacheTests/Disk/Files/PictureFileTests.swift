@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct PictureFileTests {
+struct PictureFileTests {
   private let digest = KeyDigest(high: 0xABC0_0000_0000_0001, low: 0x2F)
   private let hex = "abc0000000000001000000000000002f"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct PictureReadingTests {
+struct PictureReadingTests {
   private let place: DiskPlace
   private let directory: DiskDirectory
   private let file: PictureFile

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct PictureShelvesTests {
+struct PictureShelvesTests {
   private let place: DiskPlace
   private let directory: DiskDirectory
   private let shelves: PictureShelves

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct PictureWritingTests {
+struct PictureWritingTests {
   private let place: DiskPlace
   private let directory: DiskDirectory
   private let file: PictureFile

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct SubdirectoryTests {
+struct SubdirectoryTests {
   private let place: DiskPlace
   private let directory: DiskDirectory
   private var subdirectory: String { place.path + "/1/ab" }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct FilterQueryTests {
+struct FilterQueryTests {
   private let sample: SampleIndex
   private let index: IndexFile
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct FleetRowsTests {
+struct FleetRowsTests {
   private let sample: SampleIndex
 
   init() throws { sample = try SampleIndex() }

@@ -3,7 +3,7 @@ import Testing
 @testable import ImgdCache
 
 /// Host names in the order of the index.
-@Suite struct HostOrderTests {
+struct HostOrderTests {
   @Test(arguments: [
     ("www.example.org", "org.example.www."), ("Example.ORG", "org.example."),
     ("localhost", "localhost."), ("10.0.0.1", "10.0.0.1"), ("[::1]", "[::1]"),

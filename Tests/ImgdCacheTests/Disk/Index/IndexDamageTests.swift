@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct IndexDamageTests {
+struct IndexDamageTests {
   private let sample: SampleIndex
 
   init() throws { sample = try SampleIndex() }
@@ -173,7 +173,7 @@ import Testing
   }
 }
 
-@Suite struct IndexFullDiskTests {
+struct IndexFullDiskTests {
   @Test(.enabled(if: getuid() == 0))
   func `an index on a full disk reports it, keeps its rows, and works again once there is space`()
     throws

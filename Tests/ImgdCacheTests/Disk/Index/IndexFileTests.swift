@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct IndexFileTests {
+struct IndexFileTests {
   private let sample: SampleIndex
   private let index: IndexFile
 

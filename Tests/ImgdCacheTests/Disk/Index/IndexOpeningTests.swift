@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct IndexOpeningTests {
+struct IndexOpeningTests {
   private let sample: SampleIndex
 
   init() throws { sample = try SampleIndex() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct EntryTableTests {
+struct EntryTableTests {
   /// A plain list in place of the table: the entries in order, the least recently used first.
   private struct Model {
     var order: [KeyDigest] = []

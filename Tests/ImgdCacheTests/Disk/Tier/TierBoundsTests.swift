@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// Work on many entries is done in steps, and what is held is counted.
-@Suite struct TierBoundsTests {
+struct TierBoundsTests {
   /// An index with so many entries, which have no files.
   private func filled(_ count: Int, _ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierCapacityTests {
+struct TierCapacityTests {
   /// The bytes of the file system at a path, as statvfs tells them.
   private static func fileSystem(at path: String) throws -> Int {
     var status = statvfs()

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// A directory that is lost where this process may not make another. Nobody may make one in /sys.
-@Suite struct TierExclusionTests {
+struct TierExclusionTests {
   private let stage: TierStage
   private let way: String
   private let parts: DiskParts

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdCache
 
 /// Notes about the fleet, over the lives of a process.
-@Suite struct TierFleetTests {
+struct TierFleetTests {
   private static let purges = FleetRowsTests.purges
   private static let position = FleetRowsTests.position
 

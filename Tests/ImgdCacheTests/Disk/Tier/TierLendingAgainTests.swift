@@ -7,7 +7,7 @@ import Testing
 
 /// The short way of lending a file that was lent before: nothing is looked at for a second, and yet no
 /// path is handed out of a file that has gone.
-@Suite struct TierLendingAgainTests {
+struct TierLendingAgainTests {
   /// Two pictures whose files have been lent twice.
   private func stage() throws -> (stage: TierStage, image: CachedImage, other: CachedImage) {
     let stage = try TierStage()

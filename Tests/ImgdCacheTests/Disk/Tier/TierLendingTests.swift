@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierLendingTests {
+struct TierLendingTests {
   private func exists(_ image: CachedImage) -> Bool {
     guard let path = image.file?.path else { return false }
     return access(path, R_OK) == 0

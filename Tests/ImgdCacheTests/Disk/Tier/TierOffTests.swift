@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// A tier that is off answers like an empty one, at once, and has no threads to ask.
-@Suite struct TierOffTests {
+struct TierOffTests {
   private let loop: EventLoop
   private let tier: DiskTier
   private let picture = image(url(1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierOpeningTests {
+struct TierOpeningTests {
   private static let urls = (0..<20).map { url($0) }
 
   private func filled(_ limits: DiskLimits = .roomy) throws -> TierStage {

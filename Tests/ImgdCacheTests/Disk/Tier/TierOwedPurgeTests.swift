@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdCache
 
 /// Purges on a disk that refuses every write: they are written down beside it.
-@Suite struct TierOwedPurgeTests {
+struct TierOwedPurgeTests {
   private static let gone = [url(0), url(2)]
   private static let kept = [url(1), url(3)]
 

@@ -5,7 +5,7 @@ import Testing
 @testable import ImgdCache
 
 /// Operations on so many entries that they are carried out in parts.
-@Suite struct TierPartsTests {
+struct TierPartsTests {
   private static let many = 3 * RemovalStep.most + 1
 
   private static func filled(_ count: Int = many) throws -> TierStage {

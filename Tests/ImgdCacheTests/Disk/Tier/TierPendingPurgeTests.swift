@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// Purges that cannot go on, since the writer is busy: they are in force, and hold up nobody.
-@Suite struct TierPendingPurgeTests {
+struct TierPendingPurgeTests {
   private static let urls = TierPurgeTests.urls
 
   private func filled() throws -> TierStage {

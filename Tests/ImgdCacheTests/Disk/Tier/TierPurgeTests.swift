@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierPurgeTests {
+struct TierPurgeTests {
   /// Three pictures: two of one host, one of a host below, with and without tags.
   static let urls = [
     "https://example.org/a/1", "https://example.org/b/2", "https://cdn.example.org/a/3",

@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// Purges that are interrupted: a purge is a row in the index file as soon as it can be.
-@Suite struct TierRemovalTests {
+struct TierRemovalTests {
   private static let gone = [url(0), url(2)]
   private static let kept = [url(1), url(3)]
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierRoomTests {
+struct TierRoomTests {
   /// Ten pictures of a block each, the lower the number the longer not used.
   private static func filled(_ limits: DiskLimits = .roomy) throws -> TierStage {
     let stage = try TierStage(limits)

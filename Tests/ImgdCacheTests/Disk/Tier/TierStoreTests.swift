@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImgdCache
 
-@Suite struct TierStoreTests {
+struct TierStoreTests {
   @Test func `a stored picture is fetched`() throws {
     let stage = try TierStage()
     #expect(stage.fetch(url(1)) == nil)

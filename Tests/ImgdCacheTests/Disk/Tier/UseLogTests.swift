@@ -4,7 +4,7 @@ import Testing
 @testable import ImgdCache
 
 /// How much the index file is told of uses.
-@Suite struct UseLogTests {
+struct UseLogTests {
   private func fill(_ stage: TierStage, _ count: Int) -> [Int] {
     (0..<count).map { number in
       let entry = DiskEntry(

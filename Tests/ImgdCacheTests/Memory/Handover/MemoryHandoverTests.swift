@@ -6,7 +6,7 @@ import Testing
 @testable import ImgdCache
 
 /// The pictures that a memory tier leaves to the next process.
-@Suite struct MemoryHandoverTests {
+struct MemoryHandoverTests {
   private static let plenty = HandoverLimits(descriptors: 1_000, bytes: 1 << 30)
 
   private func leave(

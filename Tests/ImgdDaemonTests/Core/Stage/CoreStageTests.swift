@@ -4,7 +4,7 @@ import ImgdWire
 import Testing
 
 /// The stage itself: tests rely on its limits.
-@Suite struct CoreStageTests {
+struct CoreStageTests {
   @Test func `a missing answer fails at once and is named`() throws {
     let stage = try CoreStage()
     stage.origin.plan("/a", .silence)
