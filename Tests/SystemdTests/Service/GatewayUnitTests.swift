@@ -60,9 +60,12 @@ import Testing
       })
   }
 
-  /// As root without rights, in what the service sees: the mode of a directory is not what keeps it out.
+  /// In what the service sees, as root: the mode of a directory is not what keeps it out. The directory need not be
+  /// there when it starts: the daemon makes it, with the first picture that somebody asks for.
   @Test func `it has no way to the cache directory, and may write nowhere`() throws {
-    try machine.perform("systemctl start imgd.service imgd-http.service")
+    try machine.perform(
+      "systemctl stop imgd-http.service imgd.service; rm -rf /var/cache/imgd; "
+        + "systemctl start imgd-http.service; systemctl start imgd.service; ls /var/cache/imgd/1")
     let process = try machine.property("MainPID", of: "imgd-http.service")
     let inside = "nsenter --mount --target \(process)"
     #expect(try machine.run("\(inside) ls /var/cache/imgd/1").status != 0)
