@@ -80,7 +80,7 @@ test-slow:
 	@$(call prepare,test)
 	@$(call release,$(shipped))
 	@.ci/build-debug
-	@IMGD_TESTS=slow .ci/test --filter SoakTests
+	@.ci/test --slow
 
 run:
 	@$(call prepare)

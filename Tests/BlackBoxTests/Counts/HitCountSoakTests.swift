@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .slow) struct HitCountSoakTests {
   /// So many are done at once, or each when the one before it is over.
   private static let depths = [1, 16]
-  private static let count = 3_200
+  private static let count = 1_600
 
   /// The limits of a deed alone, and of one of sixteen at once.
   private func limit(_ limits: (Double, Double), depth: Int) -> Double {

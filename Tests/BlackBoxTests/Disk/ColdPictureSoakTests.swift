@@ -51,14 +51,14 @@ import Testing
 
   // MARK: Counts of a release build
 
-  /// All threads, outside the kernel. On a busy machine fewer pictures share a tick and a commit: 7 % more than on
-  /// an idle one were counted. The limit is as much above that; a change that makes a picture cheaper lowers it.
+  /// All threads, outside the kernel. On a busy machine fewer pictures share a tick and a commit: 8 % more than on
+  /// an idle one were counted. The limit is a little above that; a change that makes a picture cheaper lowers it.
   @Test(.enabled(if: ColdInstructions.obstacle == nil, "valgrind or strip is missing"))
   func `a cold picture by path costs few instructions`() throws {
     let few = try ColdInstructions.of(300)
     let many = try ColdInstructions.of(900)
     let each = (many - few) / 600
-    #expect((1...620_000).contains(each), "\(each) instructions")
+    #expect((1...650_000).contains(each), "\(each) instructions")
   }
 
   @Test(.enabled(if: ColdAllocations.obstacle == nil, "cc is missing"))
