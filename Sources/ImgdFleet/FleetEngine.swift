@@ -53,7 +53,7 @@ package final class FleetEngine: Sendable {
     mailbox.post(.look(look))
   }
 
-  /// Claims a picture that a look has found, to have it confirmed or fetched anew; it stays readable.
+  /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.
   package func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64) {
     mailbox.post(.claim(serial: serial, digest, stamp: stamp))
   }
@@ -84,7 +84,7 @@ package final class FleetEngine: Sendable {
     mailbox.post(.send(purge))
   }
 
-  /// Applies new settings; for another server, user or namespace everything begins anew.
+  /// Applies new settings; for another server, user or namespace everything starts over.
   package func apply(_ settings: FleetSettings) {
     mailbox.post(.apply(settings))
   }

@@ -15,7 +15,7 @@ package enum FleetEvent: Sendable {
   case joined(FleetJoin)
   /// Purges of all hosts, this one's own among them, in the order of their numbers.
   case purges([HeardPurge])
-  /// So many seconds the server's clock is ahead of this machine's, or behind it; told when it changes.
+  /// By how many seconds the server's clock is ahead of this machine's, or behind it; told when it changes.
   case clock(secondsAhead: Int64)
   /// A purge of this host is in the log.
   case sent(nonce: UInt64)

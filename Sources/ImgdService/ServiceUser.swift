@@ -5,7 +5,7 @@
 import Glibc
 import ImgdSystem
 
-/// The user as whom the service manager runs a program.
+/// The user that the service manager runs a program as.
 package struct ServiceUser: Sendable, Equatable {
   let name: String
   let uid: UInt32
@@ -13,7 +13,7 @@ package struct ServiceUser: Sendable, Equatable {
   /// The groups beside its own.
   let groups: [UInt32]
 
-  /// The user of a unit; where no service manager knows the unit, the one whom the installation makes. Nil where
+  /// The user of a unit; where no service manager knows the unit, the one that the installation makes. Nil where
   /// there is none, and for root.
   package init?(of unit: String, orNamed usual: String) {
     guard let facts = Self.facts(of: unit) else {

@@ -10,7 +10,7 @@ package enum ReplyCode: String, CaseIterable, Sendable {
   case badRequest = "bad_request"
   /// There is no such command: use one that the message lists.
   case unknownCommand = "unknown_command"
-  /// The command has no such field: correct its name, or begin it with `x_` to have it ignored.
+  /// The command has no such field: correct its name, or begin it with `x_` and it is ignored.
   case unknownField = "unknown_field"
   /// The line is longer than the limit and was skipped: send less in one request.
   case lineTooLong = "line_too_long"

@@ -1,6 +1,6 @@
 // Where the command stands is not known before its name is found, and the name of a command may be the value of an
 // option: `-o list fetch URL`. What stands before a command are options that every command has or, where there are
-// others, options of that command: the first name that fits is meant. Where two fit, an option would have to take a
+// others, options of that command: the first name that fits is taken. Where two fit, an option would have to take a
 // value with one command and none with the other, and a test makes sure that such a value is a number.
 
 import ImgdSystem

@@ -8,7 +8,7 @@ struct FetchPlan {
   enum Command {
     case fetch, wait
 
-    /// The field that says which picture is meant, in requests and in records.
+    /// The field that says which picture it is about, in requests and in records.
     var subject: String { self == .fetch ? "url" : "receipt" }
   }
 

@@ -3,7 +3,7 @@ import ImgdMetrics
 import ImgdSystem
 import ImgdWire
 
-/// Looks at the daemon again and again from a loop, over a connection that is made anew when it breaks.
+/// Looks at the daemon again and again from a loop, over a connection that is made again when it breaks.
 final class DaemonFeed {
   /// The answers to one look, or the reason why there are none.
   enum Outcome {

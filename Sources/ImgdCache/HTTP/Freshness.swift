@@ -6,7 +6,7 @@
 // counts, so that a wall clock that is set makes no entry younger and no age negative.
 //
 // An answer to a request that carried credentials is stored under a key of its own, one user's
-// (`CacheKey.scope`), unless its origin lets all have it (`CredentialSharing`). Under such a key lies a
+// (`CacheKey.scope`), unless its origin lets everybody have it (`CredentialSharing`). Under such a key lies a
 // private cache: `private` may be kept in it, the rules for Authorization (3.5) are met since it is not
 // shared, and the directives that speak to shared caches alone, s-maxage and proxy-revalidate, do not
 // bind it.

@@ -35,7 +35,7 @@ package struct StoredState: Sendable, Equatable {
   /// Whether it may be shown as it is, without a word.
   package var isUsable: Bool { isFresh && !needsConfirmation && !isMarkedStale }
 
-  /// Whether it may be shown at any age to those who want it so.
+  /// Whether it may be shown at any age to those who ask for that.
   package var isOpen: Bool { isUsable || !isOpenOnlyWhileFresh }
 
   private var mayBeShownStale: Bool { !needsConfirmation && !mustRevalidate }

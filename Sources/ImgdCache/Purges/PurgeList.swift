@@ -30,7 +30,7 @@ package final class PurgeList {
     package let askedAt: Instant
   }
 
-  /// So many are known one by one. What was compared only with earlier ones counts as purged.
+  /// How many are known one by one. What was compared only with earlier ones counts as purged.
   static let most = 10_000
   static let mostBytes = 16 << 20
   /// Nothing is on its way for longer.
@@ -146,7 +146,7 @@ package final class PurgeList {
 extension PurgeList.Row {
   /// Before when a picture has to be stored for the purge to be about it; nil where that does not matter.
   ///
-  /// How long a picture has not been used, and whether it is fresh, changes: the tiers say which entries are meant,
+  /// How long a picture has not been used, and whether it is fresh, changes: the tiers say which entries they cover,
   /// and on its way to the disk each counts as meant that was stored by then.
   fileprivate var limit: Instant? {
     guard filter.asksForState else { return filter.olderThan.map { askedAt + (.zero - $0) } }

@@ -14,7 +14,7 @@ package enum PurgeVerdict {
 /// those without. Where very many stand under one lead, the other conditions of all of them are given up: rather one
 /// picture too many is fetched anew.
 package struct PurgeTable {
-  /// So many filters under one lead are told apart.
+  /// How many filters under one lead are told apart.
   package static let mostUnderOneLead = 32
 
   /// The newest purge of one kind. Of those with an age the newest and the furthest reaching are one: a

@@ -151,7 +151,7 @@ enum RecordCodec {
 }
 
 extension StoredRecord {
-  /// No more bytes than that has the record when it is encoded.
+  /// The most bytes that the record has when it is encoded.
   package var mostBytes: Int {
     let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
     return texts.reduce(256 + headers.count + varying.count + description.count) {

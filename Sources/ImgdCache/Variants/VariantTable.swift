@@ -5,12 +5,12 @@
 // too. The table has for each name the answers that are known, the newest first, and at most eight.
 //
 // It holds no pictures, and is not told when one leaves its tier: a look-up that does not find
-// an answer that the table names has it forgotten. It is bounded in bytes; then the name goes whole that was
+// an answer that the table names is forgotten. It is bounded in bytes; then the name goes whole that was
 // asked for longest ago. What the disk has of it is learnt again when it is asked for.
 
 /// The answers to names that have more than one.
 package struct VariantTable {
-  /// So many answers are kept to one name.
+  /// How many answers are kept for one name.
   package static let mostOfOne = 8
 
   /// The changes of the tiers that a change of the table asks for.

@@ -104,7 +104,7 @@ final class Core {
       + "\(share) hits" + troubles
   }
 
-  /// What is not in order, behind the rest of the line.
+  /// What is wrong, after the rest of the line.
   private var troubles: String {
     var text = ""
     if let reason = disk.reason { text += "; the disk tier is \(disk.state.rawValue): \(reason)" }

@@ -298,7 +298,7 @@ final class Daemon {
     loop.schedule(after: Self.stopLimit) { [loop] in loop.stop() }
   }
 
-  /// The directory of the pictures was removed, and the service manager makes it anew at a start alone.
+  /// The directory of the pictures was removed, and the service manager makes it again only at a start.
   private func endToBeStartedAgain() {
     guard isServing, !isStopping else { return }
     Log.warning(

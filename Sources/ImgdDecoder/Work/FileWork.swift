@@ -52,7 +52,7 @@ extension PictureFormat {
 }
 
 extension VipsPicture {
-  /// Of all that is noted beside the pixels, only how an animation runs is kept: where and by whom a picture was
+  /// Of all that is noted beside the pixels, only how an animation plays is kept: where and by whom a picture was
   /// taken is nobody's business, and its orientation and colours have been applied.
   fileprivate func dropMetadata() {
     guard let names = unsafe vips_image_get_fields(image) else { return }

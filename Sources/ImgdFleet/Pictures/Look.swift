@@ -19,7 +19,7 @@ final class Look {
   var polls = 0
   /// Whether an answer of the server is on its way.
   var isAsking = false
-  /// Whether it was woken meanwhile: that answer may be older.
+  /// Whether it was woken in the meantime: that answer may be older.
   var isWoken = false
   var nextPoll: Timer?
   var end: Timer?

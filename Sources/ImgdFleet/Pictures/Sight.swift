@@ -38,7 +38,7 @@ enum Sight {
     }
   }
 
-  /// Whether a value that was not read to its end may be in order.
+  /// Whether a value that was not read to its end may be sound.
   private static func isWhole(_ head: FleetValue.Head) -> Bool {
     head.bodyCount <= 512 << 20
   }

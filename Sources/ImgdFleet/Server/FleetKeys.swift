@@ -12,7 +12,7 @@ struct FleetKeys: Equatable {
   /// A picture, or the claim of the host that fetches it.
   func picture(_ digest: KeyDigest) -> String { "\(namespace):p:\(digest.hex)" }
 
-  /// The claim of the host that has a stored picture confirmed.
+  /// The claim of the host that confirms a stored picture.
   func refresh(_ digest: KeyDigest) -> String { "\(namespace):r:\(digest.hex)" }
 
   /// The channel that wakes those who wait for a picture.

@@ -83,7 +83,7 @@ struct HeadCollector {
     return ResponseHead(status: status, headers: joined)
   }
 
-  /// The first value of a field; two values must not be joined where one is meant.
+  /// The first value of a field; two values must not be joined where one is expected.
   func first(_ name: String) -> String? {
     fields.first { $0.name == name }?.value
   }

@@ -1,6 +1,6 @@
 /// The bytes of a name or a value in a head, without the blanks around them.
 ///
-/// HTTP does not say how bytes beyond ASCII are meant. Most are UTF-8; those that are not are read as
+/// HTTP does not say what bytes beyond ASCII mean. Most are UTF-8; those that are not are read as
 /// Latin-1, of which every byte is a character, so that none is lost.
 struct HeaderText {
   private let bytes: [UInt8]

@@ -1,5 +1,5 @@
 // A daemon that is restarted in the middle of a long list takes its connections with it. Fetches may be asked
-// for again, so a lost connection is made anew, for as long as a restart takes. Time that passes without an answer
+// for again, so a lost connection is made again, for as long as a restart takes. Time that passes without an answer
 // counts: what ended the daemon may end it again and again.
 
 import ImgdConnection
@@ -51,7 +51,7 @@ final class RunConnection {
     return HeldPicture(descriptor)
   }
 
-  /// The daemon answers: a connection that is lost from now on is made anew.
+  /// The daemon answers: a connection that is lost from now on is made again.
   func expectRestarts() {
     deadline = nil
     hasTold = false

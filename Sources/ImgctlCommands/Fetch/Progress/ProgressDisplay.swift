@@ -77,7 +77,7 @@ final class ProgressDisplay {
     if block.isShown { draw(text) }
   }
 
-  /// Draws the block anew where the cursor is: the shell has written below the old one.
+  /// Draws the block again where the cursor is: the shell has written below the old one.
   func forget() {
     guard block.isShown else { return }
     block = TerminalBlock()

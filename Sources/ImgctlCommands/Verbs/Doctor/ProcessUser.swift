@@ -1,6 +1,6 @@
 import Glibc
 
-/// The user as whom imgctl runs.
+/// The user that imgctl runs as.
 enum ProcessUser {
   static var effective: UInt32 { geteuid() }
 

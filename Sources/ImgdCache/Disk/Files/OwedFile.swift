@@ -4,7 +4,7 @@ internal import ImgdSystem
 /// The purges that the index file could not be told of, beside the disk that refuses to be written.
 ///
 /// The file lies in the first of some directories that can be written: the runtime directory, which is
-/// in memory, or else the cache directory itself. It is written anew as a whole and then renamed, so
+/// in memory, or else the cache directory itself. It is written as a whole and then renamed, so
 /// that a kill leaves the old one or the new one. Its name has a digest of the cache directory's path,
 /// so that two daemons don't carry out each other's purges.
 struct OwedFile: Sendable {

@@ -34,7 +34,7 @@ final class DiskLoads: DiskPart {
 
   /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
   ///
-  /// It carries the last purge before the look: a later one of memory alone leaves it here, and has it stay out of there.
+  /// It carries the last purge before the look: a later one of memory alone leaves it here, and keeps it out of there.
   func fetch(
     _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
   ) -> Look<CachedImage?> {

@@ -12,7 +12,7 @@ final class FileLeases {
     let place: Int
   }
 
-  /// So many leases that are over are forgotten in one go.
+  /// How many leases that are over are forgotten in one go.
   private static let mostForgotten = 1_024
 
   /// The end of the last lease that was given.
@@ -94,7 +94,7 @@ final class FileLeases {
     }
   }
 
-  /// Begins anew with another index.
+  /// Starts over with another index.
   func forget() {
     current = [:]
     former = []

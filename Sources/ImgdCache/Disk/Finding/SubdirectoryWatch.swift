@@ -52,7 +52,7 @@ final class SubdirectoryWatch {
     }
   }
 
-  /// Directories may have been replaced: each is watched anew when it is needed.
+  /// Directories may have been replaced: each is watched again when it is needed.
   private func forget() {
     watched = []
     areSubdirectories = []

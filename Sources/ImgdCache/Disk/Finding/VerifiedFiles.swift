@@ -9,7 +9,7 @@ internal import ImgdSystem
 final class VerifiedFiles: DiskPart {
   /// A longer file is read by the reader: it would hold up others.
   private static let mostBytesRead = 256 * 1024
-  /// So many files that were touched while others are stored are noted one by one.
+  /// How many files that were touched while others are stored are noted one by one.
   private static let mostTouched = 1_024
   /// For so long a directory above may have been moved unseen.
   private static let longestUnseen = Duration.seconds(1)

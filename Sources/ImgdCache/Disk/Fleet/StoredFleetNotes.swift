@@ -4,7 +4,7 @@
 /// thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk works
 /// again, and stores all of them anew.
 final class StoredFleetNotes: DiskPart {
-  /// So many changes wait for a slow disk; beyond that all notes are kept anew.
+  /// How many changes wait for a slow disk; beyond that all notes are written again.
   private static let mostWaiting = 20_480
 
   /// Set once by the composition of the daemon.

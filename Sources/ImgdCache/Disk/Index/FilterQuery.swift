@@ -1,4 +1,4 @@
-/// The filter of a removal as one query, with a last column that says whether a row is meant.
+/// The filter of a removal as one query, with a last column that says whether it covers a row.
 ///
 /// One condition leads, by its index; the others are asked of each row that it leads to. So no step
 /// of the query passes over many rows, and it can be carried out in parts. All values are bound.

@@ -3,7 +3,7 @@
 ///
 /// Nothing else in the file refers to their rows, so that one that is damaged says nothing of the others.
 final class FleetRows {
-  /// So many rows of purges are read: there are fewer, unless somebody else has written them.
+  /// How many rows of purges are read: there are fewer, unless somebody else has written them.
   static let mostRead = 10_240
 
   private let connection: Connection

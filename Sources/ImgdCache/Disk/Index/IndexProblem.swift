@@ -3,7 +3,7 @@ import Glibc
 
 /// Why the index file could not do its work, told apart by what helps.
 package enum IndexProblem: Error, Sendable, CustomStringConvertible {
-  /// It holds what this program never writes: nothing in it is worth trusting, so begin anew.
+  /// It holds what this program never writes: nothing in it is worth trusting, so start over.
   case damaged(String)
   /// A later version wrote it, in a layout with this number.
   case fromTheFuture(Int)

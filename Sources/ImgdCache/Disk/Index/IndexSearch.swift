@@ -1,5 +1,5 @@
 /// Looks for the entries that a removal means, part by part: what is written in between is not
-/// waited for, and entries that are stored in between are not meant.
+/// waited for, and entries that are stored in between are left alone.
 ///
 /// It holds the log back, so it is not kept longer than it is needed.
 package final class IndexSearch {

@@ -9,7 +9,7 @@ package struct RemovalOrder: Sendable, Equatable {
   package let isSoft: Bool
   /// In seconds since 1970; the filter's ages count back from here.
   package let askedAt: Int64
-  /// The last entry that is meant; those that are stored later are not.
+  /// The last entry that it covers; those that are stored later stay.
   package var ceiling: UInt32 = .max
   /// Files that a later process removes stay until then: it does not know their leases.
   package let keepUntil: Int64
@@ -35,11 +35,11 @@ package struct RemovalOrder: Sendable, Equatable {
 
   // Whole seconds: removing one entry too many is the safe mistake. Many entries are compared.
 
-  /// Entries that were stored before this second are meant.
+  /// It covers entries that were stored before this second.
   let storedBefore: Int64?
-  /// Entries that were last used before this second are meant.
+  /// It covers entries that were last used before this second.
   let usedBefore: Int64?
-  /// Entries that are no longer fresh at this second are meant.
+  /// It covers entries that are no longer fresh at this second.
   let staleAt: Int64?
 }
 

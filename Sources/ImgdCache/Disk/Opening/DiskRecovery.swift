@@ -51,7 +51,7 @@ final class DiskRecovery: DiskPart {
     hadDirectory = true
   }
 
-  /// Something could not be done: what is broken is opened anew, at once or later.
+  /// Something could not be done: what is broken is opened again, at once or later.
   func react(to trouble: DiskTrouble) {
     health.tell(trouble)
     switch trouble.kind {

@@ -9,7 +9,7 @@ final class DiskLosses: DiskPart {
   }
 
   /// Looks whether the directory is in its place, of which nothing tells if one above it was moved. If it is not,
-  /// everything begins anew.
+  /// everything starts over.
   func lookForDirectory() {
     guard let directory = files.directory, !directory.isInPlace() else { return }
     threads.report(.directoryIsGone)

@@ -157,7 +157,7 @@ final class DiskRemovals: DiskPart {
     guard !works.isEmpty else { return }
     let orders = works.map(\.order).filter { $0.id == nil }
     threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
-    // Who waits for one holds the tier, which would never be freed.
+    // Something that waits for one holds the tier, which would never be freed.
     for work in works { work.forgetClient() }
   }
 
@@ -217,7 +217,7 @@ final class DiskRemovals: DiskPart {
     }
   }
 
-  /// A purge that nothing has been told of is looked for anew: what it has found may be back after a
+  /// A purge that nobody has been told of is looked for again: what it has found may be back after a
   /// kill.
   private func putOff(_ work: any RemovalWork) {
     if let purge = work as? PurgeWork, purge.isAwaited {

@@ -3,7 +3,7 @@
 /// They are written down beside the disk (`OwedFile`), so that a kill does not lose them, and their
 /// clients are told how that went. The tier is down as long as there are any.
 final class OwedPurges: DiskPart {
-  /// So many may wait; beyond that everything goes, which means all of them.
+  /// How many may wait; beyond that everything goes, which covers all of them.
   private static let most = 64
 
   let ground: DiskGround

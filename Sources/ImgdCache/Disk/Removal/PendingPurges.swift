@@ -144,7 +144,7 @@ final class PendingPurges {
 }
 
 extension RemovalOrder {
-  /// Whether an entry is meant; nil when that depends on its tags, which are not known.
+  /// Whether they cover an entry; nil when that depends on its tags, which are not known.
   func means(_ entry: DiskEntry, of key: CacheKey, tags: [String]?) -> Bool? {
     guard entry.number <= ceiling else { return false }
     if let storedBefore, Int64(entry.storedAt) >= storedBefore { return false }

@@ -2,12 +2,12 @@ internal import ImgdSystem
 
 /// Purges that wait for one kind of job, and the ones that it is being done for.
 struct PurgeLane {
-  /// So many are taken in hand together.
+  /// How many are dealt with together.
   private static let mostAtOnce = 64
 
   private var waiting = Fifo<PurgeWork>()
   private(set) var inHand: [PurgeWork] = []
-  /// The job for those in hand has begun, and goes on.
+  /// The job for those being dealt with has begun, and goes on.
   var isUnderWay = false
 
   var isEmpty: Bool { waiting.isEmpty && inHand.isEmpty }

@@ -12,7 +12,7 @@ final class UnlinkWork: RemovalWork {
   private let rules: DiskRules
   private let loop: EventLoop
   private var timer: Timer?
-  /// The number behind which to go on.
+  /// The number after which to go on.
   private var last: UInt32 = 0
 
   init(_ ground: DiskGround) {

@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Writes anew the records of pictures that their origin has confirmed; the files stay as they are.
+/// Writes again the records of pictures that their origin has confirmed; the files stay as they are.
 final class DiskRenewals: DiskPart {
   let ground: DiskGround
   /// Images whose rows are being written, by the numbers of their entries.
@@ -31,6 +31,6 @@ final class DiskRenewals: DiskPart {
       })
   }
 
-  /// Begins anew with another index.
+  /// Starts over with another index.
   func forget() { renewals = [:] }
 }

@@ -58,7 +58,7 @@ struct StoreQueue {
   /// The newest image under a key.
   func store(of key: CacheKey) -> PendingStore? { byKey[key] }
 
-  /// Has none of the images under a key kept.
+  /// Keeps none of the images under a key.
   func drop(_ key: CacheKey) {
     for store in all.values where store.key == key { store.image.isPurged = true }
   }

@@ -138,7 +138,7 @@ final class DiskThreads {
     reader?.submit { _ in _ = table }
   }
 
-  /// Ends both threads in order, after the jobs that they have.
+  /// Ends both threads, after the jobs that they have.
   func stop(noting uses: [Use], isChecked: Bool) {
     // The last connection to be closed carries the log over into the index.
     reader?.submit { $0.close() }

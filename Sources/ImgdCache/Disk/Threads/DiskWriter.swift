@@ -11,7 +11,7 @@ internal import ImgdSystem
 /// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {
   let directory: DiskDirectory
-  /// The last owner of the index closed it in order.
+  /// The last owner of the index closed it properly.
   let wasClean: Bool
   /// All entries, the most recently used first; nil when they are too many to wait for.
   let entries: [DiskEntry]?
@@ -137,7 +137,7 @@ final class DiskWriter {
     opened?.giveBack()
   }
 
-  /// Closes the index in order, with the last uses noted. It counts as clean when the files in the
+  /// Closes the index properly, with the last uses noted. It counts as clean when the files in the
   /// directory are known to be what it says.
   func close(_ uses: [Use], isChecked: Bool) {
     let saved = (try? opened?.note(uses)) != nil
@@ -146,7 +146,7 @@ final class DiskWriter {
   }
 
   private func close() {
-    // An index that cannot be closed in order is repaired when it is opened again.
+    // An index that cannot be closed properly is repaired when it is opened again.
     opened?.close(clean: false)
     opened = nil
   }

@@ -7,7 +7,7 @@ struct EntryGathering {
 
   var isEmpty: Bool { order.isEmpty }
 
-  /// Takes in a part; after the last one all are put in order, and it answers true.
+  /// Takes in a part; after the last one it sorts all of them, and returns true.
   mutating func add(_ part: [DiskEntry], isLast: Bool) -> Bool {
     entries += part
     if let last = part.last { lastNumber = last.number }

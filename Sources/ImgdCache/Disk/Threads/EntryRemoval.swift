@@ -3,7 +3,7 @@ internal import ImgdSystem
 /// Takes entries and files out of the directory: the rows become pending unlinks in one commit, and
 /// then the files go whose lease is over.
 struct EntryRemoval {
-  /// So many entries or files are removed in one go, where their numbers are read from the index.
+  /// How many entries or files are removed in one go, where their numbers are read from the index.
   private static let mostAtOnce = 128
 
   private let disk: OpenDisk
@@ -46,7 +46,7 @@ struct EntryRemoval {
     }
   }
 
-  /// Removes some of the files whose time has come, those behind a number. Answers behind which
+  /// Removes some of the files whose time has come, those after a number. Returns the number after which
   /// number to go on, or else when the next one's time comes.
   func unlinkDue(
     after number: UInt32, at wall: Int64
@@ -119,7 +119,7 @@ struct EntryRemoval {
 /// The outcome of a look for files whose time has come.
 struct DueUnlinks: Sendable {
   let count: Int
-  /// The number behind which to go on; nil when there are no more.
+  /// The number after which to go on; nil when there are no more.
   var next: UInt32?
   /// When the next one's time comes.
   var due: Int64?

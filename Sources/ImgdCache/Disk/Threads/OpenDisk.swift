@@ -5,9 +5,9 @@ typealias Use = (number: UInt32, at: Int64)
 
 /// The directory and the index file while they are open for writing, with trouble explained.
 final class OpenDisk {
-  /// So many rows are looked at in one go.
+  /// How many rows are looked at in one go.
   private static let mostExamined = 4_096
-  /// So many are found in one go: they leave the index in memory in one tick of the control loop.
+  /// How many are found in one go: they leave the index in memory in one tick of the control loop.
   static let mostFound = 256
 
   let directory: DiskDirectory

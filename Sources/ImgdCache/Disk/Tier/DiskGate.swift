@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// Holds questions back while an index is opened.
 final class DiskGate {
-  /// So many go on in one tick.
+  /// How many go on in one tick.
   private static let mostAtOnce = 256
 
   private let loop: EventLoop

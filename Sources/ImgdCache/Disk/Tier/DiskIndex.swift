@@ -120,7 +120,7 @@ final class DiskIndex {
     return table
   }
 
-  /// Begins anew with another index file, whose entries up to a number are gone.
+  /// Starts over with another index file, whose entries up to a number are gone.
   func begin(cleared: UInt32 = 0) {
     precondition(count == 0, "the entries of an index are taken out before another one begins")
     isLoaded = false

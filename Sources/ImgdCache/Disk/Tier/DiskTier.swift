@@ -259,7 +259,7 @@ package final class DiskTier {
     parts.pages.giveBack(then: done)
   }
 
-  /// Closes everything in order; what was asked before is done. Removals that were to make room are
+  /// Closes everything properly; what was asked before is done. Removals that were to make room are
   /// left to the next start, which finds them again.
   package func stop() {
     parts.stores.sendAll()

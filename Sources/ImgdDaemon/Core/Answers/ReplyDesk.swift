@@ -23,7 +23,7 @@ final class ReplyDesk {
   /// What is written meanwhile goes into the other array, and is sent in the same tick.
   private func flushAllWriting() {
     swap(&writing, &flushing)
-    // Who reads that a purge is over must find its event at any other client.
+    // A client that reads that a purge is over must find its event at any other client.
     for place in flushing where place.hearsEvents { place.flush() }
     for place in flushing where !place.hearsEvents { place.flush() }
     flushing.removeAll(keepingCapacity: true)

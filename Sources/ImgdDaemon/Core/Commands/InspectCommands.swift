@@ -6,9 +6,9 @@ import ImgdWire
 
 /// The commands that look and change nothing: `list`, `slots`, `query`, `entries`.
 final class InspectCommands {
-  /// So many elements of a list are described in one step.
+  /// How many elements of a list are described in one step.
   private static let mostAtOnce = 16
-  /// So many commands of a client may wait while it has a page of the disk made.
+  /// How many commands of a client may wait while a page of the disk is made for it.
   private static let mostPages = 2
 
   private let jobs: FetchJobs

@@ -4,7 +4,7 @@
 //
 // From its first step on nothing that it means is shown or kept, wherever that is (`PurgeList`): in memory, on its
 // way from an origin, the disk or a decoder, or with a client that collects it later. What follows cleans the tiers
-// and counts. A download that has begun since is not meant.
+// and counts. A download that has begun since is left alone.
 //
 // Those that keep copies of pictures elsewhere hear of every purge, even of one that found nothing here: a
 // picture may have been too large for a tier, or have been evicted. The purge is over when all have been told.

@@ -19,7 +19,7 @@ final class PurgeCommand {
     self.loop = loop
   }
 
-  /// So many purges of one client may wait for the disk before its next request waits for one of them.
+  /// How many purges of one client may wait for the disk before its next request waits for one of them.
   private static let mostWaiting = 64
 
   /// Removes what matches, and keeps what is on its way from being stored. The client's next request

@@ -3,7 +3,7 @@ import ImgdCache
 /// Pictures over which decoders took far longer than their sizes let expect: other forms of them are not taken for
 /// quick any more.
 struct SlowPictures {
-  /// So many are remembered; of more, the first that was noted is forgotten.
+  /// How many are remembered; beyond that the first that was noted is forgotten.
   private static let most = 1_024
   /// A busy machine makes all take longer: what counts is out of all proportion.
   private static let factor: Int64 = 4

@@ -9,7 +9,7 @@ import ImgdWire
 
 /// The fetches under way, and the outcomes that are kept for `wait`.
 final class FetchJobs: FetchPart {
-  /// So many fetches of a slot are ended at once.
+  /// How many fetches of a slot are ended at once.
   private static let endedAtOnce = 16
 
   let ground: FetchGround

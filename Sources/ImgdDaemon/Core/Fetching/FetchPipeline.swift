@@ -9,7 +9,7 @@ import ImgdTransfer
 import ImgdWire
 
 final class FetchPipeline: FetchPart {
-  /// So many who wait for one download are served at once.
+  /// How many that wait for one download are served at once.
   private static let waitersAtOnce = 16
 
   let ground: FetchGround

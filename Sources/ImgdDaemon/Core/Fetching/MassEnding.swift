@@ -11,7 +11,7 @@ final class MassEnding {
   private let part: (_ number: UInt64, _ most: Int) -> Part
   private let isMeant: (FetchJob) -> Bool
   private let end: (FetchJob) -> Void
-  /// Those that come later are not meant.
+  /// Those that come later are left alone.
   private let newest: UInt64
   private var position: UInt64 = 0
   private var endsRunning = false

@@ -9,7 +9,7 @@ protocol Fleet: AnyObject {
   /// Begins to read the log of purges after the last one that was heard; nil where none ever was.
   func join(from position: FleetPosition?)
   func look(_ look: FleetLook)
-  /// Claims a picture that a look has found, to have it confirmed or fetched anew; it stays readable.
+  /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.
   func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64)
   /// Keeps a claim for as long again.
   func renew(serial: UInt64)

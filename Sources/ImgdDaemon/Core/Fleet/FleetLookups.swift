@@ -16,7 +16,7 @@ import ImgdWire
 
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {
-  /// So many who wait for one look are told at once.
+  /// How many that wait for one look are told at once.
   private static let waitersAtOnce = 16
   /// How long the engine waits for another host's picture.
   private static let longestHold = Duration.seconds(3)

@@ -21,7 +21,7 @@ enum FleetSending: String {
 }
 
 final class FleetOutbox {
-  /// So many purges and bytes are held; beyond that they become one purge of everything.
+  /// How many purges and bytes are held; beyond that they become one purge of everything.
   static let most = 10_000
   static let mostBytes = 4 << 20
   private static let mostUnderWay = 16

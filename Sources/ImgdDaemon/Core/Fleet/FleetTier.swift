@@ -37,7 +37,7 @@ final class FleetTier {
   private let downloader: Downloader
   private let journal = FleetJournal()
   private(set) var state = FleetState(.connecting)
-  /// So many seconds this machine's clock is behind the one that all hosts go by.
+  /// By how many seconds this machine's clock is behind the one that all hosts go by.
   private var secondsAhead: Int64 = 0
 
   init(
@@ -63,7 +63,7 @@ final class FleetTier {
 
   // MARK: Looking in
 
-  /// The state, while something is not in order; its reason names the server and is not for everybody.
+  /// The state, while something is wrong; its reason names the server and is not for everybody.
   var trouble: String? {
     state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil
   }
@@ -103,7 +103,7 @@ final class FleetTier {
       serial: downloader.nextSerial, then: then)
   }
 
-  /// Claims what a look has found, to have it confirmed or fetched anew; nil likewise.
+  /// Claims what a look has found, which is then confirmed or fetched again; nil likewise.
   func claim(
     _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish,
     then: @escaping (FleetFinding) -> Void
@@ -142,7 +142,7 @@ final class FleetTier {
     if let claim { parts?.claims.attach(claim, to: download) }
   }
 
-  /// Stores what a download has brought, as far as all may have it and somebody wants it stored. Otherwise an older one
+  /// Stores what a download has brought, if everybody may have it and somebody wants it stored. Otherwise an older one
   /// goes: nobody is to find that afterwards.
   func keep(_ image: CachedImage, of download: MergedDownload) {
     guard !download.isPurged else { return giveUp(download) }

@@ -7,9 +7,9 @@ import ImgdSystem
 /// How far that has come is written down behind the purges themselves: what was not carried out for good before a
 /// kill is told again.
 final class HeardPurges {
-  /// So many wait; beyond that everything is marked stale in their place.
+  /// How many wait; beyond that everything is marked stale in their place.
   static let most = 20_000
-  /// So many wait for the disk at once.
+  /// How many wait for the disk at once.
   private static let mostBegun = 1_024
 
   /// Goes on with a purge for a part; answers whether there is more.

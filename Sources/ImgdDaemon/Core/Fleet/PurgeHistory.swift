@@ -87,7 +87,7 @@ final class PurgeHistory {
     while entries.count > Self.most || table.bytes + entryBytes > Self.mostBytes { forgetOldest() }
   }
 
-  /// Ages are known in whole seconds: fetching one picture too many anew is the safe mistake.
+  /// Ages are known in whole seconds: fetching one picture too many is the safe mistake.
   private func limit(of filter: PurgeFilter, askedAt: Instant) -> Instant? {
     filter.olderThan.map { askedAt.before($0) + .seconds(1) }
   }

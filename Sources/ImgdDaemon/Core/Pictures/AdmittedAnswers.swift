@@ -9,7 +9,7 @@ import ImgdSystem
 import ImgdTransfer
 
 extension MergeKey {
-  /// The same request as one for what the origin lets all have; nil where its credentials do not allow that.
+  /// The same request as one for what the origin lets everybody have; nil where its credentials do not allow that.
   var shared: MergeKey? {
     sharedKey.map { key in
       MergeKey(

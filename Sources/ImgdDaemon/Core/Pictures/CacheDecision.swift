@@ -33,7 +33,7 @@ enum CacheDecision: Sendable, Equatable {
   case use
   /// Show what is stored, and say that it is stale.
   case useStale
-  /// The same, and fetch it anew for later requests.
+  /// The same, and fetch it again for later requests.
   case useStaleAndRefresh
   /// Ask the origin, under a condition where there are validators; when the origin fails, what is
   /// stored may stand in for it or not.

@@ -46,7 +46,7 @@ extension FetchRequest {
     return tiers
   }
 
-  /// The request that has the stored picture confirmed; no client waits for its answer.
+  /// The request that confirms the stored picture; no client waits for its answer.
   var refreshing: FetchRequest {
     var request = FetchRequest(url: url)
     request.identifier = identifier

@@ -17,7 +17,7 @@ struct MergeKey: Hashable {
   /// Whether a public address has redirected here: the request may go to public addresses only, which
   /// others need not put up with.
   let isAfterPublic: Bool
-  /// The key of an answer that the origin lets all have, for a request whose credentials allow that.
+  /// The key of an answer that the origin lets everybody have, for a request whose credentials allow that.
   let sharedKey: CacheKey?
   private let headersHash: Int
 

@@ -5,7 +5,7 @@ struct Claimant: Hashable {
   /// As the request names it.
   var share: String?
 
-  /// The one of that level who this is, or to whom it belongs.
+  /// The one of that level that this is, or that it belongs to.
   func member(at level: TurnLevel) -> Claimant {
     switch level {
     case .user: Claimant(uid: uid)

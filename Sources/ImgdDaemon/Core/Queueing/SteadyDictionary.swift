@@ -1,6 +1,6 @@
 /// A dictionary that grows in parts.
 ///
-/// When a hash table grows, it hashes all its keys anew: with a hundred thousand of them, adding the
+/// When a hash table grows, it hashes all its keys again: with a hundred thousand of them, adding the
 /// next one makes everybody wait for tens of milliseconds. Here the keys are spread over many tables, each of
 /// which grows by itself.
 ///

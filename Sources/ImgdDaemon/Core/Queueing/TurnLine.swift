@@ -82,7 +82,7 @@ final class TurnLine {
   var count: Int { members.count }
   private var present: Int { members.count - gone.count }
 
-  /// Changes the member to whom a claim belongs, and puts it to where it stands then.
+  /// Changes the member that a claim belongs to, and moves it to where it stands then.
   private func change(_ claim: Claim, _ change: (inout Member) -> Void) {
     let name = claim.claimant.member(at: level)
     guard let place = members.index(forKey: name) else { return }

@@ -68,7 +68,7 @@ final class Turns {
     loop.moment.nanoseconds - loop.now.nanoseconds < Self.firstTurns
   }
 
-  /// Begins a turn that ends with the work: there is nobody any more whom it could hold up.
+  /// Begins a turn that ends with the work: there is nobody left that it could hold up.
   func beginLast() {
     begin(3_600_000_000_000, at: loop.moment)
   }

@@ -10,7 +10,7 @@ import ImgdSystem
 struct BadPictures {
   private static let mostKnown = 1_024
   private static let longestKnown = Duration.seconds(300)
-  /// So many are compared with a purge at once.
+  /// How many are compared with a purge at once.
   private static let mostCompared = 64
 
   private struct Subject: Hashable {
@@ -89,7 +89,7 @@ struct BadPictures {
   struct Purge {
     /// The conditions on an image's age are left out: it says nothing about whether its bytes are good.
     private let filter: PurgeFilter
-    /// What has become known since is not meant.
+    /// What has become known since is left alone.
     fileprivate let newest: UInt64
     fileprivate var next: UInt64 = 0
 

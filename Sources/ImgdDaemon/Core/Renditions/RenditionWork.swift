@@ -14,7 +14,7 @@ final class RenditionWork {
   let key: CacheKey
   let rendition: Rendition
   let original: CachedImage
-  /// For whom the picture's bytes are held: the first who has asked.
+  /// Who the picture's bytes are held for: the first that asked.
   let holder: Claimant
   let serial: UInt64
   /// The last purge that the original was compared with when this began.

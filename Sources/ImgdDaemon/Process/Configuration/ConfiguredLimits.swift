@@ -93,7 +93,7 @@ extension FleetSettings {
       namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
 
-  /// Takes over what a reload may change: all but where the server is, and as whom this host comes to it.
+  /// Takes over what a reload may change: all but where the server is, and the user that this host connects as.
   mutating func adopt(_ fleet: Configuration.Fleet) {
     maxObject = fleet.maxObject
     timeout = fleet.timeout
