@@ -47,7 +47,7 @@ public final class Imgd: Sendable {
     return FetchProgress { [self, request] in beginInParts(request) }
   }
 
-  /// Begins a fetch for which nobody waits: it goes on even if this program ends, until its outcome
+  /// Begins a fetch that nobody waits for: it goes on even if this program ends, until its outcome
   /// is collected with `wait`.
   public func begin(_ url: String, _ options: FetchOptions = FetchOptions()) async throws -> Receipt
   {

@@ -25,7 +25,7 @@ public final class PictureSlot: Sendable {
 
     /// The URL that was asked for last.
     public fileprivate(set) var url: String?
-    /// How far the slot has come with it.
+    /// How far the slot has got with it.
     public fileprivate(set) var state = State.idle
     /// The picture to draw: that of the URL, or until it has come, the placeholder or the picture before.
     public fileprivate(set) var picture: Picture?

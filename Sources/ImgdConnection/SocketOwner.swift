@@ -1,6 +1,6 @@
 import Glibc
 
-/// The user and the group to whom a socket belongs, by name.
+/// The user and the group that a socket belongs to, by name.
 package struct SocketOwner {
   package let user: String
   package let group: String

@@ -35,7 +35,7 @@ package struct FleetState: Sendable, Equatable {
     case readOnly = "read-only"
     /// There is no answer: it is tried again, less and less often.
     case down
-    /// The server is there, and must not be used as it is.
+    /// The server is there, and must not be used in its present state.
     case refused
   }
 

@@ -4,7 +4,7 @@ import ImgdConnection
 
 /// All that `top` shows.
 struct TopState {
-  /// As many intervals as the widest terminal has columns for.
+  /// How many intervals the widest terminal has columns for.
   private static let longestHistory = 1000
 
   let socket: String

@@ -14,7 +14,7 @@ struct TopView {
     self.delay = delay
   }
 
-  /// As many lines as the terminal has rows at most.
+  /// At most as many lines as the terminal has rows.
   func lines(_ state: TopState, in size: TerminalSize, at time: LocalTime) -> [String] {
     let isHigh = size.rows >= 26
     let gap = isHigh ? [ScreenLine()] : []

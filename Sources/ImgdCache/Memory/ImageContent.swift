@@ -49,7 +49,7 @@ extension CachedImage {
     CanonicalURL(canonical: withURL { unsafe $0.withUnsafeBufferPointer(String.init(ascii:)) })
   }
 
-  /// The key, put together anew.
+  /// The key, put together again.
   package var key: CacheKey {
     CacheKey(url: url, header.extras?.distinction, digest)
   }
@@ -98,7 +98,7 @@ extension CachedImage {
 
   // MARK: The answer
 
-  /// The answer of its origin, put together anew.
+  /// The answer of its origin, put together again.
   package var response: StoredResponse {
     let kept = withContent(urlEnd..<headersEnd) { bytes in
       unsafe bytes.withUnsafeBufferPointer { unsafe [UInt8]($0) }

@@ -143,7 +143,7 @@ final class ImageTable {
     pixels.putInFront(place)
   }
 
-  /// Counts an image's cost anew.
+  /// Counts an image's cost again.
   func recount(_ place: Int) {
     usage -= list[place].cost
     list.setCost(list.image(at: place).cost, at: place)

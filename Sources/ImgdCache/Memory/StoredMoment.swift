@@ -30,7 +30,7 @@ package struct StoredMoment: Sendable, Equatable {
     self.isDoubtful = isDoubtful
   }
 
-  /// So long ago, of something whose age alone is believed.
+  /// That long ago, for something that is known only by its age.
   package init(age: Duration, now: Instant, nowWall: Int64) {
     let age = min(max(age, .zero), .nanoseconds(Self.longest))
     self.init(now + (.zero - age), wall: nowWall - age.components.seconds)

@@ -26,7 +26,7 @@ package struct StoredResponse: Sendable {
   package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
 }
 
-/// The answer that an image is, or came with, and how long it may be shown to whom.
+/// The answer that an image is, or came with, and how long, and to whom, it may be shown.
 package struct ImageAnswer {
   package let response: StoredResponse
   package let freshness: Freshness

@@ -181,7 +181,7 @@ package struct VariantTable {
     return rivals.map { $0.key(below: base) }
   }
 
-  /// Goes on behind a place with forgetting the answers to names that a purge was about, but for those that
+  /// Goes on after a place, and forgets the answers to names that a purge was about, but for those that
   /// are held still; answers the place to go on from, nil at the end.
   package mutating func prune(
     _ filter: PurgeFilter, from start: Int, most: Int, isHeld: (CacheKey, Variant) -> Bool

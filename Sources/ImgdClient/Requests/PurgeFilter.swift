@@ -16,7 +16,7 @@ public struct PurgeFilter: Hashable, Sendable {
   public var url: String?
   /// Entries with this identifier, of all users.
   public var identifier: String?
-  /// Entries whose URL begins so.
+  /// Entries whose URL begins with this.
   public var prefix: String?
   /// Entries of this host and its subdomains.
   public var host: String?

@@ -35,7 +35,7 @@ final class Daemon {
   private let handover: MemoryHandover
   private let pressure: MemoryPressure
   private let watchdogPeriod: Duration?
-  /// The socket and the cache directory, for one who has started the daemon by hand.
+  /// The socket and the cache directory, for a person who has started the daemon by hand.
   private let whereabouts: String
   private var signalWatch: SignalWatch?
   private var isServing = false

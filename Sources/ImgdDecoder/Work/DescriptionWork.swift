@@ -19,7 +19,7 @@ enum DescriptionWork {
       average: average(pixels))
   }
 
-  /// The mean of the colours, each as far as it is seen, and of the alpha.
+  /// The mean of the colours, weighted by how far each is seen, and of the alpha.
   private static func average(_ pixels: [UInt8]) -> [UInt8] {
     var sums = [0, 0, 0]
     var seen = 0

@@ -1,7 +1,7 @@
 internal import ImgdCache
 internal import ImgdSystem
 
-/// A look-up under way, or the wish to have a stored picture confirmed.
+/// A look-up under way, or the wish that a stored picture is confirmed.
 final class Look {
   let serial: UInt64
   /// What it claims with; only the server's answer says whether it has it.

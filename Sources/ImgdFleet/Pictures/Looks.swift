@@ -17,7 +17,7 @@ final class Looks {
   private let wakeUps: WakeUps
   private let report: (FleetEvent) -> Void
   private var looks: [UInt64: Look] = [:]
-  /// The serials of those who wait, by what they wait for.
+  /// The serials of those that wait, by what they wait for.
   private var held: [KeyDigest: Set<UInt64>] = [:]
 
   init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {

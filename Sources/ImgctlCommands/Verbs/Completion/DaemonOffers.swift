@@ -7,7 +7,7 @@ import ImgdWire
 struct DaemonOffers {
   /// The time for all questions together.
   private static let patience = Duration.seconds(1)
-  /// As many URLs as shells show without asking first.
+  /// How many URLs shells show without asking first.
   private static let mostURLs = 100
   /// How many entries of a tier the daemon may look at.
   private static let mostExamined = 10_000

@@ -8,7 +8,7 @@ enum GatewayAnswer: Equatable {
   case silence
 
   private static let patience = Duration.seconds(3)
-  /// No more than the line with the status is wanted.
+  /// Only the line with the status is wanted.
   private static let longest = 4_096
 
   /// Asks at a socket; nil where this user may not connect.

@@ -12,7 +12,7 @@ extension Directory {
     return try make(name, permissions: DiskDirectory.directoryPermissions)
   }
 
-  /// The directory of that name, or nil when the name is free, if only since just now.
+  /// The directory of that name, or nil when the name is free, even if it has only just become free.
   private func find(_ name: String) throws(SystemFailure) -> Directory? {
     do {
       return try directory(name)

@@ -166,7 +166,7 @@ final class DiskLoads: DiskPart {
       for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
     }
     guard !gate.isClosed else { return gate.wait(again) }
-    // It may have gone meanwhile, and some of the waiters have come for the one that is there now.
+    // It may have gone in the meantime, and some of the waiters have come for the one that is there now.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     image?.checked = checked

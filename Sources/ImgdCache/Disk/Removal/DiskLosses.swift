@@ -8,7 +8,7 @@ final class DiskLosses: DiskPart {
     self.removals = removals
   }
 
-  /// Looks whether the directory is in its place, of which nothing tells if one above it was moved. If it is not,
+  /// Looks whether the directory is in its place, which nothing reports if one above it was moved. If it is not,
   /// everything starts over.
   func lookForDirectory() {
     guard let directory = files.directory, !directory.isInPlace() else { return }

@@ -131,7 +131,7 @@ final class PurgeSearches: DiskPart {
   private func found(_ part: SearchPart, for work: PurgeWork) {
     for match in part.matches {
       let isHere = index.place(of: match.digest, number: match.number) != nil
-      // Its row may still be there, when it has been removed already.
+      // Its row may still be there when it has already been removed.
       work.take(match, counts: isHere || index.isUnread(match.number))
       if work.order.isSoft {
         index.markStale(match.digest, number: match.number)

@@ -165,7 +165,7 @@ final class OpenDisk {
     try commit { index throws(IndexProblem) in try index.unlinks.forget([]) }
   }
 
-  /// The room for what is to be written next, as it is now.
+  /// The room for what is to be written next, as it stands.
   func room(keepingFree minFree: DiskLimits.MinFree) throws(SystemFailure) -> DiskRoom {
     guard minFree.isOn else { return DiskRoom(left: .max) }
     let space = try pictures.freeSpace()

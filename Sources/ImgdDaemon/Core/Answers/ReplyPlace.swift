@@ -20,7 +20,7 @@ protocol ReplyCarrier: AnyObject {
 }
 
 final class ReplyPlace {
-  /// So much of pictures inside lines is sent before the tick ends; its room is kept for the next.
+  /// How much of pictures inside lines is sent before the tick ends; its room is kept for the next.
   private static let muchToSend = 32 * 1024
 
   let peer: PeerCredentials

@@ -94,7 +94,7 @@ final class Purge {
       ? .answers(row, sweep, fromMemory: removal) : bad(after: row, removal + sweep.removal)
   }
 
-  /// A picture that is purged is tried anew when it is asked for again.
+  /// A picture that is purged is tried again when it is next asked for.
   private func bad(after row: PurgeList.Row, _ removal: Removal) -> Stage {
     .bad(row, renditions.beginPurge(filter), fromMemory: removal)
   }

@@ -65,7 +65,7 @@ extension Rendition.Output {
     if case .file = self { true } else { false }
   }
 
-  /// The size to which it is brought by itself.
+  /// The size that it is brought to alone.
   fileprivate var ownBox: Rendition.Box? {
     self == .description ? Rendition.Box(width: 100, height: 100) : nil
   }

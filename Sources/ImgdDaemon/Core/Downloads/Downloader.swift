@@ -62,7 +62,7 @@ final class Downloader {
 
   // MARK: Joining and leaving
 
-  /// A place among those who wait for a download.
+  /// A place among those that wait for a download.
   struct Place {
     let download: MergedDownload
     /// Others had begun it.
@@ -157,7 +157,7 @@ final class Downloader {
     if wasRunning { transfers.abort(serial: download.serial) }
   }
 
-  /// Keeps earlier downloads of the same thing from being stored in place of a later one's picture.
+  /// Keeps earlier downloads of the same thing from replacing a later one's picture.
   func overtake(by download: MergedDownload) {
     for other in byKey[download.mergeKey] ?? [] where other.serial < download.serial {
       other.close()

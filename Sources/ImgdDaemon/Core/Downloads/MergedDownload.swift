@@ -11,7 +11,7 @@ final class MergedDownload {
   /// The end of a download, as its waiters see it.
   enum Settlement {
     case ended(FetchOutcome)
-    /// They have to go on elsewhere.
+    /// They have to go on somewhere else.
     case redirected(Redirect)
   }
 
@@ -46,7 +46,7 @@ final class MergedDownload {
   /// The bytes and the time that the transfer may take: the most that any waiter grants.
   var allowance: PictureWish.Allowance
 
-  /// How it has ended, for those who have still to be told.
+  /// How it has ended, for those that have yet to be told.
   var settlement: Settlement?
   /// The round in which the waiters are told what is new.
   var round = Round()
@@ -148,7 +148,7 @@ final class MergedDownload {
   /// The bytes that its body has or is announced to have.
   var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
-  /// Adds one who waits, and answers its place.
+  /// Adds one that waits, and returns its place.
   func add(_ waiter: Waiter) -> UInt64 {
     tags = EntryTags.union(tags, waiter.wish.tags)
     return waiting.append(waiter)

@@ -9,7 +9,7 @@ struct Slots {
     let receipt: ReceiptID
     /// The state in which that one ended; nil while it is under way.
     var end: FetchState?
-    /// The fetches that fill it: more than one when the same was asked for again meanwhile.
+    /// The fetches that fill it: more than one when the same was asked for again in the meantime.
     var running = JobRoll()
     /// The last one of them.
     var newest: FetchJob?

@@ -15,7 +15,7 @@ protocol Fleet: AnyObject {
   func renew(serial: UInt64)
   /// Ends a look or gives a claim back without a picture; where the origin has none any more, what is stored goes.
   func release(serial: UInt64, removing: Bool)
-  /// Deletes what is stored without having been claimed, as it is right no more.
+  /// Deletes what is stored without having been claimed, since it is no longer right.
   func remove(_ digest: KeyDigest)
   func store(_ store: FleetStore)
   /// Puts a purge into the log; `sent` or `unsent` follows.

@@ -4,7 +4,7 @@ import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
-/// The outcome of a look at the fleet's server, for one who has waited for it.
+/// The outcome of a look at the fleet's server, for one that has waited for it.
 enum FleetFinding {
   /// The origin has to be asked; with a claim, other hosts wait for what it says.
   case nothing(FleetClaim?)

@@ -44,7 +44,7 @@ final class FleetLookup {
 
   var waiterCount: Int { waiting.count }
 
-  /// Adds one who waits, and answers its place.
+  /// Adds one that waits, and returns its place.
   func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
     tiers.formUnion(wish.tiers)
     return waiting.append(then)

@@ -63,7 +63,7 @@ final class FleetLookups {
     }
   }
 
-  /// A place among those who wait for a look.
+  /// A place among those that wait for a look.
   struct Place {
     let lookup: FleetLookup
     let number: UInt64

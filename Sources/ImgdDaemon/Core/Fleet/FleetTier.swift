@@ -115,7 +115,7 @@ final class FleetTier {
       stamp, for: key, wish, digest, serial: downloader.nextSerial, then: then)
   }
 
-  /// Nothing is of use as long as it is not known what was purged.
+  /// Nothing can be used while it is not known what was purged.
   private var readable: FleetLookups? {
     state.isReadable && history.position != nil ? parts?.lookups : nil
   }

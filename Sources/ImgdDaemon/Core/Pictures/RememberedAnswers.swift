@@ -21,7 +21,7 @@ final class RememberedAnswers {
   private static let mostBytes = 64 << 20
   private static let mostAtOnce = 256
 
-  /// It makes no room by itself, so that what goes goes in parts.
+  /// It makes no room itself, so that entries go in parts.
   private let tier: MemoryTier
   private(set) var capacity: Int
   private var variants = VariantTable(mostBytes: mostVariantBytes)

@@ -1,4 +1,4 @@
-/// In whose name something waits: a connection, or a share of one. Without a connection it is a user.
+/// Who something waits for: a connection, or a share of one. Without a connection it is a user.
 struct Claimant: Hashable {
   let uid: UInt32
   var connection: UInt64?

@@ -77,7 +77,7 @@ final class HostGate {
     }
   }
 
-  /// Looks at one host of those that let others go first, each time at another one.
+  /// Looks at one of the hosts that let others go first, at another one each time.
   private func nextOfYielding(at now: Instant) -> Claim? {
     let name = yielding.first { name in
       hosts[name].map { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) } == true
@@ -89,7 +89,7 @@ final class HostGate {
     return claim
   }
 
-  /// Gives a place to what is wanted, in the turn of one of those who want it.
+  /// Gives a place to what is wanted, in the turn of one that wants it.
   func begin(_ claim: Claim, at host: HostQueue, _ priority: Priority) {
     host.line(for: claim).claims.charge(for: claim)
     queue.lines[claim.priority]?.charge(for: claim)

@@ -7,7 +7,7 @@ final class HostQueue {
   /// How much waits, and how much runs.
   var queued = 0
   var active = 0
-  /// How many of those that run are slow.
+  /// How many of the running ones are slow.
   var slow = 0
   /// All of them were slow, and none has flowed or ended in time since: others go first.
   var yields = false

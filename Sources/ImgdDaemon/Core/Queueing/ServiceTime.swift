@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// The time of a service, as it is used or expected.
+/// The time that a service takes, or is expected to take.
 struct ServiceTime: Comparable {
   /// What is expected to take no longer is let through where slow things wait: those who come next wait for no
   /// more than that.

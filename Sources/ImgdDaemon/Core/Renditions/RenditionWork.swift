@@ -4,7 +4,7 @@ import ImgdWire
 
 /// A rendition that is being looked for or made, and all who wait for it.
 final class RenditionWork {
-  /// One of those who wait.
+  /// One of those that wait.
   struct Place {
     let work: RenditionWork
     let claim: DecodeClaim
@@ -56,7 +56,7 @@ final class RenditionWork {
 
   func leave(_ place: Place) { waiting.remove(place.number) }
 
-  /// Hands out those who wait, in the order in which they came.
+  /// Hands out those that wait, in the order in which they came.
   func takeWaiters() -> [(Renditions.Outcome) -> Void] {
     defer { waiting = Roll() }
     return waiting.all.map(\.then)

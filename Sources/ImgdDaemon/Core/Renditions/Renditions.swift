@@ -19,7 +19,7 @@ final class Renditions {
   /// A rendition, and where it was.
   struct Made {
     let image: CachedImage
-    /// Nil for one that has been made just now.
+    /// Nil for one that has only just been made.
     let source: DeliveredImage.Source?
   }
 
@@ -132,7 +132,7 @@ final class Renditions {
     return work.join(order, then)
   }
 
-  /// Leaves a rendition to those who wait for it still; without any it is given up.
+  /// Leaves a rendition to those that still wait for it; without any it is given up.
   func leave(_ place: RenditionWork.Place) {
     let work = place.work
     work.leave(place)
@@ -211,7 +211,7 @@ final class Renditions {
     }
   }
 
-  /// Whether a purge has named its picture meanwhile.
+  /// Whether a purge has named its picture in the meantime.
   private func isPurged(_ work: RenditionWork) -> Bool {
     let original = work.original
     return original.isPurged

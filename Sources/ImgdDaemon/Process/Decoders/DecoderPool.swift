@@ -12,7 +12,7 @@ import ImgdWire
 
 /// The decoders of the daemon, and the orders that wait for one.
 final class DecoderPool: Decoding {
-  /// After so many orders a decoder is replaced: what its libraries have lost of memory goes with it.
+  /// After so many orders a decoder is replaced: the memory that its libraries have lost goes with it.
   static let mostOrders = 2_000
 
   private var settings: Configuration.Decode

@@ -43,7 +43,7 @@ final class DecoderWorker {
 
   /// How long a decoder may take from its start to its greeting.
   static let greetingLimit = Duration.seconds(5)
-  /// How long it may take to end by itself.
+  /// How long it may take to end on its own.
   static let leaveLimit = Duration.seconds(1)
 
   private(set) var phase = Phase.starting
@@ -133,7 +133,7 @@ final class DecoderWorker {
 
   // MARK: The end
 
-  /// Lets it end by itself, and helps it after a while. Only while it has nothing to do.
+  /// Lets it end on its own, and ends it after a while. Only while it has nothing to do.
   func leave() {
     phase = .ending
     process?.hangUp()
@@ -191,7 +191,7 @@ final class DecoderWorker {
     report(self, .settled(answer, serial: work.serial))
   }
 
-  /// Its end follows in a moment and tells why; a decoder that goes on has no business to.
+  /// Its end follows in a moment and tells why; one that goes on has no reason to.
   private func takeHangUp() {
     process?.hangUp()
     tellAnswer()
