@@ -59,7 +59,7 @@ struct FetchTests {
       return
     }
     let rows = memory.withUnsafeBytes { bytes in
-      (0..<7).flatMap { row in Array(bytes[(row * stride)..<(row * stride + 13 * 4)]) }
+      (0..<7).flatMap { (row: Int) -> [UInt8] in Array(bytes[(row * stride)...].prefix(13 * 4)) }
     }
     #expect(rows == pixels.bytes)
   }

@@ -132,7 +132,8 @@ struct JSONWriterTests {
   func `the JSON writer writes base64 of any length bit by bit`(count: Int) {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 151 + count * 29) }
-    let bits = bytes.flatMap { byte in (0..<8).map { Int(byte >> (7 - $0) & 1) } } + [0, 0, 0, 0]
+    var bits = bytes.flatMap { (byte: UInt8) -> [Int] in (0..<8).map { Int(byte >> (7 - $0) & 1) } }
+    bits += [0, 0, 0, 0]
     var encoded = stride(from: 0, to: count * 8, by: 6).map { place in
       letters[bits[place..<place + 6].reduce(0) { $0 * 2 + $1 }]
     }

@@ -111,7 +111,8 @@ private struct Waves {
 
   private static func cosines(count: Int, length: Int) -> [[Double]] {
     (0..<count).map { wave in
-      (0..<length).map { cos(.pi / Double(length) * Double(wave) * (Double($0) + 0.5)) }
+      let step = Double.pi / Double(length) * Double(wave)
+      return (0..<length).map { cos(step * (Double($0) + 0.5)) }
     }
   }
 }

@@ -102,11 +102,12 @@ struct ConfigurationKeyTests {
     #expect(configuration.memory.preferredBytes == 180 << 20)
   }
 
-  @Test(arguments: [
-    ("Capacity=50M", 50 << 20, 30 << 20), ("Capacity=0", 0, 0), ("Capacity=10", 10, 6),
-    ("Capacity=200M\nPreferred=90%", 200 << 20, 180 << 20), ("Preferred=1M", 100 << 20, 1 << 20),
-    ("Capacity=1M\nPreferred=100%", 1 << 20, 1 << 20), ("Capacity=50M\nPreferred=0", 50 << 20, 0),
-  ])
+  @Test(
+    arguments: [
+      ("Capacity=50M", 50 << 20, 30 << 20), ("Capacity=0", 0, 0), ("Capacity=10", 10, 6),
+      ("Capacity=200M\nPreferred=90%", 200 << 20, 180 << 20), ("Preferred=1M", 100 << 20, 1 << 20),
+      ("Capacity=1M\nPreferred=100%", 1 << 20, 1 << 20), ("Capacity=50M\nPreferred=0", 50 << 20, 0),
+    ] as [(String, Int, Int)])
   func `the preferred amount follows the capacity unless it is a size`(
     text: String, capacity: Int, preferred: Int
   ) throws {

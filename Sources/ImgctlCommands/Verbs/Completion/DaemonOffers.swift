@@ -25,11 +25,11 @@ struct DaemonOffers {
   func settings(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
     guard let sections = try ask(.config).object("config") else { return [] }
     let fitting = sections.fields.filter { ($0 + ".").hasPrefix(word) || word.hasPrefix($0 + ".") }
-    return fitting.flatMap { name in
-      let section = fitting.count == 1 ? sections.object(name) : nil
-      return [(word: name, help: "")]
-        + (section?.fields ?? []).map { (word: name + "." + $0, help: section?.text($0) ?? "") }
+    var offers: [UnfinishedLine.Offer] = fitting.map { (word: $0, help: "") }
+    if fitting.count == 1, let section = sections.object(fitting[0]) {
+      offers += section.fields.map { (word: "\(fitting[0]).\($0)", help: section.text($0) ?? "") }
     }
+    return offers
   }
 
   /// URLs of the cache that begin with a word: those stored last, and those in memory where these are not too many.
