@@ -108,7 +108,7 @@ struct LookTests {
     guard case .found = try bench.answer(second) else { throw TestFailure("it is not found") }
   }
 
-  @Test func `whoever has waited three seconds fetches by himself`() throws {
+  @Test func `a host that has waited three seconds fetches by itself`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)
     let digest = TestedPicture().digest

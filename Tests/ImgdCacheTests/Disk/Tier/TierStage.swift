@@ -171,10 +171,13 @@ final class TierStage {
   func fetch(_ url: String) -> CachedImage? { fetch(key(url)) }
 
   func lend(_ image: CachedImage, mayStore: Bool = true) -> PathLending {
-    let lending = tier.lend(image, mayStore: mayStore)
-    guard lending == .waiting else { return lending }
-    turn()
-    return tier.lend(image, mayStore: false)
+    // What is missing may first have to be looked for, and is then stored.
+    for _ in 0..<3 {
+      let lending = tier.lend(image, mayStore: mayStore)
+      guard lending == .waiting else { return lending }
+      turn()
+    }
+    return .waiting
   }
 
   @discardableResult
