@@ -2,7 +2,9 @@ import ImgdTestSupport
 import ImgdWire
 import Testing
 
-@Suite("A disk that cannot be written to", .enabled(if: Freeze.isPossible))
+@Suite(
+  "A disk that cannot be written to",
+  .enabled(if: Freeze.isPossible, "needs root, and a file system whose open files can be frozen"))
 struct ReadOnlyDiskTests {
   private func storedStage() throws -> DiskStage {
     let stage = try DiskStage("Disk.Lease=0s")
