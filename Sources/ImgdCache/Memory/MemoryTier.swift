@@ -306,6 +306,6 @@ package final class MemoryTier {
   /// Takes an image out; nil when there was none.
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
-    return images.take(place).image
+    return images.takeImage(at: place).image
   }
 }

@@ -86,7 +86,7 @@ final class Core {
   /// Ends everything that waits for an answer.
   func refuseAll(_ error: WireError) {
     parts.jobs.endAll(error)
-    parts.fleet.end()
+    parts.fleet.giveBackAll()
     clients.refuseStanding(error)
   }
 

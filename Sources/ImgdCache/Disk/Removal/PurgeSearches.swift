@@ -71,9 +71,9 @@ final class PurgeSearches: DiskPart {
     for _ in 0..<3 {
       turn = (turn + 1) % 3
       switch turn {
-      case 0 where unrecorded.take(): record(then)
-      case 1 where led.take(): search(\.led, then)
-      case 2 where scanning.take(): search(\.scanning, then)
+      case 0 where unrecorded.takeInHand(): record(then)
+      case 1 where led.takeInHand(): search(\.led, then)
+      case 2 where scanning.takeInHand(): search(\.scanning, then)
       default: continue
       }
       return true
@@ -132,7 +132,7 @@ final class PurgeSearches: DiskPart {
     for match in part.matches {
       let isHere = index.place(of: match.digest, number: match.number) != nil
       // Its row may still be there, when it has been removed already.
-      work.take(match, counts: isHere || index.isUnread(match.number))
+      work.takeIn(match, counts: isHere || index.isUnread(match.number))
       if work.order.isSoft {
         index.markStale(match.digest, number: match.number)
       } else {

@@ -265,7 +265,7 @@ package final class DiskTier {
     parts.stores.sendAll()
     parts.fleet.sendAll()
     parts.removals.stop()
-    parts.threads.stop(noting: parts.uses.take(), isChecked: parts.check.isDone)
+    parts.threads.stop(noting: parts.uses.takeUses(), isChecked: parts.check.isDone)
   }
 
   /// Calls `answered` when the thread that writes comes to its next job; at once without a tier.

@@ -123,7 +123,7 @@ final class DownloadScheduler {
   func remove(_ serial: UInt64) {
     guard let download = downloads.removeValue(forKey: serial) else { return }
     if let holder = download.holder {
-      gate.end(
+      gate.giveBackPlace(
         at: download.host, by: holder, download.requests.highest, isSlow: download.isSlow)
     } else {
       leaveQueue(download)
@@ -187,7 +187,7 @@ final class DownloadScheduler {
     gate.releaseHosts(at: now)
     var started: [UInt64] = []
     while let claim = gate.next(at: now), let download = downloads[claim.serial] {
-      gate.begin(claim, at: download.host, download.requests.highest)
+      gate.givePlace(to: claim, at: download.host, download.requests.highest)
       download.holder = claim.claimant
       leaveQueue(download)
       started.append(claim.serial)

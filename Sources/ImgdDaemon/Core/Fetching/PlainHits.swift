@@ -50,7 +50,7 @@ final class PlainHits {
     else { return false }
     let hit = PlainHit(image: image, facts: facts, ending: ending)
     count += 1
-    commands.note()
+    commands.countCommand()
     memory.noteUse(of: hit.image, at: now)
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)

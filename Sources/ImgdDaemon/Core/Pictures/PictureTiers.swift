@@ -84,7 +84,7 @@ final class PictureTiers {
 
   /// A fresh picture in memory to which remembered redirects lead from a plain request's URL.
   func readyImage(redirectedFrom url: String, atMost limit: Int) -> CachedImage? {
-    answers.end(of: url, atMost: limit).flatMap {
+    answers.endOfRedirects(from: url, atMost: limit).flatMap {
       memory.readyImage(for: $0, identifier: nil, at: loop.now)
     }
   }
