@@ -56,8 +56,9 @@ struct KeyHasher {
   }
 }
 
+/// Both halves of a product, folded into one.
 @inline(__always)
-private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)
   return product.high ^ product.low
 }

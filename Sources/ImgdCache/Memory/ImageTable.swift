@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// The images of a tier: found by key, and in the order of use, with their cost.
 ///
 /// Two structures share one numbering of places. A table finds the place of a key; a list orders

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// The table of purges that have still to be carried out.
 package final class RemovalRows {
   private let connection: Connection

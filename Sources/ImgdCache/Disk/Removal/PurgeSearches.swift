@@ -5,8 +5,6 @@
 // entry share one pass. No job looks at more than some thousands of rows; stores have their turns in
 // between, and the reader is not concerned at all.
 
-internal import ImgdSystem
-
 /// Purges that have still to be written down, or to find their entries.
 final class PurgeSearches: DiskPart {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.

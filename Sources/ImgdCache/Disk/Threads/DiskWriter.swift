@@ -6,7 +6,6 @@
 // no row names.
 
 import Glibc
-internal import ImgdSystem
 
 /// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {

@@ -53,10 +53,7 @@ final class ClientInput {
     framer = LineFramer(longestLine: longestLine)
   }
 
-  var longestLine: Int {
-    get { framer.longestLine }
-    set { framer.longestLine = newValue }
-  }
+  func limitLines(to length: Int) { framer.longestLine = length }
 
   /// The bytes of lines that wait.
   var heldBytes: Int { isCutting ? 0 : framer.keptBytes }

@@ -12,7 +12,6 @@ import ImgdCache
 import ImgdFleet
 import ImgdPicture
 import ImgdSystem
-import ImgdWire
 
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {

@@ -156,7 +156,7 @@ final class Renditions {
   }
 
   private func look(for work: RenditionWork, countsAsUse: Bool) {
-    guard work.rendition.isKeptOnDisk else { return begin(work) }
+    guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
       if underWay[work.key] === work { found(image, for: work) }
     }
@@ -246,8 +246,8 @@ final class Renditions {
 }
 
 extension Rendition {
-  /// Whether the disk may have it: pixels and descriptions have no file.
-  fileprivate var isKeptOnDisk: Bool {
+  /// Whether it is written as a file, which the disk may have: pixels and descriptions are not.
+  var isFile: Bool {
     if case .file = output { true } else { false }
   }
 }
