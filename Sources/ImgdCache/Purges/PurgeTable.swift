@@ -11,8 +11,8 @@ package enum PurgeVerdict {
 /// Purges by what they mean, so that the ones that mean a picture are found without looking at the others.
 ///
 /// Of purges with the same names only the newest is kept, soft and hard ones apart, and those with an age from
-/// those without. Where very many stand under one lead, the other conditions of all of them are given up: rather one
-/// picture too many is fetched anew.
+/// those without. Where very many stand under one lead, the other conditions of all of them are given up: fetching some
+/// pictures anew that no purge meant is the safe mistake.
 package struct PurgeTable {
   /// So many filters under one lead are told apart.
   package static let mostUnderOneLead = 32

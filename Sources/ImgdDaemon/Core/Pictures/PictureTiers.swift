@@ -314,8 +314,8 @@ final class PictureTiers {
     onMemoryPurge()
   }
 
-  /// Empties the memory tier in parts, decoded pictures first, and the remembered answers last; pictures on their way are stored as if
-  /// nothing had happened.
+  /// Empties the memory tier in parts, decoded pictures first and the remembered answers last. Pictures on their way
+  /// are stored as if nothing had happened.
   func emptyMemory(then: @escaping (Removal) -> Void) {
     var pixels = memory.beginRemovalOfPixels()
     var others = memory.beginRemoval()
