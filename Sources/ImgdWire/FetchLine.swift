@@ -4,7 +4,7 @@
 // that are no hits take the same way, with fields that are encoded for them alone.
 
 /// The terminal line of a fetch that brought a picture.
-package struct FetchLine: ~Copyable {
+package enum FetchLine {
   /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
@@ -15,49 +15,21 @@ package struct FetchLine: ~Copyable {
     package let freshFor: Int
     package let elapsedMicroseconds: UInt64
 
-    package init(receipt: ReceiptID, age: Int, freshFor: Int, elapsedMicroseconds: UInt64) {
+    package init(receipt: ReceiptID, age: Int, freshFor: Int, elapsedNanoseconds: Int64) {
       self.receipt = receipt
       self.age = age
       self.freshFor = freshFor
-      self.elapsedMicroseconds = elapsedMicroseconds
+      elapsedMicroseconds = UInt64(max(elapsedNanoseconds, 0)) / 1_000
     }
   }
-
-  package let id: RequestID
-  package let numbers: Numbers
-  /// Encoded fields without the comma before or after them.
-  package let facts: [UInt8]
-  /// The rest of the line after the numbers, with the newline.
-  package let ending: [UInt8]
 
   /// An ending with these encoded fields, or with none.
   package static func ending(_ fields: [UInt8]) -> [UInt8] {
     fields.isEmpty ? Array("}\n".utf8) : Array(",".utf8) + fields + Array("}\n".utf8)
   }
 
-  package init(
-    id: RequestID, receipt: ReceiptID, facts: [UInt8], age: Int, freshFor: Int,
-    elapsedMicroseconds: UInt64, ending: [UInt8]
-  ) {
-    self.id = id
-    numbers = Numbers(
-      receipt: receipt, age: age, freshFor: freshFor, elapsedMicroseconds: elapsedMicroseconds)
-    self.facts = facts
-    self.ending = ending
-  }
-
-  /// Appends the whole line with its newline.
-  package func append(to bytes: inout [UInt8]) {
-    var text: [UInt8] = []
-    switch id {
-    case .none: break
-    case .integer(let number): text.appendInteger(number)
-    case .string(let string): text.appendString(string)
-    }
-    Self.append(to: &bytes, id: text.span, numbers, facts: facts.span, ending: ending.span)
-  }
-
-  /// Appends a line whose parts are encoded but for the numbers; an empty id is none.
+  /// Appends a line whose parts are encoded but for the numbers: the id, empty for none, the fields before the
+  /// numbers without commas around them, and the rest of the line.
   package static func append(
     to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>,
     ending: Span<UInt8>
@@ -75,6 +47,19 @@ package struct FetchLine: ~Copyable {
         unsafe count = cursor.next - start
       }
     }
+  }
+}
+
+extension RequestID {
+  /// As a line has it; empty for none.
+  package var written: [UInt8] {
+    var text: [UInt8] = []
+    switch self {
+    case .none: break
+    case .integer(let number): text.appendInteger(number)
+    case .string(let string): text.appendString(string)
+    }
+    return text
   }
 }
 

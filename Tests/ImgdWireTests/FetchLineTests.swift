@@ -4,14 +4,15 @@ import Testing
 struct FetchLineTests {
   private func line(
     id: RequestID = .none, words: (UInt64, UInt64) = (1, 2), age: Int = 0, freshFor: Int = 0,
-    elapsed: UInt64 = 0, ending: String = "}\n"
+    elapsed: Int64 = 0, ending: String = "}\n"
   ) -> (text: String, receipt: ReceiptID) {
     let receipt = ReceiptID.random(using: words)
     var bytes = Array("before".utf8)
-    FetchLine(
-      id: id, receipt: receipt, facts: Array(#""url":"http://h/""#.utf8), age: age,
-      freshFor: freshFor, elapsedMicroseconds: elapsed, ending: Array(ending.utf8)
-    ).append(to: &bytes)
+    let numbers = FetchLine.Numbers(
+      receipt: receipt, age: age, freshFor: freshFor, elapsedNanoseconds: elapsed)
+    FetchLine.append(
+      to: &bytes, id: id.written.span, numbers, facts: Array(#""url":"http://h/""#.utf8).span,
+      ending: Array(ending.utf8).span)
     return (String(decoding: bytes, as: UTF8.self), receipt)
   }
 
@@ -20,7 +21,7 @@ struct FetchLineTests {
       [.none, .string(""), .string("a"), .string("\"\\\u{1}é")]
       + [0, 7, -1, .min, .max].map { .integer($0) }
     for id in ids {
-      let (text, receipt) = line(id: id, age: 12, freshFor: 3_588, elapsed: 1_749)
+      let (text, receipt) = line(id: id, age: 12, freshFor: 3_588, elapsed: 1_749_999)
       var json = JSONWriter()
       ReplyEncoder.begin(id: id, ok: true, receipt: receipt, into: &json)
       json.field("url", "http://h/")

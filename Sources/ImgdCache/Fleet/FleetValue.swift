@@ -68,8 +68,8 @@ package struct FleetValue: Sendable {
 
   private static func seal(_ head: Span<UInt8>, _ row: Span<UInt8>) -> UInt64 {
     var seal = RowSeal()
-    seal.take(head)
-    seal.take(row)
+    seal.add(head)
+    seal.add(row)
     return seal.finish()
   }
 

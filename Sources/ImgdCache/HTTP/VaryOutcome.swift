@@ -86,7 +86,7 @@ package struct VaryOutcome: Sendable, Equatable {
     var pairs = dependence.pairs[...]
     for name in dependence.names {
       let own = pairs.first.flatMap { $0.name == name ? pairs.popFirst()?.value : nil }
-      guard sameText(own, fields.value(of: name)) else { return false }
+      guard sameBytes(own, fields.value(of: name)) else { return false }
     }
     return fields.rest(beside: dependence.names) == place.rest
   }
@@ -120,11 +120,6 @@ package struct VariantPlace: Sendable, Equatable {
   let owner: KeyVariant?
   /// The digest of the fields that tell its request from others although `Vary` does not list them.
   let rest: Digest128
-}
-
-private func sameText(_ left: String?, _ right: String?) -> Bool {
-  guard let left, let right else { return left == nil && right == nil }
-  return sameBytes(left, right)
 }
 
 /// The values of a field in the one form for all its spellings; several lines of one name are one list.

@@ -19,8 +19,8 @@ package struct CredentialScope: Hashable, Sendable {
   private static func digest(of credentials: HeaderList, seed: KeyHasher.Seed) -> UInt64 {
     var hasher = KeyHasher(seed)
     for (name, value) in credentials.sorted(by: { ($0.name, $0.value) < ($1.name, $1.value) }) {
-      hasher.take(name)
-      hasher.take(value)
+      hasher.combine(name)
+      hasher.combine(value)
     }
     return hasher.finish()
   }
@@ -37,7 +37,7 @@ package struct CredentialScope: Hashable, Sendable {
 
   /// Makes the scope part of a key's hash.
   func hash(into hasher: inout KeyHasher) {
-    hasher.take(digest.0)
-    hasher.take(UInt64(uid))
+    hasher.combine(digest.0)
+    hasher.combine(UInt64(uid))
   }
 }

@@ -19,20 +19,20 @@ struct KeyHasher {
     (UInt64.random(in: .min ... .max) | 1, UInt64.random(in: .min ... .max) | 1)
   }
 
-  mutating func take(_ number: UInt64) {
+  mutating func combine(_ number: UInt64) {
     state = fold(state ^ number, secret)
   }
 
-  mutating func take(_ text: String) { take(text.utf8.span) }
+  mutating func combine(_ text: String) { combine(text.utf8.span) }
 
-  mutating func take(_ bytes: Span<UInt8>) {
+  mutating func combine(_ bytes: Span<UInt8>) {
     var offset = 0
     while bytes.count - offset > 16 {
       absorb(word(bytes, offset), word(bytes, offset + 8))
       offset += 16
     }
     absorbEnd(bytes, from: offset)
-    take(UInt64(bytes.count))
+    combine(UInt64(bytes.count))
   }
 
   func finish() -> UInt64 { fold(state, secret) }
@@ -56,8 +56,9 @@ struct KeyHasher {
   }
 }
 
+/// Both halves of a product, folded into one.
 @inline(__always)
-private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)
   return product.high ^ product.low
 }

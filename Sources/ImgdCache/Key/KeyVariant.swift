@@ -62,8 +62,8 @@ package struct KeyVariant: Hashable, Sendable {
 
   /// Makes the variant part of a key's hash.
   func hash(into hasher: inout KeyHasher) {
-    hasher.take(high)
-    hasher.take(low)
+    hasher.combine(high)
+    hasher.combine(low)
   }
 
   /// Whether a field, by its lower-case name, leaves the answer what it is.

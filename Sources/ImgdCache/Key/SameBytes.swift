@@ -7,6 +7,12 @@ package func sameBytes(_ left: String, _ right: String) -> Bool {
   sameBytes(left.utf8.span, right.utf8.span)
 }
 
+/// The same for texts that may be missing.
+func sameBytes(_ left: String?, _ right: String?) -> Bool {
+  guard let left, let right else { return left == nil && right == nil }
+  return sameBytes(left, right)
+}
+
 /// Whether two stretches of bytes are the same.
 func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
@@ -24,6 +30,12 @@ func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
 func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
   // Eight bytes of any pattern are a number; that they lie inside is checked.
   unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+}
+
+/// An ASCII letter in lower case, and any other byte as it is.
+@inline(__always)
+func lowerCase(_ byte: UInt8) -> UInt8 {
+  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }
 
 /// Gives a text's bytes to the standard library's hash, as `sameBytes` sees them.

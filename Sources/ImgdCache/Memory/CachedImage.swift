@@ -169,15 +169,6 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.place = newValue.map { Int32($0) } ?? -1 }
   }
 
-  /// How often it was found in its tier; the count stops at the end of its type.
-  package var hits: Int { Int(header.hits) }
-
-  /// Notes a use.
-  func countHit(at now: Instant) {
-    header.lastAccess = now
-    header.hits = header.hits &+ (header.hits == .max ? 0 : 1)
-  }
-
   /// The bytes it really holds.
   package var cost: Int {
     Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + Int(header.bodyCount)

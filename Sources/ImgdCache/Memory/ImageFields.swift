@@ -20,7 +20,6 @@ package struct ImageFields {
   let freshness: Freshness
   /// Its place in its tier; negative outside.
   var place: Int32 = -1
-  var hits: UInt32 = 0
   let facts: ImageFacts
   /// Bytes that do not lie behind the fields: they are large, or in a memfd.
   var payload: Payload?

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// The images of a tier: found by key, and in the order of use, with their cost.
 ///
 /// Two structures share one numbering of places. A table finds the place of a key; a list orders
@@ -54,7 +52,7 @@ final class ImageTable {
   /// The image whose key is a URL and nothing else.
   func image(ofPlain url: Span<UInt8>) -> CachedImage? {
     var hasher = KeyHasher(seed)
-    hasher.take(url)
+    hasher.combine(url)
     var found: CachedImage?
     _ = table.place(PlaceTable.tag(hasher.finish())) { place in
       let image = list.image(at: place)
@@ -92,10 +90,10 @@ final class ImageTable {
     scope: CredentialScope? = nil
   ) -> (url: UInt32, key: UInt32) {
     var hasher = KeyHasher(seed)
-    hasher.take(url)
+    hasher.combine(url)
     let urlTag = PlaceTable.tag(hasher.finish())
     guard identifier != nil || variant != nil || scope != nil else { return (urlTag, urlTag) }
-    if let identifier { hasher.take(identifier) }
+    if let identifier { hasher.combine(identifier) }
     variant?.hash(into: &hasher)
     scope?.hash(into: &hasher)
     return (urlTag, PlaceTable.tag(hasher.finish()))
@@ -161,7 +159,7 @@ final class ImageTable {
 
   /// Takes the image at a place out; answers what it was charged.
   @discardableResult
-  func take(_ place: Int) -> (image: CachedImage, cost: Int) {
+  func takeImage(at place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
     usage -= entry.cost
     takeBack(image, at: place)
@@ -173,10 +171,10 @@ final class ImageTable {
   }
 
   /// Takes the image out that goes next, with what it was charged.
-  func takeVictim() -> (image: CachedImage, cost: Int)? { list.oldest.map(take) }
+  func takeVictim() -> (image: CachedImage, cost: Int)? { list.oldest.map(takeImage(at:)) }
 
   /// Takes out the decoded picture that was not used for longest, with what it was charged.
-  func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(take) }
+  func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(takeImage(at:)) }
 
   /// The bytes of an image that leaves are no longer the tier's to count.
   private func takeBack(_ image: CachedImage, at place: Int) {

@@ -59,7 +59,7 @@ extension MemoryTier {
       sweep.removal.count(images.list[place].cost)
       return image.markStale()
     }
-    sweep.removal.count(images.take(place).cost)
+    sweep.removal.count(images.takeImage(at: place).cost)
   }
 }
 

@@ -80,15 +80,6 @@ package final class MemoryTier {
   /// Room is being made, and there is more to remove: `trim` goes on.
   package private(set) var isTrimming = false
 
-  /// The image under a key, fresh or not; counts as a use, or as a miss.
-  package func image(for key: CacheKey, at now: Instant) -> CachedImage? {
-    guard let place = images.place(of: key), isInForce(images.image(at: place)) else {
-      counts.misses += 1
-      return nil
-    }
-    return use(place, at: now)
-  }
-
   /// The image for a request that names a canonical URL and an identifier and nothing else, if it
   /// can be shown at once, because it is fresh. With an identifier `variant` names its user.
   ///
@@ -102,7 +93,8 @@ package final class MemoryTier {
     else { return nil }
     let image = images.image(at: place)
     guard isInForce(image), image.isFresh(at: now), image.isFor(sent: []) else { return nil }
-    return use(place, at: now)
+    use(image, at: place, at: now)
+    return image
   }
 
   /// The same for a URL alone, without counting as a use.
@@ -131,11 +123,6 @@ package final class MemoryTier {
     images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
   }
 
-  /// Whether just this image is in the tier.
-  package func holds(_ image: CachedImage) -> Bool {
-    image.place.map { images.image(at: $0) === image } ?? false
-  }
-
   /// Counts the use of an image that was found by looking.
   package func noteUse(of image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }
@@ -152,16 +139,10 @@ package final class MemoryTier {
     counts.coalesced += 1
   }
 
-  private func use(_ place: Int, at now: Instant) -> CachedImage {
-    let image = images.image(at: place)
-    use(image, at: place, at: now)
-    return image
-  }
-
   private func use(_ image: CachedImage, at place: Int, at now: Instant) {
     images.touch(place, image)
     counts.hits += 1
-    image.countHit(at: now)
+    image.lastAccess = now
   }
 
   /// The most entries that one page looks at: a prefix that hardly any image has must not hold up
@@ -306,6 +287,6 @@ package final class MemoryTier {
   /// Takes an image out; nil when there was none.
   package func remove(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
-    return images.take(place).image
+    return images.takeImage(at: place).image
   }
 }

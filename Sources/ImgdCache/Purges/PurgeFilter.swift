@@ -47,8 +47,8 @@ package struct PurgeFilter: Sendable, Equatable {
 
   /// Whether both name the same images, byte for byte.
   package func hasSameNames(as other: PurgeFilter) -> Bool {
-    url == other.url && digest == other.digest && isSame(identifier, other.identifier)
-      && isSame(prefix, other.prefix) && isSame(host, other.host) && isSame(tag, other.tag)
+    url == other.url && digest == other.digest && sameBytes(identifier, other.identifier)
+      && sameBytes(prefix, other.prefix) && sameBytes(host, other.host) && sameBytes(tag, other.tag)
   }
 
   func matches(_ image: CachedImage, at now: Instant) -> Bool {
@@ -89,11 +89,6 @@ package struct PurgeFilter: Sendable, Equatable {
   }
 }
 
-private func isSame(_ left: String?, _ right: String?) -> Bool {
-  guard let left, let right else { return left == nil && right == nil }
-  return sameBytes(left, right)
-}
-
 /// Whether the bytes of a URL begin with a text.
 func begins(_ url: Span<UInt8>, with prefix: String) -> Bool {
   let prefix = prefix.utf8.span
@@ -116,8 +111,4 @@ private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
 
 private func endsInDigit(_ host: Span<UInt8>) -> Bool {
   0x30...0x39 ~= host[host.count - 1]
-}
-
-private func lowerCase(_ byte: UInt8) -> UInt8 {
-  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }

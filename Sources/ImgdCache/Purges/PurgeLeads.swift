@@ -97,14 +97,4 @@ struct PurgeLeads {
   private func ended(_ state: UInt64, _ kind: Kind) -> UInt64 {
     fold(state ^ kind.rawValue << 32, factor)
   }
-
-  @inline(__always)
-  private func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
-    let product = left.multipliedFullWidth(by: right)
-    return product.high ^ product.low
-  }
-
-  private func lowerCase(_ byte: UInt8) -> UInt8 {
-    byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
-  }
 }

@@ -11,8 +11,8 @@ package enum PurgeVerdict {
 /// Purges by what they mean, so that the ones that mean a picture are found without looking at the others.
 ///
 /// Of purges with the same names only the newest is kept, soft and hard ones apart, and those with an age from
-/// those without. Where very many stand under one lead, the other conditions of all of them are given up: rather one
-/// picture too many is fetched anew.
+/// those without. Where very many stand under one lead, the other conditions of all of them are given up: fetching some
+/// pictures anew that no purge meant is the safe mistake.
 package struct PurgeTable {
   /// How many filters under one lead are told apart.
   package static let mostUnderOneLead = 32
@@ -23,7 +23,7 @@ package struct PurgeTable {
     var number: UInt64 = 0
     var limit: Instant?
 
-    mutating func take(_ other: Newest) {
+    mutating func merge(_ other: Newest) {
       number = max(number, other.number)
       limit = limit.map { max($0, other.limit ?? $0) } ?? other.limit
     }
@@ -50,11 +50,11 @@ package struct PurgeTable {
 
     var newest: UInt64 { max(hard.number, agedHard.number, soft.number, agedSoft.number) }
 
-    mutating func take(_ other: Names) {
-      hard.take(other.hard)
-      agedHard.take(other.agedHard)
-      soft.take(other.soft)
-      agedSoft.take(other.agedSoft)
+    mutating func merge(_ other: Names) {
+      hard.merge(other.hard)
+      agedHard.merge(other.agedHard)
+      soft.merge(other.soft)
+      agedSoft.merge(other.agedSoft)
     }
   }
 
@@ -104,7 +104,7 @@ package struct PurgeTable {
     if places[lead.place] == nil { leads.note(lead.condition) }
     var place = places.removeValue(forKey: lead.place) ?? Place(condition: lead.condition)
     if let known = place.names.firstIndex(where: { $0.filter.hasSameNames(as: names.filter) }) {
-      place.names[known].take(names)
+      place.names[known].merge(names)
     } else {
       place.names.append(names)
       count(names, 1)
@@ -117,7 +117,7 @@ package struct PurgeTable {
     var all = Names(place.condition)
     count(all, 1)
     for names in place.names {
-      all.take(names)
+      all.merge(names)
       count(names, -1)
     }
     place.names = [all]

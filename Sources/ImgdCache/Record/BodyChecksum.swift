@@ -37,7 +37,7 @@ package struct BodyChecksum: Hashable, Sendable {
 
   private static func sum(_ bytes: Span<UInt8>) -> UInt64 {
     var lanes = Lanes()
-    lanes.take(bytes, most: bytes.count)
+    lanes.addStripes(bytes, most: bytes.count)
     return sum(bytes, after: lanes)
   }
 
@@ -70,7 +70,7 @@ package struct BodyChecksum: Hashable, Sendable {
     private(set) var end = 0
 
     /// Goes over the next stripes, of no more bytes than that.
-    mutating func take(_ bytes: Span<UInt8>, most: Int) {
+    mutating func addStripes(_ bytes: Span<UInt8>, most: Int) {
       let limit = end + min(most, bytes.count - end)
       while limit - end >= 32 {
         one = round(one, word(bytes, end))
@@ -122,9 +122,9 @@ package struct PartialChecksum {
   }
 
   /// Goes over some more bytes, at least a stripe of 32; the checksum at their end.
-  package mutating func take(most: Int) -> BodyChecksum? {
+  package mutating func addBytes(most: Int) -> BodyChecksum? {
     payload.withBytes { bytes in
-      lanes.take(bytes, most: max(most, 32))
+      lanes.addStripes(bytes, most: max(most, 32))
       guard bytes.count - lanes.end < 32 else { return nil }
       return BodyChecksum(BodyChecksum.sum(bytes, after: lanes))
     }

@@ -24,18 +24,19 @@ struct ByteReader {
 
   mutating func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number {
     var number: Number = 0
-    for index in take(Number.bitWidth / 8).reversed() {
+    for index in takeBytes(Number.bitWidth / 8).reversed() {
       number = number << 8 | Number(truncatingIfNeeded: all[index])
     }
     return number
   }
 
   mutating func bytes() -> [UInt8] {
-    Array(all[take(Int(number(UInt32.self)))])
+    Array(all[takeBytes(Int(number(UInt32.self)))])
   }
 
   mutating func text() -> String {
-    guard let text = String(validating: all[take(Int(number(UInt32.self)))], as: UTF8.self) else {
+    guard let text = String(validating: all[takeBytes(Int(number(UInt32.self)))], as: UTF8.self)
+    else {
       fail()
       return ""
     }
@@ -47,7 +48,7 @@ struct ByteReader {
   }
 
   /// The place of the next bytes; an empty one when there are not that many.
-  private mutating func take(_ count: Int) -> Range<Int> {
+  private mutating func takeBytes(_ count: Int) -> Range<Int> {
     guard count <= all.endIndex - place else {
       fail()
       return place..<place

@@ -5,32 +5,32 @@
 struct RowSeal {
   private var state: UInt64 = 0x6A09_E667_F3BC_C909
 
-  mutating func take<Number: FixedWidthInteger>(_ number: Number) {
+  mutating func add<Number: FixedWidthInteger>(_ number: Number) {
     state = (state << 23 | state >> 41) ^ UInt64(truncatingIfNeeded: number)
     state &*= 0x9E37_79B9_7F4A_7C15
   }
 
-  mutating func take(_ bytes: Span<UInt8>) {
-    take(bytes.count)
+  mutating func add(_ bytes: Span<UInt8>) {
+    add(bytes.count)
     var offset = 0
     while bytes.count - offset >= 8 {
-      take(word(bytes, offset))
+      add(word(bytes, offset))
       offset += 8
     }
     while offset < bytes.count {
-      take(bytes[offset])
+      add(bytes[offset])
       offset += 1
     }
   }
 
-  mutating func take(_ text: String) {
-    take(text.utf8.span)
+  mutating func add(_ text: String) {
+    add(text.utf8.span)
   }
 
   /// A missing text differs from an empty one.
-  mutating func take(_ text: String?) {
-    take(text == nil ? 0 : 1)
-    if let text { take(text) }
+  mutating func add(_ text: String?) {
+    add(text == nil ? 0 : 1)
+    if let text { add(text) }
   }
 
   func finish() -> UInt64 { state ^ state >> 32 }
@@ -38,7 +38,7 @@ struct RowSeal {
   /// The sum over bytes that begin with eight which are left for it.
   static func ofSealed(_ bytes: Span<UInt8>) -> UInt64 {
     var seal = RowSeal()
-    seal.take(bytes.extracting(droppingFirst: min(8, bytes.count)))
+    seal.add(bytes.extracting(droppingFirst: min(8, bytes.count)))
     return seal.finish()
   }
 }

@@ -88,8 +88,8 @@ package struct VariantTable {
 
   private func tag(of base: CacheKey) -> UInt32 {
     var hasher = KeyHasher(seed)
-    hasher.take(base.url.text)
-    if let identifier = base.identifier { hasher.take(identifier) }
+    hasher.combine(base.url.text)
+    if let identifier = base.identifier { hasher.combine(identifier) }
     base.variant?.hash(into: &hasher)
     base.scope?.hash(into: &hasher)
     return PlaceTable.tag(hasher.finish())

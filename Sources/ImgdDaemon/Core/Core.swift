@@ -3,7 +3,6 @@
 
 import ImgdCache
 import ImgdSystem
-import ImgdTransfer
 import ImgdWire
 
 /// The core of the daemon: clients, commands, fetches, downloads and the two tiers.
@@ -33,7 +32,6 @@ final class Core {
   }
 
   var clients: Clients { parts.clients }
-  var hits: PlainHits { parts.hits }
   var hub: EventHub { parts.hub }
   var disk: DiskTier { parts.pictures.disk }
   var fleet: FleetTier { parts.fleet }
@@ -86,7 +84,7 @@ final class Core {
   /// Ends everything that waits for an answer.
   func refuseAll(_ error: WireError) {
     parts.jobs.endAll(error)
-    parts.fleet.end()
+    parts.fleet.giveBackAll()
     clients.refuseStanding(error)
   }
 

@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// The parts of the process that commands reach.
 struct Surroundings {
   /// Reads the configuration again.

@@ -1,7 +1,6 @@
 import Glibc
 import ImgdConfiguration
 import ImgdService
-import ImgdSystem
 
 /// The source of the configuration, the first time and at each reload.
 struct ConfigurationSource: Sendable {

@@ -1,5 +1,4 @@
 import Glibc
-import ImgdSystem
 
 extension ProcessFacts {
   /// As the kernel tells them now.

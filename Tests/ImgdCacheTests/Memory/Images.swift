@@ -40,4 +40,13 @@ extension MemoryTier {
       limits: Limits(
         capacity: capacity, preferred: preferred ?? capacity, maxEntry: maxEntry ?? capacity))
   }
+  /// The image under a key, fresh or not; counts as a use, or as a miss.
+  func image(for key: CacheKey, at now: Instant) -> CachedImage? {
+    guard let image = peek(key) else {
+      noteMiss()
+      return nil
+    }
+    noteUse(of: image, at: now)
+    return image
+  }
 }

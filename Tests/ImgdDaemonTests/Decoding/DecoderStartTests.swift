@@ -130,7 +130,7 @@ struct DecoderStartTests {
     try stage.awaitNone()
     stage.apply { $0.sandbox = .bestEffort }
     #expect(try stage.answer().isPicture)
-    #expect(stage.pool.figures.sandbox == .partial)
+    #expect(stage.pool.abilities?.layers.extent == "partial")
     stage.apply { $0.sandbox = .required }
     #expect(try stage.answer().failure?.reason.hasPrefix(reason) == true)
     try stage.awaitNone()
@@ -143,7 +143,7 @@ struct DecoderStartTests {
     stage.pool.learnAbilities { learnt.append($0) }
     try stage.turn("greeting") { learnt.count == 2 }
     #expect(try learnt[0].get().library == "lies 1.0" && learnt[0] == learnt[1])
-    #expect(stage.pool.workers.count == 1 && stage.pool.figures.sandbox == .full)
+    #expect(stage.pool.workers.count == 1 && stage.pool.abilities?.layers.extent == "full")
     stage.pool.retireIdle()
     try stage.awaitNone()
     stage.pool.learnAbilities { learnt.append($0) }

@@ -154,7 +154,7 @@ struct LyingDecoderTests {
   @Test func `a decoder that greets again is ended`() throws {
     let stage = try PoolStage("greets-twice")
     let order = stage.begin()
-    try stage.turn("greeting") { !stage.pool.workers.isEmpty && stage.pool.figures.sandbox != nil }
+    try stage.turn("greeting") { !stage.pool.workers.isEmpty && stage.pool.abilities != nil }
     try stage.awaitNone()
     #expect(stage.answers(to: order).count <= 1)
     #expect(stage.pool.figures.killed == 1)

@@ -19,6 +19,6 @@ struct RealDecoderTests {
     #expect(made.format == nil && made.content.count == 4 * made.width * made.height)
     let cut = Payload(Array(png().prefix(60)))
     #expect(try stage.answer(cut).failure?.cause == .damaged)
-    #expect(stage.pool.figures.killed == 0 && stage.pool.figures.sandbox != nil)
+    #expect(stage.pool.figures.killed == 0 && stage.pool.abilities != nil)
   }
 }

@@ -39,7 +39,7 @@ private final class Pair {
     switch step {
     case .ask(let serial, let host, let claimant, let priority):
       requests[serial, default: []].append((claimant, priority))
-      if scheduler.state(of: serial) == nil {
+      if requests[serial]?.count == 1 {
         scheduler.enqueue(serial, host: host, by: claimant, priority, at: now)
         plain.enqueue(serial, host: host, by: claimant, priority, at: now)
       } else {

@@ -11,7 +11,7 @@ struct FlowWatchTests {
 
   private func watch() -> FlowWatch {
     let watch = FlowWatch()
-    watch.begin(1, at: at(0))
+    watch.beginWatching(1, at: at(0))
     return watch
   }
 
@@ -24,17 +24,17 @@ struct FlowWatchTests {
 
   @Test func `a download that drips is slow, and one that flows is not`() {
     let watch = watch()
-    watch.begin(2, at: at(0))
+    watch.beginWatching(2, at: at(0))
     for second in 1...10 as ClosedRange<Int64> {
-      _ = watch.note(1, received: Int(second), at: at(second * 1_000))
-      _ = watch.note(2, received: Int(second) * Self.enough, at: at(second * 1_000))
+      _ = watch.noteProgress(1, received: Int(second), at: at(second * 1_000))
+      _ = watch.noteProgress(2, received: Int(second) * Self.enough, at: at(second * 1_000))
       #expect(watch.review(at: at(second * 1_000)) == (second == 1 ? [1] : []))
     }
   }
 
   @Test func `one that stops in its middle is slow a second later`() {
     let watch = watch()
-    _ = watch.note(1, received: 100 * Self.enough, at: at(900))
+    _ = watch.noteProgress(1, received: 100 * Self.enough, at: at(900))
     #expect(watch.review(at: at(1_000)) == [])
     #expect(watch.review(at: at(2_000)) == [1])
   }
@@ -42,25 +42,25 @@ struct FlowWatchTests {
   @Test func `a slow one flows again with its bytes, and not with time`() {
     let watch = watch()
     _ = watch.review(at: at(1_000))
-    #expect(!watch.note(1, received: 10, at: at(1_500)))
-    #expect(watch.note(1, received: 10 + Self.enough, at: at(1_600)))
-    #expect(!watch.note(1, received: 20 + Self.enough, at: at(1_700)))
+    #expect(!watch.noteProgress(1, received: 10, at: at(1_500)))
+    #expect(watch.noteProgress(1, received: 10 + Self.enough, at: at(1_600)))
+    #expect(!watch.noteProgress(1, received: 20 + Self.enough, at: at(1_700)))
     #expect(watch.review(at: at(2_600)) == [1])
   }
 
   @Test func `a body that begins again is counted from its start`() {
     let watch = watch()
-    _ = watch.note(1, received: 50 * Self.enough, at: at(500))
+    _ = watch.noteProgress(1, received: 50 * Self.enough, at: at(500))
     _ = watch.review(at: at(1_000))
-    _ = watch.note(1, received: 0, at: at(1_100))
-    _ = watch.note(1, received: 2 * Self.enough, at: at(1_900))
+    _ = watch.noteProgress(1, received: 0, at: at(1_100))
+    _ = watch.noteProgress(1, received: 2 * Self.enough, at: at(1_900))
     #expect(watch.review(at: at(2_000)) == [])
   }
 
   @Test func `one that has ended is forgotten`() {
     let watch = watch()
-    watch.end(1)
+    watch.endWatching(1)
     #expect(watch.review(at: at(5_000)) == [])
-    #expect(!watch.note(1, received: Self.enough, at: at(5_000)))
+    #expect(!watch.noteProgress(1, received: Self.enough, at: at(5_000)))
   }
 }

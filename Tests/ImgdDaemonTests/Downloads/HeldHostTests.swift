@@ -58,13 +58,13 @@ struct HeldHostTests {
     #expect(scheduler.startable(at: at(0)) == [5])
     #expect(scheduler.nextRelease == nil)
     _ = scheduler.startable(at: at(30))
-    #expect(scheduler.hostCount == 1)
+    #expect(scheduler.gate.hostCount == 1)
   }
 
   @Test func `the table of held hosts is bounded`() {
     let scheduler = scheduler()
     for number in 0..<5_000 { scheduler.hold("host \(number)", until: at(100 + Int64(number))) }
-    #expect(scheduler.hostCount == 1_001, "one has something waiting")
+    #expect(scheduler.gate.hostCount == 1_001, "one has something waiting")
     #expect(scheduler.startable(at: at(0)) == [1], "it was the one whose time ended first")
   }
 }

@@ -140,6 +140,6 @@ struct SharedPlacesTests {
       for serial in started { scheduler.remove(serial) }
     }
     #expect((scheduler.places.active, scheduler.places.slow) == (0, 0))
-    #expect(scheduler.places.holders == 0)
+    #expect(scheduler.places.held.isEmpty)
   }
 }

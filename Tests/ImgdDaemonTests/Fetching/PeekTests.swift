@@ -89,10 +89,10 @@ struct PeekTests {
     let peek = #"{"cmd":"fetch","url":"\#(stage.base)/a.png","cache":"peek"}"#
     for _ in 1...4 { #expect(try stage.client.ask(plain)["ok"] == true) }
     let hits = try stage.stats("memory", "hits")
-    let short = stage.core.hits.count
+    let short = stage.core.parts.hits.count
     #expect(short > 0)
     for _ in 1...4 { #expect(try stage.client.ask(peek)["ok"] == true) }
-    #expect(try stage.stats("memory", "hits") == hits && stage.core.hits.count == short)
+    #expect(try stage.stats("memory", "hits") == hits && stage.core.parts.hits.count == short)
     #expect(try stage.client.ask(plain)["ok"] == true)
     #expect(try stage.stats("memory", "hits") == hits + 1)
   }

@@ -40,7 +40,7 @@ struct PlainHitTests {
   }
 
   /// How many hits were answered without parsing.
-  private func shortHits(_ stage: CoreStage) -> Int { stage.core.hits.count }
+  private func shortHits(_ stage: CoreStage) -> Int { stage.core.parts.hits.count }
 
   // MARK: The same as the long way
 

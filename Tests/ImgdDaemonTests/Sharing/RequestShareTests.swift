@@ -52,7 +52,7 @@ struct RequestShareTests {
       (2, 5, "connection"), (3, 6, "daemon"),
     ] as [(UInt32, UInt64, String)] {
       let job = try job(uid: uid, connection: connection, header: 60_000)
-      while refusal(shares, job) == nil { shares.begin(job) }
+      while refusal(shares, job) == nil { shares.hold(job) }
       #expect(refusal(shares, job) == scope)
     }
     #expect(shares.total.bytes <= WireLimits.standard.requestBytesOfAll)
@@ -62,14 +62,14 @@ struct RequestShareTests {
   {
     for (uid, most) in [(1, 50), (0, 100), (Self.owner, 100)] as [(UInt32, Int)] {
       let shares = try shares()
-      for _ in 0..<most { shares.begin(try job(uid: uid)) }
+      for _ in 0..<most { shares.hold(try job(uid: uid)) }
       let last = try job(uid: uid)
       #expect(shares.refusal(ofWaiting: last, limit: 100) == nil)
-      shares.begin(last)
+      shares.hold(last)
       let code = shares.refusal(ofWaiting: last, limit: 100)?.code
       #expect(code == (most == 50 ? .tooManyRequests : .queueFull))
       let other = try job(uid: 2)
-      shares.begin(other)
+      shares.hold(other)
       #expect((shares.refusal(ofWaiting: other, limit: 100) == nil) == (most == 50))
     }
   }
@@ -77,8 +77,8 @@ struct RequestShareTests {
   @Test func `what has ended counts no more`() throws {
     let shares = try shares()
     let jobs = try (0..<100).map { try job(uid: 1, connection: $0, header: 1_000) }
-    for job in jobs { shares.begin(job) }
-    for job in jobs { shares.end(job) }
+    for job in jobs { shares.hold(job) }
+    for job in jobs { shares.release(job) }
     #expect((shares.total.requests, shares.total.bytes, shares.isEmpty) == (0, 0, true))
   }
 

@@ -62,9 +62,6 @@ package final class DiskDirectory: Sendable {
   /// The path of the index file.
   package var indexPath: String { layoutPath + "/index.db" }
 
-  /// The path under which a picture may be handed out.
-  package func path(of file: PictureFile) -> String { file.path(in: layoutPath) }
-
   /// Whether the paths still lead to the directories that are open; not after they were removed or
   /// moved away.
   package func isInPlace() -> Bool {

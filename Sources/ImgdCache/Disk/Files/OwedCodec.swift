@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// The encoding of purges in an `OwedFile`.
 ///
 /// It has neither rows nor ceilings: nothing can be stored while purges are owed, so they mean all that

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// Shows entries without counting as a use.
 final class DiskListings: DiskPart {
   let ground: DiskGround

@@ -69,12 +69,12 @@ final class DiskLoads: DiskPart {
     guard health.isUp else { return .now(nil) }
     if let image = stores.image(for: key) {
       carryOn(image)
-      note(image, for: waiter)
+      countLook(image, for: waiter)
       return .now(image)
     }
     if let place = index.place(of: digest) { return fetch(key, digest, at: place, waiter) }
     guard !index.isLoaded else {
-      note(nil, for: waiter)
+      countLook(nil, for: waiter)
       return .now(nil)
     }
     lookUp(key, digest, waiter)
@@ -86,20 +86,20 @@ final class DiskLoads: DiskPart {
   ) -> Look<CachedImage?> {
     guard !rules.isTooOld(index[place]) else {
       removals.remove([place], as: .eviction)
-      note(nil, for: waiter)
+      countLook(nil, for: waiter)
       return .now(nil)
     }
     // Its row may still be the old one.
     let renewed = renewals.image(of: index[place].number)
     guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else {
-      note(nil, for: waiter)
+      countLook(nil, for: waiter)
       return .now(nil)
     }
     if let image = renewed {
       if index[place].freshUntil == 0 { image.markStale() }
       carryOn(image)
       if waiter.countsAsUse { uses.note(place) }
-      note(image, for: waiter)
+      countLook(image, for: waiter)
       return .now(image)
     }
     load(place, key, digest, waiter)
@@ -202,13 +202,13 @@ final class DiskLoads: DiskPart {
 
   // MARK: Answers
 
-  private func note(_ image: CachedImage?, for waiter: Waiter) {
+  private func countLook(_ image: CachedImage?, for waiter: Waiter) {
     guard waiter.countsAsUse else { return }
     if image == nil { reports.miss() } else { reports.hit() }
   }
 
   private func tell(_ waiter: Waiter, _ image: CachedImage?) {
-    note(image, for: waiter)
+    countLook(image, for: waiter)
     waiter.then(image)
   }
 }

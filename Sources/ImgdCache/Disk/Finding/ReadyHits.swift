@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// Answers plain requests without the reader, from what the index in memory and the kernel's caches have.
 final class ReadyHits: DiskPart {
   let ground: DiskGround

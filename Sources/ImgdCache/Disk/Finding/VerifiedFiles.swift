@@ -45,7 +45,7 @@ final class VerifiedFiles: DiskPart {
     count += 1
   }
 
-  func end() { watch = nil }
+  func endWatch() { watch = nil }
 
   // MARK: Stores
 

@@ -81,15 +81,15 @@ package struct DiskEntry: Sendable, Equatable {
   /// and the last use, which changes all the time and decides nothing but an order.
   var seal: UInt64 {
     var seal = RowSeal()
-    seal.take(digest.high)
-    seal.take(digest.low)
-    for number in [bytes, blocks, storedAt, freshUntil] { seal.take(number) }
-    seal.take(UInt16(facts.format) << 8 | UInt16(facts.orientation))
-    for size in [facts.width, facts.height, facts.frames] { seal.take(size) }
-    seal.take(modified)
-    seal.take(checksum.value)
-    seal.take(UInt8(isPlain ? 1 : 0))
-    seal.take(base)
+    seal.add(digest.high)
+    seal.add(digest.low)
+    for number in [bytes, blocks, storedAt, freshUntil] { seal.add(number) }
+    seal.add(UInt16(facts.format) << 8 | UInt16(facts.orientation))
+    for size in [facts.width, facts.height, facts.frames] { seal.add(size) }
+    seal.add(modified)
+    seal.add(checksum.value)
+    seal.add(UInt8(isPlain ? 1 : 0))
+    seal.add(base)
     return seal.finish()
   }
 }

@@ -37,10 +37,6 @@ private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
 
 private let dot = UInt8(ascii: ".")
 
-private func lowerCase(_ byte: UInt8) -> UInt8 {
-  byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
-}
-
 /// The first text behind all that begin with `prefix`, in the order of their bytes; nil if there is
 /// none.
 func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {

@@ -34,12 +34,12 @@ package struct IndexRow: Sendable, Equatable {
   /// Over the columns beside the entry, and over what ties them to it.
   func seal(_ encoded: [UInt8]) -> UInt64 {
     var seal = RowSeal()
-    seal.take(number)
-    seal.take(record.digest.high)
-    seal.take(record.digest.low)
-    for name in [record.url, host, suffix] { seal.take(name) }
-    seal.take(record.identifier)
-    seal.take(encoded.span)
+    seal.add(number)
+    seal.add(record.digest.high)
+    seal.add(record.digest.low)
+    for name in [record.url, host, suffix] { seal.add(name) }
+    seal.add(record.identifier)
+    seal.add(encoded.span)
     return seal.finish()
   }
 }

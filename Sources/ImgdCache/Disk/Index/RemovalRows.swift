@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// The table of purges that have still to be carried out.
 package final class RemovalRows {
   private let connection: Connection
@@ -83,17 +81,17 @@ extension RemovalOrder {
   fileprivate var seal: UInt64 {
     var seal = RowSeal()
     for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] {
-      seal.take(text)
+      seal.add(text)
     }
     for age in [filter.olderThan, filter.unusedFor] {
-      seal.take(age == nil ? 0 : 1)
-      seal.take(age?.wholeSeconds ?? 0)
+      seal.add(age == nil ? 0 : 1)
+      seal.add(age?.wholeSeconds ?? 0)
     }
-    seal.take(filter.digest?.hex)
-    for flag in [filter.expired, isSoft] { seal.take(flag ? 1 : 0) }
-    seal.take(askedAt)
-    seal.take(ceiling)
-    seal.take(keepUntil)
+    seal.add(filter.digest?.hex)
+    for flag in [filter.expired, isSoft] { seal.add(flag ? 1 : 0) }
+    seal.add(askedAt)
+    seal.add(ceiling)
+    seal.add(keepUntil)
     return seal.finish()
   }
 }

@@ -72,7 +72,7 @@ extension Statement {
     let encoded = try blob()
     let changed = IndexProblem.damaged("picture \(entry.number) has been changed")
     guard let record = RecordCodec.decode(encoded), record.digest == entry.digest,
-      sameBytes(record.url, url), isSame(record.identifier, identifier)
+      sameBytes(record.url, url), sameBytes(record.identifier, identifier)
     else { throw changed }
     var row = IndexRow(
       record: record, host: host, suffix: suffix, lastAccess: Int64(entry.lastAccess))
@@ -97,9 +97,4 @@ extension Connection {
     statement.bind(number)
     try statement.run()
   }
-}
-
-private func isSame(_ left: String?, _ right: String?) -> Bool {
-  guard let left, let right else { return left == nil && right == nil }
-  return sameBytes(left, right)
 }

@@ -30,18 +30,18 @@ final class IndexLoading: DiskPart {
       { (reader) throws(DiskTrouble) in try reader.gather(Self.gatheredAtOnce) },
       then: { [unowned self] isComplete in
         guard !index.isLoaded else { return }
-        if isComplete { take() } else { gather() }
+        if isComplete { takeInEntries() } else { gather() }
       })
   }
 
-  private func take() {
+  private func takeInEntries() {
     threads.ask(
       { (reader) throws(DiskTrouble) in reader.takeEntries(Self.takenAtOnce) },
       then: { [unowned self] part in
         guard !index.isLoaded else { return }
         guard !part.isLast else { return finish(with: part.entries) }
         for entry in part.entries { loads.takeIn(entry) }
-        take()
+        takeInEntries()
       })
   }
 

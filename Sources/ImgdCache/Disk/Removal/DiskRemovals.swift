@@ -89,7 +89,7 @@ final class DiskRemovals: DiskPart {
   /// Removes the entry of a digest for good: it is not found again after a restart either.
   func remove(_ place: Int, of digest: KeyDigest) {
     let work = PurgeWork(tools.order(PurgeFilter(digest)), with: tools)
-    work.take(index.remove(place).number)
+    work.nameEntry(index.remove(place).number)
     enqueue(work)
   }
 

@@ -81,7 +81,7 @@ final class PendingPurges {
       return .shown
     case .gone(let work):
       index.remove(place)
-      work.take(
+      work.takeIn(
         IndexMatch(number: entry.number, digest: entry.digest, allocated: entry.allocated),
         counts: true)
       return .gone

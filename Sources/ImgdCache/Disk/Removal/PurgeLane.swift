@@ -17,7 +17,7 @@ struct PurgeLane {
   mutating func append(_ work: PurgeWork) { waiting.append(work) }
 
   /// Takes some in hand, when there are none; answers whether there are any.
-  mutating func take() -> Bool {
+  mutating func takeInHand() -> Bool {
     if inHand.isEmpty {
       while inHand.count < Self.mostAtOnce, let work = waiting.popFirst() { inHand.append(work) }
     }

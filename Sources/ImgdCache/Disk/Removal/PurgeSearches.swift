@@ -5,8 +5,6 @@
 // entry share one pass. No job looks at more than some thousands of rows; stores have their turns in
 // between, and the reader is not concerned at all.
 
-internal import ImgdSystem
-
 /// Purges that have still to be written down, or to find their entries.
 final class PurgeSearches: DiskPart {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.
@@ -71,9 +69,9 @@ final class PurgeSearches: DiskPart {
     for _ in 0..<3 {
       turn = (turn + 1) % 3
       switch turn {
-      case 0 where unrecorded.take(): record(then)
-      case 1 where led.take(): search(\.led, then)
-      case 2 where scanning.take(): search(\.scanning, then)
+      case 0 where unrecorded.takeInHand(): record(then)
+      case 1 where led.takeInHand(): search(\.led, then)
+      case 2 where scanning.takeInHand(): search(\.scanning, then)
       default: continue
       }
       return true
@@ -132,7 +130,7 @@ final class PurgeSearches: DiskPart {
     for match in part.matches {
       let isHere = index.place(of: match.digest, number: match.number) != nil
       // Its row may still be there when it has already been removed.
-      work.take(match, counts: isHere || index.isUnread(match.number))
+      work.takeIn(match, counts: isHere || index.isUnread(match.number))
       if work.order.isSoft {
         index.markStale(match.digest, number: match.number)
       } else {

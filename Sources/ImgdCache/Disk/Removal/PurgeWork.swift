@@ -47,13 +47,13 @@ final class PurgeWork: RemovalWork {
 
   /// Notes an entry that was found. One that is known already, or that memory does not know yet,
   /// counts.
-  func take(_ match: IndexMatch, counts: Bool) {
+  func takeIn(_ match: IndexMatch, counts: Bool) {
     numbers.append(match.number)
     if counts { removal.count(match.allocated) }
   }
 
   /// Names the one entry that it is about: nothing has to be looked for.
-  func take(_ number: UInt32) { numbers = [number] }
+  func nameEntry(_ number: UInt32) { numbers = [number] }
 
   /// Begins again: the disk has refused, or the index is another one, which knows nothing of it.
   func beginAnew() {

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// One picture on its way to the disk, as the control loop knows it.
 final class PendingStore {
   let image: CachedImage

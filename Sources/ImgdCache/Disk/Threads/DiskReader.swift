@@ -161,7 +161,7 @@ final class DiskReader {
 
   /// Some of the gathered entries, the most recently used first, and whether they were the last.
   func takeEntries(_ limit: Int) -> (entries: [DiskEntry], isLast: Bool) {
-    let part = gathering.take(limit)
+    let part = gathering.takeEntries(most: limit)
     guard gathering.isEmpty else { return (part, false) }
     gathering = EntryGathering()
     Heap.giveBack()

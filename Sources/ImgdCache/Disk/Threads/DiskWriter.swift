@@ -6,7 +6,6 @@
 // no row names.
 
 import Glibc
-internal import ImgdSystem
 
 /// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {
@@ -86,7 +85,7 @@ final class DiskWriter {
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     var left = orders
     if let opened {
-      left = LastRemovals(opened, leases: leases).run(recording: orders, within: time)
+      left = LastRemovals(opened, leases: leases).carryOut(recording: orders, within: time)
     }
     if left.isEmpty { owed.remove() } else { try? owed.write(left) }
   }

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// Takes entries and files out of the directory: the rows become pending unlinks in one commit, and
 /// then the files go whose lease is over.
 struct EntryRemoval {

@@ -14,7 +14,7 @@ struct LastRemovals {
   /// Writes down the purges that have no row yet, and goes through the table; answers the purges of
   /// which neither could be done.
   @discardableResult
-  func run(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
+  func carryOut(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
     let deadline = Instant.current + time
     var left = orders
     if !orders.isEmpty, let recorded = try? EntryRemoval(disk).record(orders, leases: leases) {

@@ -160,7 +160,7 @@ final class OpenDisk {
     do throws(SystemFailure) {
       _ = try pictures.prepare(Payload([0]))
       var room = try room(keepingFree: minFree)
-      guard room.take(1) else { throw SystemFailure.reserved }
+      guard room.takeBytes(1) else { throw SystemFailure.reserved }
     } catch { throw DiskTrouble(error) }
     try commit { index throws(IndexProblem) in try index.unlinks.forget([]) }
   }
@@ -181,7 +181,7 @@ struct DiskRoom {
   var missing: Int { max(-left, 0) }
 
   /// Takes the room for a file; false when there is too little.
-  mutating func take(_ count: Int) -> Bool {
+  mutating func takeBytes(_ count: Int) -> Bool {
     guard count <= left else { return false }
     left -= count
     return true

@@ -90,7 +90,7 @@ struct PictureStore {
   ) throws(DiskTrouble) -> Draft {
     do throws(SystemFailure) {
       var left = try room.get()
-      guard left.take(order.payload.count) else { throw SystemFailure.reserved }
+      guard left.takeBytes(order.payload.count) else { throw SystemFailure.reserved }
       let draft = Draft(try disk.pictures.prepare(order.payload))
       room = .success(left)
       return draft

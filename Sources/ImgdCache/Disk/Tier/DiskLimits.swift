@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// How much the tier may hold, and for how long.
 package struct DiskLimits: Sendable, Equatable {
   /// Above this, strictly, entries are removed.

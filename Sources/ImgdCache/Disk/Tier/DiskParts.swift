@@ -71,7 +71,7 @@ final class DiskParts: DiskPart {
 
   /// Has all parts forget what they know of the index that was given up.
   private func forgetIndex() {
-    verified.end()
+    verified.endWatch()
     leases.forget()
     renewals.forget()
     uses.forget()

@@ -18,7 +18,7 @@ package import ImgdSystem
 
 /// The pictures on disk; it belongs to the control loop, and has two threads work for it.
 package final class DiskTier {
-  private let parts: DiskParts
+  let parts: DiskParts
 
   /// A tier in a directory that has been opened, or that cannot be opened for now.
   ///
@@ -75,9 +75,6 @@ package final class DiskTier {
 
   /// The memory that the tier takes.
   package var held: HeldBytes { parts.held }
-
-  /// Whether all entries of the index file are known in memory.
-  package var isLoaded: Bool { parts.index.isLoaded }
 
   /// Whether the index is being read.
   package var isLoading: Bool {
@@ -160,11 +157,6 @@ package final class DiskTier {
   }
 
   // MARK: Storing and lending
-
-  /// Why an image would not be kept; nil when it would.
-  package func shouldCache(_ image: CachedImage) -> PathRefusal? {
-    parts.stores.refusal(of: image)
-  }
 
   /// Keeps an image, in place of what was there under its key; answers why not.
   @discardableResult
@@ -265,7 +257,7 @@ package final class DiskTier {
     parts.stores.sendAll()
     parts.fleet.sendAll()
     parts.removals.stop()
-    parts.threads.stop(noting: parts.uses.take(), isChecked: parts.check.isDone)
+    parts.threads.stop(noting: parts.uses.takeUses(), isChecked: parts.check.isDone)
   }
 
   /// Calls `answered` when the thread that writes comes to its next job; at once without a tier.

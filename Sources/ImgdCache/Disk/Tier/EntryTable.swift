@@ -156,7 +156,7 @@ struct EntryTable {
 
   private func tag(of number: UInt64) -> UInt32 {
     var hasher = KeyHasher(seed)
-    hasher.take(number)
+    hasher.combine(number)
     return PlaceTable.tag(hasher.finish())
   }
 }

@@ -55,13 +55,13 @@ final class UseLog {
   }
 
   private func send() {
-    let uses = take()
+    let uses = takeUses()
     guard !uses.isEmpty else { return }
     threads.order { (disk) throws(DiskTrouble) in try disk.note(uses) }
   }
 
   /// The uses that were noted and not written; they count as written.
-  func take() -> [Use] {
+  func takeUses() -> [Use] {
     defer { used = [] }
     return used.compactMap { place, number in
       index.entry(at: place, number: number).map { (number, Int64($0.lastAccess)) }

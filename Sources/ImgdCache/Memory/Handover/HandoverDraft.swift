@@ -36,7 +36,7 @@ struct HandoverDraft: ~Copyable {
   ) throws(SystemFailure) {
     guard image.scope == nil, hasRoom(for: image),
       let record = StoredRecord(image, wall: wall, at: now),
-      let encoded = RecordCodec.encode(record.sane), let body = try take(image.payload)
+      let encoded = RecordCodec.encode(record.sane), let body = try takeBody(image.payload)
     else { return }
     limits.indexBytes -= image.costInIndex
     entries.append(
@@ -60,7 +60,7 @@ struct HandoverDraft: ~Copyable {
     image.costInIndex <= limits.indexBytes && (packs(image.payload) || lends(image.payload))
   }
 
-  private mutating func take(_ payload: Payload) throws(SystemFailure) -> HandoverEntry.Body? {
+  private mutating func takeBody(_ payload: Payload) throws(SystemFailure) -> HandoverEntry.Body? {
     if packs(payload) {
       if pack.isEmpty { limits.descriptors -= 1 }
       limits.packBytes -= payload.count

@@ -114,9 +114,3 @@ extension ResponseHead {
       status: status, headers: kept.map { HeaderField($0.name, $0.value) })
   }
 }
-
-extension ResponseHead {
-  fileprivate var weight: Int {
-    headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
-  }
-}

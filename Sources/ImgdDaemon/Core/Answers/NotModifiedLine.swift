@@ -2,23 +2,21 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-extension FetchLine {
-  /// The terminal line of a fetch whose client has the picture: what is known of it without the picture, and
-  /// always the answer in terms of HTTP.
-  init(_ answer: NotModified, to recipient: Recipient, at now: Instant) {
-    let shown = answer.age(at: now)
-    let elapsed = (now - recipient.startedAt).nanoseconds
-    self.init(
-      id: recipient.id, receipt: recipient.receipt,
-      facts: answer.facts(url: recipient.request.url), age: shown.age, freshFor: shown.freshFor,
-      elapsedMicroseconds: UInt64(max(elapsed / 1_000, 0)),
-      ending: Self.ending(answer.furtherFields))
-  }
-}
-
 extension NotModified {
+  /// Writes the terminal line of a fetch whose client has the picture: what is known of it without the picture,
+  /// and always the answer in terms of HTTP.
+  func write(to recipient: Recipient, at now: Instant) {
+    let shown = age(at: now)
+    let numbers = FetchLine.Numbers(
+      receipt: recipient.receipt, age: shown.age, freshFor: shown.freshFor,
+      elapsedNanoseconds: (now - recipient.startedAt).nanoseconds)
+    recipient.client.write(
+      numbers, id: recipient.id.written.span, facts: facts(url: recipient.request.url),
+      ending: FetchLine.ending(furtherFields))
+  }
+
   /// `url` is as the client wrote it.
-  fileprivate func facts(url: String) -> [UInt8] {
+  private func facts(url: String) -> [UInt8] {
     var line = JSONWriter()
     line.field("url", url)
     line.field("source", source.rawValue)
@@ -28,7 +26,7 @@ extension NotModified {
     return line.bytes
   }
 
-  fileprivate var furtherFields: [UInt8] {
+  private var furtherFields: [UInt8] {
     var line = JSONWriter()
     if isStale { line.field("stale", true) }
     line.http(status: 304, headers: headers.list)

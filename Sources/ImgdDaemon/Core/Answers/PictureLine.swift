@@ -2,7 +2,7 @@
 //
 // Most fields are the same in every answer that shows the same image in memory. They are encoded
 // once and kept with the image (`preparedFields`); `FetchLine` copies them and writes the few numbers
-// around them. A plain hit in memory makes that line directly.
+// around them. A plain hit in memory (`PlainHit`) makes that line directly.
 
 import ImgdCache
 import ImgdPicture
@@ -48,16 +48,13 @@ struct PictureLine {
   /// Writes the line for a client. Bytes that it carries are encoded where they are sent from: they are
   /// most of it, and are not copied there.
   func write(to client: ReplyPlace) {
-    guard case .inline(let payload) = content else { return client.write(encoded) }
-    client.write(encoded, carrying: payload)
-  }
-
-  /// The line as it is sent, up to the bytes that it carries.
-  private var encoded: FetchLine {
-    FetchLine(
-      id: id, receipt: receipt, facts: picture.prepared ?? picture.encodedFields,
-      age: picture.age, freshFor: picture.freshFor,
-      elapsedMicroseconds: UInt64(max(elapsedNanoseconds / 1_000, 0)), ending: ending)
+    let numbers = FetchLine.Numbers(
+      receipt: receipt, age: picture.age, freshFor: picture.freshFor,
+      elapsedNanoseconds: elapsedNanoseconds)
+    client.write(
+      numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields,
+      ending: ending)
+    if case .inline(let payload) = content { client.write(payload) }
   }
 
   private var ending: [UInt8] {
@@ -162,21 +159,8 @@ struct ShownPicture {
 }
 
 extension FetchLine {
-  /// The line of a plain hit in memory; `lending` is nil where no path is wanted. Nil for an image
-  /// whose fields are not prepared.
-  init?(
-    _ image: CachedImage, id: RequestID, receipt: ReceiptID, lending: PathLending?,
-    elapsedNanoseconds: Int64, at now: Instant
-  ) {
-    guard let facts = image.replyPieces else { return nil }
-    self.init(
-      id: id, receipt: receipt, facts: facts, age: image.age(at: now),
-      freshFor: image.freshFor(at: now),
-      elapsedMicroseconds: UInt64(max(elapsedNanoseconds / 1_000, 0)),
-      ending: Self.ending(lending, of: image))
-  }
-
-  private static func ending(_ lending: PathLending?, of image: CachedImage) -> [UInt8] {
+  /// The end of a plain hit's line; `lending` is nil where no path is wanted.
+  static func ending(_ lending: PathLending?, of image: CachedImage) -> [UInt8] {
     switch lending {
     case nil: return plainEnding
     case .lent: return image.file.map(ending(of:)) ?? plainEnding

@@ -95,27 +95,17 @@ final class ReplyPlace {
     flushAtTickEnd()
   }
 
-  /// Appends a line that is all prepared.
-  func write(_ line: borrowing FetchLine) {
+  /// Appends a fetch's line of which all but the numbers is encoded, as `FetchLine` has it.
+  func write(_ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: [UInt8], ending: [UInt8]) {
     guard takesLines else { return }
-    line.append(to: &outbox.bytes)
+    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts.span, ending: ending.span)
     flushAtTickEnd()
   }
 
-  /// Appends a fetch's line of which all but the numbers is encoded, the id as it came.
-  func write(
-    _ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: Span<UInt8>, ending: Span<UInt8>
-  ) {
+  /// Appends a picture's bytes to the line that they end. When much is there, it is sent at once: the room is used
+  /// again for the next picture, instead of growing by all that are asked for together.
+  func write(_ payload: Payload) {
     guard takesLines else { return }
-    FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts, ending: ending)
-    flushAtTickEnd()
-  }
-
-  /// Appends a line that is prepared up to a picture's bytes. When much is there, it is sent at once: the room
-  /// is used again for the next picture, instead of growing by all that are asked for together.
-  func write(_ line: borrowing FetchLine, carrying payload: Payload) {
-    guard takesLines else { return }
-    line.append(to: &outbox.bytes)
     write { writer in
       payload.withBytes { writer.value(base64: $0) }
       writer.endObject()

@@ -53,10 +53,7 @@ final class ClientInput {
     framer = LineFramer(longestLine: longestLine)
   }
 
-  var longestLine: Int {
-    get { framer.longestLine }
-    set { framer.longestLine = newValue }
-  }
+  func limitLines(to length: Int) { framer.longestLine = length }
 
   /// The bytes of lines that wait.
   var heldBytes: Int { isCutting ? 0 : framer.keptBytes }
@@ -87,13 +84,13 @@ final class ClientInput {
       // Most often all is done, and nothing has changed.
       if isBusy || place.isFull { lineUp() }
     case .nothing: break
-    case .end: end(isGone: isGone)
-    case .broken: end(isGone: true)
+    case .end: endInput(isGone: isGone)
+    case .broken: endInput(isGone: true)
     }
   }
 
   /// A last line without its newline is executed: `printf '{"cmd":"stats"}' | socat …` is right.
-  private func end(isGone: Bool) {
+  private func endInput(isGone: Bool) {
     hasEnded = true
     if isGone { session.becomeDeaf() }
     goOn()

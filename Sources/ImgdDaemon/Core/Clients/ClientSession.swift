@@ -24,7 +24,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     get { place.limits }
     set {
       place.limits = newValue
-      input.longestLine = newValue.line
+      input.limitLines(to: newValue.line)
     }
   }
   private let socket: StreamSocket

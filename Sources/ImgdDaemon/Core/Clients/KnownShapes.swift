@@ -15,8 +15,6 @@ struct KnownShapes {
   /// How many lines in a row have fitted none.
   private var misfits = 0
 
-  var count: Int { shapes.count }
-
   /// The places of the parts of a line that has one of the shapes, and whether it asks for a path.
   @inline(__always)
   mutating func find(_ line: Span<UInt8>) -> (parts: LineShape.Parts, wantsPath: Bool)? {

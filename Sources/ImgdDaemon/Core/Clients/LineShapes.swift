@@ -1,4 +1,3 @@
-import ImgdSystem
 import ImgdWire
 
 /// The shapes of all clients' lines, each kept once for all who send it.

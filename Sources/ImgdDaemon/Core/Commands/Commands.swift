@@ -27,7 +27,7 @@ final class Commands {
   }
 
   func execute(_ line: ParsedLine, from client: ReplyPlace) {
-    commands.note()
+    commands.countCommand()
     switch line.outcome {
     case .request(let request): execute(request, id: line.id, from: client)
     case .refused(let error):

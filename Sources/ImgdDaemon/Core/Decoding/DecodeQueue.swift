@@ -46,9 +46,6 @@ struct DecodeQueue {
   private var held: [UInt32: Int] = [:]
   private var arrivals: Int64 = 0
 
-  /// The bytes of the pictures that wait.
-  private(set) var bytes = 0
-
   var count: Int { waiting.count }
   var isEmpty: Bool { waiting.isEmpty }
 
@@ -60,7 +57,6 @@ struct DecodeQueue {
     var queued = queued
     queued.expected = max(queued.expected, slow.time(of: queued.picture))
     waiting[serial] = Waiting(queued: queued)
-    bytes += queued.order.picture.count
     for claim in queued.claims.all { lineUp(claim, serial, expecting: queued.expected) }
   }
 
@@ -68,7 +64,6 @@ struct DecodeQueue {
   mutating func remove(serial: UInt64) -> QueuedOrder? {
     guard let order = waiting.removeValue(forKey: serial) else { return nil }
     for claim in order.claims.values { line.remove(claim) }
-    bytes -= order.queued.order.picture.count
     return order.queued
   }
 

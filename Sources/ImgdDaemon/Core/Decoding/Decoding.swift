@@ -14,8 +14,6 @@ protocol Decoding: AnyObject {
   /// Tells what decoders can do here, and starts one to find out if none has run yet. `then` is called
   /// once, at once or within seconds.
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void)
-  /// Ends decoders that have nothing to do: memory is short.
-  func retireIdle()
   /// What decoders do now, and have done.
   var figures: DecodingFigures { get }
 }

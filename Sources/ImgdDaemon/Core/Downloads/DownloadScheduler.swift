@@ -17,11 +17,6 @@ final class DownloadScheduler {
     var ageBound = Duration.seconds(10)
   }
 
-  enum State {
-    case queued
-    case active
-  }
-
   private final class Download {
     let host: HostQueue
     /// One for each connection that wants it, while it waits.
@@ -40,7 +35,7 @@ final class DownloadScheduler {
   private(set) var settings: Settings
   private(set) var queuedCount = 0
 
-  private let gate: HostGate
+  let gate: HostGate
   private var downloads: [UInt64: Download] = [:]
   /// Counts claims and their moves.
   private var lastNumber: Int64 = 0
@@ -51,15 +46,6 @@ final class DownloadScheduler {
   }
 
   var places: Places { gate.places }
-
-  func state(of serial: UInt64) -> State? {
-    downloads[serial].map { $0.holder == nil ? .queued : .active }
-  }
-
-  /// How many claims are offered.
-  var offeredCount: Int { gate.offeredCount }
-
-  var hostCount: Int { gate.hostCount }
 
   /// Takes new settings. What runs goes on, even if it is now too much.
   func apply(_ settings: Settings) {
@@ -123,7 +109,7 @@ final class DownloadScheduler {
   func remove(_ serial: UInt64) {
     guard let download = downloads.removeValue(forKey: serial) else { return }
     if let holder = download.holder {
-      gate.end(
+      gate.giveBackPlace(
         at: download.host, by: holder, download.requests.highest, isSlow: download.isSlow)
     } else {
       leaveQueue(download)
@@ -187,7 +173,7 @@ final class DownloadScheduler {
     gate.releaseHosts(at: now)
     var started: [UInt64] = []
     while let claim = gate.next(at: now), let download = downloads[claim.serial] {
-      gate.begin(claim, at: download.host, download.requests.highest)
+      gate.givePlace(to: claim, at: download.host, download.requests.highest)
       download.holder = claim.claimant
       leaveQueue(download)
       started.append(claim.serial)

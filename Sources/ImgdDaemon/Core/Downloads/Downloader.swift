@@ -178,7 +178,7 @@ final class Downloader {
       guard let download = downloads[serial] else { return nil }
       download.state = .running
       runningBySerial[serial] = download
-      flows.begin(serial, at: loop.now)
+      flows.beginWatching(serial, at: loop.now)
       begin(download)
       return download
     }
@@ -236,11 +236,11 @@ final class Downloader {
       download.hasHeaders = true
       download.received = 0
       download.expected = expected
-      _ = flows.note(download.serial, received: 0, at: loop.now)
+      _ = flows.noteProgress(download.serial, received: 0, at: loop.now)
     case .progress(_, let received, let expected):
       download.received = received
       download.expected = expected
-      if flows.note(download.serial, received: received, at: loop.now) {
+      if flows.noteProgress(download.serial, received: received, at: loop.now) {
         scheduler.mark(download.serial, isSlow: false)
       }
     case .finished(_, .received(let result))
@@ -248,7 +248,7 @@ final class Downloader {
       askAgain(download, after: result)
       return nil
     case .finished(_, let outcome):
-      if case .received(let result) = outcome { download.end(with: result) }
+      if case .received(let result) = outcome { download.noteEnd(with: result) }
       holdHost(of: download, after: outcome)
       close(download)
       count(outcome, report.content)
@@ -309,7 +309,7 @@ final class Downloader {
       if same?.isEmpty == true { same = nil }
     }
     scheduler.remove(download.serial)
-    flows.end(download.serial)
+    flows.endWatching(download.serial)
   }
 
   // MARK: Looking in

@@ -15,16 +15,16 @@ final class FlowWatch {
 
   private var flows: [UInt64: Flow] = [:]
 
-  func begin(_ serial: UInt64, at now: Instant) {
+  func beginWatching(_ serial: UInt64, at now: Instant) {
     flows[serial] = Flow(since: now)
   }
 
-  func end(_ serial: UInt64) {
+  func endWatching(_ serial: UInt64) {
     flows[serial] = nil
   }
 
   /// Takes in how far a download is; true when it was slow and flows again.
-  func note(_ serial: UInt64, received: Int, at now: Instant) -> Bool {
+  func noteProgress(_ serial: UInt64, received: Int, at now: Instant) -> Bool {
     guard var flow = flows[serial] else { return false }
     flow.received = received
     // A body may begin again from its start.

@@ -140,7 +140,7 @@ final class MergedDownload {
   }
 
   /// Notes that all is there; a short body's head has not been told of before.
-  func end(with result: TransferResult) {
+  func noteEnd(with result: TransferResult) {
     if !hasHeaders { expected = result.expected }
     hasHeaders = true
   }

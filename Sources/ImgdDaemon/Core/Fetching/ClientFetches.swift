@@ -1,6 +1,3 @@
-import ImgdCache
-import ImgdWire
-
 /// The fetches of one connection: those that it waits for, those that were begun on it, and its
 /// slots.
 final class ClientFetches {

@@ -34,8 +34,7 @@ final class FetchAnswers {
         id: recipient.id, receipt: recipient.receipt, url: recipient.request.url, failure.error,
         http: recipient.request.http ? failure.head : nil)
     case .image(let delivered): deliver(delivered, to: recipient, path: path)
-    case .notModified(let answer):
-      recipient.client.write(FetchLine(answer, to: recipient, at: loop.moment))
+    case .notModified(let answer): answer.write(to: recipient, at: loop.moment)
     }
   }
 

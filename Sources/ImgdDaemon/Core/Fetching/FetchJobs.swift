@@ -89,7 +89,7 @@ final class FetchJobs: FetchPart {
   func begin(_ job: FetchJob, on client: ReplyPlace) {
     outcomes.drop(job.receipt)
     registry.add(job)
-    shares.begin(job)
+    shares.hold(job)
     guard client.isOpen else { return }
     let fetches = byClient[client.number] ?? ClientFetches(of: client)
     byClient[client.number] = fetches
@@ -99,7 +99,7 @@ final class FetchJobs: FetchPart {
   /// Takes in a fetch of the daemon's own, which nobody waits for.
   func begin(_ job: FetchJob) {
     registry.add(job)
-    shares.begin(job)
+    shares.hold(job)
   }
 
   /// Answers a request that does not wait: from here on the job has no connection.
@@ -119,7 +119,7 @@ final class FetchJobs: FetchPart {
     // A job that is kept with its outcome has paid for the outcome's bytes alone.
     job.machine.forgetStored()
     registry.remove(job)
-    shares.end(job)
+    shares.release(job)
     if let source = outcome.source, source != .memory, job.mode.counts {
       latency.record((loop.now - job.startedAt).nanoseconds)
     }

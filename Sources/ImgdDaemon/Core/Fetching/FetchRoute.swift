@@ -1,5 +1,4 @@
 import ImgdCache
-import ImgdTransfer
 import ImgdWire
 
 /// The way of a fetch along redirects. Each hop is looked up as what it is, a URL of its own.

@@ -2,6 +2,16 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
+/// A hit in memory of which nothing has to be found out, whether the shape of its line or the parser has said
+/// what is wanted.
+struct PlainHit {
+  let image: CachedImage
+  /// The fields that all answers with the picture have, encoded.
+  let facts: [UInt8]
+  /// The end of the line, with the path where one is wanted.
+  let ending: [UInt8]
+}
+
 /// The shortest way of a fetch: from the places of its id and its URL in the line to the answer, when the
 /// picture is in memory and nothing has to be found out.
 ///
@@ -38,18 +48,26 @@ final class PlainHits {
     guard !jobs.isDraining, let image = memory.peekReady(line.extracting(parts.url), at: now),
       let facts = image.replyPieces, let ending = ending(of: image, wantsPath: wantsPath)
     else { return false }
+    let hit = PlainHit(image: image, facts: facts, ending: ending)
     count += 1
-    commands.note()
-    memory.noteUse(of: image, at: now)
+    commands.countCommand()
+    memory.noteUse(of: hit.image, at: now)
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
+    answer(hit, id: line.extracting(parts.id), after: elapsed, to: client)
+    return true
+  }
+
+  /// Answers a hit that was found either way; the time that it took has been recorded.
+  @inline(__always)
+  func answer(_ hit: PlainHit, id: Span<UInt8>, after nanoseconds: Int64, to client: ReplyPlace) {
+    let now = loop.now
     let receipt = receipts.next()
     let numbers = FetchLine.Numbers(
-      receipt: receipt, age: image.age(at: now), freshFor: image.freshFor(at: now),
-      elapsedMicroseconds: UInt64(max(elapsed, 0)) / 1_000)
-    client.write(numbers, id: line.extracting(parts.id), facts: facts.span, ending: ending.span)
-    if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: image.url.text, from: .memory) }
-    return true
+      receipt: receipt, age: hit.image.age(at: now), freshFor: hit.image.freshFor(at: now),
+      elapsedNanoseconds: nanoseconds)
+    client.write(numbers, id: id, facts: hit.facts, ending: hit.ending)
+    if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
   /// The end of the line; nil where the path has to be found out.

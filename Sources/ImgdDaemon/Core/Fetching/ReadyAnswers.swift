@@ -57,22 +57,21 @@ final class ReadyAnswers: FetchPart {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
       if lending == .waiting { return false }
     }
-    let receipt = hits.nextReceipt()
     let elapsed = hits.recordHit()
     FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
     if request.delivery == .path || request.delivery == .none, !request.http, finalURL == nil,
-      let line = FetchLine(
-        image, id: id, receipt: receipt, lending: lending, elapsedNanoseconds: elapsed,
-        at: loop.now)
+      let facts = image.replyPieces
     {
-      client.write(line)
-    } else {
-      let recipient = Recipient(
-        client, request, id: id, receipt: receipt, startedAt: loop.now)
-      answers.write(
-        .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
-        path: lending.map { PictureLine.Path($0, of: image) })
+      let ending = FetchLine.ending(lending, of: image)
+      let hit = PlainHit(image: image, facts: facts, ending: ending)
+      hits.answer(hit, id: id.written.span, after: elapsed, to: client)
+      return true
     }
+    let receipt = hits.nextReceipt()
+    let recipient = Recipient(client, request, id: id, receipt: receipt, startedAt: loop.now)
+    answers.write(
+      .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
+      path: lending.map { PictureLine.Path($0, of: image) })
     hub.hit(receipt, url: request.url, from: .memory)
     return true
   }

@@ -30,11 +30,11 @@ final class RequestShares {
 
   // MARK: Beginning and ending
 
-  func begin(_ job: FetchJob) {
+  func hold(_ job: FetchJob) {
     change(job, by: 1)
   }
 
-  func end(_ job: FetchJob) {
+  func release(_ job: FetchJob) {
     change(job, by: -1)
   }
 

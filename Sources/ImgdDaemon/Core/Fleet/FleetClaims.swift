@@ -1,7 +1,6 @@
 import ImgdCache
 import ImgdFleet
 import ImgdSystem
-import ImgdWire
 
 /// The claims of this host, and the pictures that it stores in the fleet's server.
 ///

@@ -1,4 +1,3 @@
-import ImgdCache
 import ImgdSystem
 import ImgdWire
 

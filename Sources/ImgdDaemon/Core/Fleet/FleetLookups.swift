@@ -12,7 +12,6 @@ import ImgdCache
 import ImgdFleet
 import ImgdPicture
 import ImgdSystem
-import ImgdWire
 
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {
@@ -162,7 +161,7 @@ final class FleetLookups {
     end(lookup, finding)
   }
 
-  /// Waits for the other host; who only reads does not.
+  /// Waits for the other host, unless the look is for reading alone.
   private func hold(_ lookup: FleetLookup) {
     guard lookup.name.purpose != .reading else {
       fleet.release(serial: lookup.serial, removing: false)

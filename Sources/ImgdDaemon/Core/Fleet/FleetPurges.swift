@@ -2,7 +2,6 @@ import ImgdCache
 import ImgdFleet
 import ImgdService
 import ImgdSystem
-import ImgdWire
 
 /// The purges that this host hears from the others, and those that it sends to them.
 ///

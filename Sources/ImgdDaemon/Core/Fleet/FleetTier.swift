@@ -173,7 +173,7 @@ final class FleetTier {
   }
 
   /// Gives everything back, at the end of service.
-  func end() { parts?.claims.releaseAll() }
+  func giveBackAll() { parts?.claims.releaseAll() }
 
   // MARK: Reports
 

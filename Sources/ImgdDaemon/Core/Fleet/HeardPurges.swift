@@ -120,14 +120,14 @@ final class HeardPurges {
     begun.append(item)
     current = item.filter.flatMap { filter in
       begin(filter.aged(since: item.askedAt, at: loop.now), item.isSoft) { [unowned self] in
-        end(item)
+        endPurge(item)
       }
     }
-    if item.filter == nil { end(item) }
+    if item.filter == nil { endPurge(item) }
     return true
   }
 
-  private func end(_ item: Item) {
+  private func endPurge(_ item: Item) {
     item.isDone = true
     var last: FleetPosition?
     while let first = begun.first, first.isDone {

@@ -5,7 +5,6 @@
 // there it finds what the origin lets everybody have (`CredentialSharing`), no matter who has fetched it.
 
 import ImgdCache
-import ImgdSystem
 import ImgdTransfer
 
 extension MergeKey {

@@ -84,7 +84,7 @@ final class PictureTiers {
 
   /// A fresh picture in memory to which remembered redirects lead from a plain request's URL.
   func readyImage(redirectedFrom url: String, atMost limit: Int) -> CachedImage? {
-    answers.end(of: url, atMost: limit).flatMap {
+    answers.endOfRedirects(from: url, atMost: limit).flatMap {
       memory.readyImage(for: $0, identifier: nil, at: loop.now)
     }
   }
@@ -314,8 +314,8 @@ final class PictureTiers {
     onMemoryPurge()
   }
 
-  /// Empties the memory tier in parts, decoded pictures first, and the remembered answers last; pictures on their way are stored as if
-  /// nothing had happened.
+  /// Empties the memory tier in parts, decoded pictures first and the remembered answers last. Pictures on their way
+  /// are stored as if nothing had happened.
   func emptyMemory(then: @escaping (Removal) -> Void) {
     var pixels = memory.beginRemovalOfPixels()
     var others = memory.beginRemoval()

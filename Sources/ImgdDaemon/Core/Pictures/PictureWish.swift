@@ -1,5 +1,3 @@
-import ImgdCache
-import ImgdSystem
 import ImgdWire
 
 /// What a fetch wants of a picture at its present hop, as far as those have to know who get it for several at once.

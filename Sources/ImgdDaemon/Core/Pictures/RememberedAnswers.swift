@@ -76,7 +76,7 @@ final class RememberedAnswers {
 
   /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than
   /// so many.
-  func end(of url: String, atMost limit: Int) -> String? {
+  func endOfRedirects(from url: String, atMost limit: Int) -> String? {
     guard tier.count > 0 else { return nil }
     var end = url
     for hops in 0...limit {

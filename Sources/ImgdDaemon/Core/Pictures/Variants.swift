@@ -9,7 +9,6 @@
 // any header, and none chooses what others are shown.
 
 import ImgdCache
-import ImgdSystem
 import ImgdWire
 
 /// The answers to each name that depend on the request, in both tiers.

@@ -21,11 +21,6 @@ struct FairQueue {
       uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })
   }
 
-  /// Whether anything may be served.
-  func hasNext(admits: (Claimant) -> Admission) -> Bool {
-    lines.values.contains { $0.heads(admits: admits) != nil }
-  }
-
   /// The claim that is served next.
   mutating func next(
     of priorities: [Priority] = Priority.allCases, at now: Instant,

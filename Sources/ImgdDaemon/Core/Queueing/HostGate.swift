@@ -90,7 +90,7 @@ final class HostGate {
   }
 
   /// Gives a place to what is wanted, in the turn of one that wants it.
-  func begin(_ claim: Claim, at host: HostQueue, _ priority: Priority) {
+  func givePlace(to claim: Claim, at host: HostQueue, _ priority: Priority) {
     host.line(for: claim).claims.charge(for: claim)
     queue.lines[claim.priority]?.charge(for: claim)
     places.give(to: claim.claimant, priority)
@@ -98,7 +98,7 @@ final class HostGate {
     if !hasPlace(host) { refreshOffers(of: host) }
   }
 
-  func end(at host: HostQueue, by holder: Claimant, _ priority: Priority, isSlow: Bool) {
+  func giveBackPlace(at host: HostQueue, by holder: Claimant, _ priority: Priority, isSlow: Bool) {
     places.giveBack(by: holder, priority, isSlow: isSlow)
     host.active -= 1
     if isSlow { host.slow -= 1 }

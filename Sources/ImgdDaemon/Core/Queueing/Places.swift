@@ -21,14 +21,11 @@ struct Places {
   private(set) var peak = 0
   private var low = 0
   /// Of each user, and of each connection.
-  private var held: [Claimant: Int] = [:]
+  private(set) var held: [Claimant: Int] = [:]
 
   init(limit: Int) {
     self.limit = limit
   }
-
-  /// How many users and connections hold one.
-  var holders: Int { held.count }
 
   /// Whether the rules of more than a few places hold.
   var isShared: Bool { limit >= Self.fewestToShare }

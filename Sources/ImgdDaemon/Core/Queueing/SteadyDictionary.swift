@@ -14,8 +14,6 @@ struct SteadyDictionary<Key: Hashable, Value> {
 
   init() {}
 
-  var isEmpty: Bool { count == 0 }
-
   /// The value of a key; nil when there is none.
   subscript(key: Key) -> Value? {
     get { tables[Self.part(of: key)][key] }

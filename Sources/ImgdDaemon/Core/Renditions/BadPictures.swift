@@ -49,7 +49,7 @@ struct BadPictures {
     switch failure.cause {
     case .damaged: subject = Subject(image, as: nil)
     // It may have been the writer that crashed, over a form that somebody else has chosen.
-    case .crashed: subject = Subject(image, as: rendition.isWritten ? rendition : nil)
+    case .crashed: subject = Subject(image, as: rendition.isFile ? rendition : nil)
     case .timedOut, .unmade, .killed: subject = Subject(image, as: rendition)
     case .unsupported, .tooLarge, .unavailable, .stopped, .queueFull: return
     }
@@ -120,13 +120,6 @@ struct BadPictures {
   }
 
   var count: Int { known.count }
-}
-
-extension Rendition {
-  /// Whether more than the loader has a part in it.
-  fileprivate var isWritten: Bool {
-    if case .file = output { true } else { false }
-  }
 }
 
 /// Under which names a bad picture was asked for. A few are kept: beyond that each purge may have meant it.

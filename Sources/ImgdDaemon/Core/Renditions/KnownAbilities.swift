@@ -29,18 +29,23 @@ extension Renditions {
   }
 }
 
+extension DecoderAbilities.Layers {
+  /// How much of the sandbox there is.
+  var extent: String { isSuperset(of: .all) ? "full" : isEmpty ? "off" : "partial" }
+}
+
 extension JSONWriter {
   /// The formats, the library, the sandbox; without a decoder the reason.
   mutating func abilities(_ abilities: KnownAbilities) {
     switch abilities {
     case .success(let abilities):
-      field("sandbox", DecodingFigures.Sandbox(abilities.layers).rawValue)
+      field("sandbox", abilities.layers.extent)
       formats("decodes", abilities.reads)
       // Those that `format` can name: a decoder may write others, in which a picture stays when it is resized.
       formats("encodes", abilities.writes.filter { OutputFormat(rawValue: $0.name) != nil })
       field("library", abilities.library)
     case .failure(let failure):
-      field("sandbox", DecodingFigures.Sandbox.off.rawValue)
+      field("sandbox", DecoderAbilities.Layers().extent)
       formats("decodes", [])
       formats("encodes", [])
       field("note", failure.reason)

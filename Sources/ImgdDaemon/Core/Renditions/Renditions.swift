@@ -101,7 +101,7 @@ final class Renditions {
     }
     let work = RenditionWork(key, order, serial: nextSerial())
     underWay[key] = work
-    waiting.begin(original, by: work.holder)
+    waiting.hold(original, by: work.holder)
     let place = work.join(order, then)
     look(for: work, countsAsUse: order.countsAsUse)
     return place
@@ -147,7 +147,7 @@ final class Renditions {
 
   private func forget(_ work: RenditionWork) {
     underWay[work.key] = nil
-    waiting.end(work.original, by: work.holder)
+    waiting.release(work.original, by: work.holder)
   }
 
   private func nextSerial() -> UInt64 {
@@ -156,7 +156,7 @@ final class Renditions {
   }
 
   private func look(for work: RenditionWork, countsAsUse: Bool) {
-    guard work.rendition.isKeptOnDisk else { return begin(work) }
+    guard work.rendition.isFile else { return begin(work) }
     let then = { [unowned self] (image: CachedImage?) in
       if underWay[work.key] === work { found(image, for: work) }
     }
@@ -225,7 +225,7 @@ final class Renditions {
     var sum = PartialChecksum(of: picture.content)
     let step = { [unowned self] in
       guard underWay[work.key] === work else { return false }
-      guard let checksum = sum.take(most: Self.mostSummedAtOnce) else { return true }
+      guard let checksum = sum.addBytes(most: Self.mostSummedAtOnce) else { return true }
       keep(picture, checksum, for: work)
       return false
     }
@@ -246,8 +246,8 @@ final class Renditions {
 }
 
 extension Rendition {
-  /// Whether the disk may have it: pixels and descriptions have no file.
-  fileprivate var isKeptOnDisk: Bool {
+  /// Whether it is written as a file, which the disk may have: pixels and descriptions are not.
+  var isFile: Bool {
     if case .file = output { true } else { false }
   }
 }

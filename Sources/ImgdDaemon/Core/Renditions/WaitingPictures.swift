@@ -46,13 +46,13 @@ struct WaitingPictures {
         + "the picture is cached, ask again in a moment")
   }
 
-  mutating func begin(_ picture: CachedImage, by claimant: Claimant) {
+  mutating func hold(_ picture: CachedImage, by claimant: Claimant) {
     let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
     forms[holding, default: 0] += 1
     if forms[holding] == 1 { change(picture.byteCount, claimant) }
   }
 
-  mutating func end(_ picture: CachedImage, by claimant: Claimant) {
+  mutating func release(_ picture: CachedImage, by claimant: Claimant) {
     let holding = Holding(claimant: claimant, picture: ObjectIdentifier(picture))
     forms.countDown(holding)
     if forms[holding] == nil { change(-picture.byteCount, claimant) }

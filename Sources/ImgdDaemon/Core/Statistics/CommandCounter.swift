@@ -4,7 +4,7 @@ final class CommandCounter {
   /// Told with each command; set once by the composition.
   var onCommand: () -> Void = {}
 
-  func note() {
+  func countCommand() {
     count += 1
     onCommand()
   }

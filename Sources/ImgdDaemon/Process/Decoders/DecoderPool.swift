@@ -4,11 +4,9 @@
 // have had nothing to do for a while, have had many orders, or memory is short. Each order goes to one of
 // them and has exactly one answer, whatever becomes of the process.
 
-import ImgdConfiguration
 import ImgdDecode
 import ImgdService
 import ImgdSystem
-import ImgdWire
 
 /// The decoders of the daemon, and the orders that wait for one.
 final class DecoderPool: Decoding {
@@ -25,7 +23,7 @@ final class DecoderPool: Decoding {
   private(set) var workers: [DecoderWorker] = []
   /// The orders that decoders have, but for those that were given up.
   private var begun: [UInt64: QueuedOrder] = [:]
-  private var abilities: DecoderAbilities?
+  private(set) var abilities: DecoderAbilities?
   private var asking: [(Result<DecoderAbilities, DecodeFailure>) -> Void] = []
   private var counts = DecodingFigures()
   private var isStopped = false
@@ -79,8 +77,6 @@ final class DecoderPool: Decoding {
     figures.workers = figures.active + workers.count { $0.phase == .idle }
     figures.mostWorkers = mostWorkers
     figures.queued = queue.count
-    figures.queuedBytes = queue.bytes
-    figures.sandbox = abilities.map { DecodingFigures.Sandbox($0.layers) }
     return figures
   }
 
@@ -95,6 +91,7 @@ final class DecoderPool: Decoding {
     advance()
   }
 
+  /// Ends decoders that have nothing to do: memory is short.
   func retireIdle() {
     for worker in workers where worker.phase == .idle { worker.end() }
   }

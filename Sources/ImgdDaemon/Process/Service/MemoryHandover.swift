@@ -91,10 +91,10 @@ final class MemoryHandover {
 
   private func begin(_ change: StoreChange) {
     isChanging = true
-    manager.perform(change.perform) { [weak self] in self?.end($0) }
+    manager.perform(change.perform) { [weak self] in self?.endChange($0) }
   }
 
-  private func end(_ outcome: StoreChange.Outcome) {
+  private func endChange(_ outcome: StoreChange.Outcome) {
     isChanging = false
     mayBeStored = outcome != .empty
     if isRemovalDue {

@@ -86,3 +86,7 @@ func files(below path: String) throws -> [String] {
     return try FileStatus.of(path: child).kind == .directory ? files(below: child) : [child]
   }
 }
+
+extension DiskDirectory {
+  func path(of file: PictureFile) -> String { file.path(in: layoutPath) }
+}

@@ -16,7 +16,7 @@ struct TierOffTests {
 
   @Test func `is off for no reason, and neither opens nor loads anything`() {
     #expect(tier.state == .off && tier.reason == nil)
-    #expect(!tier.isOpening && !tier.isLoading && !tier.isLoaded)
+    #expect(!tier.isOpening && !tier.isLoading && !tier.parts.index.isLoaded)
     #expect(tier.count == 0 && tier.allocated == 0 && tier.lentBytes == 0)
     #expect(tier.held == HeldBytes())
   }
@@ -46,9 +46,9 @@ struct TierOffTests {
   }
 
   @Test func `refuses a picture whatever it is, and has nobody wait for one`() {
-    #expect(tier.shouldCache(picture) == .off)
+    #expect(tier.parts.stores.refusal(of: picture) == .off)
     let scope = CredentialScope(uid: 1, credentials: [("cookie", "a")])
-    #expect(tier.shouldCache(image(key(url(1), nil, scope))) == .off)
+    #expect(tier.parts.stores.refusal(of: image(key(url(1), nil, scope))) == .off)
     #expect(tier.lendAgain(picture) == nil && !tier.holds(picture))
     tier.renew(picture)
     var isSettled = false

@@ -29,7 +29,7 @@ struct TierOpeningTests {
     let stage = try filled()
     let files = try stage.pictures()
     try stage.restart()
-    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.parts.index.isLoaded)
     #expect(stage.tier.count == 20)
     #expect(found(stage) == all)
     #expect(try stage.pictures() == files)
@@ -208,7 +208,7 @@ struct TierOpeningTests {
       try index.add([row, sampleRow(2)])
       try index.close(clean: true)
     }
-    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.parts.index.isLoaded)
     #expect(stage.tier.count == 1)
     #expect(stage.fetch(url(1)) == nil)
     try stage.restart()
@@ -254,7 +254,7 @@ struct TierOpeningTests {
 
   @Test func `a stored picture is found before its row has been loaded`() throws {
     let stage = try Self.withManyRows()
-    #expect(!stage.tier.isLoaded)
+    #expect(!stage.tier.parts.index.isLoaded)
     #expect(stage.tier.isLoading)
     var found: CachedImage?
     var isAnswered = false
@@ -267,9 +267,9 @@ struct TierOpeningTests {
     }
     while !isAnswered { stage.loop.tick(waiting: true) }
     #expect(found?.payload.count == 1_000)
-    #expect(!stage.tier.isLoaded, "the answer does not wait for all rows")
+    #expect(!stage.tier.parts.index.isLoaded, "the answer does not wait for all rows")
     stage.turn()
-    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.parts.index.isLoaded)
     #expect(stage.tier.count == Self.many + 1)
     #expect(stage.fetch(url(1)) != nil)
   }
@@ -278,7 +278,7 @@ struct TierOpeningTests {
     let stage = try Self.withManyRows()
     for _ in 0..<3 { stage.loop.tick(waiting: true) }
     stage.purge()
-    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.parts.index.isLoaded)
     #expect(stage.tier.count == 0)
     #expect(stage.parts.index.removedWhileLoading.isEmpty)
     #expect(stage.fetch(url(1)) == nil)
@@ -289,10 +289,10 @@ struct TierOpeningTests {
   @Test func `a picture that is purged while rows are loaded does not come back`() throws {
     let stage = try Self.withManyRows()
     while stage.tier.count < 5_000 { stage.loop.tick(waiting: true) }
-    #expect(!stage.tier.isLoaded)
+    #expect(!stage.tier.parts.index.isLoaded)
     // Half of them: numbers that end in an even digit are another host's.
     #expect(stage.purge { $0.prefix = "https://even." }.entries == Self.many / 2)
-    #expect(stage.tier.isLoaded)
+    #expect(stage.tier.parts.index.isLoaded)
     #expect(stage.tier.count == Self.many / 2 + 1)
     #expect(stage.fetch(url(1)) != nil)
     #expect(stage.parts.index.removedWhileLoading.isEmpty)

@@ -30,7 +30,7 @@ struct UseLogTests {
     stage.pass(.seconds(11))
     #expect(uses.noted == 0)
     uses.note(place)
-    #expect(uses.noted == 1 && uses.take().map(\.at) == [stage.wall])
+    #expect(uses.noted == 1 && uses.takeUses().map(\.at) == [stage.wall])
   }
 
   @Test func `many entries that are used all the time are not told of all the time`() throws {
@@ -41,7 +41,7 @@ struct UseLogTests {
       for place in places { uses.note(place) }
     }
     #expect(uses.noted == places.count)
-    #expect(uses.take().count == 10)
+    #expect(uses.takeUses().count == 10)
   }
 
   @Test func `of more entries than can be told of the order is kept all the same`() throws {

@@ -10,7 +10,6 @@ final class PlannedDecoding: Decoding {
   /// The orders so far, and the numbers of those that were given up.
   private(set) var orders: [DecodeOrder] = []
   private(set) var aborted: [UInt64] = []
-  private(set) var retirements = 0
   /// Nil answers each order as a good decoder does.
   var failure: DecodeFailure?
   var abilities: Result<DecoderAbilities, DecodeFailure> = .success(
@@ -28,7 +27,7 @@ final class PlannedDecoding: Decoding {
   weak var loop: EventLoop?
 
   var figures: DecodingFigures {
-    DecodingFigures(queued: waiting.count, completed: orders.count, sandbox: .full)
+    DecodingFigures(queued: waiting.count, completed: orders.count)
   }
 
   func begin(_ queued: QueuedOrder) {
@@ -90,8 +89,6 @@ final class PlannedDecoding: Decoding {
     guard isNew else { return then(abilities) }
     loop?.nextTick { [self] in then(abilities) }
   }
-
-  func retireIdle() { retirements += 1 }
 
   private func answer(to order: DecodeOrder) -> DecodeAnswer {
     if let failure { return .failure(failure) }
