@@ -136,7 +136,7 @@ import Glibc
 
   // MARK: Closing
 
-  /// The server closes: what is not handed out is given up, and a stream would never end by itself.
+  /// The server closes: what is not handed out is given up, and a stream would never end on its own.
   func serverCloses() {
     switch phase {
     case .target, .head: connection.shutDown()

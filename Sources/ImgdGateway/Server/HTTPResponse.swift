@@ -15,7 +15,7 @@ package import ImgdSystem
     case stream(HTTPStream)
   }
 
-  /// The body, for those who do not send it.
+  /// The body as everything but the server sees it.
   package enum Content {
     case bytes([UInt8])
     case length(Int)

@@ -16,7 +16,7 @@ struct PictureHeaders {
     [
       ("Content-Type", facts.type), ("Accept-Ranges", "bytes"),
       ("X-Content-Type-Options", "nosniff"),
-      // Protects those who open the picture by itself.
+      // Protects people who open the picture on its own.
       ("Content-Security-Policy", "default-src 'none'; sandbox"),
       ("Content-Disposition", "inline"),
     ] + known
