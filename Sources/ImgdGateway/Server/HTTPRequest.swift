@@ -115,7 +115,7 @@ import Glibc
     stream?.begin(for: self)
     if connection.engine.isClosing { stream?.close() }
     if stream == nil { connection.answerBegins(response.bodyLength) }
-    if case .file = response.content { connection.holdBack() }
+    if case .file = response.body { connection.holdBack() }
     return unsafe response.queue(on: native)
   }
 

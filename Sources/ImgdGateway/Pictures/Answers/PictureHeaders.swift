@@ -65,6 +65,6 @@ struct PictureHeaders {
     _ status: Int, _ fields: Fields, _ file: consuming FileDescriptor?, _ range: Range<Int>
   ) -> HTTPResponse {
     guard let file = consume file else { preconditionFailure("an answer takes the picture once") }
-    return HTTPResponse(status: status, fields: fields, body: .file(file, range))
+    return HTTPResponse(status: status, fields: fields, body: .file(range), of: file)
   }
 }
