@@ -26,7 +26,7 @@ struct StatisticsTable {
     heading(palette) + sections(palette, where: isShown)
   }
 
-  /// The numbers of the table for which there is room in so many lines, in its order: first those that are wanted most,
+  /// The numbers of the table that fit into this many lines, in its order: first those that are wanted most,
   /// then as many of the others as fit.
   func paths(in room: Int, first wanted: Set<String>) -> Set<String> {
     let plain = Palette(.never, isTerminal: false, environment: [:])

@@ -73,7 +73,7 @@ package final class HTTPServer {
 
   private func accept() {
     for _ in 0..<Self.mostAccepted {
-      // Until one of those closes; the others wait in the kernel's queue.
+      // Until one of them closes; the others wait in the kernel's queue.
       guard counters.connections < engine.limits.connections else {
         listening?.interest = []
         return

@@ -11,7 +11,7 @@ struct PictureHeaders {
   /// For how long the target is good at most, in seconds.
   var mostFresh: Int?
 
-  /// Those of the whole picture.
+  /// The fields for the whole picture.
   var whole: Fields {
     [
       ("Content-Type", facts.type), ("Accept-Ranges", "bytes"),
@@ -22,7 +22,7 @@ struct PictureHeaders {
     ] + known
   }
 
-  /// Those of a part of it.
+  /// The fields for a part of it.
   func part(_ range: Range<Int>) -> Fields {
     whole + [
       (
@@ -31,7 +31,7 @@ struct PictureHeaders {
     ]
   }
 
-  /// Those for a client that has the picture (RFC 9110, 15.4.5).
+  /// The fields for a client that has the picture (RFC 9110, 15.4.5).
   var known: Fields {
     var fields: Fields = [("Cache-Control", lifetime), ("Age", String(facts.age))]
     if let tag = facts.tag { fields.append(("ETag", tag)) }
