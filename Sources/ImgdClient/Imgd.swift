@@ -3,7 +3,6 @@
 // order.
 
 internal import ImgdConnection
-internal import ImgdSystem
 internal import ImgdWire
 
 /// The way from a program to imgd: fetches pictures, and manages the daemon's cache.
@@ -122,7 +121,7 @@ public final class Imgd: Sendable {
   public func subscribe(to topics: Set<EventTopic>) async throws -> DaemonEvents {
     let feed = EventFeed(DaemonEvent.counting)
     let number = Call.nextID()
-    let held = HeldSubscription(feed: feed) { [thread] in _ = thread.post(.unsubscribe(number)) }
+    let held = HeldFeed(feed: feed) { [thread] in _ = thread.post(.unsubscribe(number)) }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { begun in
         let order = ClientThread.Order.subscribe(number, topics, feed) { begun.resume(with: $0) }
@@ -159,7 +158,7 @@ public final class Imgd: Sendable {
     }
   }
 
-  private func beginInParts(_ fetch: FetchRequest) -> FetchInParts {
+  private func beginInParts(_ fetch: FetchRequest) -> HeldFeed<FetchUpdate> {
     let feed = Feed(FetchUpdate.replacing)
     let call = Call(.fetch(fetch)) { event in
       if let update = FetchUpdate(event) { feed.add(update) }
@@ -172,6 +171,6 @@ public final class Imgd: Sendable {
       case .failure(let error): feed.finish(error)
       }
     }
-    return FetchInParts(feed: feed) { [self] in cancel(call) }
+    return HeldFeed(feed: feed) { [self] in cancel(call) }
   }
 }

@@ -6,7 +6,6 @@
 // A result counts only if it is that of the active call. Which call that is, and what is shown, changes under
 // one lock; so what is read after `show` has returned never belongs to an earlier URL.
 
-internal import ImgdConnection
 internal import ImgdSystem
 internal import ImgdWire
 
@@ -146,14 +145,14 @@ public final class PictureSlot: Sendable {
     }
   }
 
-  private func addReader() -> SlotReader {
+  private func addReader() -> HeldFeed<Content> {
     let feed = Feed<Content> { newest, waiting in waiting = [newest] }
     let number = Call.nextID()
     showing.withLock { showing in
       feed.add(showing.content)
       showing.readers[number] = feed
     }
-    return SlotReader(feed: feed) { [weak self] in
+    return HeldFeed(feed: feed) { [weak self] in
       self?.showing.withLock { _ = $0.readers.removeValue(forKey: number) }
     }
   }

@@ -41,14 +41,6 @@ package final class ControlConnection {
     } catch { throw ConnectionProblem(error, path: path) }
   }
 
-  /// Uses an existing connection; the name is for messages.
-  package init(_ descriptor: consuming FileDescriptor, name: String) throws(ConnectionProblem) {
-    path = name
-    do throws(SystemFailure) {
-      socket = try ClientSocket(descriptor)
-    } catch { throw ConnectionProblem(error, path: name) }
-  }
-
   /// Queues a request line, without its newline; `receive` sends it.
   package func send(_ line: [UInt8]) {
     onLine?(line, .sent)
@@ -66,7 +58,7 @@ package final class ControlConnection {
     }
   }
 
-  // For those who wait for other things as well: watch the descriptor, call `exchange` when it is ready, and
+  // For programs that wait for other things as well: watch the descriptor, call `exchange` when it is ready, and
   // take the lines with `next`.
 
   /// The socket, to be watched.

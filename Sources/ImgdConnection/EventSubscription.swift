@@ -9,7 +9,7 @@ package final class EventSubscription {
     case broken(ConnectionProblem)
   }
 
-  /// The daemon writes each event whole, and a socket takes more than so many: when fewer lie there, the daemon
+  /// The daemon writes each event whole, and a socket takes more than this many: when fewer lie there, the daemon
   /// has none that it could not write.
   package static let mostTaken = 64
 

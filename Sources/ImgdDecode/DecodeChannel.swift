@@ -3,7 +3,7 @@
 // the daemon is followed by one answer.
 //
 // The daemon believes nothing of what it receives. What is too long, has more or fewer descriptors than it
-// should, a memfd that can still change, a number out of its range or a byte too many makes the whole message
+// should, a memfd that can still change, a number out of its range or a byte too much makes the whole message
 // broken, and its descriptors are closed.
 
 internal import CLinux

@@ -4,7 +4,6 @@
 
 import Glibc
 import ImgdDecode
-import ImgdPicture
 import ImgdSystem
 
 /// The program imgd-decoder, which imgd starts.
@@ -33,7 +32,7 @@ package enum DecoderProgram {
     let reads = FirstPictures.decode()
     let layers = Sandbox.shut(memory: start.memory)
     if let trial = start.trial {
-      let outcome = trial.run()
+      let outcome = trial.attempt()
       return channel.send(.failure(outcome), serial: 0) ? .done : .unusable
     }
     let abilities = DecoderAbilities(

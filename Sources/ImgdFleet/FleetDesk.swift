@@ -1,4 +1,3 @@
-internal import ImgdCache
 internal import ImgdSystem
 
 /// The objects of the fleet's thread, and who gets which message.

@@ -15,7 +15,7 @@ package enum FleetEvent: Sendable {
   case joined(FleetJoin)
   /// Purges of all hosts, this one's own among them, in the order of their numbers.
   case purges([HeardPurge])
-  /// By how many seconds the server's clock is ahead of this machine's, or behind it; told when it changes.
+  /// How many seconds the server's clock is ahead of this machine's, or behind it; reported when that changes.
   case clock(secondsAhead: Int64)
   /// A purge of this host is in the log.
   case sent(nonce: UInt64)
@@ -25,7 +25,7 @@ package enum FleetEvent: Sendable {
 
 /// Whether the fleet can be used.
 package struct FleetState: Sendable, Equatable {
-  /// How it stands with the server.
+  /// What can be done with the server.
   package enum Phase: String, Sendable {
     /// Not tried yet, or tried again.
     case connecting

@@ -117,9 +117,26 @@ package struct FieldScanner {
     return text(from: start)
   }
 
+  /// An entity tag (RFC 9110, 8.8.3): what is between its quotes, and whether it is weak.
+  mutating func takeEntityTag() -> (opaque: ArraySlice<UInt8>, isWeak: Bool)? {
+    let isWeak = take(UInt8(ascii: "W"))
+    if isWeak, !take(UInt8(ascii: "/")) { return nil }
+    guard take(UInt8(ascii: "\"")) else { return nil }
+    let start = index
+    while let byte = next, byte == 0x21 || 0x23...0x7E ~= byte || byte >= 0x80 { index += 1 }
+    let opaque = bytes[start..<index]
+    return take(UInt8(ascii: "\"")) ? (opaque, isWeak) : nil
+  }
+
   private func text(from start: Int) -> String {
     let end = bytes[start..<index].lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
     return String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+
+  /// Goes to the next member over commas and blanks; false at the end.
+  mutating func skipToMember() -> Bool {
+    repeat { skipBlanks() } while take(UInt8(ascii: ","))
+    return next != nil
   }
 
   /// Goes behind the next comma that is not in quotes; false at the end of the field.

@@ -2,11 +2,11 @@ import ImgdSystem
 
 /// The time between two answers to `stats`.
 package struct Interval {
-  package let before: Statistics
-  package let after: Statistics
+  package let before: DaemonStatistics
+  package let after: DaemonStatistics
 
   /// Nil where the second answer is that of another process, whose counters began anew.
-  package init?(from before: Statistics, to after: Statistics) {
+  package init?(from before: DaemonStatistics, to after: DaemonStatistics) {
     guard before.number("process", "pid") == after.number("process", "pid"),
       after.moment > before.moment
     else { return nil }
@@ -32,7 +32,7 @@ package struct Interval {
 
   package var lookups: Int { growth("memory", "hits").addedClamped(growth("memory", "misses")) }
 
-  /// Look-ups that were answered from the cache, as `Statistics.hits` has them.
+  /// Look-ups that were answered from the cache, as `DaemonStatistics.hits` has them.
   package var hits: Int { Lookups.answered { growth($0, $1) } }
 
   package var hitRate: Double { Double(hits) / seconds }

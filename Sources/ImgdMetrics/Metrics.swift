@@ -2,18 +2,17 @@
 // that this release does not know, because the daemon is newer, becomes an untyped metric under its own name.
 
 import ImgdConnection
-import ImgdSystem
 import ImgdWire
 
 /// The daemon's counters in the text exposition format of Prometheus.
 package enum Metrics {
   /// All metrics, without a newline at the end; `program` is the one that shows them.
-  package static func text(of statistics: Statistics, by program: String) -> String {
+  package static func text(of statistics: DaemonStatistics, by program: String) -> String {
     page(of: statistics, by: program).text
   }
 
   /// The same, for a program that adds metrics of its own.
-  package static func page(of statistics: Statistics, by program: String) -> MetricsPage {
+  package static func page(of statistics: DaemonStatistics, by program: String) -> MetricsPage {
     var page = MetricsPage()
     for family in MetricFamily.all {
       page.add(
@@ -40,7 +39,7 @@ package enum Metrics {
 
   /// The daemon does not tell the sum of all times, so the summary has none.
   private static func addLatencies(
-    of wanted: [String], from statistics: Statistics, to page: inout MetricsPage,
+    of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage,
     named metric: String, _ span: String
   ) {
     let kinds = wanted.filter { statistics.reply.object("latency_us")?.object($0) != nil }
@@ -68,7 +67,7 @@ package enum Metrics {
   }
 
   /// States that have a name: it is a label of a metric that is always 1.
-  private static func addStates(of statistics: Statistics, to page: inout MetricsPage) {
+  private static func addStates(of statistics: DaemonStatistics, to page: inout MetricsPage) {
     let states = [
       ("imgd_build_info", "The daemon's version", "process", "version"),
       ("imgd_disk_state_info", "The state of the disk tier", "disk", "state"),
@@ -91,7 +90,7 @@ package enum Metrics {
   }
 
   private static func addUnknown(
-    of statistics: Statistics, to page: inout MetricsPage, by program: String
+    of statistics: DaemonStatistics, to page: inout MetricsPage, by program: String
   ) {
     for (path, value) in statistics.numbers
     where !MetricFamily.known.contains(path) && path.contains(".") {
@@ -109,7 +108,7 @@ package enum Metrics {
   }
 }
 
-extension Statistics {
+extension DaemonStatistics {
   /// A number by its path in the answer, such as `latency_us.hit.p50`.
   fileprivate func real(_ path: String) -> Double? {
     var part = reply

@@ -71,15 +71,15 @@ extension Span<UInt8> {
 }
 
 /// The four-letter name of a chunk, box or brand.
-struct FourCC: Equatable, Sendable {
+struct FourCC: Equatable, Sendable, ExpressibleByStringLiteral {
   let code: Int
 
   init(code: Int) {
     self.code = code
   }
 
-  init(_ a: Unicode.Scalar, _ b: Unicode.Scalar, _ c: Unicode.Scalar, _ d: Unicode.Scalar) {
-    code = Int(a.value) << 24 | Int(b.value) << 16 | Int(c.value) << 8 | Int(d.value)
+  init(stringLiteral letters: StaticString) {
+    code = letters.withUTF8Buffer { unsafe $0.reduce(0) { $0 << 8 | Int($1) } }
   }
 
   /// The letters for a message, with dots for unprintable bytes.

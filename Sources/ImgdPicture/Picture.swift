@@ -8,27 +8,13 @@ package struct Picture: Sendable, Equatable {
   package let height: Int
   /// Pictures in sequence: 1 for a still, the pages of a TIFF, and 1 for an icon, whose entries are
   /// alternatives. An animated JPEG XL counts as 1, because its frames could only be counted by decoding.
-  package let frames: Int
+  package var frames = 1
   /// EXIF's orientation from 1 to 8; 1, upright, when there is none.
-  package let orientation: Int
-
-  package init(
-    format: PictureFormat, width: Int, height: Int, frames: Int = 1, orientation: Int = 1
-  ) {
-    self.format = format
-    self.width = width
-    self.height = height
-    self.frames = frames
-    self.orientation = orientation
-  }
+  package var orientation = 1
 }
 
 /// The bytes are no picture, or one that breaks off before its size.
 package struct NotAPicture: Error, Sendable, Equatable {
   /// A phrase for people that completes "not an image: …", such as "an HTML page".
   package let reason: String
-
-  package init(reason: String) {
-    self.reason = reason
-  }
 }

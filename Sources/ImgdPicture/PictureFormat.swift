@@ -43,10 +43,4 @@ package enum PictureFormat: UInt8, Sendable, CaseIterable {
   package var fileExtension: String {
     self == .jpeg ? "jpg" : name
   }
-
-  /// The format with this `name`; nil when there is none.
-  package init?(name: String) {
-    guard let format = Self.allCases.first(where: { $0.name == name }) else { return nil }
-    self = format
-  }
 }

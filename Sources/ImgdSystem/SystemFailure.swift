@@ -1,6 +1,6 @@
 import Glibc
 
-/// A failed system call from which the caller cannot recover by itself.
+/// A failed system call from which the caller alone cannot recover.
 ///
 /// It is passed up to the caller that started the work; its text names the call, the subject of the
 /// call and the system's reason.

@@ -4,7 +4,7 @@ package struct TransferFailure: Error, Sendable {
   package enum Kind: Sendable, Hashable {
     case badURL, blockedScheme, blockedAddress
     case dns, connect, tls
-    /// In the phase that took too long, by its own limit or by that of the whole.
+    /// In the phase that took too long, by its own limit or by that of the whole transfer.
     case timeout(TransferPhase)
     case httpStatus
     case tooLarge, emptyBody, truncated

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What a transfer waits for.
 package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
-  /// The addresses of the host, or a place among those who look theirs up.
+  /// The addresses of the host, or a turn to look them up.
   case dns
   /// A connection, that through a proxy included.
   case connect

@@ -7,14 +7,6 @@ package enum ReplyEncoder {
     json.field("ok", ok)
   }
 
-  /// Begins a terminal line of a fetch; the fields follow, then `end`.
-  package static func begin(
-    id: RequestID, ok: Bool, receipt: ReceiptID, into json: inout JSONWriter
-  ) {
-    begin(id: id, ok: ok, into: &json)
-    json.field("receipt", receipt)
-  }
-
   /// Begins an event line; the fields follow, then `end`.
   package static func begin(
     id: RequestID = .none, event: StaticString, receipt: ReceiptID? = nil,
@@ -56,7 +48,7 @@ package enum ReplyEncoder {
     json.endObject()
   }
 
-  private static func field(_ id: RequestID, into json: inout JSONWriter) {
+  static func field(_ id: RequestID, into json: inout JSONWriter) {
     switch id {
     case .none: return
     case .integer(let number): json.field("id", Int(number))

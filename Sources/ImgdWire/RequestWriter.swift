@@ -7,11 +7,7 @@ extension Request {
     var json = JSONWriter()
     json.beginObject()
     json.field(.cmd, command.rawValue)
-    switch id {
-    case .none: break
-    case .integer(let number): json.field(.id, Int(number))
-    case .string(let string): json.field(.id, string)
-    }
+    ReplyEncoder.field(id, into: &json)
     writeFields(to: &json)
     json.endObject()
     return json.bytes

@@ -115,7 +115,7 @@ struct FleetTests {
   @Test func `top has a line for the fleet`() throws {
     let reply = try Reply(
       Array(statistics(state: "down", reason: "no answer\\u001b").utf8), from: "test")
-    let lines = FactRows.lines(Statistics(reply: reply, moment: Instant(nanoseconds: 0)))
+    let lines = FactRows.lines(DaemonStatistics(reply: reply, moment: Instant(nanoseconds: 0)))
       .map { $0.drawn(within: 200, Palette(.never, isTerminal: true, environment: [:])) }
     #expect(
       lines.last

@@ -18,8 +18,8 @@ let someStatistics = """
 
 func statistics(
   _ text: String = someStatistics, at seconds: Int64 = 0
-) throws -> Statistics {
-  Statistics(
+) throws -> DaemonStatistics {
+  DaemonStatistics(
     reply: try Reply(Array(text.utf8), from: "test"),
     moment: Instant(nanoseconds: seconds * 1_000_000_000))
 }

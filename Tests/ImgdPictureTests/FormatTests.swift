@@ -11,16 +11,6 @@ struct FormatTests {
     #expect(formats.allSatisfy { $0.mediaType.hasPrefix("image/") })
   }
 
-  @Test(arguments: PictureFormat.allCases)
-  func `a format is found by its name`(_ format: PictureFormat) {
-    #expect(PictureFormat(name: format.name) == format)
-  }
-
-  @Test(arguments: ["", "jpg", "JPEG", "image/png"])
-  func `no format is found by another word`(_ word: String) {
-    #expect(PictureFormat(name: word) == nil)
-  }
-
   @Test func `the names of formats do not change`() {
     #expect(
       PictureFormat.allCases.map { "\($0.name) \($0.mediaType) .\($0.fileExtension)" } == [

@@ -28,7 +28,7 @@ struct JSONValueTests {
     #expect(value["d"]?.integer == 2 && value["d"]?.double == 2)
     #expect(value["b"]?.bool == true && value["b"]?.string == nil)
     #expect(value["a"]?.array == [1] && value["a"]?[0] == 1 && value["a"]?[1] == nil)
-    #expect(value["n"]?.isNull == true && value["missing"] == nil && value[0] == nil)
+    #expect(value["n"] == .null && value["missing"] == nil && value[0] == nil)
     #expect(value["a"]?[-1] == nil && value["a"]?["x"] == nil && value.object?.count == 6)
     #expect(JSONValue.number(0.5).integer == nil && JSONValue.number(1e300).integer == nil)
   }

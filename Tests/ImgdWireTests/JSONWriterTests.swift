@@ -43,7 +43,6 @@ struct JSONWriterTests {
       json.field("some", Optional("y"))
       json.field("n", Int?.none)
       json.field("min", Int.min)
-      json.field("big", UInt64.max)
       json.field("data", base64: [UInt8]([1, 2, 3]).span)
       json.field("receipt", receipt)
       json.field("elapsed_ms", millisecondsOf: 1799)
@@ -54,7 +53,7 @@ struct JSONWriterTests {
     #expect(
       text == """
         {"s":"x","none":null,"some":"y","n":null,"min":-9223372036854775808,\
-        "big":18446744073709551615,"data":"AQID",\
+        "data":"AQID",\
         "receipt":"00000000-0000-4000-8000-000000000000","elapsed_ms":1.7,\
         "v":{"k":[1]}}
         """)

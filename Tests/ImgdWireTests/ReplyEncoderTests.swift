@@ -51,7 +51,8 @@ struct ReplyEncoderTests {
       ReplyEncoder.end(into: &$0)
       ReplyEncoder.begin(event: "overflow", into: &$0)
       ReplyEncoder.end(into: &$0)
-      ReplyEncoder.begin(id: .none, ok: true, receipt: receipt, into: &$0)
+      ReplyEncoder.begin(id: .none, ok: true, into: &$0)
+      $0.field("receipt", receipt)
       ReplyEncoder.end(into: &$0)
     }
     let uuid = "00000000-0000-4000-8000-000000000000"

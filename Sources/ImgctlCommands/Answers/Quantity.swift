@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// Quantities as people read them.
 enum Quantity {
   /// A size with two or three significant digits and a unit.

@@ -49,7 +49,13 @@ struct Context {
     to request: Request, over connection: ControlConnection, within limit: Duration?
   ) throws(Failure) -> Answer {
     connection.send(request.line())
-    let deadline = limit.map { Instant.current + $0 }
+    return try nextAnswer(over: connection, until: limit.map { Instant.current + $0 })
+  }
+
+  /// The next line that ends a request.
+  func nextAnswer(
+    over connection: ControlConnection, until deadline: Instant? = nil
+  ) throws(Failure) -> Answer {
     do throws(ConnectionProblem) {
       while let line = try connection.receive(until: deadline) {
         let reply = try Reply(line, from: socket)

@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdSystem
 import ImgdWire
 
 /// What a command that fetches wants of its run.

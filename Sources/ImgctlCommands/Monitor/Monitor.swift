@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdSystem
 import ImgdWire
 
 /// `imgctl monitor`: events of the daemon as they happen.

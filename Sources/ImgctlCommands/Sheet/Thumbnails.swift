@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdSystem
 import ImgdWire
 
 /// Gets the small pictures of entries from the daemon, some at a time.
@@ -35,7 +34,7 @@ struct Thumbnails {
           Request.fetch(request(asked, format)).line(id: .integer(Int64(asked))))
         asked += 1
       }
-      try keep(try next())
+      try keep(try context.nextAnswer(over: connection).reply)
       answered += 1
     }
     return pictures.compactMap { $0 }
@@ -64,16 +63,6 @@ struct Thumbnails {
     fetch.form = PictureForm(
       box: PictureForm.Box(width: size, height: size), format: format, frames: .first)
     return fetch
-  }
-
-  private func next() throws(Failure) -> Reply {
-    do throws(ConnectionProblem) {
-      while let line = try connection.receive() {
-        let reply = try Reply(line, from: connection.path)
-        if reply.succeeded != nil { return reply }
-      }
-    } catch { throw Failure(error) }
-    throw Failure(ConnectionProblem.closed(path: connection.path))
   }
 
   private mutating func keep(_ reply: Reply) throws(Failure) {

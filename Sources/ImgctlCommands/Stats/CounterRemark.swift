@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdSystem
 
 /// Remarks about counters: a size with its unit, a share, whether a value is worrying.
 enum CounterRemark {

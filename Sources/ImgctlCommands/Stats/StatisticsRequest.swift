@@ -5,8 +5,9 @@ import ImgdWire
 
 extension Context {
   /// The daemon's counters as they are now.
-  func statistics(over connection: ControlConnection) throws(Failure) -> (Statistics, Answer) {
+  func statistics(over connection: ControlConnection) throws(Failure) -> (DaemonStatistics, Answer)
+  {
     let answer = try ask(.stats, over: connection)
-    return (Statistics(reply: answer.reply, moment: .current), answer)
+    return (DaemonStatistics(reply: answer.reply, moment: .current), answer)
   }
 }

@@ -5,12 +5,12 @@ import ImgdSystem
 /// The daemon's counters for people: every field of the answer, in its order, with a remark where a number says
 /// little by itself.
 struct StatisticsTable {
-  private let statistics: Statistics
+  private let statistics: DaemonStatistics
   private let interval: Interval?
   private let socket: String
 
   /// A table of the present counters; with an interval also of their changes.
-  init(_ statistics: Statistics, since interval: Interval? = nil, socket: String) {
+  init(_ statistics: DaemonStatistics, since interval: Interval? = nil, socket: String) {
     self.statistics = statistics
     self.interval = interval
     self.socket = socket
@@ -26,7 +26,7 @@ struct StatisticsTable {
     heading(palette) + sections(palette, where: isShown)
   }
 
-  /// The numbers of the table for which there is room in so many lines, in its order: first those that are wanted most,
+  /// The numbers of the table that fit into this many lines, in its order: first those that are wanted most,
   /// then as many of the others as fit.
   func paths(in room: Int, first wanted: Set<String>) -> Set<String> {
     let plain = Palette(.never, isTerminal: false, environment: [:])

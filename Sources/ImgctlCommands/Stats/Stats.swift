@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdMetrics
 import ImgdSystem
 

@@ -40,7 +40,7 @@ struct StatsWatch {
 /// The table of counters, drawn over itself.
 private struct WatchedTable {
   private let context: Context
-  private var previous: Statistics?
+  private var previous: DaemonStatistics?
   /// The numbers that have changed since the first look.
   private var moved: Set<String> = []
 
@@ -50,7 +50,7 @@ private struct WatchedTable {
 
   /// The bytes that draw the present counters. Where the terminal is too low for all of them, those that have
   /// changed come first.
-  mutating func frame(of statistics: Statistics) -> String {
+  mutating func frame(of statistics: DaemonStatistics) -> String {
     let isFirst = previous == nil
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
     findMoved(in: statistics)
@@ -68,7 +68,7 @@ private struct WatchedTable {
       + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
   }
 
-  private mutating func findMoved(in statistics: Statistics) {
+  private mutating func findMoved(in statistics: DaemonStatistics) {
     guard let previous else { return }
     for (old, new) in zip(previous.numbers, statistics.numbers) where old != new {
       moved.insert(new.path)
@@ -85,10 +85,10 @@ struct WatchedLog {
 
   private let columns = Columns(
     titles.map { _ in .right }, widths: [8, 6, 6, 8, 11, 7, 6, 6, 6, 6, 6])
-  private var previous: Statistics?
+  private var previous: DaemonStatistics?
 
   /// The lines that a look at the counters adds: the first only makes the next ones possible.
-  mutating func lines(about statistics: Statistics) -> String? {
+  mutating func lines(about statistics: DaemonStatistics) -> String? {
     defer { previous = statistics }
     guard let previous else { return columns.line(Self.titles) }
     guard let interval = Interval(from: previous, to: statistics) else {

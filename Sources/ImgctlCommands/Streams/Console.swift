@@ -71,15 +71,6 @@ package struct Console {
 
   /// The next bytes of the input; none at its end.
   func readInput(atMost limit: Int) throws(SystemFailure) -> [UInt8] {
-    while true {
-      var count = 0
-      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
-        // Fills at most the size of the buffer.
-        count = unsafe read(input, room.baseAddress, room.count)
-        filled = max(count, 0)
-      }
-      if count >= 0 { return bytes }
-      guard errno == EINTR else { throw SystemFailure("read", "standard input") }
-    }
+    try FileDescriptor.part(limit, from: input, of: "standard input")
   }
 }

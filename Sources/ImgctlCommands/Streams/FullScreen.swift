@@ -18,7 +18,7 @@ final class FullScreen {
     self.write = write
   }
 
-  /// Takes over the terminal, also when somebody else has had it in the meantime.
+  /// Takes over the terminal, even if another program has used it since.
   func enter() throws(SystemFailure) {
     if before == nil {
       var settings = termios()

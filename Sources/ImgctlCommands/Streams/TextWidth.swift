@@ -15,14 +15,29 @@ enum TextWidth {
   /// The text, cut to a number of cells with a mark where something is missing.
   static func cut(_ text: String, to room: Int) -> String {
     guard of(text) > room else { return text }
-    var shown = ""
-    var left = room - 1
-    for scalar in text.unicodeScalars {
+    return room > 0 ? beginning(of: text.unicodeScalars, within: room - 1) + "…" : ""
+  }
+
+  /// A text without its middle, if it is too wide: a URL is known by its host and its last part.
+  static func shortened(_ text: String, to room: Int) -> String {
+    guard of(text) > room else { return text }
+    let kept = max(0, room - 1)
+    let end = beginning(of: text.unicodeScalars.reversed(), within: kept - kept / 2)
+    return beginning(of: text.unicodeScalars, within: kept / 2) + "…"
+      + String(String.UnicodeScalarView(end.unicodeScalars.reversed()))
+  }
+
+  private static func beginning(of scalars: some Sequence<Unicode.Scalar>, within room: Int)
+    -> String
+  {
+    var text = ""
+    var left = room
+    for scalar in scalars {
       left -= of(scalar)
       guard left >= 0 else { break }
-      shown.unicodeScalars.append(scalar)
+      text.unicodeScalars.append(scalar)
     }
-    return room > 0 ? shown + "…" : ""
+    return text
   }
 
   /// The text and as many spaces as make it `width` cells wide.

@@ -12,7 +12,7 @@ struct CapacityRows {
     self.columns = columns
   }
 
-  func lines(_ statistics: Statistics) -> [ScreenLine] {
+  func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
     ["memory", "disk"].map { tier($0, statistics) } + [
       filled(
         "downloads", statistics.number("downloads", "active"),
@@ -27,12 +27,12 @@ struct CapacityRows {
     ]
   }
 
-  private func failures(_ object: String, _ statistics: Statistics) -> String {
+  private func failures(_ object: String, _ statistics: DaemonStatistics) -> String {
     let count = statistics.number(object, "failed")
     return count > 0 ? ", \(count) failed" : ""
   }
 
-  private func tier(_ name: String, _ statistics: Statistics) -> ScreenLine {
+  private func tier(_ name: String, _ statistics: DaemonStatistics) -> ScreenLine {
     let bytes = statistics.number(name, "bytes")
     let capacity = statistics.number(name, "capacity")
     let state = statistics.text(name, "state").flatMap { $0 == "ok" ? nil : printable($0) }

@@ -7,7 +7,7 @@ import ImgdWire
 final class DaemonFeed {
   /// The answers to one look, or the reason why there are none.
   enum Outcome {
-    case answers(Statistics, fetches: [Reply])
+    case answers(DaemonStatistics, fetches: [Reply])
     case problem(String)
   }
 
@@ -16,7 +16,7 @@ final class DaemonFeed {
   private let onLook: (Outcome) -> Void
   private var connection: WatchedConnection?
   /// The answer to `stats`, while the one to `list` has not come.
-  private var statistics: Statistics?
+  private var statistics: DaemonStatistics?
   /// When the look under way began; nil between looks.
   private var begun: Instant?
 
@@ -64,7 +64,7 @@ final class DaemonFeed {
   private func receive(_ reply: Reply) {
     guard reply.succeeded == true else { return fail(reply.complaint) }
     guard let statistics else {
-      self.statistics = Statistics(reply: reply, moment: loop.now)
+      self.statistics = DaemonStatistics(reply: reply, moment: loop.now)
       return
     }
     self.statistics = nil

@@ -5,7 +5,7 @@ import ImgdWire
 
 /// Draws what has no capacity: clients and how fast they are answered, memory pressure, the sandbox.
 enum FactRows {
-  static func lines(_ statistics: Statistics) -> [ScreenLine] {
+  static func lines(_ statistics: DaemonStatistics) -> [ScreenLine] {
     var clients = ScreenLine(label: "clients", "\(statistics.number("clients", "connected"))")
     clients.add(
       "  answers: " + ["hit", "fetch"].map { latency($0, statistics) }.joined(separator: ", "))
@@ -24,7 +24,7 @@ enum FactRows {
   }
 
   /// Nothing where the machine shares with no other.
-  private static func fleet(_ statistics: Statistics) -> [ScreenLine] {
+  private static func fleet(_ statistics: DaemonStatistics) -> [ScreenLine] {
     guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else {
       return []
     }
@@ -40,7 +40,7 @@ enum FactRows {
     return [line]
   }
 
-  private static func latency(_ kind: String, _ statistics: Statistics) -> String {
+  private static func latency(_ kind: String, _ statistics: DaemonStatistics) -> String {
     let times = statistics.reply.object("latency_us")?.object(kind)
     guard let times, times.number("count") ?? 0 > 0 else { return "no \(kind) yet" }
     let texts = ["p50", "p99"].map { Quantity.time(microseconds: times.fraction($0) ?? 0) }

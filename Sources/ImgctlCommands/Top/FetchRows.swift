@@ -16,7 +16,7 @@ struct FetchRows {
 
   /// A title and as many of the fetches as there are rows for.
   func lines(
-    _ fetches: [Reply], of statistics: Statistics, in columns: Int, rows: Int
+    _ fetches: [Reply], of statistics: DaemonStatistics, in columns: Int, rows: Int
   ) -> [ScreenLine] {
     guard rows >= 2 else { return [] }
     let all = max(statistics.number("queue", "requests"), fetches.count)

@@ -8,7 +8,7 @@ struct TopState {
   private static let longestHistory = 1000
 
   let socket: String
-  private(set) var latest: Statistics?
+  private(set) var latest: DaemonStatistics?
   private(set) var history: [Traffic] = []
   private(set) var fetches: [Reply] = []
   /// Why there is no connection; nil if there is one.
@@ -17,12 +17,8 @@ struct TopState {
   /// Whether the keys are explained in place of the numbers.
   var showsKeys = false
 
-  init(socket: String) {
-    self.socket = socket
-  }
-
   /// Takes in the daemon's answers to one look.
-  mutating func show(_ statistics: Statistics, _ fetches: [Reply]) {
+  mutating func show(_ statistics: DaemonStatistics, _ fetches: [Reply]) {
     if let latest, let interval = Interval(from: latest, to: statistics) {
       history.append(Traffic(interval))
       if history.count > Self.longestHistory { history.removeFirst() }

@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdSystem
 import ImgdWire
 

@@ -20,7 +20,7 @@ public struct DaemonEvent: Sendable {
     case job(receipt: Receipt?, url: String, state: String)
     /// A tier: `stored`, `evicted`, `purged`, `removed_all` or `marked`; a purge may have found nothing.
     case cache(change: String, tier: String, entries: Int, bytes: Int)
-    /// What was removed because memory was short.
+    /// How much was removed because memory was short.
     case pressure(source: String, entries: Int, bytes: Int)
     /// `reloaded` or `refused`.
     case config(change: String)

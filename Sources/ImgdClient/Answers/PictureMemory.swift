@@ -77,7 +77,7 @@ extension PictureMemory.Layout {
     }
   }
 
-  /// Whether so many bytes hold all of its rows.
+  /// Whether this many bytes hold all of its rows.
   fileprivate func fits(into count: Int) -> Bool {
     guard case .pixels(let width, let height, let stride) = self else { return count >= 0 }
     let (row, isTooWide) = width.multipliedReportingOverflow(by: 4)

@@ -59,7 +59,7 @@ final class ClientThread: Sendable {
   private static func start(
     socket: String?
   ) throws(SystemFailure) -> (LoopThread, Mailbox<Order>) {
-    // Looked for at each connection: the user's own daemon may have been started in the meantime.
+    // Looked for at each connection: the user's own daemon may have been started since.
     let path = { @Sendable in SocketSearch.path(named: socket, environment: ProcessEnvironment.all)
     }
     return try LoopThread.start(name: "imgd-client") { loop throws(SystemFailure) in

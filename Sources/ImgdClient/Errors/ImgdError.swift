@@ -53,7 +53,7 @@ public struct ImgdError: Error, Sendable, CustomStringConvertible {
     details = Details(error?.object("details"))
   }
 
-  /// An error that this library finds by itself.
+  /// An error that this library itself finds.
   init(_ code: ErrorCode, _ message: String) {
     self.code = code
     self.message = message

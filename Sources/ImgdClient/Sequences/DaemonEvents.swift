@@ -1,6 +1,3 @@
-internal import ImgdConnection
-internal import ImgdSystem
-
 typealias EventFeed = Feed<DaemonEvent>
 
 /// The events of a subscription; the connection is closed when nobody holds the sequence any more.
@@ -11,7 +8,7 @@ public struct DaemonEvents: AsyncSequence, Sendable {
   /// An event of the daemon.
   public typealias Element = DaemonEvent
 
-  let subscription: HeldSubscription
+  let subscription: HeldFeed<DaemonEvent>
 
   /// Another reader of the same events.
   public func makeAsyncIterator() -> Iterator {
@@ -20,26 +17,13 @@ public struct DaemonEvents: AsyncSequence, Sendable {
 
   /// Reads events.
   public struct Iterator: AsyncIteratorProtocol {
-    let subscription: HeldSubscription
+    let subscription: HeldFeed<DaemonEvent>
 
     /// The next event; nil after the subscription has ended.
     public func next() async throws -> DaemonEvent? {
       try await subscription.feed.next()
     }
   }
-}
-
-/// A subscription that ends with its last reader.
-final class HeldSubscription: Sendable {
-  let feed: EventFeed
-  let cancel: @Sendable () -> Void
-
-  init(feed: EventFeed, cancel: @escaping @Sendable () -> Void) {
-    self.feed = feed
-    self.cancel = cancel
-  }
-
-  deinit { cancel() }
 }
 
 extension DaemonEvent {

@@ -1,5 +1,18 @@
 internal import ImgdSystem
 
+/// A feed with readers; what fills it is cancelled with the last of them.
+final class HeldFeed<Element: Sendable>: Sendable {
+  let feed: Feed<Element>
+  let cancel: @Sendable () -> Void
+
+  init(feed: Feed<Element>, cancel: @escaping @Sendable () -> Void) {
+    self.feed = feed
+    self.cancel = cancel
+  }
+
+  deinit { cancel() }
+}
+
 /// Values on their way from the client's thread to a task that reads them at its own pace.
 ///
 /// It never grows without limit: its rule says what becomes of the waiting values when another one comes.

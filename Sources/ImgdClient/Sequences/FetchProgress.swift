@@ -1,5 +1,4 @@
 internal import ImgdConnection
-internal import ImgdSystem
 
 /// A step of a fetch, as `Imgd.progress` reports it.
 public enum FetchUpdate: Sendable {
@@ -52,7 +51,7 @@ public struct FetchProgress: AsyncSequence, Sendable {
   /// A step of the fetch.
   public typealias Element = FetchUpdate
 
-  let fetch: @Sendable () -> FetchInParts
+  let fetch: @Sendable () -> HeldFeed<FetchUpdate>
 
   /// Begins nothing yet.
   public func makeAsyncIterator() -> Iterator {
@@ -61,40 +60,17 @@ public struct FetchProgress: AsyncSequence, Sendable {
 
   /// Reads the steps of one fetch.
   public struct Iterator: AsyncIteratorProtocol {
-    let fetch: () -> FetchInParts
-    private var begun: FetchInParts?
-
-    init(fetch: @escaping () -> FetchInParts) {
-      self.fetch = fetch
-    }
+    let fetch: () -> HeldFeed<FetchUpdate>
+    fileprivate var begun: HeldFeed<FetchUpdate>?
 
     /// The next step; it throws what `Imgd.fetch` throws.
     public mutating func next() async throws -> FetchUpdate? {
       let fetch = begun ?? fetch()
       begun = fetch
-      return try await fetch.next()
-    }
-  }
-}
-
-/// A fetch whose steps are read; cancelled when nobody holds it any more.
-final class FetchInParts: Sendable {
-  private let feed: Feed<FetchUpdate>
-  private let cancel: @Sendable () -> Void
-
-  init(feed: Feed<FetchUpdate>, cancel: @escaping @Sendable () -> Void) {
-    self.feed = feed
-    self.cancel = cancel
-  }
-
-  deinit { cancel() }
-
-  func next() async throws -> FetchUpdate? {
-    do {
-      return try await feed.next()
-    } catch let error as CancellationError {
-      cancel()
-      throw error
+      do { return try await fetch.feed.next() } catch let error as CancellationError {
+        fetch.cancel()
+        throw error
+      }
     }
   }
 }

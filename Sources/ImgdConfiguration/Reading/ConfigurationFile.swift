@@ -3,6 +3,8 @@
 // with the next line that is not a comment. The reader works on bytes, one line at a time; at a mistake it
 // adds a message and continues.
 
+internal import ImgdSystem
+
 /// A value for a key, and the place where it was set.
 package struct ConfigurationAssignment: Equatable, Sendable {
   /// The beginning of a message: file and line, the name of a variable, or an option.
@@ -104,14 +106,8 @@ struct ConfigurationFile {
   }
 }
 
-private func isBlank(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
-}
-
 private func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-  let start = bytes.drop(while: isBlank)
-  let end = start.lastIndex { !isBlank($0) }
-  return end.map { start[...$0] } ?? []
+  bytes.trimmed(of: " \t\r")
 }
 
 private func blanksTrimmed(_ text: Substring.UTF8View) -> String {

@@ -18,11 +18,11 @@ enum FirstPictures {
     guard let loader = format.loader else { return false }
     return unsafe bytes.withUnsafeBytes { bytes in
       guard
-        let image = unsafe cvips_load(loader.operation, bytes.baseAddress, bytes.count, 0)
+        let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, 0)
       else { return false }
       defer { unsafe g_object_unref(image) }
       // A whole image would be computed by a thread of the library, which stays for a while and would be outside of
-      // the sandbox; a part is computed by this one. Not so WebP, of which the header has to be enough.
+      // the sandbox; a part is computed by this one. WebP is an exception: its header has to be enough.
       guard format != .webp else { return true }
       guard let region = unsafe vips_region_new(image) else { return false }
       defer { unsafe g_object_unref(region) }

@@ -2,56 +2,42 @@ import ImgdPicture
 
 /// What libvips calls its loaders and savers.
 extension PictureFormat {
-  struct Loader {
-    /// The operation.
-    let operation: String
-    /// The class that this loader and its variants come from.
+  struct Operation {
+    let name: String
+    /// The class that the operation and its variants come from.
     let family: String
 
-    fileprivate init(_ operation: String, _ family: String) {
-      self.operation = operation
+    fileprivate init(_ name: String, _ family: String) {
+      self.name = name
       self.family = family
     }
   }
 
   /// Nil for what is read without the library.
-  var loader: Loader? {
+  var loader: Operation? {
     switch self {
-    case .jpeg: Loader("jpegload_buffer", "VipsForeignLoadJpeg")
-    case .png: Loader("pngload_buffer", "VipsForeignLoadPng")
-    case .gif: Loader("gifload_buffer", "VipsForeignLoadNsgif")
-    case .webp: Loader("webpload_buffer", "VipsForeignLoadWebp")
-    case .avif, .heic: Loader("heifload_buffer", "VipsForeignLoadHeif")
-    case .tiff: Loader("tiffload_buffer", "VipsForeignLoadTiff")
-    case .jxl: Loader("jxlload_buffer", "VipsForeignLoadJxl")
-    case .jp2: Loader("jp2kload_buffer", "VipsForeignLoadJp2k")
+    case .jpeg: Operation("jpegload_buffer", "VipsForeignLoadJpeg")
+    case .png: Operation("pngload_buffer", "VipsForeignLoadPng")
+    case .gif: Operation("gifload_buffer", "VipsForeignLoadNsgif")
+    case .webp: Operation("webpload_buffer", "VipsForeignLoadWebp")
+    case .avif, .heic: Operation("heifload_buffer", "VipsForeignLoadHeif")
+    case .tiff: Operation("tiffload_buffer", "VipsForeignLoadTiff")
+    case .jxl: Operation("jxlload_buffer", "VipsForeignLoadJxl")
+    case .jp2: Operation("jp2kload_buffer", "VipsForeignLoadJp2k")
     case .bmp, .ico: nil
     }
   }
 
   /// Nil for what is not written.
-  var saver: String? {
+  var saver: Operation? {
     switch self {
-    case .jpeg: "jpegsave_buffer"
-    case .png: "pngsave_buffer"
-    case .gif: "gifsave_buffer"
-    case .webp: "webpsave_buffer"
-    case .avif: "heifsave_buffer"
-    case .tiff: "tiffsave_buffer"
-    case .jxl: "jxlsave_buffer"
-    case .heic, .jp2, .bmp, .ico: nil
-    }
-  }
-
-  var saverFamily: String? {
-    switch self {
-    case .jpeg: "VipsForeignSaveJpeg"
-    case .png: "VipsForeignSavePng"
-    case .gif: "VipsForeignSaveCgif"
-    case .webp: "VipsForeignSaveWebp"
-    case .avif: "VipsForeignSaveHeif"
-    case .tiff: "VipsForeignSaveTiff"
-    case .jxl: "VipsForeignSaveJxl"
+    case .jpeg: Operation("jpegsave_buffer", "VipsForeignSaveJpeg")
+    case .png: Operation("pngsave_buffer", "VipsForeignSavePng")
+    case .gif: Operation("gifsave_buffer", "VipsForeignSaveCgif")
+    case .webp: Operation("webpsave_buffer", "VipsForeignSaveWebp")
+    case .avif: Operation("heifsave_buffer", "VipsForeignSaveHeif")
+    case .tiff: Operation("tiffsave_buffer", "VipsForeignSaveTiff")
+    case .jxl: Operation("jxlsave_buffer", "VipsForeignSaveJxl")
     case .heic, .jp2, .bmp, .ico: nil
     }
   }

@@ -12,7 +12,7 @@ enum VipsError {
   }
 
   /// The failure, whose text is forgotten then.
-  static func take(of step: Step = .later) -> DecodeFailure {
+  static func takeFailure(of step: Step = .later) -> DecodeFailure {
     defer { vips_error_clear() }
     let text = unsafe String(cString: vips_error_buffer())
     return failure(text.split(separator: "\n").map(String.init), of: step)

@@ -34,7 +34,7 @@ enum VipsLibrary {
   }
 
   static var savers: [PictureFormat] {
-    PictureFormat.allCases.filter { format in format.saver.map(isThere) ?? false }
+    PictureFormat.allCases.filter { format in format.saver.map { isThere($0.name) } ?? false }
   }
 
   private static func isThere(_ operation: String) -> Bool {
@@ -46,7 +46,7 @@ enum VipsLibrary {
     unsafe vips_operation_block_set("VipsForeignSave", 1)
     for format in PictureFormat.allCases {
       if let loader = format.loader { unsafe vips_operation_block_set(loader.family, 0) }
-      if let saver = format.saverFamily { unsafe vips_operation_block_set(saver, 0) }
+      if let saver = format.saver { unsafe vips_operation_block_set(saver.family, 0) }
     }
   }
 

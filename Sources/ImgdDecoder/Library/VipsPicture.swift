@@ -16,7 +16,7 @@ import ImgdDecode
 
   /// The result of a call of the library; its error if there is none.
   init(_ image: UnsafeMutablePointer<VipsImage>?) throws(DecodeFailure) {
-    guard let image = unsafe image else { throw VipsError.take() }
+    guard let image = unsafe image else { throw VipsError.takeFailure() }
     unsafe self.image = image
   }
 
@@ -44,24 +44,13 @@ import ImgdDecode
 }
 
 extension VipsPicture {
-  /// RGBA that somebody else holds, and does not change.
-  convenience init(pixels: UnsafeMutableRawBufferPointer, width: Int, height: Int)
-    throws(DecodeFailure)
-  {
-    let image = unsafe vips_image_new_from_memory(
-      pixels.baseAddress, pixels.count, CInt(width), CInt(height), 4, VIPS_FORMAT_UCHAR)
-    guard let image = unsafe image else { throw VipsError.take() }
-    unsafe image.pointee.Type = VIPS_INTERPRETATION_sRGB
-    unsafe self.init(owning: image)
-  }
-
   /// A copy of RGBA.
   convenience init(copying pixels: [UInt8], width: Int, height: Int) throws(DecodeFailure) {
     let image = unsafe pixels.withUnsafeBytes {
       unsafe vips_image_new_from_memory_copy(
         $0.baseAddress, $0.count, CInt(width), CInt(height), 4, VIPS_FORMAT_UCHAR)
     }
-    guard let image = unsafe image else { throw VipsError.take() }
+    guard let image = unsafe image else { throw VipsError.takeFailure() }
     unsafe image.pointee.Type = VIPS_INTERPRETATION_sRGB
     unsafe self.init(owning: image)
   }

@@ -1,5 +1,4 @@
 import Glibc
-import ImgdSystem
 
 /// What the process has before it is shut off.
 enum AddressSpace {

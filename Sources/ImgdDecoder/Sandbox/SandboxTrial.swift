@@ -20,7 +20,7 @@ enum SandboxTrial: String, CaseIterable {
   case readEnvironment = "read-environment"
 
   /// What came of it: `done`, or the number of the error.
-  func run() -> DecodeFailure {
+  func attempt() -> DecodeFailure {
     errno = 0
     return DecodeFailure(.damaged, attempt() ? "done" : "\(errno)")
   }

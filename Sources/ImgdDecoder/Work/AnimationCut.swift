@@ -59,7 +59,7 @@ extension VipsPicture {
       cvips_cut(image, CInt(size.width), CInt(size.height), VIPS_INTERESTING_ATTENTION))
   }
 
-  /// Where a part was in the whole: the library notes where the origin of the whole is, seen from the part.
+  /// Where the part was in the whole: the library notes the origin of the whole as seen from the part.
   private var place: (left: Int, top: Int) {
     unsafe (-Int(image.pointee.Xoffset), -Int(image.pointee.Yoffset))
   }

@@ -1,5 +1,4 @@
 package import ImgdDecode
-import ImgdPicture
 import ImgdSystem
 
 /// Carries out orders. Nothing of one is left for the next.

@@ -1,5 +1,3 @@
-import ImgdDecode
-
 /// How a picture covers a size for which it has to be enlarged.
 ///
 /// What overflows is cut off before, and not after: of a wide picture that covers something high, nearly nothing is

@@ -75,7 +75,7 @@ extension VipsPicture {
     var bytes: UnsafeMutableRawPointer?
     var count = 0
     let failed = unsafe flat.save(as: format, quality: quality.map(CInt.init), &bytes, &count)
-    guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.take() }
+    guard failed == 0, let bytes = unsafe bytes, count > 0 else { throw VipsError.takeFailure() }
     defer { unsafe g_free(bytes) }
     let written = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
     guard format == .webp else { return try unsafe OutputMemory.copy(written) }

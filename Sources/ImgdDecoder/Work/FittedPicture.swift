@@ -106,17 +106,17 @@ extension VipsPicture {
 
 extension Source {
   /// Some loaders decode a smaller picture in less time, roughly; half of the way is left for the library, which does
-  /// it well. Nil for the others, or if there is not so much to leave out.
+  /// it well. Nil for the others, or if there is too little to leave out.
   fileprivate func openSmall(shrink: Double) throws(DecodeFailure) -> VipsPicture? {
     guard shrink >= 4, let loader = format.loader else { return nil }
     let opened: VipsPicture
     switch format {
     case .jpeg:
       let factor: CInt = shrink >= 16 ? 8 : shrink >= 8 ? 4 : 2
-      opened = try unsafe VipsPicture(cvips_load_small(loader.operation, start, count, factor, 1))
+      opened = try unsafe VipsPicture(cvips_load_small(loader.name, start, count, factor, 1))
     case .webp:
       opened = try unsafe VipsPicture(
-        cvips_load_small(loader.operation, start, count, 1, 2 / shrink))
+        cvips_load_small(loader.name, start, count, 1, 2 / shrink))
     default: return nil
     }
     orient(opened)

@@ -43,7 +43,7 @@ enum JPEGWork {
         { context, rows, count in
           guard let context = unsafe context else { return 0 }
           let sink = unsafe Unmanaged<RowSink>.fromOpaque(context).takeUnretainedValue()
-          return unsafe sink.take(UnsafeRawBufferPointer(start: rows, count: count)) ? 1 : 0
+          return unsafe sink.takeRows(UnsafeRawBufferPointer(start: rows, count: count)) ? 1 : 0
         }, Unmanaged.passUnretained(sink).toOpaque(), reason)
     }
     return isDecoded ? try sink.finish() : nil
@@ -76,7 +76,7 @@ private final class RowSink {
   }
 
   /// False when there is no memory for them.
-  func take(_ rows: UnsafeRawBufferPointer) -> Bool {
+  func takeRows(_ rows: UnsafeRawBufferPointer) -> Bool {
     do throws(SystemFailure) {
       try unsafe writer.append(rows)
       return true

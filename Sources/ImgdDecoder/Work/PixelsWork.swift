@@ -62,12 +62,12 @@ extension VipsPicture {
     let target = try unsafe VipsPicture(
       vips_image_new_from_memory(
         room.baseAddress, room.count, CInt(width), CInt(height), CInt(bands), VIPS_FORMAT_UCHAR))
-    try target.take(self)
+    try target.copyPixels(of: self)
   }
 
   /// Computes the pixels of another picture to where this one has its own.
-  private func take(_ other: VipsPicture) throws(DecodeFailure) {
-    guard unsafe vips_image_write(other.image, image) == 0 else { throw VipsError.take() }
+  private func copyPixels(of other: VipsPicture) throws(DecodeFailure) {
+    guard unsafe vips_image_write(other.image, image) == 0 else { throw VipsError.takeFailure() }
   }
 
   private func turned() throws(DecodeFailure) -> VipsPicture {

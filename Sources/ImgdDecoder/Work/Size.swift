@@ -44,7 +44,7 @@ struct Size: Equatable {
     return scaled(by: max(across, down), enlarging: box.enlarges)
   }
 
-  /// How many times larger it is than it has to be, on the side where that is less.
+  /// By how much it could shrink and still be large enough, on the side where that is less.
   func shrink(to box: Rendition.Box) -> Double {
     let target = box.fit == .contain ? Size(inside: box, self) : covering(box)
     return min(

@@ -76,8 +76,8 @@ import ImgdPicture
     }
     guard
       let image = unsafe cvips_load(
-        loader.operation, bytes.baseAddress, bytes.count, allFrames ? 1 : 0)
-    else { throw VipsError.take(of: .loader) }
+        loader.name, bytes.baseAddress, bytes.count, allFrames ? 1 : 0)
+    else { throw VipsError.takeFailure(of: .loader) }
     let opened = unsafe VipsPicture(owning: image)
     orient(opened)
     try check(
@@ -101,6 +101,6 @@ import ImgdPicture
 extension VipsPicture {
   /// Computes all pixels once, and keeps none.
   fileprivate func readThrough() throws(DecodeFailure) {
-    guard unsafe cvips_read(image) == 0 else { throw VipsError.take(of: .loader) }
+    guard unsafe cvips_read(image) == 0 else { throw VipsError.takeFailure(of: .loader) }
   }
 }

@@ -76,7 +76,7 @@ internal import ImgdSystem
     return unsafe redis_unsent(context)
   }
 
-  /// Whether a command of so many bytes can be sent without waiting for too many others.
+  /// Whether a command of this many bytes can be sent without waiting behind too many others.
   func hasRoom(for bytes: Int) -> Bool {
     unsent + bytes <= limits.output
   }
@@ -119,7 +119,7 @@ internal import ImgdSystem
   private func flush() {
     guard let context = unsafe context else { return }
     var isDone: CInt = 0
-    guard unsafe redisBufferWrite(context, &isDone) == REDIS_OK else { return end(errorText) }
+    guard unsafe redisBufferWrite(context, &isDone) == REDIS_OK else { return breakOff(errorText) }
     watch?.interest = isDone == 0 ? [.read, .write] : .read
   }
 
@@ -128,7 +128,7 @@ internal import ImgdSystem
   private func ready(_ readiness: Readiness) {
     if !isConnected {
       let code = SocketOptions.error(of: number)
-      guard code == 0 else { return end(unsafe String(cString: strerror(code))) }
+      guard code == 0 else { return breakOff(unsafe String(cString: strerror(code))) }
       isConnected = true
     }
     if readiness.contains(.write) { flush() }
@@ -143,10 +143,10 @@ internal import ImgdSystem
       let got = unsafe redis_unread(context) - before
       // What has arrived before the end is heard: it may say why.
       deliver()
-      guard isReadable else { return end(errorText) }
+      guard isReadable else { return breakOff(errorText) }
       guard got > 0 else { return }
       guard pending <= limits.reply else {
-        return end("an answer of more than \(limits.reply) bytes was sent")
+        return breakOff("an answer of more than \(limits.reply) bytes was sent")
       }
     }
   }
@@ -165,7 +165,7 @@ internal import ImgdSystem
       var found: UnsafeMutableRawPointer?
       let before = unsafe redis_unread(context)
       guard unsafe redisGetReplyFromReader(context, &found) == REDIS_OK else {
-        return end(errorText)
+        return breakOff(errorText)
       }
       guard let reply = unsafe found else {
         consumed += before - (unsafe redis_unread(context))
@@ -183,9 +183,9 @@ internal import ImgdSystem
     if let onMessage { return onMessage(reply) }
     // A server that takes no more connections says so and closes them.
     guard case .failure(let text) = reply else {
-      return end("an answer was sent that nothing had been asked for")
+      return breakOff("an answer was sent that nothing had been asked for")
     }
-    end(text)
+    breakOff(text)
   }
 
   // MARK: The end
@@ -200,7 +200,7 @@ internal import ImgdSystem
     while let then = waiting.popFirst() { then(.lost) }
   }
 
-  private func end(_ reason: String) {
+  private func breakOff(_ reason: String) {
     guard isOpen else { return }
     let onEnd = self.onEnd
     close()

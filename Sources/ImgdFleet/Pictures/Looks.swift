@@ -16,8 +16,8 @@ final class Looks {
   private let claims: Claims
   private let wakeUps: WakeUps
   private let report: (FleetEvent) -> Void
-  private var looks: [UInt64: Look] = [:]
-  /// The serials of those that wait, by what they wait for.
+  private var looks: [UInt64: PictureLook] = [:]
+  /// The serials of the looks that wait, by what they wait for.
   private var held: [KeyDigest: Set<UInt64>] = [:]
 
   init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
@@ -30,15 +30,15 @@ final class Looks {
 
   func begin(_ order: FleetLook) {
     let claim = claims.make(order.digest, .missing)
-    begin(Look(serial: order.serial, claim, claims: order.claims))
+    begin(PictureLook(serial: order.serial, claim, claims: order.claims))
   }
 
   func begin(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64) {
     let claim = claims.make(digest, .refresh)
-    begin(Look(serial: serial, claim, claims: true, old: stamp))
+    begin(PictureLook(serial: serial, claim, claims: true, old: stamp))
   }
 
-  private func begin(_ look: Look) {
+  private func begin(_ look: PictureLook) {
     precondition(looks[look.serial] == nil, "a serial names one look")
     guard server.state.isReadable, looks.count < Self.most else {
       return report(.looked(serial: look.serial, .failed))
@@ -72,7 +72,7 @@ final class Looks {
   // MARK: A trip
 
   /// Sends what reads a picture, and what claims it, in one write.
-  private func ask(_ look: Look) {
+  private func ask(_ look: PictureLook) {
     let trip = Trip(look, claims: look.claims && server.isWritable)
     look.isAsking = true
     trip.limit = server.loop.schedule(after: server.settings.timeout) { [unowned self] in
@@ -89,7 +89,7 @@ final class Looks {
     }
   }
 
-  private func reading(_ look: Look) -> RedisCommand {
+  private func reading(_ look: PictureLook) -> RedisCommand {
     var command = RedisCommand("GETRANGE", server.keys.picture(look.digest), "0")
     command.add(look.old == nil ? mostBytes : FleetValue.headLength - 1)
     return command
@@ -187,21 +187,19 @@ final class Looks {
   }
 
   /// Deletes what is of no use, and looks once more.
-  private func discard(_ look: Look, _ defect: FleetDefect, _ front: [UInt8]) {
+  private func discard(_ look: PictureLook, _ defect: FleetDefect, _ front: [UInt8]) {
     report(.defect(serial: look.serial, defect))
     guard server.isWritable, !look.hasFoundDefect else { return answer(look, .nothing) }
     look.hasFoundDefect = true
     var command = FleetScript.discard.command(keys: [server.keys.picture(look.digest)], [])
     command.add(front)
-    server.send(command) { [server] reply in
-      if case .failure(let text) = reply { server.said(text) }
-    }
+    server.order(command)
     ask(look)
   }
 
   // MARK: Waiting
 
-  private func hold(_ look: Look) {
+  private func hold(_ look: PictureLook) {
     if !look.isHeld {
       look.isHeld = true
       held[look.digest, default: []].insert(look.serial)
@@ -218,14 +216,11 @@ final class Looks {
   }
 
   /// Sees to it that a claim ends: one without a time is nobody's, and would be waited for again and again.
-  private func bound(_ look: Look) {
-    guard server.isWritable else { return }
-    server.send(look.claim.bounding(in: server.keys)) { [server] reply in
-      if case .failure(let text) = reply { server.said(text) }
-    }
+  private func bound(_ look: PictureLook) {
+    if server.isWritable { server.order(look.claim.bounding(in: server.keys)) }
   }
 
-  private func poll(_ look: Look) {
+  private func poll(_ look: PictureLook) {
     look.nextPoll?.cancel()
     if look.isAsking { look.isWoken = true } else { ask(look) }
   }
@@ -240,13 +235,13 @@ final class Looks {
 
   // MARK: The end
 
-  private func answer(_ look: Look, _ answer: FleetAnswer) {
+  private func answer(_ look: PictureLook, _ answer: FleetAnswer) {
     if forget(look) { report(.looked(serial: look.serial, answer)) }
   }
 
   /// False when it was over.
   @discardableResult
-  private func forget(_ look: Look) -> Bool {
+  private func forget(_ look: PictureLook) -> Bool {
     guard look.finish() else { return false }
     looks[look.serial] = nil
     guard look.isHeld else { return true }
@@ -259,7 +254,7 @@ final class Looks {
 
 /// A question to the server and its answers.
 private final class Trip {
-  let look: Look
+  let look: PictureLook
   let claims: Bool
   var limit: Timer?
   var isLate = false
@@ -267,7 +262,7 @@ private final class Trip {
   /// The answer to the claim; nil where none was tried.
   var taken: RedisReply?
 
-  init(_ look: Look, claims: Bool) {
+  init(_ look: PictureLook, claims: Bool) {
     self.look = look
     self.claims = claims
   }

@@ -25,7 +25,7 @@ enum Sight {
 
   private static func sight(of bytes: [UInt8], _ digest: KeyDigest, _ mostBytes: Int) -> Sight {
     guard let first = bytes.first else { return .nothing }
-    if first == Claim.sign { return .claim }
+    if first == PictureClaim.sign { return .claim }
     let front = Array(bytes.prefix(FleetValue.headLength))
     guard bytes.count <= mostBytes else {
       let head = FleetValue.Head(bytes.span)

@@ -14,7 +14,7 @@ final class Stores {
 
   private struct Order {
     let store: FleetStore
-    let claim: Claim?
+    let claim: PictureClaim?
     let since: Instant
 
     var bytes: Int { store.payload.count }
@@ -40,9 +40,10 @@ final class Stores {
 
   /// Always ends in exactly one report, even if the connection breaks.
   func store(_ store: FleetStore) {
-    let order = Order(store: store, claim: claims.take(store.serial), since: server.loop.now)
+    let order = Order(
+      store: store, claim: claims.takeClaim(of: store.serial), since: server.loop.now)
     guard bytesInLine + order.bytes <= Self.mostInLine else {
-      return end(order, .refused("too much else waits to be sent to the server"))
+      return endOrder(order, .refused("too much else waits to be sent to the server"))
     }
     line.append(order)
     bytesInLine += order.bytes
@@ -66,7 +67,7 @@ final class Stores {
         sendNext()
       }
     } catch {
-      end(order, error.outcome)
+      endOrder(order, error.outcome)
     }
   }
 
@@ -80,10 +81,7 @@ final class Stores {
   /// Deletes a picture; where that fails, it stays as long as it would have.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
-    server.send(FleetScript.remove.command(keys: [server.keys.picture(digest)], [])) {
-      [server] reply in
-      if case .failure(let text) = reply { server.said(text) }
-    }
+    server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)], []))
   }
 
   private func value(of order: Order) throws(Hindrance) -> [UInt8] {
@@ -136,15 +134,15 @@ final class Stores {
     case .number(1): report(.stored(serial: order.store.serial, .kept))
     case .number: report(.stored(serial: order.store.serial, .overtaken))
     case .failure(let text):
-      end(order, .refused(text))
+      endOrder(order, .refused(text))
       server.said(text)
     default:
       report(.stored(serial: order.store.serial, .refused("the connection has ended")))
     }
   }
 
-  /// Those who wait for the picture are not to wait longer.
-  private func end(_ order: Order, _ outcome: FleetStoring) {
+  /// Hosts that wait for the picture must not wait any longer.
+  private func endOrder(_ order: Order, _ outcome: FleetStoring) {
     if let claim = order.claim { claims.giveBack(claim) }
     report(.stored(serial: order.store.serial, outcome))
   }

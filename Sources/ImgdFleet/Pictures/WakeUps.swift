@@ -2,7 +2,7 @@ internal import ImgdCache
 internal import ImgdSystem
 
 /// Hears when the pictures that this host waits for have come, on a connection that is open while it waits
-/// for any. Nothing depends on it but how soon that is: those who wait look by themselves as well.
+/// for any. Nothing depends on it but how soon that is: hosts that wait also look on their own.
 final class WakeUps {
   private static let mostReplyBytes = 64 * 1024
   /// How long a connection stays open without a use, and how long a broken one is not replaced.

@@ -49,7 +49,7 @@ struct PurgeEntry: Equatable {
         return nil
       }
       let isNew = heads.updateValue(value, forKey: name) == nil
-      guard isNew, Self.take(value, as: name, in: &filter) else { return nil }
+      guard isNew, Self.takeCondition(value, as: name, in: &filter) else { return nil }
     }
     guard heads["v"] == Self.version, let nonce = heads["nonce"].flatMap({ UInt64($0) }),
       let at = heads["at"].flatMap({ Int64($0) }), ServerClock.times ~= at,
@@ -68,7 +68,7 @@ struct PurgeEntry: Equatable {
   }
 
   /// Takes a condition; true for a field that is none, false for what cannot be understood.
-  private static func take(
+  private static func takeCondition(
     _ value: String, as name: String, in filter: inout PurgeFilter
   ) -> Bool {
     switch name {

@@ -12,9 +12,9 @@ final class PurgeLog {
   /// How many purges are read at a time, and so the longest reply.
   private static let page = 100
   private static let mostReplyBytes = page * PurgeEntry.mostBytes + (1 << 20)
-  /// The server answers after so many milliseconds, be there a purge or not.
+  /// The server answers after this many milliseconds, whether there is a purge or not.
   private static let blockMilliseconds = 1_000
-  /// How often it is looked at whether it is the same log: when no purge comes, after each answer.
+  /// How often it is checked that the log is still the same: when no purge comes, after each answer.
   private static let timeBetweenSights: Duration = .milliseconds(900)
   private static let patience: Duration = .seconds(3)
 
@@ -52,7 +52,7 @@ final class PurgeLog {
   /// Connects, and reads on.
   func begin(_ access: ServerAccess, _ keys: FleetKeys) {
     guard isWanted else { return }
-    end()
+    disconnect()
     self.keys = keys
     do throws(FleetTrouble) {
       let connection = try RedisConnection(
@@ -64,7 +64,7 @@ final class PurgeLog {
     } catch { fail(error) }
   }
 
-  func end() {
+  func disconnect() {
     timer?.cancel()
     let connection = self.connection.take()
     connection?.close()
@@ -146,7 +146,7 @@ final class PurgeLog {
     command.add(Self.page)
     ask(command) { [unowned self] reply throws(FleetTrouble) in
       let entries = try LogEntry.all(in: reply, after: position?.number ?? 0)
-      take(entries)
+      readPurges(in: entries)
       guard entries.count < Self.page else { return readPage() }
       isFromBeginning = false
       onReady()
@@ -165,13 +165,13 @@ final class PurgeLog {
     ask(command) { [unowned self] reply throws(FleetTrouble) in
       // Nothing, or one stream: its name, and its entries.
       if let stream = reply.list?.first?.list, stream.count == 2 {
-        take(try LogEntry.all(in: stream[1], after: position?.number ?? 0))
+        readPurges(in: try LogEntry.all(in: stream[1], after: position?.number ?? 0))
       }
       if loop.now - lookedAt < Self.timeBetweenSights { wait() } else { lookAround() }
     }
   }
 
-  private func take(_ entries: [LogEntry]) {
+  private func readPurges(in entries: [LogEntry]) {
     var heard: [HeardPurge] = []
     for entry in entries {
       let now = clock.time(at: loop.now)
@@ -222,7 +222,7 @@ final class PurgeLog {
     guard let connection else { return }
     limit()
     connection.send(command) { [unowned self, weak connection] reply in
-      // The end of the connection is told by itself, and with its reason.
+      // The end of the connection is reported separately, with its reason.
       guard let connection, connection === self.connection, connection.isOpen else { return }
       limit()
       do throws(FleetTrouble) { try take(reply.accepted()) } catch { fail(error) }
@@ -237,7 +237,7 @@ final class PurgeLog {
   }
 
   private func fail(_ trouble: FleetTrouble) {
-    end()
+    disconnect()
     onTrouble(trouble)
   }
 }

@@ -15,6 +15,6 @@ struct FleetKeys: Equatable {
   /// The claim of the host that confirms a stored picture.
   func refresh(_ digest: KeyDigest) -> String { "\(namespace):r:\(digest.hex)" }
 
-  /// The channel that wakes those who wait for a picture.
+  /// The channel that wakes the hosts that wait for a picture.
   func wake(_ digest: KeyDigest) -> String { "\(namespace):w:\(digest.hex)" }
 }

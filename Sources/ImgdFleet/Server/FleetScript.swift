@@ -8,7 +8,7 @@ enum FleetScript: String {
     return redis.call('PEXPIRE', KEYS[1], ARGV[2])
     """
 
-  /// Stores a picture in place of a claim, and wakes those who wait for it. Keys: the claim's, the
+  /// Stores a picture in place of a claim, and wakes the hosts that wait for it. Keys: the claim's, the
   /// picture's, the channel. Arguments: the claim, milliseconds, the value.
   case store = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end

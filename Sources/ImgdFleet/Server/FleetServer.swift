@@ -45,7 +45,7 @@ final class FleetServer {
     host = String(UInt64.random(in: .min ... .max), radix: 16)
     log = PurgeLog(loop: loop, report: report)
     log.onTrouble = { [unowned self] trouble in leave(trouble) }
-    log.onTime = { [unowned self] clock in take(clock) }
+    log.onTime = { [unowned self] clock in note(clock) }
     log.onJoin = { [unowned self] generation in joined(generation) }
     log.onReady = { [unowned self] in enter() }
   }
@@ -99,7 +99,14 @@ final class FleetServer {
     connection.send(command, then: then)
   }
 
-  /// Whether a command of so many bytes can be sent without waiting for too many others.
+  /// Sends a command whose answer is of interest only if it is an error.
+  func order(_ command: RedisCommand) {
+    send(command) { [unowned self] reply in
+      if case .failure(let text) = reply { said(text) }
+    }
+  }
+
+  /// Whether a command of this many bytes can be sent without waiting behind too many others.
   func hasRoom(for bytes: Int) -> Bool {
     connection?.hasRoom(for: bytes) ?? false
   }
@@ -166,16 +173,16 @@ final class FleetServer {
     if state.isReadable { limit() }
     ServerCheck.begin(on: connection, login: login, keys: keys, loop: loop) {
       [unowned self, weak connection] outcome in
-      // The end of a connection is told by itself, and with its reason.
+      // The end of a connection is reported separately, with its reason.
       guard connection === self.connection, connection?.isOpen == true else { return }
       switch outcome {
-      case .success(let facts): take(facts)
+      case .success(let facts): accept(facts)
       case .failure(let trouble): leave(trouble)
       }
     }
   }
 
-  private func take(_ facts: ServerFacts) {
+  private func accept(_ facts: ServerFacts) {
     clock = facts.clock
     readOnly = facts.readOnly
     timer?.cancel()
@@ -221,7 +228,7 @@ final class FleetServer {
   private func drop() {
     attempts += 1
     timer?.cancel()
-    log.end()
+    log.disconnect()
     access = nil
     generation = 0
     let connection = self.connection.take()
@@ -229,7 +236,7 @@ final class FleetServer {
   }
 
   /// Clocks that are told in whole seconds differ by one now and then.
-  private func take(_ clock: ServerClock) {
+  private func note(_ clock: ServerClock) {
     self.clock = clock
     let ahead = clock.time(at: loop.now) / 1_000 - WallClock.seconds
     guard abs(ahead - secondsAhead) > 1 else { return }

@@ -52,17 +52,14 @@ extension ServerAccess {
   // MARK: The password
 
   private static func password(in path: String) throws(FleetTrouble) -> String {
-    // A pipe without a writer must not hold anything up.
-    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { throw unreadable(path) }
-    let file = FileDescriptor(owning: number)
-    var failure: FleetTrouble?
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: longestPassword + 1) { room, filled in
-      let got = unsafe Glibc.read(file.number, room.baseAddress, room.count)
-      if got < 0 { failure = unreadable(path) }
-      filled = max(got, 0)
+    let bytes: [UInt8]
+    do throws(SystemFailure) {
+      // A pipe without a writer must not hold anything up.
+      bytes = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
+        .part(longestPassword + 1, of: path)
+    } catch {
+      throw FleetTrouble(.refused, "Fleet.PasswordFile=\(path) cannot be read: \(error.reason)")
     }
-    if let failure { throw failure }
     let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     guard !line.isEmpty, line.count <= longestPassword else {
       throw FleetTrouble(
@@ -71,11 +68,6 @@ extension ServerAccess {
       )
     }
     return String(decoding: line, as: UTF8.self)
-  }
-
-  private static func unreadable(_ path: String) -> FleetTrouble {
-    let failure = SystemFailure("read", path)
-    return FleetTrouble(.refused, "Fleet.PasswordFile=\(path) cannot be read: \(failure.reason)")
   }
 
   // MARK: The address

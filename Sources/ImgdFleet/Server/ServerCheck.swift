@@ -14,19 +14,17 @@ struct ServerFacts {
 final class ServerCheck {
   private let connection: RedisConnection
   private let keys: FleetKeys
-  private unowned let loop: EventLoop
   private var then: ((Result<ServerFacts, FleetTrouble>) -> Void)?
   private var sections: [String] = []
   private var clock = ServerClock()
   private var readOnly: FleetTrouble?
 
   private init(
-    _ connection: RedisConnection, _ keys: FleetKeys, _ loop: EventLoop,
+    _ connection: RedisConnection, _ keys: FleetKeys,
     then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     self.connection = connection
     self.keys = keys
-    self.loop = loop
     self.then = then
   }
 
@@ -35,7 +33,7 @@ final class ServerCheck {
     on connection: RedisConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
     then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
-    let check = ServerCheck(connection, keys, loop, then: then)
+    let check = ServerCheck(connection, keys, then: then)
     if let login { check.ask(login) { _ in } }
     for section in ["server", "memory", "replication"] {
       check.ask(RedisCommand("INFO", section)) { reply in
@@ -72,7 +70,7 @@ final class ServerCheck {
       guard case .failure(let text) = reply else { return }
       // A server without memory may have a generation all the same.
       guard let trouble = FleetTrouble(serverSaid: text) else { return }
-      if trouble.phase == .readOnly { readOnly = trouble } else { end(.failure(trouble)) }
+      if trouble.phase == .readOnly { readOnly = trouble } else { report(.failure(trouble)) }
     }
   }
 
@@ -84,7 +82,7 @@ final class ServerCheck {
       throw FleetTrouble(
         .refused, "its key \(keys.generation) is somebody else's: set another Fleet.Namespace=")
     }
-    end(.success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly)))
+    report(.success(ServerFacts(generation: generation, clock: clock, readOnly: readOnly)))
   }
 
   /// The number in the key of the generation; nil for anything else.
@@ -97,11 +95,11 @@ final class ServerCheck {
   ) {
     connection.send(command) { [self] reply in
       guard then != nil else { return }
-      do throws(FleetTrouble) { try take(reply.accepted()) } catch { end(.failure(error)) }
+      do throws(FleetTrouble) { try take(reply.accepted()) } catch { report(.failure(error)) }
     }
   }
 
-  private func end(_ outcome: Result<ServerFacts, FleetTrouble>) {
+  private func report(_ outcome: Result<ServerFacts, FleetTrouble>) {
     then.take()?(outcome)
   }
 }

@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// What a server has to be like, as its answers to `INFO` tell: no further right is needed for those.
+/// What a server has to be like, judged by its answers to `INFO`, which need no further right.
 struct ServerRules {
   private static let oldest = 7
 

@@ -7,7 +7,7 @@ package struct GatewayConfiguration: Equatable, Sendable {
     case loopback(address: String, port: Int)
   }
 
-  /// Those who are shown the page, the metrics and the events.
+  /// Who is shown the page, the metrics and the events.
   package enum PageAccess: String, Sendable, CaseIterable {
     /// Requests that name this machine as their host, and that no proxy has forwarded.
     case local

@@ -7,7 +7,6 @@ package final class DaemonLink {
   /// The daemon's line, whether it tells of success or failure, or why there is none.
   package typealias Outcome = DaemonCall.Outcome
 
-  static let mostUnderWay = RequestChannel.mostUnderWay
   private static let mostWaiting = 4_096
 
   private let loop: EventLoop

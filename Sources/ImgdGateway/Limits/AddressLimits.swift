@@ -7,7 +7,7 @@ package import ImgdSystem
 /// further away than a full bucket takes.
 ///
 /// An address without a request under way waits to be forgotten, the oldest first. It stands in that queue once:
-/// one that was used in the meantime is put at its end instead.
+/// one that has been used since is put at its end instead.
 package final class AddressLimits {
   /// Seconds of requests that may come at once.
   private static let burst = 2

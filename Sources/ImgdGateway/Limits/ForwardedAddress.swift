@@ -1,3 +1,5 @@
+internal import ImgdSystem
+
 /// The address of a client behind a proxy.
 package enum ForwardedAddress {
   /// The address that a trusted proxy has added to `X-Forwarded-For`; nil for a program of this machine.
@@ -9,12 +11,6 @@ package enum ForwardedAddress {
     guard trusting.contains(peer), let field = fields.last else { return nil }
     let bytes = Array(field.utf8)
     let start = bytes.lastIndex(of: UInt8(ascii: ",")).map { $0 + 1 } ?? 0
-    let address = bytes[start...].drop(while: isBlank)
-    let end = address.lastIndex { !isBlank($0) }
-    return AddressKey(String(decoding: end.map { address[...$0] } ?? [], as: UTF8.self))
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    return AddressKey(String(decoding: bytes[start...].trimmed(of: " \t"), as: UTF8.self))
   }
 }

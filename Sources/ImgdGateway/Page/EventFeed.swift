@@ -11,7 +11,7 @@ final class EventFeed {
   static let unwatchedPeriod = Duration.seconds(5)
   /// The most fetches under way that are shown.
   private static let mostFetches = 50
-  /// A viewer who has not read so much gets nothing new until it has.
+  /// A viewer with this much unread gets nothing new until it has read it.
   private static let mostUnsent = 128 << 10
 
   private let link: DaemonLink
@@ -39,7 +39,7 @@ final class EventFeed {
     stream.write(EventFrame.history(history))
     viewers.append(stream)
     if viewers.count == 1 {
-      // What was shown last may be long past.
+      // What was shown last may be long out of date.
       newest = []
       look()
     } else {
@@ -79,13 +79,13 @@ final class EventFeed {
   }
 
   private func add(_ reply: Reply) {
-    let statistics = Statistics(reply: reply, moment: loop.now)
+    let statistics = DaemonStatistics(reply: reply, moment: loop.now)
     history.add(statistics, at: Int(WallClock.nanoseconds / 1_000_000))
     guard !viewers.isEmpty else { return isLooking = false }
     listFetches(beside: statistics)
   }
 
-  private func listFetches(beside statistics: Statistics) {
+  private func listFetches(beside statistics: DaemonStatistics) {
     link.ask(.list(PageRequest(limit: Self.mostFetches))) { [weak self] result in
       switch PageReply.of(result) {
       case .success(let reply): self?.show(statistics, reply)
@@ -94,7 +94,7 @@ final class EventFeed {
     }
   }
 
-  private func show(_ statistics: Statistics, _ fetches: Reply) {
+  private func show(_ statistics: DaemonStatistics, _ fetches: Reply) {
     publish(EventFrame.look(statistics, history, fetches: fetches, purges: purges))
   }
 

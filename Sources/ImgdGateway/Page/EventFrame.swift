@@ -14,7 +14,7 @@ enum EventFrame {
 
   /// The daemon at this moment: all its counters, the newest sample, and the fetches under way.
   static func look(
-    _ statistics: Statistics, _ history: TrafficHistory, fetches: Reply, purges: Bool
+    _ statistics: DaemonStatistics, _ history: TrafficHistory, fetches: Reply, purges: Bool
   ) -> [UInt8] {
     event("look") { line in
       line.object { line in

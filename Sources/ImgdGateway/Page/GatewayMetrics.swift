@@ -5,7 +5,7 @@ enum GatewayMetrics {
   static let type = "text/plain; version=0.0.4; charset=utf-8"
 
   /// The whole exposition, with a newline at the end; without the daemon's metrics where it gives none.
-  static func text(_ counters: GatewayCounters, of statistics: Statistics?) -> String {
+  static func text(_ counters: GatewayCounters, of statistics: DaemonStatistics?) -> String {
     var page = statistics.map { Metrics.page(of: $0, by: "imgd-http") } ?? MetricsPage()
     page.add(
       "imgd_up", "gauge", "Whether the daemon answers", [([], statistics == nil ? 0 : 1)])

@@ -7,7 +7,7 @@ final class NewestPictures {
   /// As many as are shown, and a page of the listing has.
   static let wanted = 60
   static let pause = Duration.seconds(2)
-  /// Memory lists its entries in no order: so many of them are looked at where there is no disk tier.
+  /// Memory lists its entries in no order: this many of them are looked at where there is no disk tier.
   private static let mostOfMemory = 500
 
   typealias Waiting = (Result<HTTPResponse, GatewayError>) -> Void

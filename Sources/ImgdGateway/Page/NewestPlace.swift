@@ -28,7 +28,7 @@ struct NewestPlace {
   mutating func isFound(by count: Int, hasMore: Bool) -> Bool {
     if hasMore {
       low = candidate
-      // Entries have been added in the meantime.
+      // Entries have been added since.
       if candidate >= high ?? .max { high = nil }
     } else if count >= wanted / 2 || candidate - low <= 1 {
       return true

@@ -150,7 +150,7 @@ package final class PageHandler {
   private func measure(_ exchange: any HTTPExchange) {
     link.ask(.stats) { [loop, counters] result in
       let reply = try? PageReply.of(result).get()
-      let statistics = reply.map { Statistics(reply: $0, moment: loop.now) }
+      let statistics = reply.map { DaemonStatistics(reply: $0, moment: loop.now) }
       let text = GatewayMetrics.text(counters(), of: statistics)
       exchange.answer(PageAnswer.bytes(Array(text.utf8), type: GatewayMetrics.type))
     }

@@ -49,6 +49,6 @@ enum PagePicture {
     fields.append(("Content-Type", type))
     fields.append(("Content-Security-Policy", "default-src 'none'; sandbox"))
     return HTTPResponse(
-      status: 200, fields: fields + PageAnswer.common, body: .file(picture, 0..<length))
+      status: 200, fields: fields + PageAnswer.common, body: .file(0..<length), of: picture)
   }
 }

@@ -14,13 +14,14 @@ struct PageQuery {
   func value(of name: String) throws(GatewayError) -> String {
     let (given, value) = (target.query ?? "").cut(at: UInt8(ascii: "="))
     guard given == name, let value, !value.utf8.contains(UInt8(ascii: "&")) else {
-      throw Self.wrong(name, "write \(path)?\(name)=VALUE, with nothing before or after it")
+      throw .badRequest("write \(path)?\(name)=VALUE, with nothing before or after it", field: name)
     }
     guard let text = Self.decoded(value), !text.isEmpty else {
-      throw Self.wrong(name, "the value of \(name) is empty, or not UTF-8 with well-formed escapes")
+      throw .badRequest(
+        "the value of \(name) is empty, or not UTF-8 with well-formed escapes", field: name)
     }
     guard text.utf8.count <= Self.longest else {
-      throw Self.wrong(name, "the value of \(name) is longer than \(Self.longest) bytes")
+      throw .badRequest("the value of \(name) is longer than \(Self.longest) bytes", field: name)
     }
     return text
   }
@@ -30,9 +31,5 @@ struct PageQuery {
       return nil
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func wrong(_ name: String, _ message: String) -> GatewayError {
-    GatewayError(400, "bad_request", message, field: name)
   }
 }

@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// The word that a purge over HTTP needs.
 package struct PurgeToken: Sendable {
-  /// Nobody can guess so many bytes.
+  /// Too many bytes to guess.
   static let shortest = 16
   static let longest = 1_024
 

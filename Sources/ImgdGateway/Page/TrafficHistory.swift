@@ -19,7 +19,7 @@ struct TrafficHistory {
   private var samples: [Sample] = []
 
   /// Adds the counters as they were at a time, in milliseconds since 1970.
-  mutating func add(_ statistics: Statistics, at time: Int) {
+  mutating func add(_ statistics: DaemonStatistics, at time: Int) {
     let isOld = samples.prefix { $0.time < time - Self.span }.count
     samples.removeFirst(max(isOld, samples.count - Self.longest + 1))
     samples.append(

@@ -1,4 +1,4 @@
-// Pictures that were just given, for those who ask for the same a moment later.
+// Pictures that were just handed out, for clients that ask for the same a moment later.
 //
 // A page has the same picture ten times, and a thousand readers open the page at once. For each the daemon would
 // be asked, and its descriptor be sent. A held picture is as the daemon told of it at most a second ago, and the
@@ -45,7 +45,7 @@ final class HeldPictures {
   static let most = 512
   private static let longestLine = 2_048
   private static let lifetime = Duration.seconds(1)
-  /// When nobody has asked for a picture for so long, the daemon need not tell of every change.
+  /// After this long without a request for a picture, the daemon need not report every change.
   static let patience = Duration.seconds(30)
 
   private let link: DaemonLink
@@ -60,7 +60,7 @@ final class HeldPictures {
   private var isTold = false
   /// When there was last a picture to hold.
   private var lastUse: Instant
-  /// The tick in which it was last looked for events.
+  /// The tick in which events were last looked for.
   private var lastHeard: UInt64 = 0
   /// There is no further attempt to subscribe before this.
   private var nextAttempt: Instant
@@ -76,8 +76,6 @@ final class HeldPictures {
     sweep?.cancel()
     events?.close()
   }
-
-  var count: Int { entries.count }
 
   /// The picture that answers a request, if it was given within the last second.
   func find(_ key: Key, at now: Instant) -> HeldPicture? {

@@ -1,5 +1,4 @@
 internal import ImgdConnection
-internal import ImgdSystem
 internal import ImgdWire
 
 /// One request for a picture, until it has its answer or its client has gone.

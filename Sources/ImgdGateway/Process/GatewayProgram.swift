@@ -97,7 +97,7 @@ package enum GatewayProgram {
     _ service: GatewayService, on loop: EventLoop
   ) throws(SystemFailure) -> CInt {
     let gateway: Gateway
-    // Looked for at each connection: the user's own daemon may have been started in the meantime.
+    // Looked for at each connection: the user's own daemon may have been started since.
     let daemon = {
       SocketSearch.path(named: options.socket, environment: ProcessEnvironment.all)
     }

@@ -53,7 +53,7 @@ package struct GatewaySocket {
     SystemdNotifier().send(.status(reason))
     guard let descriptor, let listener = try? HTTPListener(adopting: descriptor) else { return }
     for _ in 0..<Self.most {
-      guard case .client = listener.accept() else { return }
+      guard case .client = listener.socket.accept() else { return }
     }
   }
 }

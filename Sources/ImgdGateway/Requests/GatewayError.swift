@@ -23,6 +23,11 @@ package struct GatewayError: Error, Equatable {
     self.field = field
   }
 
+  /// A request that cannot be understood.
+  static func badRequest(_ message: String, field: String? = nil) -> GatewayError {
+    GatewayError(400, "bad_request", message, field: field)
+  }
+
   /// Writes the object that an answer has under `error`.
   package func write(to line: inout JSONWriter, details: [JSONValue.Member] = []) {
     line.object("error") { line in

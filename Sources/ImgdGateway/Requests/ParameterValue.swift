@@ -66,6 +66,6 @@ struct ParameterValue {
   }
 
   func refusal(_ message: String) -> GatewayError {
-    GatewayError(400, "bad_request", message, field: field)
+    .badRequest(message, field: field)
   }
 }

@@ -68,7 +68,7 @@ struct PathForm {
     let (name, arguments) = segment.cut(at: UInt8(ascii: ":"))
     guard let option = PathOption(named: String(name)) else { throw Self.unknown(String(name)) }
     guard options.insert(option).inserted else {
-      throw Self.wrong("the option \"\(option.rawValue)\" is set twice", field: option.rawValue)
+      throw .badRequest("the option \"\(option.rawValue)\" is set twice", field: option.rawValue)
     }
     guard option != .cachebuster else { return }
     try readArguments(arguments ?? "", of: option)
@@ -88,7 +88,7 @@ struct PathForm {
       try given.read(parameter, value)
     }
     if let rest {
-      throw Self.wrong(
+      throw .badRequest(
         "the option \"\(option.rawValue)\" has \"\(Excerpt.of(String(rest)))\" after its last argument;"
           + " it takes \(parameters.map { option.name(of: $0) }.joined(separator: ", "))",
         field: option.rawValue)
@@ -116,7 +116,7 @@ struct PathForm {
     let word = String(text[text.utf8.index(after: sign)...])
     guard WantedFormat(rawValue: word) != nil else {
       let known = alternatives(WantedFormat.allCases.map { $0.rawValue })
-      throw Self.wrong(
+      throw .badRequest(
         "\"@\(Excerpt.of(word))\" at the end names no format; it takes \(known). An @ of the URL is written %40",
         field: "format")
     }
@@ -145,22 +145,18 @@ struct PathForm {
     let meant = nearestName(to: name, among: PathOption.allCases.map { $0.rawValue })
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "."
     let names = PathOption.names.joined(separator: ", ")
-    return wrong(
+    return .badRequest(
       "there is no option \"\(Excerpt.of(name))\"\(advice) The options are \(names)",
       field: Excerpt.of(name))
   }
 
   private static func noStep(_ segment: Substring) -> GatewayError {
-    wrong(
+    .badRequest(
       "\"\(Excerpt.of(String(segment)))\" is neither an option nor \"plain\": the URL follows \"plain/\","
         + " and is not in base64")
   }
 
   private static func noSource() -> GatewayError {
-    wrong("the path has no URL: it ends with plain/https://host/path", field: "url")
-  }
-
-  private static func wrong(_ message: String, field: String? = nil) -> GatewayError {
-    GatewayError(400, "bad_request", message, field: field)
+    .badRequest("the path has no URL: it ends with plain/https://host/path", field: "url")
   }
 }

@@ -20,40 +20,26 @@ enum PathOption: String, CaseIterable {
     self = option
   }
 
-  private var shortNames: [String] {
-    switch self {
-    case .resize: ["rs"]
-    case .size: ["s"]
-    case .resizingType: ["rt"]
-    case .width: ["w"]
-    case .height: ["h"]
-    case .enlarge: ["el"]
-    case .dpr: []
-    case .gravity: ["g"]
-    case .quality: ["q"]
-    case .format: ["f", "ext"]
-    case .preset: ["pr"]
-    case .expires: ["exp"]
-    case .cachebuster: ["cb"]
-    }
-  }
+  private var shortNames: [String] { row.shortNames }
 
   /// The parameters that its arguments set, in their order.
-  var parameters: [PictureParameter] {
+  var parameters: [PictureParameter] { row.parameters }
+
+  private var row: (shortNames: [String], parameters: [PictureParameter]) {
     switch self {
-    case .resize: [.fit, .width, .height, .enlarge]
-    case .size: [.width, .height, .enlarge]
-    case .resizingType: [.fit]
-    case .width: [.width]
-    case .height: [.height]
-    case .enlarge: [.enlarge]
-    case .dpr: [.dpr]
-    case .gravity: [.crop]
-    case .quality: [.quality]
-    case .format: [.format]
-    case .preset: [.preset]
-    case .expires: [.expires]
-    case .cachebuster: []
+    case .resize: (["rs"], [.fit, .width, .height, .enlarge])
+    case .size: (["s"], [.width, .height, .enlarge])
+    case .resizingType: (["rt"], [.fit])
+    case .width: (["w"], [.width])
+    case .height: (["h"], [.height])
+    case .enlarge: (["el"], [.enlarge])
+    case .dpr: ([], [.dpr])
+    case .gravity: (["g"], [.crop])
+    case .quality: (["q"], [.quality])
+    case .format: (["f", "ext"], [.format])
+    case .preset: (["pr"], [.preset])
+    case .expires: (["exp"], [.expires])
+    case .cachebuster: (["cb"], [])
     }
   }
 

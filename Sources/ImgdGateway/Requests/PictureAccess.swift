@@ -78,7 +78,6 @@ package struct PictureAccess {
   private func unknown(_ name: String) -> GatewayError {
     let meant = nearestName(to: name, among: presets.keys.sorted())
     let advice = meant.map { ": did you mean \"\($0)\"?" } ?? "; it takes a name of Presets="
-    return GatewayError(
-      400, "bad_request", "there is no preset \"\(Excerpt.of(name))\"\(advice)", field: "preset")
+    return .badRequest("there is no preset \"\(Excerpt.of(name))\"\(advice)", field: "preset")
   }
 }

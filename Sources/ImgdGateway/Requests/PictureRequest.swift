@@ -10,10 +10,6 @@ package struct PictureRequest: Equatable, Sendable {
   /// The end of the target, in seconds since 1970: no cache may answer it later.
   package var expires: Int?
 
-  package init(url: String) {
-    self.url = url
-  }
-
   /// The request to the daemon.
   func fetch(as format: OutputFormat, timeout: Duration) -> FetchRequest {
     var fetch = FetchRequest(url: url)

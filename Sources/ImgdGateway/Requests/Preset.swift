@@ -2,8 +2,4 @@
 package struct Preset: Equatable, Sendable {
   package let name: String
   package var form = WantedForm()
-
-  package init(name: String) {
-    self.name = name
-  }
 }

@@ -33,8 +33,8 @@ struct QueryForm {
     let parameter = try parameter(named: text(name, of: nil))
     if parameter == .signature {
       guard isLast else {
-        throw GatewayError(
-          400, "bad_request", "\"signature\" is not the last parameter, and signs those before it",
+        throw .badRequest(
+          "\"signature\" is not the last parameter, and signs those before it",
           field: "signature")
       }
       signedText = raw[..<raw.utf8.index(before: piece.startIndex)]
@@ -47,8 +47,8 @@ struct QueryForm {
 
   private func parsed() throws(GatewayError) -> ParsedRequest {
     guard let source = given.source else {
-      throw GatewayError(
-        400, "bad_request", "\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath",
+      throw .badRequest(
+        "\"url\" is missing: a picture is /fetch?url=https%3A%2F%2Fhost%2Fpath",
         field: "url")
     }
     return ParsedRequest(given, source, signature: given.signature, signedText: signedText)
@@ -60,8 +60,8 @@ struct QueryForm {
     let advice =
       nearestName(to: name, among: names).map { ": did you mean \"\($0)\"?" }
       ?? "; it has \(names.joined(separator: ", ")). An & in the URL is written %26"
-    throw GatewayError(
-      400, "bad_request", "/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)",
+    throw .badRequest(
+      "/fetch has no parameter \"\(Excerpt.of(name))\"\(advice)",
       field: Excerpt.of(name))
   }
 
@@ -72,8 +72,7 @@ struct QueryForm {
     guard let bytes = PercentEncoding.decoded(escaped, plusIsBlank: true), !bytes.contains(0),
       let text = String(validating: bytes, as: UTF8.self)
     else {
-      throw GatewayError(
-        400, "bad_request",
+      throw .badRequest(
         "\"\(Excerpt.of(String(escaped)))\" is not text: it takes UTF-8 without NUL, a % as %25, and others as"
           + " % and two hexadecimal digits", field: parameter?.rawValue)
     }

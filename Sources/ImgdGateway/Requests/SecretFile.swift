@@ -16,9 +16,10 @@ package enum SecretFile {
     let bytes: [UInt8]
     let permissions: UInt32
     do throws(SystemFailure) {
-      let file = try open(path)
+      // A pipe without a writer must not hold anything up.
+      let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
       permissions = try file.status(path).permissions
-      bytes = try contents(of: file)
+      bytes = try file.rest(longest + 1, of: path)
     } catch {
       throw SecretFileProblem(
         message: "HTTP-Gateway.\(key)=\(path) cannot be read: \(error.reason)")
@@ -35,33 +36,6 @@ package enum SecretFile {
           "HTTP-Gateway.\(key)=\(path) has more than \(longest) bytes, where a few lines are expected"
       )
     }
-    return bytes
-  }
-
-  private static func open(_ path: String) throws(SystemFailure) -> FileDescriptor {
-    // A pipe without a writer must not hold anything up.
-    let number = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { throw SystemFailure("open", path) }
-    return FileDescriptor(owning: number)
-  }
-
-  /// At most one byte more than the longest file has.
-  private static func contents(
-    of file: borrowing FileDescriptor
-  ) throws(SystemFailure) -> [UInt8] {
-    let number = file.number
-    var failure: SystemFailure?
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: longest + 1) { room, filled in
-      while filled < room.count {
-        let got = unsafe Glibc.read(
-          number, room.baseAddress.map { unsafe $0 + filled }, room.count - filled)
-        if got < 0, errno == EINTR { continue }
-        if got < 0 { failure = SystemFailure("read") }
-        if got <= 0 { break }
-        filled += got
-      }
-    }
-    if let failure { throw failure }
     return bytes
   }
 }

@@ -1,4 +1,5 @@
 internal import CCrypto
+internal import ImgdSystem
 internal import ImgdWire
 
 /// The keys any of which may sign a target, with HMAC-SHA256.
@@ -16,9 +17,9 @@ package struct SigningKeys: Sendable {
 
   /// One key a line; blank lines and those that begin with `#` are skipped.
   package init(lines: [UInt8]) throws(SecretFileProblem) {
-    keys = lines.split(separator: UInt8(ascii: "\n")).map(Self.trimmed).filter {
-      !$0.isEmpty && $0.first != UInt8(ascii: "#")
-    }
+    // Blanks around a key are not seen in an editor.
+    keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }
+      .filter { !$0.isEmpty && $0.first != UInt8(ascii: "#") }
     if let short = keys.firstIndex(where: { $0.count < Self.shortest }) {
       throw SecretFileProblem(
         message:
@@ -53,14 +54,6 @@ package struct SigningKeys: Sendable {
     let text = Array(text.utf8)
     // Every key is tried, so that the time does not tell which one it was.
     return keys.reduce(false) { Self.equal(given, Self.signature(of: text, by: $1)) || $0 }
-  }
-
-  /// Blanks around a key are not seen in an editor.
-  private static func trimmed(_ line: ArraySlice<UInt8>) -> [UInt8] {
-    let blanks = Array(" \t\r".utf8)
-    let start = line.drop { blanks.contains($0) }
-    let end = start.lastIndex { !blanks.contains($0) }
-    return end.map { Array(start[...$0]) } ?? []
   }
 
   private static func signature(of text: [UInt8], by key: [UInt8]) -> [UInt8] {

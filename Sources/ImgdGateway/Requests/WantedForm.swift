@@ -44,8 +44,8 @@ package struct WantedForm: Equatable, Sendable {
     switch PictureForm.Box.problem(width: width, height: height, fit: fit, crop: crop) {
     case .noSide where fit == .contain: return nil
     case .some:
-      throw GatewayError(
-        400, "bad_request", "\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height",
+      throw .badRequest(
+        "\"fit\" is \"\(fit.rawValue)\", which takes both a width and a height",
         field: "fit")
     case nil: break
     }
@@ -57,8 +57,7 @@ package struct WantedForm: Equatable, Sendable {
     guard let length, let density else { return length }
     let product = (Double(length) * density).rounded(.toNearestOrAwayFromZero)
     guard product <= Double(WireLimits.side.upperBound) else {
-      throw GatewayError(
-        400, "bad_request",
+      throw .badRequest(
         "\"\(name)\" times \"dpr\" is \(Int(product)); it takes at most \(WireLimits.side.upperBound)",
         field: "dpr")
     }

@@ -3,7 +3,7 @@ package struct HTTPLimits {
   /// Connections at one time; further ones wait in the kernel's queue.
   package var connections = 1_024
   /// The time from a connection until its first request has come whole, however slowly it comes. Later
-  /// requests have so much in addition to `idleTimeout`.
+  /// requests have this much in addition to `idleTimeout`.
   package var headTimeout = Duration.seconds(30)
   /// The time without a byte in either direction, in whole seconds.
   package var idleTimeout = Duration.seconds(30)

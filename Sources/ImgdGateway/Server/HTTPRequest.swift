@@ -115,7 +115,7 @@ import Glibc
     stream?.begin(for: self)
     if connection.engine.isClosing { stream?.close() }
     if stream == nil { connection.answerBegins(response.bodyLength) }
-    if case .file = response.content { connection.holdBack() }
+    if case .file = response.body { connection.holdBack() }
     return unsafe response.queue(on: native)
   }
 
@@ -136,7 +136,7 @@ import Glibc
 
   // MARK: Closing
 
-  /// The server closes: what is not handed out is given up, and a stream would never end by itself.
+  /// The server closes: what is not handed out is given up, and a stream would never end on its own.
   func serverCloses() {
     switch phase {
     case .target, .head: connection.shutDown()

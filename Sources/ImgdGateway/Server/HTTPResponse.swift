@@ -5,43 +5,32 @@ package import ImgdSystem
 /// An answer of HTTP as it is sent: made once, and given to as many requests as want the same.
 @safe package final class HTTPResponse {
   /// What follows the header fields.
-  package enum Body: ~Copyable {
+  package enum Body {
     case bytes([UInt8])
     /// Nothing, but the length that the body would have: for a 304.
     case length(Int)
-    /// A part of a file, sent by the kernel without a copy.
-    case file(FileDescriptor, Range<Int>)
-    /// Text that comes bit by bit, until the stream is closed; for one request.
-    case stream(HTTPStream)
-  }
-
-  /// The body, for those who do not send it.
-  package enum Content {
-    case bytes([UInt8])
-    case length(Int)
+    /// A part of the file, sent by the kernel without a copy.
     case file(Range<Int>)
+    /// Text that comes bit by bit, until the stream is closed; for one request.
     case stream(HTTPStream)
   }
 
   package let status: Int
   package let fields: [(name: String, value: String)]
-  package let content: Content
+  package let body: Body
   private var descriptor: FileDescriptor?
   /// The library's form of it, made when it is first sent.
   private var native: OpaquePointer?
 
   /// The length of the body is the server's to name. A field that HTTP does not permit is left out.
-  package init(status: Int, fields: [(name: String, value: String)], body: consuming Body) {
+  package init(
+    status: Int, fields: [(name: String, value: String)], body: Body,
+    of file: consuming FileDescriptor? = nil
+  ) {
     self.status = status
     self.fields = fields
-    switch consume body {
-    case .bytes(let bytes): content = .bytes(bytes)
-    case .length(let length): content = .length(length)
-    case .stream(let stream): content = .stream(stream)
-    case .file(let file, let range):
-      content = .file(range)
-      descriptor = consume file
-    }
+    self.body = body
+    descriptor = consume file
   }
 
   deinit {
@@ -49,13 +38,13 @@ package import ImgdSystem
   }
 
   var stream: HTTPStream? {
-    guard case .stream(let stream) = content else { return nil }
+    guard case .stream(let stream) = body else { return nil }
     return stream
   }
 
   /// The bytes of a body that is there as a whole.
   var bodyLength: Int {
-    switch content {
+    switch body {
     case .bytes(let bytes): bytes.count
     case .file(let range): range.count
     case .length, .stream: 0
@@ -79,7 +68,7 @@ package import ImgdSystem
   }
 
   private func makeBody() -> OpaquePointer? {
-    switch content {
+    switch body {
     case .bytes(let bytes):
       return unsafe bytes.withUnsafeBytes { room in
         // Copied by the library, which does not write to it.

@@ -22,7 +22,8 @@ package final class HTTPServer {
     engine = try HTTPEngine(on: loop, limits: limits, peer: listener.peer)
     engine.onRequest = onRequest
     engine.onClose = { [weak self] in self?.connectionHasClosed() }
-    listening = try loop.watch(listener.number, for: .read) { [weak self] _ in self?.accept() }
+    listening = try loop.watch(listener.socket.number, for: .read) { [weak self] _ in self?.accept()
+    }
   }
 
   deinit {
@@ -72,7 +73,7 @@ package final class HTTPServer {
 
   private func accept() {
     for _ in 0..<Self.mostAccepted {
-      // Until one of those closes; the others wait in the kernel's queue.
+      // Until one of them closes; the others wait in the kernel's queue.
       guard counters.connections < engine.limits.connections else {
         listening?.interest = []
         return
@@ -83,13 +84,13 @@ package final class HTTPServer {
 
   /// Answers whether there may be more.
   private func acceptOne() -> Bool {
-    switch listener.accept() {
+    switch listener.socket.accept() {
     case .client(let socket):
       if !engine.add(socket) { engine.counters.refused += 1 }
     case .beyondDescriptors(let socket):
       engine.counters.refused += 1
       refuse(socket)
-      listener.restoreReserve()
+      listener.socket.restoreReserve()
       rest()
       return false
     case .nobody: return false

@@ -65,12 +65,6 @@ struct HTTPRefusal: Equatable {
   static let body = HTTPRefusal(status: 413, message: "a request must not have a body")
 
   var response: HTTPResponse {
-    let text = #"{"error":{"code":"bad_request","message":"\#(message)","retryable":false}}"#
-    return HTTPResponse(
-      status: status,
-      fields: [
-        ("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"),
-        ("Cache-Control", "no-store"),
-      ], body: .bytes(Array((text + "\n").utf8)))
+    ErrorAnswer(GatewayError(status, "bad_request", message)).response()
   }
 }

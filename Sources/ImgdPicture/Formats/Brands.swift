@@ -10,7 +10,7 @@ struct Brands {
   let isPicture: Bool
 
   init(_ bytes: Span<UInt8>) {
-    let body = BoxWalk.first(.ftyp, in: 0..<bytes.count, of: bytes) ?? 0..<0
+    let body = BoxWalk.first("ftyp", in: 0..<bytes.count, of: bytes) ?? 0..<0
     major = bytes.fourCC(at: body.lowerBound) ?? FourCC(code: 0)
     var format = Self.format(of: major)
     var isPicture = format != nil || Self.isNeutral(major)
@@ -26,44 +26,28 @@ struct Brands {
 
   /// Whether the file is a sequence, whose track has more frames than the cover.
   var isSequence: Bool {
-    major == .avis || major == .msf1 || major == .hevc || major == .hevx
+    major == "avis" || major == "msf1" || major == "hevc" || major == "hevx"
   }
 
   /// The reason for refusing a file without a picture's brand.
   var refusal: String {
     switch major {
-    case .quickTime: "a QuickTime video"
-    case .audio: "an MPEG-4 audio file"
+    case "qt  ": "a QuickTime video"
+    case "M4A ": "an MPEG-4 audio file"
     default: "an MP4 video (brand '\(major.text)')"
     }
   }
 
   private static func format(of brand: FourCC) -> PictureFormat? {
     switch brand {
-    case .avif, .avis: .avif
-    case .heic, .heix, .heim, .heis, .hevc, .hevx: .heic
+    case "avif", "avis": .avif
+    case "heic", "heix", "heim", "heis", "hevc", "hevx": .heic
     default: nil
     }
   }
 
   /// Brands of HEIF itself, independent of the codec.
   private static func isNeutral(_ brand: FourCC) -> Bool {
-    brand == .mif1 || brand == .msf1
+    brand == "mif1" || brand == "msf1"
   }
-}
-
-extension FourCC {
-  fileprivate static let ftyp = FourCC("f", "t", "y", "p")
-  fileprivate static let avif = FourCC("a", "v", "i", "f")
-  fileprivate static let avis = FourCC("a", "v", "i", "s")
-  fileprivate static let heic = FourCC("h", "e", "i", "c")
-  fileprivate static let heix = FourCC("h", "e", "i", "x")
-  fileprivate static let heim = FourCC("h", "e", "i", "m")
-  fileprivate static let heis = FourCC("h", "e", "i", "s")
-  fileprivate static let hevc = FourCC("h", "e", "v", "c")
-  fileprivate static let hevx = FourCC("h", "e", "v", "x")
-  fileprivate static let mif1 = FourCC("m", "i", "f", "1")
-  fileprivate static let msf1 = FourCC("m", "s", "f", "1")
-  fileprivate static let quickTime = FourCC("q", "t", " ", " ")
-  fileprivate static let audio = FourCC("M", "4", "A", " ")
 }

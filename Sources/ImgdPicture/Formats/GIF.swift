@@ -11,7 +11,7 @@ enum GIF {
       let flags = bytes.byte(at: 10), bytes.count >= screenEnd
     else { throw NotAPicture(reason: "GIF that ends inside its header") }
     var walk = BlockWalk(offset: screenEnd + colourTableSize(flags))
-    walk.run(over: bytes)
+    walk.walkBlocks(of: bytes)
     guard walk.frames > 0 || !walk.isComplete else {
       throw NotAPicture(reason: "GIF without a frame")
     }
@@ -41,7 +41,7 @@ private struct BlockWalk {
   }
 
   /// Until the trailer, the end, the limit, or a byte that begins no block.
-  mutating func run(over bytes: Span<UInt8>) {
+  mutating func walkBlocks(of bytes: Span<UInt8>) {
     while let kind = bytes.byte(at: offset) {
       switch kind {
       case Self.extensionBlock: offset += 2

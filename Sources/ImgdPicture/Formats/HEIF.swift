@@ -10,7 +10,9 @@ enum HEIF {
     let brands = Brands(bytes)
     guard brands.isPicture else { throw NotAPicture(reason: brands.refusal) }
     let top = 0..<bytes.count
-    let item = BoxWalk.first(.meta, in: top, of: bytes).flatMap { HEIFItem(meta: $0, bytes: bytes) }
+    let item = BoxWalk.first("meta", in: top, of: bytes).flatMap {
+      HEIFItem(meta: $0, bytes: bytes)
+    }
     let track = brands.isSequence ? HEIFTrack(file: top, bytes: bytes) : nil
     guard let width = item?.width ?? track?.width, let height = item?.height ?? track?.height else {
       throw NotAPicture(reason: "HEIF that states no size for its primary item")
@@ -22,8 +24,4 @@ enum HEIF {
       format: format, width: width, height: height,
       frames: track?.frames ?? 1, orientation: item?.orientation.exif ?? 1)
   }
-}
-
-extension FourCC {
-  fileprivate static let meta = FourCC("m", "e", "t", "a")
 }

@@ -11,8 +11,8 @@ struct HEIFItem {
     let boxes = meta.dropping(4)
     guard let primary = Self.primary(in: boxes, of: bytes) else { return nil }
     format = Self.format(of: primary, in: boxes, of: bytes)
-    guard let properties = BoxWalk.first(.iprp, in: boxes, of: bytes),
-      let container = BoxWalk.first(.ipco, in: properties, of: bytes)
+    guard let properties = BoxWalk.first("iprp", in: boxes, of: bytes),
+      let container = BoxWalk.first("ipco", in: properties, of: bytes)
     else { return }
     let all = Self.boxes(in: container, of: bytes)
     for index in ItemProperties.indices(of: primary, in: properties, of: bytes)
@@ -32,12 +32,12 @@ struct HEIFItem {
   private mutating func apply(_ property: Box, of bytes: Span<UInt8>) {
     let start = property.body.lowerBound
     switch property.name {
-    case .ispe:
+    case "ispe":
       width = width ?? bytes.big32(at: start + 4)
       height = height ?? bytes.big32(at: start + 8)
-    case .clap: crop(to: start, of: bytes)
-    case .irot: orientation.rotate(quarters: bytes.byte(at: start) ?? 0)
-    case .imir: orientation.mirror(leftToRight: bytes.byte(at: start).map { $0 & 1 == 1 } ?? false)
+    case "clap": crop(to: start, of: bytes)
+    case "irot": orientation.rotate(quarters: bytes.byte(at: start) ?? 0)
+    case "imir": orientation.mirror(leftToRight: bytes.byte(at: start).map { $0 & 1 == 1 } ?? false)
     default: break
     }
   }
@@ -58,7 +58,7 @@ struct HEIFItem {
   }
 
   private static func primary(in boxes: Range<Int>, of bytes: Span<UInt8>) -> Int? {
-    guard let body = BoxWalk.first(.pitm, in: boxes, of: bytes),
+    guard let body = BoxWalk.first("pitm", in: boxes, of: bytes),
       let version = bytes.byte(at: body.lowerBound)
     else { return nil }
     let place = body.lowerBound + 4
@@ -68,7 +68,7 @@ struct HEIFItem {
   private static func format(
     of item: Int, in boxes: Range<Int>, of bytes: Span<UInt8>
   ) -> PictureFormat? {
-    guard let body = BoxWalk.first(.iinf, in: boxes, of: bytes),
+    guard let body = BoxWalk.first("iinf", in: boxes, of: bytes),
       let version = bytes.byte(at: body.lowerBound)
     else { return nil }
     var walk = BoxWalk(body.dropping(version == 0 ? 6 : 8))
@@ -92,23 +92,9 @@ struct HEIFItem {
 
   private static func pictureFormat(of codec: FourCC) -> PictureFormat? {
     switch codec {
-    case .av01: .avif
-    case .hvc1, .hev1: .heic
+    case "av01": .avif
+    case "hvc1", "hev1": .heic
     default: nil
     }
   }
-}
-
-extension FourCC {
-  fileprivate static let pitm = FourCC("p", "i", "t", "m")
-  fileprivate static let iinf = FourCC("i", "i", "n", "f")
-  fileprivate static let iprp = FourCC("i", "p", "r", "p")
-  fileprivate static let ipco = FourCC("i", "p", "c", "o")
-  fileprivate static let ispe = FourCC("i", "s", "p", "e")
-  fileprivate static let clap = FourCC("c", "l", "a", "p")
-  fileprivate static let irot = FourCC("i", "r", "o", "t")
-  fileprivate static let imir = FourCC("i", "m", "i", "r")
-  fileprivate static let av01 = FourCC("a", "v", "0", "1")
-  fileprivate static let hvc1 = FourCC("h", "v", "c", "1")
-  fileprivate static let hev1 = FourCC("h", "e", "v", "1")
 }

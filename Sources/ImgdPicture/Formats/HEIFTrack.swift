@@ -6,10 +6,10 @@ struct HEIFTrack {
 
   /// nil when no track has pictures; tracks of alpha or sound are skipped.
   init?(file: Range<Int>, bytes: Span<UInt8>) {
-    guard let movie = BoxWalk.first(.moov, in: file, of: bytes) else { return nil }
+    guard let movie = BoxWalk.first("moov", in: file, of: bytes) else { return nil }
     var walk = BoxWalk(movie)
     while let box = walk.next(in: bytes) {
-      guard box.name == .trak, let track = HEIFTrack(track: box.body, bytes: bytes) else {
+      guard box.name == "trak", let track = HEIFTrack(track: box.body, bytes: bytes) else {
         continue
       }
       self = track
@@ -19,11 +19,11 @@ struct HEIFTrack {
   }
 
   private init?(track: Range<Int>, bytes: Span<UInt8>) {
-    guard let media = BoxWalk.first(.mdia, in: track, of: bytes),
+    guard let media = BoxWalk.first("mdia", in: track, of: bytes),
       Self.showsPictures(media, of: bytes),
-      let samples = BoxWalk.first(at: [.minf, .stbl], in: media, of: bytes),
+      let samples = BoxWalk.first(at: ["minf", "stbl"], in: media, of: bytes),
       let frames = Self.sampleCount(samples, of: bytes),
-      let description = BoxWalk.first(.stsd, in: samples, of: bytes)
+      let description = BoxWalk.first("stsd", in: samples, of: bytes)
     else { return nil }
     // The first sample entry: its header, then 24 bytes, then the sides.
     let entry = description.lowerBound + 8
@@ -35,29 +35,15 @@ struct HEIFTrack {
   }
 
   private static func showsPictures(_ media: Range<Int>, of bytes: Span<UInt8>) -> Bool {
-    guard let handler = BoxWalk.first(.hdlr, in: media, of: bytes) else { return false }
+    guard let handler = BoxWalk.first("hdlr", in: media, of: bytes) else { return false }
     let kind = bytes.fourCC(at: handler.lowerBound + 8)
-    return kind == .pict || kind == .vide
+    return kind == "pict" || kind == "vide"
   }
 
   /// The plain and the compact table of sizes have the sample count in the same place.
   private static func sampleCount(_ samples: Range<Int>, of bytes: Span<UInt8>) -> Int? {
     let sizes =
-      BoxWalk.first(.stsz, in: samples, of: bytes) ?? BoxWalk.first(.stz2, in: samples, of: bytes)
+      BoxWalk.first("stsz", in: samples, of: bytes) ?? BoxWalk.first("stz2", in: samples, of: bytes)
     return sizes.flatMap { bytes.big32(at: $0.lowerBound + 8) }
   }
-}
-
-extension FourCC {
-  fileprivate static let moov = FourCC("m", "o", "o", "v")
-  fileprivate static let trak = FourCC("t", "r", "a", "k")
-  fileprivate static let mdia = FourCC("m", "d", "i", "a")
-  fileprivate static let hdlr = FourCC("h", "d", "l", "r")
-  fileprivate static let pict = FourCC("p", "i", "c", "t")
-  fileprivate static let vide = FourCC("v", "i", "d", "e")
-  fileprivate static let minf = FourCC("m", "i", "n", "f")
-  fileprivate static let stbl = FourCC("s", "t", "b", "l")
-  fileprivate static let stsd = FourCC("s", "t", "s", "d")
-  fileprivate static let stsz = FourCC("s", "t", "s", "z")
-  fileprivate static let stz2 = FourCC("s", "t", "z", "2")
 }

@@ -10,7 +10,7 @@ struct ItemProperties {
   static func indices(of item: Int, in properties: Range<Int>, of bytes: Span<UInt8>) -> [Int] {
     var walk = BoxWalk(properties)
     while let box = walk.next(in: bytes) {
-      guard box.name == .ipma, var table = ItemProperties(box.body, of: bytes) else { continue }
+      guard box.name == "ipma", var table = ItemProperties(box.body, of: bytes) else { continue }
       while let entry = table.next(in: bytes) {
         if entry.item == item { return table.indices(at: entry.properties, in: bytes) }
       }
@@ -55,8 +55,4 @@ struct ItemProperties {
   }
 
   private var indexSize: Int { isWideIndex ? 2 : 1 }
-}
-
-extension FourCC {
-  fileprivate static let ipma = FourCC("i", "p", "m", "a")
 }

@@ -9,15 +9,10 @@ enum JPEG2000 {
   }
 
   static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
-    guard let header = BoxWalk.first(at: [.header, .size], in: 0..<bytes.count, of: bytes),
+    guard let header = BoxWalk.first(at: ["jp2h", "ihdr"], in: 0..<bytes.count, of: bytes),
       let height = bytes.big32(at: header.lowerBound),
       let width = bytes.big32(at: header.lowerBound + 4)
     else { throw NotAPicture(reason: "JPEG 2000 without an image header") }
     return Picture(format: .jp2, width: width, height: height)
   }
-}
-
-extension FourCC {
-  fileprivate static let header = FourCC("j", "p", "2", "h")
-  fileprivate static let size = FourCC("i", "h", "d", "r")
 }

@@ -9,8 +9,8 @@ enum JPEGXL {
     var walk = BoxWalk(0..<bytes.count)
     while let box = walk.next(in: bytes) {
       switch box.name {
-      case .whole: return try measure(codestreamAt: box.body.lowerBound, in: bytes)
-      case .part: return try measure(codestreamAt: box.body.lowerBound + 4, in: bytes)
+      case "jxlc": return try measure(codestreamAt: box.body.lowerBound, in: bytes)
+      case "jxlp": return try measure(codestreamAt: box.body.lowerBound + 4, in: bytes)
       default: break
       }
     }
@@ -84,9 +84,4 @@ private struct BitReader {
     }
     return value
   }
-}
-
-extension FourCC {
-  fileprivate static let whole = FourCC("j", "x", "l", "c")
-  fileprivate static let part = FourCC("j", "x", "l", "p")
 }

@@ -13,9 +13,9 @@ enum PNG {
     var offset = firstChunk
     for _ in 0..<PictureProbe.mostSteps {
       guard let length = bytes.big32(at: offset), let name = bytes.fourCC(at: offset + 4),
-        name != .imageEnd
+        name != "IEND"
       else { break }
-      if name == .imageData {
+      if name == "IDAT" {
         return Picture(
           format: .png, width: size.width, height: size.height,
           frames: extras.frames, orientation: extras.orientation)
@@ -30,7 +30,7 @@ enum PNG {
   static func size(at start: Int, in bytes: Span<UInt8>) -> (width: Int, height: Int)? {
     let chunk = start + firstChunk
     guard bytes.big32(at: start) == 0x8950_4E47, bytes.big32(at: start + 4) == 0x0D0A_1A0A,
-      bytes.big32(at: chunk) == 13, bytes.fourCC(at: chunk + 4) == .imageHeader,
+      bytes.big32(at: chunk) == 13, bytes.fourCC(at: chunk + 4) == "IHDR",
       let width = bytes.big32(at: chunk + 8), let height = bytes.big32(at: chunk + 12)
     else { return nil }
     return (width, height)
@@ -48,23 +48,15 @@ enum PNG {
 
     mutating func note(_ name: FourCC, at offset: Int, length: Int, in bytes: Span<UInt8>) {
       switch name {
-      case .animationControl where length == Self.controlLength && announcedFrames == nil:
+      case "acTL" where length == Self.controlLength && announcedFrames == nil:
         announcedFrames = bytes.big32(at: offset).flatMap {
           (1...Int(Int32.max)).contains($0) ? $0 : nil
         }
-      case .exif where length <= bytes.count - offset:
+      case "eXIf" where length <= bytes.count - offset:
         let payload = bytes.extracting(offset..<(offset + length))
         orientation = Exif.orientation(in: payload, isNamed: false) ?? orientation
       default: break
       }
     }
   }
-}
-
-extension FourCC {
-  fileprivate static let imageHeader = FourCC("I", "H", "D", "R")
-  fileprivate static let imageData = FourCC("I", "D", "A", "T")
-  fileprivate static let imageEnd = FourCC("I", "E", "N", "D")
-  fileprivate static let animationControl = FourCC("a", "c", "T", "L")
-  fileprivate static let exif = FourCC("e", "X", "I", "f")
 }

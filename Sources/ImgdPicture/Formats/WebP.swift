@@ -8,7 +8,7 @@ enum WebP {
     guard let kind = bytes.fourCC(at: 8), let size = bytes.little32(at: 4) else {
       throw NotAPicture(reason: "RIFF that ends inside its header")
     }
-    guard kind == .webp else {
+    guard kind == "WEBP" else {
       throw NotAPicture(reason: "RIFF of kind '\(kind.text)', not WebP")
     }
     guard size <= bytes.count - chunkHeader else {
@@ -23,9 +23,9 @@ enum WebP {
 
   private static func picture(in bytes: Span<UInt8>) -> Picture? {
     switch bytes.fourCC(at: firstChunk) {
-    case .lossy?: lossy(in: bytes)
-    case .lossless?: lossless(in: bytes)
-    case .canvas?: canvas(in: bytes)
+    case "VP8 "?: lossy(in: bytes)
+    case "VP8L"?: lossless(in: bytes)
+    case "VP8X"?: canvas(in: bytes)
     default: nil
     }
   }
@@ -73,8 +73,8 @@ enum WebP {
       guard let name = bytes.fourCC(at: offset), let length = bytes.little32(at: offset + 4)
       else { break }
       let payload = offset + chunkHeader
-      if name == .frame { extras.frames += 1 }
-      if name == .exif, length <= bytes.count - payload {
+      if name == "ANMF" { extras.frames += 1 }
+      if name == "EXIF", length <= bytes.count - payload {
         let exif = bytes.extracting(payload..<(payload + length))
         extras.orientation = Exif.orientation(in: exif, isNamed: false) ?? 1
       }
@@ -83,13 +83,4 @@ enum WebP {
     }
     return extras
   }
-}
-
-extension FourCC {
-  fileprivate static let webp = FourCC("W", "E", "B", "P")
-  fileprivate static let lossy = FourCC("V", "P", "8", " ")
-  fileprivate static let lossless = FourCC("V", "P", "8", "L")
-  fileprivate static let canvas = FourCC("V", "P", "8", "X")
-  fileprivate static let frame = FourCC("A", "N", "M", "F")
-  fileprivate static let exif = FourCC("E", "X", "I", "F")
 }

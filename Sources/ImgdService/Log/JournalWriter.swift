@@ -3,7 +3,7 @@ import ImgdSystem
 /// Writes log entries on a thread of its own, `imgd-journal`, since the journal may be busy.
 ///
 /// It is not the service thread: a journal that reads nothing must not hold up signs of life.
-/// Only so many entries wait; the loss of others is logged when the journal reads again.
+/// Only a limited number of entries wait; the loss of others is logged when the journal reads again.
 final class JournalWriter {
   /// How many entries may wait.
   static let limit = 256

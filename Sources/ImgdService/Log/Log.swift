@@ -97,7 +97,7 @@ package enum Log {
     write(.notice, subject, message, fields)
   }
 
-  /// An entry for those who want to see all; the message is made only for them, and none is left out.
+  /// An entry for people who want to see everything: the message is made only if it is wanted, and none is left out.
   package static func debug(_ subject: Subject, _ message: () -> String) {
     guard isVerbose else { return }
     write(LogEntry(.debug, subject, printable(message()), []))

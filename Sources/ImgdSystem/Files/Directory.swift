@@ -16,9 +16,8 @@ package struct Directory: ~Copyable, Sendable {
 
   /// Opens a directory by its path; the last component may not be a link.
   package init(path: String) throws(SystemFailure) {
-    let number = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard number >= 0 else { throw SystemFailure("open", path) }
-    self.init(FileDescriptor(owning: number), path: path)
+    self.init(
+      try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path: path)
   }
 
   private init(_ descriptor: consuming FileDescriptor, path: String) {

@@ -15,6 +15,14 @@ import Glibc
     self.closesSlowly = closesSlowly
   }
 
+  /// Opens a file; one that is new is its owner's alone.
+  package init(opening path: String, _ flags: CInt) throws(SystemFailure) {
+    // The path is a C string for the length of the call.
+    let number = unsafe open(path, flags | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw SystemFailure("open", path) }
+    self.init(owning: number)
+  }
+
   deinit {
     if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) }
   }
@@ -73,8 +81,42 @@ import Glibc
     return copied
   }
 
-  /// At most `limit` bytes of the file from `start` on.
-  func front(_ limit: Int, from start: Int = 0) throws(SystemFailure) -> [UInt8] {
+  /// What one read brings; empty at the end. `subject` names the file in a failure.
+  package func part(_ limit: Int, of subject: String) throws(SystemFailure) -> [UInt8] {
+    try Self.part(limit, from: number, of: subject)
+  }
+
+  /// The same of a descriptor that belongs to somebody else.
+  package static func part(
+    _ limit: Int, from number: CInt, of subject: String
+  ) throws(SystemFailure) -> [UInt8] {
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
+      repeat {
+        // Fills at most the size of the buffer.
+        count = unsafe read(number, room.baseAddress, room.count)
+      } while count < 0 && errno == EINTR
+      filled = max(count, 0)
+    }
+    guard count >= 0 else { throw SystemFailure("read", subject) }
+    return bytes
+  }
+
+  /// All that follows the file's offset, at most `limit` bytes of it.
+  package func rest(_ limit: Int, of subject: String) throws(SystemFailure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < limit {
+      let part = try part(min(limit - bytes.count, 1 << 16), of: subject)
+      if part.isEmpty { break }
+      bytes += part
+    }
+    return bytes
+  }
+
+  /// At most `limit` bytes of the file from `start` on; `subject` names it in a failure.
+  package func front(
+    _ limit: Int, from start: Int = 0, of subject: String = ""
+  ) throws(SystemFailure) -> [UInt8] {
     var failed: SystemFailure?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { room, filled in
       while filled < limit {
@@ -82,7 +124,7 @@ import Glibc
           number, room.baseAddress.map { unsafe $0 + filled }, limit - filled,
           off_t(start + filled))
         if got < 0, errno == EINTR { continue }
-        if got < 0 { failed = SystemFailure("read") }
+        if got < 0 { failed = SystemFailure("read", subject) }
         if got <= 0 { break }
         filled += got
       }

@@ -272,7 +272,7 @@ package typealias Interest = Readiness
       epoll.number, watch.descriptor, watch.interest.rawValue, watch.token)
   }
 
-  /// The kernel removes a closed descriptor from epoll by itself; that is not an error. (A descriptor
+  /// The kernel itself removes a closed descriptor from epoll; that is not an error. (A descriptor
   /// that was closed and watched again does not come here: its old watch is disowned.)
   func remove(_ watch: Watch) {
     _ = linux_epoll_remove(epoll.number, watch.descriptor)

@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// Wakes a loop that sleeps; one that is awake looks by itself before it sleeps again.
+/// Wakes a loop that sleeps; one that is awake looks anyway before it sleeps again.
 ///
 /// One number says how it stands with the loop. A thread that has left something for it sets `rung`, and
 /// writes to the descriptor only in place of `asleep`. The loop falls asleep only in place of `awake`,

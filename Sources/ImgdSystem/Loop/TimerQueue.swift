@@ -57,7 +57,7 @@ struct TimerQueue {
 
   mutating func remove(_ timer: Timer) {
     guard timer.place >= 0 else { return }
-    take(at: timer.place)
+    removeTimer(at: timer.place)
   }
 
   /// Removes the first timer if it is due and its sequence number is at most `newest`.
@@ -65,7 +65,7 @@ struct TimerQueue {
     guard let first = heap.first, first.deadline <= now, first.sequence <= newest else {
       return nil
     }
-    take(at: 0)
+    removeTimer(at: 0)
     return first
   }
 
@@ -73,7 +73,7 @@ struct TimerQueue {
     heap.forEach(body)
   }
 
-  private mutating func take(at place: Int) {
+  private mutating func removeTimer(at place: Int) {
     let last = heap.count - 1
     exchange(place, last)
     heap.removeLast().place = Timer.nowhere

@@ -50,7 +50,7 @@ package final class Watch {
 
 /// Watches by descriptor, each under a generation of its own.
 ///
-/// The kernel drops a closed descriptor by itself, and its number may be in use again before the old
+/// The kernel itself drops a closed descriptor, and its number may be in use again before the old
 /// watch is cancelled: the new watch then takes the slot, and the old one is disowned.
 struct WatchTable {
   private struct Slot {

@@ -18,8 +18,6 @@ import Glibc
     self.mapping = mapping
   }
 
-  package var count: Int { mapping.count }
-
   /// The bytes; valid until the memory is sealed or dropped.
   package var bytes: UnsafeMutableRawBufferPointer {
     unsafe UnsafeMutableRawBufferPointer(start: mapping.start, count: mapping.count)
@@ -29,7 +27,7 @@ import Glibc
   package consuming func seal() throws(SystemFailure) -> Payload {
     let descriptor = self.descriptor
     // With a mapping that can be written to, the kernel would refuse.
-    mapping.end()
+    mapping.unmap()
     guard linux_seal(descriptor.number) == 0, let payload = Payload.adopt(descriptor) else {
       throw SystemFailure("seal", "a memfd")
     }
@@ -55,5 +53,5 @@ import Glibc
     unsafe munmap(start, count)
   }
 
-  consuming func end() {}
+  consuming func unmap() {}
 }

@@ -176,7 +176,7 @@ package struct PayloadWriter: ~Copyable {
 
   package init() {}
 
-  /// Prepares for so many bytes in all; there may be more or fewer in the end.
+  /// Prepares for this many bytes in all; there may be more or fewer in the end.
   package mutating func expect(_ total: Int) {
     expected = total
     if memory == nil, total <= Payload.heapLimit { heap.reserveCapacity(total) }

@@ -29,17 +29,8 @@ enum SmallFile {
 
   /// The whole text; nil when it cannot be read.
   static func text(_ path: String) -> String? {
-    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard number >= 0 else { return nil }
-    let file = FileDescriptor(owning: number)
-    var bytes: [UInt8] = []
-    var part = [UInt8](repeating: 0, count: 4096)
-    while bytes.count < limit {
-      let count = unsafe read(file.number, &part, part.count)
-      guard count >= 0 else { return nil }
-      guard count > 0 else { break }
-      bytes.append(contentsOf: part[..<count])
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    let bytes = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+      .rest(limit, of: path)
+    return bytes.map { String(decoding: $0, as: UTF8.self) }
   }
 }

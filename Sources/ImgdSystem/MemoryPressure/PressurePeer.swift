@@ -48,12 +48,12 @@ final class PressurePeer {
   ) throws(PressureProblem) {
     let number = descriptor.number
     watch = try BackoffWatch(descriptor, for: .read, on: loop, after: pause) { [unowned self] _ in
-      take(from: number)
+      readArrived(from: number)
     }
   }
 
   /// Reads and drops what has come, as much as a pipe can hold.
-  private func take(from number: CInt) -> Duration? {
+  private func readArrived(from number: CInt) -> Duration? {
     var room = [UInt8](repeating: 0, count: 1 << 16)
     let count = unsafe read(number, &room, room.count)
     if count > 0 {

@@ -38,9 +38,9 @@ package enum DurationText {
   /// Removes one `number unit` and the blanks around it, and returns its microseconds.
   private static func nextPart(of rest: inout Substring.UTF8View) -> Int? {
     skipBlanks(&rest)
-    let digits = take(from: &rest) { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    let digits = takePart(from: &rest) { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     skipBlanks(&rest)
-    let letters = take(from: &rest) { $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") }
+    let letters = takePart(from: &rest) { $0 >= UInt8(ascii: "a") && $0 <= UInt8(ascii: "z") }
     skipBlanks(&rest)
     guard let number = decimalNumber(digits),
       let unit = microsecondsPerUnit.first(where: { $0.names.contains(String(Substring(letters))) })
@@ -49,7 +49,7 @@ package enum DurationText {
     return overflow ? nil : microseconds
   }
 
-  private static func take(
+  private static func takePart(
     from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
   ) -> Substring.UTF8View {
     let taken = rest.prefix(while: belongs)

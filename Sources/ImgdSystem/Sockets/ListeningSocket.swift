@@ -9,7 +9,7 @@ package final class ListeningSocket {
   /// Takes over a socket that listens and does not wait.
   init(_ descriptor: consuming FileDescriptor) throws(SystemFailure) {
     self.descriptor = descriptor
-    reserve = try Self.reservation()
+    reserve = try FileDescriptor(opening: "/dev/null", O_RDONLY)
   }
 
   /// Takes over a listening socket that another process has made.
@@ -25,7 +25,7 @@ package final class ListeningSocket {
   package var number: CInt { descriptor.number }
 
   /// Stops listening; clients in the queue can still be accepted.
-  func end() {
+  func stopListening() {
     shutdown(descriptor.number, CInt(SHUT_RDWR))
   }
 
@@ -70,12 +70,6 @@ package final class ListeningSocket {
   /// that was impossible.
   package func restoreReserve() {
     guard reserve == nil else { return }
-    reserve = try? Self.reservation()
-  }
-
-  private static func reservation() throws(SystemFailure) -> FileDescriptor {
-    let number = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { throw SystemFailure("open", "/dev/null") }
-    return FileDescriptor(owning: number)
+    reserve = try? FileDescriptor(opening: "/dev/null", O_RDONLY)
   }
 }

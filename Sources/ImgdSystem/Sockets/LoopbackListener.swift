@@ -3,7 +3,7 @@ import Glibc
 
 /// A TCP socket that only programs of this machine can reach.
 package final class LoopbackListener {
-  private let socket: ListeningSocket
+  package let socket: ListeningSocket
   private let isInherited: Bool
   package let port: Int
 
@@ -31,17 +31,8 @@ package final class LoopbackListener {
     isInherited = true
   }
 
-  /// The descriptor, for a loop to watch.
-  package var number: CInt { socket.number }
-
-  /// Takes the next client out of the queue, without waiting.
-  package func accept() -> ListeningSocket.Arrival { socket.accept() }
-
-  /// Reserves a descriptor again, after a client beyond the limit was closed.
-  package func restoreReserve() { socket.restoreReserve() }
-
   /// Stops listening; an inherited socket stays with its queue for the next process.
   package func close() {
-    if !isInherited { socket.end() }
+    if !isInherited { socket.stopListening() }
   }
 }

@@ -15,7 +15,7 @@ package struct Outbox: ~Copyable {
     }
   }
 
-  /// A buffer that grew beyond this is freed when it runs empty; until then up to so many sent bytes
+  /// A buffer that grew beyond this is freed when it runs empty; until then up to this many sent bytes
   /// may stay before the rest.
   private static let keptCapacity = 64 * 1024
 
@@ -34,7 +34,7 @@ package struct Outbox: ~Copyable {
   /// How many descriptors wait to be sent.
   package var descriptors: Int { attached.count }
 
-  /// Whether more waits than so many bytes, or as many descriptors.
+  /// Whether more than `limit` bytes wait, or `most` descriptors or more.
   package func isBeyond(bytes limit: Int, descriptors most: Int) -> Bool {
     unsent > limit || descriptors >= most
   }

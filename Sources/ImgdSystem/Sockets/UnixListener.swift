@@ -58,7 +58,7 @@ package final class UnixListener {
   private static let longestPath = 107
 
   package let path: String
-  private let socket: ListeningSocket
+  package let socket: ListeningSocket
   private let lock: FileDescriptor?
   /// The socket file, removed when this listener closes; nil when it is inherited.
   private let identity: FileStatus.Identity?
@@ -75,7 +75,7 @@ package final class UnixListener {
     let lock: FileDescriptor
     try Self.prepareDirectory(of: path)
     do throws(SystemFailure) {
-      lock = try Self.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
+      lock = try FileDescriptor(opening: path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW)
     } catch { throw .system(error) }
     guard linux_lock_exclusive(lock.number) == 0 else {
       throw errno == EWOULDBLOCK ? .taken(path: path) : .system(SystemFailure("flock", path))
@@ -117,7 +117,7 @@ package final class UnixListener {
   package func close() -> Bool {
     guard !isInherited else { return false }
     if let identity, identity == (try? FileStatus.of(path: path).identity) { unsafe unlink(path) }
-    socket.end()
+    socket.stopListening()
     return true
   }
 
@@ -153,12 +153,6 @@ package final class UnixListener {
     } catch { throw .system(error) }
     guard isThere else { throw .noPlace(path: path) }
     if let danger { throw .exposed(directory: directory.path, reason: danger) }
-  }
-
-  private static func open(_ path: String, _ flags: CInt) throws(SystemFailure) -> FileDescriptor {
-    let number = unsafe Glibc.open(path, flags, 0o600)
-    guard number >= 0 else { throw SystemFailure("open", path) }
-    return FileDescriptor(owning: number)
   }
 
   private static func removeStale(_ path: String) throws(ListenProblem) {

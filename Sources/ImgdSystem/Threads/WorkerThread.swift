@@ -27,7 +27,7 @@ package final class WorkerThread<Tool> {
     }
   }
 
-  /// The thread finishes the jobs that it has and ends by itself; their outcomes are dropped.
+  /// The thread finishes the jobs that it has and then ends; their outcomes are dropped.
   deinit {
     close()
   }

@@ -74,7 +74,7 @@ internal import ImgdSystem
   }
 
   private func call(_ socket: CInt, _ events: CInt) {
-    // Before the end of the tick is asked for by those whom curl calls: what has ended is over for them.
+    // Before the callbacks of curl ask for the end of the tick: for them, what has ended is over.
     if !isCollectionDue {
       isCollectionDue = true
       loop.atTickEnd { [unowned self] in collectFinished() }

@@ -1,5 +1,3 @@
-internal import ImgdSystem
-
 /// Decides whether and when a failed attempt is followed by another one.
 struct RetryPolicy {
   /// How many attempts there may be after the first.

@@ -69,9 +69,9 @@ final class Transfer {
     do throws(TransferFailure) {
       url = try TransferURL(order.url)
     } catch {
-      return end(.failed(error))
+      return finish(.failed(error))
     }
-    partial = partialKey.flatMap { table.partials.take($0, at: table.loop.now) }
+    partial = partialKey.flatMap { table.partials.takeBody(of: $0, at: table.loop.now) }
     furthest = partial?.count ?? 0
     hold(furthest)
     attempt()
@@ -113,7 +113,7 @@ final class Transfer {
       .timeout(phase), phase.complaint(about: host, after: timeLimit))
     failure.expected = exchange?.expected
     failure.received = exchange?.received
-    end(.failed(failure))
+    finish(.failed(failure))
   }
 
   // MARK: Exchanges
@@ -140,7 +140,7 @@ final class Transfer {
       self.exchange = exchange
       table.multi.add(exchange)
     } catch {
-      end(.failed(error))
+      finish(.failed(error))
     }
   }
 
@@ -208,7 +208,7 @@ final class Transfer {
   /// Looks up the name of the host, and begins again with its addresses.
   private func lookUp(_ target: TransferURL) {
     guard let name = target.name, lookups < Self.mostLookups else {
-      return end(
+      return finish(
         .failed(TransferFailure(.internal, "the addresses of \(target.host) are not used")))
     }
     lookups += 1
@@ -219,7 +219,7 @@ final class Transfer {
     let limit = settings.connectTimeout
     patience = table.loop.schedule(after: limit - waitedForName) { [unowned self] in
       let complaint = TransferPhase.dns.complaint(about: name, after: limit)
-      end(.failed(TransferFailure(.timeout(.dns), complaint)))
+      finish(.failed(TransferFailure(.timeout(.dns), complaint)))
     }
     question = table.names.find(name, for: order.uid) { [unowned self] answer in
       waitedForName += table.loop.now - begun
@@ -231,11 +231,11 @@ final class Transfer {
   private func found(_ answer: NameAnswer, for name: String) {
     switch answer {
     case .addresses: send()
-    case .unknown: end(.failed(TransferFailure(.dns, "the name \(name) has no address")))
+    case .unknown: finish(.failed(TransferFailure(.dns, "the name \(name) has no address")))
     case .failed(let reason):
-      end(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
+      finish(.failed(TransferFailure(.dns, "the name \(name) cannot be looked up: \(reason)")))
     case .shortage(let reason):
-      end(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
+      finish(.failed(TransferFailure(.unavailable, "\(name) cannot be looked up: \(reason)")))
     }
   }
 
@@ -255,9 +255,9 @@ final class Transfer {
       let result = TransferResult(
         payload: payload, head: head, retries: retry.made, resumedFrom: exchange.resumedFrom,
         expected: exchange.expected)
-      end(.received(result))
+      finish(.received(result))
     } catch {
-      end(.failed(TransferFailure(.unavailable, "no room for the body: \(error)")))
+      finish(.failed(TransferFailure(.unavailable, "no room for the body: \(error)")))
     }
   }
 
@@ -267,13 +267,13 @@ final class Transfer {
       let url = exchange.request.url
       let target = try url.following(location)
       let address = exchange.addresses.connected ?? IPAddress(url.host)
-      end(
+      finish(
         .redirected(
           TransferRedirect(
             head: exchange.head.head, target: target.text,
             isFromPublicAddress: address?.isPublic ?? true, retries: retry.made)))
     } catch {
-      end(.failed(error))
+      finish(.failed(error))
     }
   }
 
@@ -287,10 +287,10 @@ final class Transfer {
     }
     var failure = failure
     if exchange.head.isComplete { failure.head = exchange.head.head }
-    end(.failed(failure))
+    finish(.failed(failure))
   }
 
-  private func end(_ outcome: TransferOutcome) {
+  private func finish(_ outcome: TransferOutcome) {
     close()
     var outcome = outcome
     if case .failed(var failure) = outcome {

@@ -16,12 +16,6 @@ struct AddressFilter {
   /// The error when there was no descriptor or memory for a socket.
   private(set) var shortage: CInt?
 
-  init(rule: AddressRule, afterPublic: Bool, isProxied: Bool) {
-    self.rule = rule
-    self.afterPublic = afterPublic
-    self.isProxied = isProxied
-  }
-
   /// A new socket for the address; after nil curl tries the next address of the host.
   mutating func open(_ address: IPAddress?, family: CInt, type: CInt, protocol: CInt) -> CInt? {
     guard admits(address) else { return nil }

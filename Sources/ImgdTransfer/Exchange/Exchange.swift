@@ -122,7 +122,7 @@ final class Exchange {
 
   // MARK: Callbacks of curl
 
-  func take(headLine line: Span<UInt8>) -> Bool {
+  func takeHeadLine(_ line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
     let isEnd = head.take(line)
     if let problem = head.problem {
@@ -168,7 +168,7 @@ final class Exchange {
     return true
   }
 
-  func take(bodyPart part: UnsafeRawBufferPointer) -> Bool {
+  func takeBodyPart(_ part: UnsafeRawBufferPointer) -> Bool {
     lastActivity = loop.now
     guard head.isSuccess else { return skip(part.count) }
     if let rangeEnd, part.count > rangeEnd - received {
@@ -197,7 +197,7 @@ final class Exchange {
     return false
   }
 
-  /// Whether curl may go on to the address by itself, which it does without waiting if it is written in
+  /// Whether curl may go on to the address on its own, which it does without waiting if it is written in
   /// the URL.
   func addressIsWanted() -> Bool {
     guard request.target.name != nil else { return true }

@@ -38,7 +38,7 @@ struct ExchangeRequest {
   }
 
   /// The header lines in curl's notation: the order's fields, then the engine's unless the order has
-  /// the same. curl would send `Expect` by itself.
+  /// the same. curl would send `Expect` unasked.
   var headerLines: [String] {
     if headers.isEmpty, resuming.isEmpty { return settings.ownFields.lines }
     let sound = headers.filter { $0.isOneLine }

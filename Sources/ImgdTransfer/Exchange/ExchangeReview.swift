@@ -1,5 +1,4 @@
 internal import CCurl
-internal import ImgdSystem
 
 /// Decides from the facts of a finished exchange how it went.
 struct ExchangeReview {

@@ -83,7 +83,7 @@ private func headLineArrived(
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  let continues = unsafe exchange(context)?.take(headLine: line.bindMemory(to: UInt8.self).span)
+  let continues = unsafe exchange(context)?.takeHeadLine(line.bindMemory(to: UInt8.self).span)
   return continues == true ? size * count : 0
 }
 
@@ -92,7 +92,7 @@ private func bodyPartArrived(
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
-  let continues = unsafe exchange(context)?.take(bodyPart: part)
+  let continues = unsafe exchange(context)?.takeBodyPart(part)
   return continues == true ? size * count : 0
 }
 

@@ -27,7 +27,7 @@ struct HeadCollector {
 
   /// Adds one line, with or without its line end; true when it ends the final head.
   mutating func take(_ line: Span<UInt8>) -> Bool {
-    let end = Self.end(of: line)
+    let end = Self.textEnd(of: line)
     count(line, isEmpty: end == 0)
     guard !isComplete, problem == nil else { return false }
     if end == 0 {
@@ -135,7 +135,7 @@ struct HeadCollector {
     return Int(HeaderText(line.extracting(blank + 1..<blank + 4)).text)
   }
 
-  private static func end(of line: Span<UInt8>) -> Int {
+  private static func textEnd(of line: Span<UInt8>) -> Int {
     var end = line.count
     while end > 0, line[end - 1] == UInt8(ascii: "\n") || line[end - 1] == UInt8(ascii: "\r") {
       end -= 1

@@ -4,7 +4,7 @@
 // start a thread for each, and leave it behind when the transfer is aborted. So the engine asks by
 // itself: on few threads, once for all who want the same name, and the others wait in line, where
 // users take turns. A user holds no more threads than are left free. Names that never answer can then
-// not take the last thread of those who come later.
+// not take the last thread from others that come later.
 //
 // Addresses are used for a minute. A name that was not found is asked for again each time.
 

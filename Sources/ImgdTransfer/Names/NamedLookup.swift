@@ -1,4 +1,4 @@
-/// One name that is looked up, and those who wait for its addresses.
+/// One name that is looked up, and everybody who waits for its addresses.
 final class NamedLookup {
   /// One transfer's wait for a name.
   final class Question {

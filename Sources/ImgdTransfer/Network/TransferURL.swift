@@ -9,9 +9,6 @@ struct TransferURL: Equatable, Sendable {
   /// As in the URL: an IPv6 address has brackets.
   let host: String
   let port: String
-  /// Scheme, host and port: the scope of credentials.
-  let origin: String
-  let isEncrypted: Bool
 
   /// Reads the URL of an order; one with a user or password is refused.
   init(_ text: String) throws(TransferFailure) {
@@ -42,11 +39,9 @@ struct TransferURL: Equatable, Sendable {
     self.text = whole
     self.host = host
     self.port = port
-    origin = "\(scheme)://\(host):\(port)"
-    isEncrypted = scheme == "https"
   }
 
-  /// The host, if its address has to be looked up. curl knows that of `localhost` by itself.
+  /// The host, if its address has to be looked up. curl itself knows that of `localhost`.
   var name: String? {
     let isKnown = host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host) != nil
     return isKnown ? nil : host

@@ -29,7 +29,7 @@ struct PartialBodies {
 
   /// Keeps a partial body, replacing the one under the same key.
   mutating func add(_ body: PartialBody, for key: PartialKey, at now: Instant) {
-    _ = take(key, at: now)
+    _ = takeBody(of: key, at: now)
     guard body.count <= Self.mostBytes, body.mayBeStored else { return }
     entries.append(Entry(key: key, body: body, since: now))
     bytes += body.count
@@ -37,7 +37,7 @@ struct PartialBodies {
   }
 
   /// Removes and returns a partial body.
-  mutating func take(_ key: PartialKey, at now: Instant) -> PartialBody? {
+  mutating func takeBody(of key: PartialKey, at now: Instant) -> PartialBody? {
     while let oldest = entries.first, now - oldest.since > Self.longestWait { remove(at: 0) }
     return entries.firstIndex { $0.key == key }.map { remove(at: $0) }
   }

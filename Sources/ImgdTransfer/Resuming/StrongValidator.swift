@@ -9,7 +9,7 @@ struct StrongValidator: Equatable {
   private let isTag: Bool
 
   /// A file that changes twice within a second keeps its date, and an origin's clocks may differ a
-  /// little. So a date is trusted only when the file has not changed for so many seconds.
+  /// little. So a date is trusted only when the file has not changed for this many seconds.
   private static let mostRecent: Int = 60
 
   /// nil when the response has none. A date does not replace a weak tag: a client that has a tag must

@@ -2,10 +2,6 @@
 struct JSONStringScanner {
   private(set) var position: Int
 
-  init(position: Int) {
-    self.position = position
-  }
-
   /// Reads to the closing quote; the string's first byte is at `start`.
   mutating func token(
     from start: Int, in text: Span<UInt8>

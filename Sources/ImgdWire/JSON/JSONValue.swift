@@ -63,8 +63,6 @@ extension JSONValue {
     if case .bool(let bool) = self { bool } else { nil }
   }
 
-  package var isNull: Bool { self == .null }
-
   /// The number if it is whole and fits: `1.0` and `1e3` are whole.
   package var integer: Int64? {
     switch self {

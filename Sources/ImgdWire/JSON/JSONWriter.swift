@@ -131,12 +131,6 @@ extension JSONWriter {
     bytes.appendInteger(Int64(number))
   }
 
-  /// A whole number up to the largest counter.
-  package mutating func value(_ number: UInt64) {
-    separate()
-    bytes.appendInteger(number)
-  }
-
   /// `true` or `false`.
   package mutating func value(_ bool: Bool) {
     separate()
@@ -222,12 +216,6 @@ extension JSONWriter {
   package mutating func field(_ name: StaticString, _ value: Int?) {
     self.name(name)
     if let value { self.value(value) } else { null() }
-  }
-
-  /// A whole number up to the largest counter.
-  package mutating func field(_ name: StaticString, _ value: UInt64) {
-    self.name(name)
-    self.value(value)
   }
 
   /// `true` or `false`.

@@ -73,7 +73,7 @@ struct ProgressTests {
     board.ask(5, "http://日本.example/\u{1B}[2J" + String(repeating: "ü日", count: 200))
     for columns in 1...200 {
       let lines = text(board, rate: 1 << 40).block(TerminalSize(columns: columns, rows: 24))
-      #expect(lines.allSatisfy { ScreenText.width($0) < max(2, columns) }, "\(columns): \(lines)")
+      #expect(lines.allSatisfy { TextWidth.of($0) < max(2, columns) }, "\(columns): \(lines)")
       #expect(!lines.joined().contains("\u{1B}"))
     }
   }
@@ -84,7 +84,7 @@ struct ProgressTests {
     ("日本日本日本", 7, "日…本"),
   ])
   func `a URL loses its middle`(text: String, columns: Int, shown: String) {
-    #expect(ScreenText.shortened(text, columns) == shown)
+    #expect(TextWidth.shortened(text, to: columns) == shown)
   }
 
   @Test func `the time left is that of the bytes, or else of the pictures`() throws {

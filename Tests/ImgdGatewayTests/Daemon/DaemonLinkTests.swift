@@ -189,9 +189,9 @@ struct DaemonLinkTests {
   }
 
   @Test func `more requests than the daemon takes wait, and still more are refused`() {
-    for _ in 0..<DaemonLink.mostUnderWay + 4_097 { fetch() }
+    for _ in 0..<RequestChannel.mostUnderWay + 4_097 { fetch() }
     loop.settle()
-    #expect(daemon.requests.count == DaemonLink.mostUnderWay)
+    #expect(daemon.requests.count == RequestChannel.mostUnderWay)
     #expect(outcomes.codes == ["broken"])
     for request in daemon.requests {
       daemon.answer(request)
@@ -199,8 +199,8 @@ struct DaemonLinkTests {
       if request.id.isMultiple(of: 64) { loop.settle() }
     }
     loop.settle()
-    #expect(daemon.requests.count == 2 * DaemonLink.mostUnderWay)
-    #expect(outcomes.all.count == DaemonLink.mostUnderWay + 1)
+    #expect(daemon.requests.count == 2 * RequestChannel.mostUnderWay)
+    #expect(outcomes.all.count == RequestChannel.mostUnderWay + 1)
   }
 
   @Test func `what the daemon can write is asked for once a connection`() {

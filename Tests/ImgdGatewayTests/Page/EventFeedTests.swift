@@ -20,8 +20,8 @@ struct EventFeedTests {
     try Reply(Array(#"{"ok":true,"jobs":[\#(job)],"cursor":\#(cursor)}"#.utf8), from: "test")
   }
 
-  private func statistics(_ fields: String = PageStage.statistics) throws -> Statistics {
-    Statistics(
+  private func statistics(_ fields: String = PageStage.statistics) throws -> DaemonStatistics {
+    DaemonStatistics(
       reply: try Reply(Array("{\"ok\":true,\(fields)}".utf8), from: "test"),
       moment: Instant(nanoseconds: 0))
   }
@@ -36,7 +36,7 @@ struct EventFeedTests {
     #expect(name == "look" && data["sample"] == [1_000, 9, 8, 10, 500])
     #expect(data["purges"] == true && data["stats"]?["memory"]?["hits"] == 7)
     #expect(data["fetches"]?[0]?["url"] == "http://a/\nb")
-    #expect(data["fetches"]?[0]?["expected"]?.isNull == true)
+    #expect(data["fetches"]?[0]?["expected"] == .null)
     #expect(data["more"] == false)
   }
 

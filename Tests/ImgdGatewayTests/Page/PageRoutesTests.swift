@@ -47,7 +47,7 @@ struct PageRoutesTests {
     #expect(request["cache"] == "peek" && request["resize"]?["fit"] == "cover")
     #expect(exchange.status == 200 && exchange.field("Content-Type") == "image/webp")
     #expect(exchange.field("ETag") == "\"00ff\"")
-    guard case .file(let range) = exchange.response?.content else {
+    guard case .file(let range) = exchange.response?.body else {
       return #expect(Bool(false), "no file")
     }
     #expect(range == 0..<3)

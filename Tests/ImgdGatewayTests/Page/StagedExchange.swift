@@ -38,14 +38,14 @@ final class StagedExchange: HTTPExchange {
 
   /// The body where it is text.
   var text: String {
-    guard case .bytes(let bytes) = response?.content else { return "" }
+    guard case .bytes(let bytes) = response?.body else { return "" }
     return String(decoding: bytes, as: UTF8.self)
   }
 
   var json: JSONValue { (try? JSONValue(parsing: text)) ?? .null }
 
   var stream: HTTPStream? {
-    guard case .stream(let stream) = response?.content else { return nil }
+    guard case .stream(let stream) = response?.body else { return nil }
     return stream
   }
 }

@@ -11,7 +11,7 @@ struct ErrorAnswerTests {
   }
 
   private func json(_ response: HTTPResponse) throws -> JSONValue {
-    guard case .bytes(let bytes) = response.content else { return .null }
+    guard case .bytes(let bytes) = response.body else { return .null }
     #expect(bytes.last == UInt8(ascii: "\n"))
     return try JSONValue(parsing: Array(bytes.dropLast()).span)
   }

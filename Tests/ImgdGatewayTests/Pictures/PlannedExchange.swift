@@ -35,13 +35,13 @@ final class PlannedExchange: HTTPExchange {
 
   /// The text of an answer that is no picture.
   var text: String? {
-    guard case .bytes(let bytes)? = answers.first?.content else { return nil }
+    guard case .bytes(let bytes)? = answers.first?.body else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The part of the picture that is sent.
   var part: Range<Int>? {
-    guard case .file(let range)? = answers.first?.content else { return nil }
+    guard case .file(let range)? = answers.first?.body else { return nil }
     return range
   }
 }

@@ -26,7 +26,7 @@ struct HTTPListenerTests {
 
   @Test func aSocketOfTheServiceManager() throws {
     let made = try LoopbackListener(address: "127.0.0.1", port: 0)
-    let listener = try HTTPListener(adopting: dup(made.number))
+    let listener = try HTTPListener(adopting: dup(made.socket.number))
     #expect(listener.peer == .loopback)
     #expect(listener.port == made.port)
     let directory = TemporaryDirectory()

@@ -148,7 +148,7 @@ struct HTTPServerTests {
     let directory = TemporaryDirectory()
     let bytes = Array((0..<60_000).map { "\($0 % 10)" }.joined().utf8)
     let file = try file(bytes, in: directory)
-    let response = HTTPResponse(status: 206, fields: [], body: .file(file, 5..<50_005))
+    let response = HTTPResponse(status: 206, fields: [], body: .file(5..<50_005), of: file)
     let stage = try ServerStage(peer)
     stage.onRequest = { $0.answer(response) }
     for _ in 0..<3 {

@@ -20,11 +20,11 @@ struct PartialBodiesTests {
   @Test func `kept partial bodies are returned once, for the same key`() throws {
     var bodies = PartialBodies()
     bodies.add(try partial(5), for: key(1), at: start)
-    #expect(bodies.take(key(2), at: start) == nil)
+    #expect(bodies.takeBody(of: key(2), at: start) == nil)
     let token = [HeaderField("Authorization", "a")]
-    #expect(bodies.take(PartialKey(url: "http://a/1", headers: token), at: start) == nil)
-    #expect(bodies.take(key(1), at: start)?.count == 5)
-    #expect(bodies.take(key(1), at: start) == nil)
+    #expect(bodies.takeBody(of: PartialKey(url: "http://a/1", headers: token), at: start) == nil)
+    #expect(bodies.takeBody(of: key(1), at: start)?.count == 5)
+    #expect(bodies.takeBody(of: key(1), at: start) == nil)
     #expect(bodies.bytes == 0)
   }
 
@@ -33,15 +33,15 @@ struct PartialBodiesTests {
     bodies.add(try partial(5), for: key(1), at: start)
     bodies.add(try partial(7), for: key(1), at: start)
     #expect(bodies.count == 1 && bodies.bytes == 7)
-    #expect(bodies.take(key(1), at: start)?.count == 7)
+    #expect(bodies.takeBody(of: key(1), at: start)?.count == 7)
   }
 
   @Test func `kept partial bodies are limited in number: the oldest are removed`() throws {
     var bodies = PartialBodies()
     for number in 0...PartialBodies.most { bodies.add(try partial(1), for: key(number), at: start) }
     #expect(bodies.count == PartialBodies.most)
-    #expect(bodies.take(key(0), at: start) == nil)
-    #expect(bodies.take(key(1), at: start) != nil)
+    #expect(bodies.takeBody(of: key(0), at: start) == nil)
+    #expect(bodies.takeBody(of: key(1), at: start) != nil)
   }
 
   @Test func `kept partial bodies are limited in bytes`() throws {
@@ -61,8 +61,8 @@ struct PartialBodiesTests {
     bodies.add(try partial(1), for: key(1), at: start)
     bodies.add(try partial(1), for: key(2), at: start)
     let edge = start + PartialBodies.longestWait
-    #expect(bodies.take(key(1), at: edge) != nil)
-    #expect(bodies.take(key(2), at: edge + .nanoseconds(1)) == nil)
+    #expect(bodies.takeBody(of: key(1), at: edge) != nil)
+    #expect(bodies.takeBody(of: key(2), at: edge + .nanoseconds(1)) == nil)
     bodies.add(try partial(1), for: key(1), at: start)
     bodies.add(try partial(1), for: key(2), at: edge + .seconds(1))
     #expect(bodies.count == 1)

@@ -1,4 +1,3 @@
-import ImgdSystem
 import ImgdWire
 import ImgdWords
 

@@ -42,12 +42,10 @@ final class URLInput {
       file = nil
       number = console.input
     } else {
-      // The path is a C string for the length of the call.
-      let opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
-      guard opened >= 0 else { throw SystemFailure("open", path) }
+      let opened = try FileDescriptor(opening: path, O_RDONLY)
       name = path
-      file = FileDescriptor(owning: opened)
-      number = opened
+      number = opened.number
+      file = consume opened
     }
   }
 
@@ -89,15 +87,7 @@ final class URLInput {
   }
 
   private func read() throws(SystemFailure) {
-    var count = 0
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { room, filled in
-      repeat {
-        // Fills at most the size of the buffer.
-        count = unsafe Glibc.read(number, room.baseAddress, room.count)
-      } while count < 0 && errno == EINTR
-      filled = max(count, 0)
-    }
-    guard count >= 0 else { throw SystemFailure("read", name) }
+    let bytes = try FileDescriptor.part(1 << 16, from: number, of: name)
     hasEnded = bytes.isEmpty
     let text = withoutMark(bytes)
     framer.feed(text.span) { append($0) }
@@ -131,19 +121,11 @@ final class URLInput {
   /// A URL, and after a blank the name of its file.
   private func pair(in line: Span<UInt8>) -> Step {
     // The bytes are copied before the framer takes in more.
-    let text = Self.trimmed(unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...])
-    let url = text.prefix { !Self.isBlank($0) }
-    let name = Self.trimmed(text[url.endIndex...])
+    let text = unsafe line.withUnsafeBufferPointer { unsafe Array($0) }[...].trimmed(of: " \t\r")
+    let url = text.prefix { !" \t\r".utf8.contains($0) }
+    let name = text[url.endIndex...].trimmed(of: " \t\r")
     return .url(
       String(decoding: url, as: UTF8.self),
       name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self))
   }
-
-  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    let start = bytes.drop { isBlank($0) }
-    let end = start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex
-    return start[..<end]
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool { " \t\r".utf8.contains(byte) }
 }

@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdSystem
 
 /// `imgctl cat`: the bytes of pictures, one after the other.

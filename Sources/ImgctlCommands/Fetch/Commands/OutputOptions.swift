@@ -79,7 +79,7 @@ struct OutputOptions {
     }
   }
 
-  /// The delivery for a command that was given so many URLs, if their number is known.
+  /// The delivery for a command that was given `count` URLs; nil where their number is not known.
   func delivery(count: Int?, _ console: Console) throws(Failure) -> Delivery {
     var destination = Destination.daemon
     if form.hasDescriptor { destination = try Destination(output ?? "-", count: count) }

@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdSystem
 import ImgdWire
 
 /// A line of `--json`: the daemon's line without the `id`, which is imgctl's own, and with what imgctl adds.

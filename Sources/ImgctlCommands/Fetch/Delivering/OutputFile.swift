@@ -95,10 +95,7 @@ enum OutputFile {
   private static func copy(
     _ picture: borrowing FileDescriptor, into path: String
   ) throws(SystemFailure) {
-    // The path is a C string for the length of the call.
-    let number = unsafe open(path, O_WRONLY | O_CLOEXEC)
-    guard number >= 0 else { throw SystemFailure("open", path) }
-    let target = FileDescriptor(owning: number)
+    let target = try FileDescriptor(opening: path, O_WRONLY)
     try copy(picture, to: target.number, named: path)
   }
 
@@ -114,12 +111,12 @@ enum OutputFile {
   static func read(
     _ picture: borrowing FileDescriptor, _ body: ([UInt8]) throws(SystemFailure) -> Void
   ) throws(SystemFailure) {
-    var position: off_t = 0
+    var position = 0
     while true {
-      let bytes = try read(picture, at: position)
+      let bytes = try picture.front(1 << 18, from: position, of: "the picture")
       if bytes.isEmpty { return }
       try body(bytes)
-      position += off_t(bytes.count)
+      position += bytes.count
     }
   }
 
@@ -136,21 +133,5 @@ enum OutputFile {
       guard count >= 0 || errno == EINTR else { throw SystemFailure("write", name) }
       written += max(count, 0)
     }
-  }
-
-  private static func read(
-    _ picture: borrowing FileDescriptor, at position: off_t
-  ) throws(SystemFailure) -> [UInt8] {
-    let number = picture.number
-    var count = 0
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 18) { room, filled in
-      repeat {
-        // Fills at most the size of the buffer.
-        count = unsafe pread(number, room.baseAddress, room.count, position)
-      } while count < 0 && errno == EINTR
-      filled = max(count, 0)
-    }
-    guard count >= 0 else { throw SystemFailure("read", "the picture") }
-    return bytes
   }
 }

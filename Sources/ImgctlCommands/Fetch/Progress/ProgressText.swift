@@ -19,7 +19,7 @@ struct ProgressText {
     if room > 0, shown.count < transfers.count {
       lines.append("… and \(transfers.count - shown.count) more")
     }
-    return (lines + [total]).map { ScreenText.cut($0, width) }
+    return (lines + [total]).map { TextWidth.cut($0, to: width) }
   }
 
   /// A line without a terminal: about all, and the first one that is under way.
@@ -30,14 +30,13 @@ struct ProgressText {
 
   private func rows(_ transfers: [TransferBoard.Transfer], _ width: Int) -> [String] {
     let statuses = transfers.map { printable(status(of: $0)) }
-    let statusWidth = min(statuses.map(ScreenText.width).max() ?? 0, width / 2)
+    let statusWidth = min(statuses.map { TextWidth.of($0) }.max() ?? 0, width / 2)
     let subjects = transfers.map {
-      ScreenText.shortened(printable(withoutPasswords($0.subject)), width - statusWidth - 2)
+      TextWidth.shortened(printable(withoutPasswords($0.subject)), to: width - statusWidth - 2)
     }
-    let subjectWidth = subjects.map(ScreenText.width).max() ?? 0
+    let subjectWidth = subjects.map { TextWidth.of($0) }.max() ?? 0
     return zip(subjects, statuses).map { subject, status in
-      let padding = String(repeating: " ", count: subjectWidth - ScreenText.width(subject) + 2)
-      return subject + padding + status
+      TextWidth.padded(subject, to: subjectWidth + 2) + status
     }
   }
 

@@ -17,7 +17,7 @@ struct TerminalBlock {
   mutating func erasure(_ size: TerminalSize) -> String {
     guard isShown else { return "" }
     let rows = lines.reduce(0) { rows, line in
-      rows + max(1, (ScreenText.width(line) + size.columns - 1) / size.columns)
+      rows + max(1, (TextWidth.of(line) + size.columns - 1) / size.columns)
     }
     lines = []
     // Row by row: a terminal that is told to erase all that it shows may keep it as something that was printed.

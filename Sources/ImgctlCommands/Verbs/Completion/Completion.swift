@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// `imgctl completion`: a script with which a shell completes command lines of imgctl.
 struct Completion: Verb {
   static let description = VerbDescription(

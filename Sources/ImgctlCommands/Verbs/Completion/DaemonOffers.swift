@@ -9,7 +9,7 @@ struct DaemonOffers {
   private static let patience = Duration.seconds(1)
   /// How many URLs shells show without asking first.
   private static let mostURLs = 100
-  /// How many entries of a tier the daemon may look at.
+  /// The most entries of a tier that the daemon may look at.
   private static let mostExamined = 10_000
 
   private let context: Context

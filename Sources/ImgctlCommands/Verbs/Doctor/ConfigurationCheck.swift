@@ -1,5 +1,4 @@
 import Glibc
-import ImgdSystem
 
 /// The configuration that the next start or reload reads: the daemon that runs may have refused it.
 struct ConfigurationCheck {

@@ -1,6 +1,5 @@
 import Glibc
 import ImgdConnection
-import ImgdSystem
 
 /// The state of the daemon's parts, as it tells of them.
 struct DaemonCheck {

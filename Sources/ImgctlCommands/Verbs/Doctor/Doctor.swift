@@ -1,6 +1,3 @@
-import ImgdConnection
-import ImgdSystem
-
 /// `imgctl doctor`: looks for reasons why imgd does not work, or not as well as it could.
 struct Doctor: Verb {
   static let description = VerbDescription(

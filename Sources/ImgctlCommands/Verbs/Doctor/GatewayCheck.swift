@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// The gateway for HTTP: whether its units work, where they are used, and whether it answers.
 struct GatewayCheck {
   private let socket: [String: String]
@@ -17,44 +15,35 @@ struct GatewayCheck {
       || socket["ActiveState"] == "active" || service["ActiveState"] == "failed"
   }
 
-  /// The findings, with the last error of its log, and its answer to a request for `/health`.
-  func findings(
+  /// How it is, with the last error of its log, and its answer to a request for `/health`; nil unless it is wanted.
+  func finding(
     command: String, lastError: (_ unit: String) -> String?,
     answer: (_ socket: String) -> GatewayAnswer?
-  ) -> [Finding] {
-    guard isWanted else { return [] }
+  ) -> Finding? {
+    guard isWanted else { return nil }
     if service["ActiveState"] == "failed" {
-      return [
-        .problem(
-          "imgd-http", "imgd-http.service has failed" + (lastError("imgd-http.service") ?? ""),
-          remedy: "imgd-http --check-config, and journalctl -u imgd-http, say why; then: "
-            + "\(command) restart imgd-http.socket imgd-http.service")
-      ]
+      return .problem(
+        "imgd-http", "imgd-http.service has failed" + (lastError("imgd-http.service") ?? ""),
+        remedy: "imgd-http --check-config, and journalctl -u imgd-http, say why; then: "
+          + "\(command) restart imgd-http.socket imgd-http.service")
     }
     guard socket["ActiveState"] == "active" else {
-      return [
-        .problem(
-          "imgd-http", "imgd-http.socket is \(socket["ActiveState"] ?? "?")",
-          remedy: "\(command) enable --now imgd-http.socket")
-      ]
+      return .problem(
+        "imgd-http", "imgd-http.socket is \(socket["ActiveState"] ?? "?")",
+        remedy: "\(command) enable --now imgd-http.socket")
     }
     // A question would start it.
     guard service["ActiveState"] == "active", let path, let answer = answer(path) else {
-      return [.ok("imgd-http", "imgd-http.socket is active")]
+      return .ok("imgd-http", "imgd-http.socket is active")
     }
-    switch answer {
-    case .status(200): return [.ok("imgd-http", "answers at \(path)")]
+    return switch answer {
+    case .status(200): .ok("imgd-http", "answers at \(path)")
     case .status(let status):
-      return [
-        .problem(
-          "imgd-http", "\(path)/health answers \(status): the gateway does not reach imgd",
-          remedy: "see the other problems; if there is none: \(command) restart imgd-http")
-      ]
+      .problem(
+        "imgd-http", "\(path)/health answers \(status): the gateway does not reach imgd",
+        remedy: "see the other problems; if there is none: \(command) restart imgd-http")
     case .silence:
-      return [
-        .problem(
-          "imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
-      ]
+      .problem("imgd-http", "does not answer at \(path)", remedy: "\(command) restart imgd-http")
     }
   }
 

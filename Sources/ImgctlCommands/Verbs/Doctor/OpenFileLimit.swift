@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// How many files a process may have open, as the kernel shows it to everybody.
 struct OpenFileLimit {
   let count: Int

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The user that imgctl runs as.
+/// The user who runs imgctl.
 enum ProcessUser {
   static var effective: UInt32 { geteuid() }
 

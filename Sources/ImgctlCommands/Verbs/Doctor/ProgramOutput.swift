@@ -32,12 +32,17 @@ struct ProgramOutput {
       [program] + arguments, environment.map { "\($0.key)=\($0.value)" },
       output: FileDescriptor(owning: ends[1]), messages)
     guard let pid else { return nil }
-    let text = TextFile.content(of: reading, longest: longest)
+    let output = read(reading)
     var status: CInt = 0
     while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
     // As WIFEXITED and WEXITSTATUS have it, which are macros.
     let code = status & 0x7F == 0 ? status >> 8 & 0xFF : nil
-    return text.map { ProgramOutput(code: code, text: $0) }
+    return output.map { ProgramOutput(code: code, text: String(decoding: $0, as: UTF8.self)) }
+  }
+
+  /// Closes this end as well: a program that has more to say must not wait for ever.
+  private static func read(_ reading: consuming FileDescriptor) -> [UInt8]? {
+    try? reading.rest(longest, of: "a program's output")
   }
 
   /// Starts the program without input. This process keeps no end of the output, which thus ends with the

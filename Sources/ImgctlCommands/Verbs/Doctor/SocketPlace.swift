@@ -1,4 +1,3 @@
-import ImgdConnection
 import ImgdSystem
 
 /// The socket that imgctl uses, and why this one.

@@ -1,5 +1,3 @@
-import ImgdSystem
-
 /// The units of imgd, where systemd runs and the socket is that of a unit.
 struct UnitCheck {
   private let place: SocketPlace
@@ -32,14 +30,13 @@ struct UnitCheck {
   }
 
   private func gateway(_ states: UnitStates, _ command: String) -> [Finding] {
-    let check = GatewayCheck(states)
-    guard check.isWanted else { return [] }
-    let findings = check.findings(command: command, lastError: lastError) {
+    let finding = GatewayCheck(states).finding(command: command, lastError: lastError) {
       GatewayAnswer(of: $0)
     }
+    guard let finding else { return [] }
     // Good news about the same files has been told.
     let configuration = ConfigurationCheck(place, of: "imgd-http", environment: environment)
-    return findings + configuration.findings.filter { $0.grade != .ok }
+    return [finding] + configuration.findings.filter { $0.grade != .ok }
   }
 
   /// The last error that a unit has logged, behind a colon; root alone may read the journal.

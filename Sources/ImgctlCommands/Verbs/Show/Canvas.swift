@@ -1,5 +1,4 @@
 import CChafa
-import ImgdSystem
 
 /// The ways in which a picture is drawn on a terminal.
 enum DrawingProtocol: String {

@@ -1,5 +1,4 @@
 import Glibc
-import ImgdSystem
 
 /// The place where pictures are shown: its size, and what it can draw.
 struct Screen {

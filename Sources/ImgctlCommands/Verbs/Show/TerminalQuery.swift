@@ -20,9 +20,8 @@ enum TerminalQuery {
 
   /// The answers; nil where there is nobody to ask, or where the user is typing.
   static func ask() -> TerminalReplies? {
-    let number = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
-    guard number >= 0 else { return nil }
-    let terminal = FileDescriptor(owning: number)
+    guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK)
+    else { return nil }
     let signals = HeldSignals()
     defer { signals.release() }
     guard let before = settings(of: terminal), change(terminal, to: raw(before)) else { return nil }

@@ -58,9 +58,7 @@ package struct ErrorAnswer {
 
   private var json: [UInt8] {
     var writer = JSONWriter()
-    writer.beginObject()
-    error.write(to: &writer, details: details)
-    writer.endObject()
+    writer.object { error.write(to: &$0, details: details) }
     writer.newline()
     return writer.bytes
   }

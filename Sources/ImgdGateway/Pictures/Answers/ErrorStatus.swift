@@ -1,4 +1,3 @@
-internal import ImgdConnection
 internal import ImgdWire
 
 /// The status of HTTP for each failure of the daemon.

@@ -11,18 +11,18 @@ struct PictureHeaders {
   /// For how long the target is good at most, in seconds.
   var mostFresh: Int?
 
-  /// Those of the whole picture.
+  /// The fields for the whole picture.
   var whole: Fields {
     [
       ("Content-Type", facts.type), ("Accept-Ranges", "bytes"),
       ("X-Content-Type-Options", "nosniff"),
-      // Protects those who open the picture by itself.
+      // Protects people who open the picture on its own.
       ("Content-Security-Policy", "default-src 'none'; sandbox"),
       ("Content-Disposition", "inline"),
     ] + known
   }
 
-  /// Those of a part of it.
+  /// The fields for a part of it.
   func part(_ range: Range<Int>) -> Fields {
     whole + [
       (
@@ -31,7 +31,7 @@ struct PictureHeaders {
     ]
   }
 
-  /// Those for a client that has the picture (RFC 9110, 15.4.5).
+  /// The fields for a client that has the picture (RFC 9110, 15.4.5).
   var known: Fields {
     var fields: Fields = [("Cache-Control", lifetime), ("Age", String(facts.age))]
     if let tag = facts.tag { fields.append(("ETag", tag)) }
@@ -65,6 +65,6 @@ struct PictureHeaders {
     _ status: Int, _ fields: Fields, _ file: consuming FileDescriptor?, _ range: Range<Int>
   ) -> HTTPResponse {
     guard let file = consume file else { preconditionFailure("an answer takes the picture once") }
-    return HTTPResponse(status: status, fields: fields, body: .file(file, range))
+    return HTTPResponse(status: status, fields: fields, body: .file(range), of: file)
   }
 }

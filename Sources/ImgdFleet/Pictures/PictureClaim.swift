@@ -2,7 +2,7 @@ internal import ImgdCache
 
 /// The right of one host to fetch a picture, as the server keeps it: `#host:number`. It lapses unless it is
 /// renewed.
-struct Claim: Equatable {
+struct PictureClaim: Equatable {
   /// In milliseconds. A host that has died keeps others waiting for no longer.
   static let lifetime = 10_000
   /// Tells a claim from a picture.

@@ -2,10 +2,10 @@ internal import ImgdCache
 internal import ImgdSystem
 
 /// A look-up under way, or the wish that a stored picture is confirmed.
-final class Look {
+final class PictureLook {
   let serial: UInt64
   /// What it claims with; only the server's answer says whether it has it.
-  let claim: Claim
+  let claim: PictureClaim
   /// Whether it claims the picture, and waits for another host that has done so.
   var claims: Bool
   /// The stamp of the picture in whose place another one is wanted; nil where any will do.
@@ -24,7 +24,7 @@ final class Look {
   var nextPoll: Timer?
   var end: Timer?
 
-  init(serial: UInt64, _ claim: Claim, claims: Bool, old: UInt64? = nil) {
+  init(serial: UInt64, _ claim: PictureClaim, claims: Bool, old: UInt64? = nil) {
     self.serial = serial
     self.claim = claim
     self.claims = claims

@@ -2,7 +2,7 @@ package import ImgdConnection
 package import ImgdSystem
 
 /// The daemon's answer to `stats`, and the moment at which it came.
-package struct Statistics {
+package struct DaemonStatistics {
   package let reply: Reply
   package let moment: Instant
 
