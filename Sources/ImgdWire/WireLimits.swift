@@ -2,8 +2,6 @@
 package struct WireLimits: Equatable, Sendable {
   /// Bytes of a request line without its newline.
   package var line = 64 * 1024
-  /// Bytes of a picture that is delivered within a line.
-  package var inline = 256 * 1024
   /// Receipts of one connection at a time.
   package var receipts = 10_000
   /// Fetches of all connections that wait in the queue.

@@ -18,7 +18,7 @@ import Testing
     _ count: (() throws -> Void) throws -> Int, on daemon: MeasuredDaemon
   ) throws {
     let client = try daemon.prepare(deed, depth: depth)
-    let times = deed == .connect ? Self.count / 8 : Self.count
+    let times = deed == .connect ? Self.count / 4 : Self.count
     let all = try count {
       try daemon.perform(deed, depth: depth, count: times, on: client)
     }
@@ -32,7 +32,7 @@ import Testing
     let instructions = try InstructionCount()
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
-      (Deed.hit, (6_520.0, 2_450.0)), (.pathHit, (7_000, 2_650)), (.diskHit, (43_900, 43_900)),
+      (Deed.hit, (6_520.0, 2_450.0)), (.pathHit, (7_000, 2_650)), (.diskHit, (41_400, 46_500)),
       (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
@@ -66,7 +66,7 @@ import Testing
   func `allocations`() throws {
     let allocations = try AllocationCount()
     for (deed, limits) in [
-      (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (23.4, 23.4)),
+      (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (19, 19)),
       (.connect, (8.5, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {

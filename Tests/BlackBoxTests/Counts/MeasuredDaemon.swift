@@ -59,10 +59,11 @@ final class MeasuredDaemon {
   func prepare(_ deed: Deed, depth: Int) throws -> TestClient {
     let client = try connect()
     for _ in 0..<4 { try perform(deed, depth: depth, count: Self.pictures, on: client) }
-    // A path is told when its picture is stored: what the disk does for these is over then.
+    // A path is told when its picture is stored: what the disk does for these is over then. Nothing rises into memory
+    // that is to be found on the disk alone.
     for number in 0..<Self.pictures where deed != .connect {
-      _ = try client.ask(
-        #"{"cmd":"fetch","url":"\#(origin.url(deed.path(number)))","deliver":"path"}"#)
+      let asked = deed == .diskHit ? deed : .pathHit
+      _ = try client.ask(asked.line(1, origin.url(deed.path(number))))
     }
     return client
   }

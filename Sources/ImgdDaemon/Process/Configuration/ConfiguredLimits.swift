@@ -79,7 +79,6 @@ extension WireLimits {
     self.init()
     line = control.maxLine
     connections = control.maxClients
-    inline = control.maxInline
   }
 }
 
