@@ -1,4 +1,5 @@
 import ImgdDecode
+import ImgdSystem
 import ImgdTestSupport
 import ImgdWire
 import Testing
@@ -56,6 +57,28 @@ struct RenditionTests {
     }
     #expect(try other.receive()["ok"] == true)
     #expect(stage.decoding.orders.count == 1)
+  }
+
+  @Test func `many who wait for one picture are told in parts, in order`() throws {
+    let stage = try stage()
+    stage.decoding.isHeld = true
+    let count = 2 * Turns.waitersAtOnce + 1
+    for number in 1...count {
+      try stage.begin(
+        #"{"cmd":"fetch","id":\#(number),"url":"ORIGIN/a.png","deliver":"pixels"}"#)
+    }
+    stage.settle()
+    stage.decoding.letThrough()
+    // After the decoder's answer, and before the turns of those who have more to do.
+    var left = 0
+    stage.decoding.loop?.nextTick { left = stage.core.parts.jobs.count }
+    stage.settle()
+    #expect(left == count - Turns.waitersAtOnce)
+    for number in 1...count {
+      let line = try stage.client.receive()
+      #expect(line["ok"] == true && line["id"]?.integer == Int64(number))
+    }
+    #expect(stage.core.parts.jobs.count == 0)
   }
 
   @Test func `a thumbnail is an entry of its own in both tiers, also after a restart`() throws {

@@ -8,6 +8,9 @@ final class DiskLoads: DiskPart {
     let then: (CachedImage?) -> Void
   }
 
+  /// How many that wait for one picture are told in one tick.
+  static let waitersAtOnce = 64
+
   let ground: DiskGround
   private let stores: DiskStores
   private let renewals: DiskRenewals
@@ -171,7 +174,7 @@ final class DiskLoads: DiskPart {
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     image?.checked = checked
     if image != nil, waiters.contains(where: { $0.countsAsUse }) { uses.note(place) }
-    for waiter in waiters { tell(waiter, image) }
+    tell(waiters[...], image)
   }
 
   /// The image; a picture that is not whole is removed.
@@ -205,6 +208,13 @@ final class DiskLoads: DiskPart {
   private func countLook(_ image: CachedImage?, for waiter: Waiter) {
     guard waiter.countsAsUse else { return }
     if image == nil { reports.miss() } else { reports.hit() }
+  }
+
+  /// Tells many of one outcome, in parts.
+  private func tell(_ waiters: ArraySlice<Waiter>, _ image: CachedImage?) {
+    for waiter in waiters.prefix(Self.waitersAtOnce) { tell(waiter, image) }
+    let others = waiters.dropFirst(Self.waitersAtOnce)
+    if !others.isEmpty { loop.nextTick { [unowned self] in tell(others, image) } }
   }
 
   private func tell(_ waiter: Waiter, _ image: CachedImage?) {

@@ -9,9 +9,6 @@ import ImgdTransfer
 import ImgdWire
 
 final class FetchPipeline: FetchPart {
-  /// How many that wait for one download are served at once.
-  private static let waitersAtOnce = 16
-
   let ground: FetchGround
   private let jobs: FetchJobs
   private let hits: PlainHits
@@ -209,13 +206,13 @@ final class FetchPipeline: FetchPart {
 
   /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
   private func attend(to download: MergedDownload) {
-    guard download.waiterCount > Self.waitersAtOnce || download.round.isUnderWay else {
+    guard download.waiterCount > Turns.waitersAtOnce || download.round.isUnderWay else {
       for waiter in download.waiters { waiter.attend(download) }
       return
     }
     if download.round.begin() {
       turns.carryOut {
-        for waiter in download.nextOfRound(most: Self.waitersAtOnce) { waiter.attend(download) }
+        for waiter in download.nextOfRound(most: Turns.waitersAtOnce) { waiter.attend(download) }
         return download.round.isUnderWay
       }
     }

@@ -31,8 +31,6 @@ final class FleetLookup {
   /// The tiers of this machine in which any of them wants the picture.
   private(set) var tiers: Set<Tier> = []
   private var waiting = Roll<(FleetFinding) -> Void>()
-  /// The place of the last one that was told.
-  private var told: UInt64 = 0
 
   init(serial: UInt64, name: Name, checked: UInt64, at now: Instant) {
     self.serial = serial
@@ -53,11 +51,6 @@ final class FleetLookup {
 
   /// Tells the next of them, in the order in which they came; nobody may come any more.
   func tell(_ finding: FleetFinding, most: Int) {
-    for _ in 0..<most {
-      guard let (place, tell) = waiting.first(after: told) else { return }
-      told = place
-      waiting.remove(place)
-      tell(finding)
-    }
+    for _ in 0..<most { waiting.removeOldest()?(finding) }
   }
 }

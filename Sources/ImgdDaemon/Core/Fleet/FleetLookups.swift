@@ -15,8 +15,6 @@ import ImgdSystem
 
 /// The looks under way: fetches that agree in what they ask for share one.
 final class FleetLookups {
-  /// How many that wait for one look are told at once.
-  private static let waitersAtOnce = 16
   /// How long the engine waits for another host's picture.
   private static let longestHold = Duration.seconds(3)
 
@@ -199,7 +197,7 @@ final class FleetLookups {
   /// Tells all who wait, in parts where they are many.
   private func end(_ lookup: FleetLookup, _ finding: FleetFinding) {
     forget(lookup)
-    lookup.tell(finding, most: Self.waitersAtOnce)
+    lookup.tell(finding, most: Turns.waitersAtOnce)
     var later = finding
     if case .nothing(let claim) = finding {
       // Nobody is left who fetches the picture.
@@ -208,7 +206,7 @@ final class FleetLookups {
     }
     guard lookup.waiterCount > 0 else { return }
     turns.carryOut {
-      lookup.tell(later, most: Self.waitersAtOnce)
+      lookup.tell(later, most: Turns.waitersAtOnce)
       return lookup.waiterCount > 0
     }
   }

@@ -145,7 +145,12 @@ final class Variants {
     guard learning[base]?.count == 1 else { return }
     disk.variants(of: base) { [unowned self] found in
       carryOut(table.learn(found, of: base))
-      for waiting in learning.removeValue(forKey: base) ?? [] { waiting() }
+      var waiting = learning.removeValue(forKey: base)?[...] ?? []
+      let tellSome = {
+        for _ in 0..<Turns.waitersAtOnce { waiting.popFirst()?() }
+        return !waiting.isEmpty
+      }
+      if tellSome() { turns.carryOut(tellSome) }
     }
   }
 

@@ -13,6 +13,8 @@ struct Roll<Member> {
   private(set) var count = 0
   /// The number of the newest that is or was here.
   private(set) var newest: UInt64 = 0
+  /// The number of the last one that was taken out as the oldest.
+  private var oldestTaken: UInt64 = 0
 
   var isEmpty: Bool { count == 0 }
 
@@ -40,6 +42,14 @@ struct Roll<Member> {
     places[index].member = nil
     count -= 1
     if places.count > 2 * count + 16 { places.removeAll { $0.member == nil } }
+    return member
+  }
+
+  /// Takes out the oldest; nil when there is none.
+  mutating func removeOldest() -> Member? {
+    guard let (number, member) = first(after: oldestTaken) else { return nil }
+    oldestTaken = number
+    remove(number)
     return member
   }
 

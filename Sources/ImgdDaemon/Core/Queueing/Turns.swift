@@ -36,6 +36,8 @@ final class Turns {
   private static let firstTurns: Int64 = 1_000_000
 
   private static let stepsBetweenLooks = 32
+  /// How many that wait for one outcome are told in one step.
+  static let waitersAtOnce = 16
   /// The steps that a hit counts for, whose line is known.
   static let hit = 1
 

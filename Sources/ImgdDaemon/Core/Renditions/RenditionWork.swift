@@ -56,9 +56,8 @@ final class RenditionWork {
 
   func leave(_ place: Place) { waiting.remove(place.number) }
 
-  /// Hands out those that wait, in the order in which they came.
-  func takeWaiters() -> [(Renditions.Outcome) -> Void] {
-    defer { waiting = Roll() }
-    return waiting.all.map(\.then)
+  /// Tells the next of those that wait, in the order in which they came; nobody may come any more.
+  func tell(_ outcome: Renditions.Outcome, most: Int) {
+    for _ in 0..<most { waiting.removeOldest()?.then(outcome) }
   }
 }

@@ -239,9 +239,14 @@ final class Renditions {
     end(work, .success(Made(image: image, source: nil)))
   }
 
+  /// Tells all who wait, in parts where they are many.
   private func end(_ work: RenditionWork, _ outcome: Outcome) {
     forget(work)
-    for waiter in work.takeWaiters() { waiter(outcome) }
+    let tellSome = {
+      work.tell(outcome, most: Turns.waitersAtOnce)
+      return !work.isIdle
+    }
+    if tellSome() { turns.carryOut(tellSome) }
   }
 }
 

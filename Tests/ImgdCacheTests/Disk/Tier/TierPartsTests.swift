@@ -45,6 +45,20 @@ struct TierPartsTests {
     #expect(!stage.parts.gate.isClosed)
   }
 
+  @Test func `many who wait for one picture are told in several ticks`() throws {
+    let stage = try TierStage()
+    stage.store(photo(url(1), on: stage))
+    let count = DiskLoads.waitersAtOnce + 1
+    var told = 0
+    for _ in 0..<count {
+      _ = stage.tier.fetch(key(url(1))) { image in if image != nil { told += 1 } }
+    }
+    while told == 0, stage.hasJobs { stage.loop.tick(waiting: true) }
+    #expect(told == count - 1)
+    stage.turn()
+    #expect(told == count)
+  }
+
   /// No purge has been reported yet, and still no entry comes back.
   @Test(arguments: [false, true], [0, 1, 3, 5])
   func `a stop during a purge finishes it`(everything: Bool, ticks: Int) throws {
