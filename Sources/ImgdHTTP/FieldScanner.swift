@@ -32,10 +32,10 @@ package struct FieldScanner {
   }
 
   /// One blank, as dates have them.
-  package mutating func takeBlank() -> Bool { take(0x20) }
+  package mutating func takeBlank() -> Bool { takeByte(0x20) }
 
   /// Goes over a byte, if it comes next.
-  package mutating func take(_ byte: UInt8) -> Bool {
+  package mutating func takeByte(_ byte: UInt8) -> Bool {
     guard next == byte else { return false }
     index += 1
     return true
@@ -75,7 +75,7 @@ package struct FieldScanner {
   /// Nil for one that never ends: of it only the quote is passed over, and from there on quotes mean
   /// nothing, so that no sender hides a directive behind one.
   package mutating func takeQuoted() -> String? {
-    guard take(UInt8(ascii: "\"")), !isTorn else { return nil }
+    guard takeByte(UInt8(ascii: "\"")), !isTorn else { return nil }
     let start = index
     var text: [UInt8] = []
     while let byte = next {
@@ -119,13 +119,13 @@ package struct FieldScanner {
 
   /// An entity tag (RFC 9110, 8.8.3): what is between its quotes, and whether it is weak.
   mutating func takeEntityTag() -> (opaque: ArraySlice<UInt8>, isWeak: Bool)? {
-    let isWeak = take(UInt8(ascii: "W"))
-    if isWeak, !take(UInt8(ascii: "/")) { return nil }
-    guard take(UInt8(ascii: "\"")) else { return nil }
+    let isWeak = takeByte(UInt8(ascii: "W"))
+    if isWeak, !takeByte(UInt8(ascii: "/")) { return nil }
+    guard takeByte(UInt8(ascii: "\"")) else { return nil }
     let start = index
     while let byte = next, byte == 0x21 || 0x23...0x7E ~= byte || byte >= 0x80 { index += 1 }
     let opaque = bytes[start..<index]
-    return take(UInt8(ascii: "\"")) ? (opaque, isWeak) : nil
+    return takeByte(UInt8(ascii: "\"")) ? (opaque, isWeak) : nil
   }
 
   private func text(from start: Int) -> String {
@@ -135,7 +135,7 @@ package struct FieldScanner {
 
   /// Goes to the next member over commas and blanks; false at the end.
   mutating func skipToMember() -> Bool {
-    repeat { skipBlanks() } while take(UInt8(ascii: ","))
+    repeat { skipBlanks() } while takeByte(UInt8(ascii: ","))
     return next != nil
   }
 

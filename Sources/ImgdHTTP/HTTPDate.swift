@@ -20,7 +20,7 @@ package enum HTTPDate {
     var scanner = FieldScanner(text)
     guard let day = scanner.takeLetters() else { return nil }
     let seconds =
-      if scanner.take(UInt8(ascii: ",")) {
+      if scanner.takeByte(UInt8(ascii: ",")) {
         longDays.contains(day) ? withDashes(&scanner, now: now) : usual(&scanner, after: day)
       } else {
         asctime(&scanner, after: day)
@@ -41,8 +41,8 @@ package enum HTTPDate {
   /// ` 06-Nov-94 08:49:37 GMT`, after the comma.
   private static func withDashes(_ scanner: inout FieldScanner, now: Int64) -> Int64? {
     let dash = UInt8(ascii: "-")
-    guard scanner.takeBlank(), let day = scanner.takeNumber(digits: 2...2), scanner.take(dash),
-      let month = month(&scanner), scanner.take(dash),
+    guard scanner.takeBlank(), let day = scanner.takeNumber(digits: 2...2), scanner.takeByte(dash),
+      let month = month(&scanner), scanner.takeByte(dash),
       let year = scanner.takeNumber(digits: 2...2),
       scanner.takeBlank(), let time = time(&scanner), takeZone(&scanner)
     else { return nil }
@@ -84,8 +84,10 @@ package enum HTTPDate {
   /// must not last longer (RFC 9111, 4.2).
   private static func time(_ scanner: inout FieldScanner) -> Int? {
     guard let hour = scanner.takeNumber(digits: 2...2), hour < 24,
-      scanner.take(UInt8(ascii: ":")), let minute = scanner.takeNumber(digits: 2...2), minute < 60,
-      scanner.take(UInt8(ascii: ":")), let second = scanner.takeNumber(digits: 2...2), second < 61
+      scanner.takeByte(UInt8(ascii: ":")), let minute = scanner.takeNumber(digits: 2...2),
+      minute < 60,
+      scanner.takeByte(UInt8(ascii: ":")), let second = scanner.takeNumber(digits: 2...2),
+      second < 61
     else { return nil }
     return hour * 3600 + minute * 60 + min(second, 59)
   }

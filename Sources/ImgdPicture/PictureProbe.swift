@@ -20,14 +20,14 @@ package enum PictureProbe {
   /// Reads the format, size, frames and orientation from the structure of a whole file.
   ///
   /// - Throws: `NotAPicture` with a guess about the content, or with the fault.
-  package static func recognise(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  package static func recognise(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let measure = reader(for: bytes) else {
       throw NotAPicture(reason: ContentSniffer.description(of: bytes))
     }
     return try measure(bytes).checked()
   }
 
-  private typealias Reader = (Span<UInt8>) throws(NotAPicture) -> Picture
+  private typealias Reader = (Span<UInt8>) throws(NotAPicture) -> PictureMeasures
 
   private static func reader(for bytes: Span<UInt8>) -> Reader? {
     guard let start = bytes.big32(at: 0) else { return nil }
@@ -49,11 +49,11 @@ package enum PictureProbe {
   }
 }
 
-extension Picture {
+extension PictureMeasures {
   /// The largest side that is accepted.
   private static let longestSide = Int(Int32.max)
 
-  fileprivate func checked() throws(NotAPicture) -> Picture {
+  fileprivate func checked() throws(NotAPicture) -> PictureMeasures {
     for (side, length) in [("width", width), ("height", height)] {
       guard (1...Self.longestSide).contains(length) else {
         throw NotAPicture(reason: "\(format.name) whose \(side) is \(length)")

@@ -18,7 +18,7 @@ struct SystemdEnvironmentTests {
   private static func take(_ variables: [String: String]) -> SystemdEnvironment {
     for name in all { unsetenv(name) }
     for (name, value) in variables { setenv(name, value, 1) }
-    return .take()
+    return .takeVariables()
   }
 
   @Test func `without variables there is no manager`() async {
@@ -209,7 +209,7 @@ struct SystemdEnvironmentTests {
       setenv("NOTIFY_SOCKET", "@nobody", 1)
       setenv("IMGD_OTHER", "stays", 1)
       let (environment, flags) = try SystemdEnvironmentTests.withThreeDescriptors {
-        (SystemdEnvironment.take(), fcntl(3, F_GETFD))
+        (SystemdEnvironment.takeVariables(), fcntl(3, F_GETFD))
       }
       #expect(environment.inherited == [InheritedDescriptor(number: 3, name: "1")])
       #expect(environment.hasManager)

@@ -21,7 +21,7 @@ struct CacheDirective {
     scanner.skipBlanks()
     guard let name = scanner.takeToken() else { return nil }
     self.name = name
-    let hasArgument = scanner.take(UInt8(ascii: "="))
+    let hasArgument = scanner.takeByte(UInt8(ascii: "="))
     let text = hasArgument ? scanner.takeQuoted() ?? scanner.takeToken() : nil
     if scanner.isTorn || !scanner.isAtEndOfMember {
       argument = .invalid

@@ -31,7 +31,7 @@ enum PreferenceList {
       if scanner.isAtMemberEnd { continue }
       guard let member = scanner.takePreference(hasParameters: name == "accept") else { return nil }
       members.append(member)
-    } while scanner.take(UInt8(ascii: ","))
+    } while scanner.takeByte(UInt8(ascii: ","))
     return scanner.isAtEnd ? inOrder(members).joined(separator: ",") : nil
   }
 
@@ -51,19 +51,19 @@ extension FieldScanner {
   fileprivate mutating func takePreference(hasParameters: Bool) -> String? {
     guard var member = takeToken() else { return nil }
     if hasParameters {
-      guard take(UInt8(ascii: "/")), let subtype = takeToken() else { return nil }
+      guard takeByte(UInt8(ascii: "/")), let subtype = takeToken() else { return nil }
       member += "/" + subtype
     }
     var weight: String?
     skipBlanks()
-    while take(UInt8(ascii: ";")) {
+    while takeByte(UInt8(ascii: ";")) {
       skipBlanks()
       guard let parameter = takeToken() else {
         // RFC 9110, 5.6.6: there may be nothing between two semicolons.
         if isAtMemberEnd || isAt(UInt8(ascii: ";")) { continue }
         return nil
       }
-      guard take(UInt8(ascii: "=")) else { return nil }
+      guard takeByte(UInt8(ascii: "=")) else { return nil }
       if parameter == "q" {
         guard weight == nil, let text = takeWrittenToken(), let least = shortestWeight(text) else {
           return nil

@@ -164,7 +164,7 @@ extension StoredHeaders {
     repeat {
       scanner.skipBlanks()
       names.append(scanner.takeArgument().lowercased())
-    } while scanner.take(UInt8(ascii: ","))
+    } while scanner.takeByte(UInt8(ascii: ","))
     return names
   }
 }

@@ -140,6 +140,6 @@ func normalisedFieldValue(_ lines: [String], of name: String) -> String {
 func normalisedFieldValue(_ value: String) -> String {
   var scanner = FieldScanner(value)
   var members: [String] = []
-  repeat { members.append(scanner.takeMember()) } while scanner.take(UInt8(ascii: ","))
+  repeat { members.append(scanner.takeMember()) } while scanner.takeByte(UInt8(ascii: ","))
   return members.joined(separator: ",")
 }

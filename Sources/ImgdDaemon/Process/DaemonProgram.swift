@@ -26,7 +26,7 @@ package enum DaemonProgram {
 
   private static func perform(_ options: CommandLineOptions) -> CInt {
     // Before anything starts a thread, and before anything is logged.
-    let environment = SystemdEnvironment.take()
+    let environment = SystemdEnvironment.takeVariables()
     Log.open(
       SystemdJournal(stream: environment.journalStream), of: "imgd", isVerbose: options.isVerbose)
     switch options.action {

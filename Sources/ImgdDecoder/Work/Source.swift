@@ -4,7 +4,7 @@ import ImgdPicture
 
 /// The bytes of a picture, checked against the limits before any pixel is computed.
 @safe struct Source {
-  let picture: Picture
+  let picture: PictureMeasures
   let limits: DecodeLimits
   // Safe: lent for the duration of an order, as all that is made of it.
   private let bytes: UnsafeBufferPointer<UInt8>
@@ -12,7 +12,7 @@ import ImgdPicture
   init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits)
     throws(DecodeFailure)
   {
-    let picture: Picture
+    let picture: PictureMeasures
     do {
       picture = try unsafe PictureProbe.recognise(bytes.span)
     } catch {

@@ -16,7 +16,7 @@ package enum GatewayProgram {
   package static func run(arguments: [String]) -> CInt {
     defer { Log.finish(within: timeToLog) }
     // Before anything starts a thread, and before anything is logged.
-    let environment = SystemdEnvironment.take()
+    let environment = SystemdEnvironment.takeVariables()
     Log.open(
       SystemdJournal(stream: environment.journalStream), of: "imgd-http", isVerbose: false)
     do {

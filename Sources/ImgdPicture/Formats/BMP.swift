@@ -2,7 +2,7 @@
 enum BMP {
   private static let information = 14
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let size = bytes.little32(at: information) else {
       throw NotAPicture(reason: "BMP that ends inside its header")
     }
@@ -13,7 +13,7 @@ enum BMP {
     default: throw NotAPicture(reason: "BMP with an unknown header of \(size) bytes")
     }
     guard let known else { throw NotAPicture(reason: "BMP that ends inside its header") }
-    return Picture(format: .bmp, width: known.width, height: known.height)
+    return PictureMeasures(format: .bmp, width: known.width, height: known.height)
   }
 
   private static func coreSides(in bytes: Span<UInt8>) -> (width: Int, height: Int)? {

@@ -2,7 +2,7 @@
 enum GIF {
   private static let screenEnd = 13
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     let version = bytes.big16(at: 4)
     guard version == 0x3761 || version == 0x3961 else {
       throw NotAPicture(reason: "GIF of a version that is neither 87a nor 89a")
@@ -15,7 +15,7 @@ enum GIF {
     guard walk.frames > 0 || !walk.isComplete else {
       throw NotAPicture(reason: "GIF without a frame")
     }
-    return Picture(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
+    return PictureMeasures(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
   }
 
   /// Bytes of the colour table that the flags of a screen or an image announce.

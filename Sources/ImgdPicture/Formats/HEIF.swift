@@ -6,7 +6,7 @@
 
 /// AVIF and HEIC pictures and sequences; films in the same container are refused.
 enum HEIF {
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     let brands = Brands(bytes)
     guard brands.isPicture else { throw NotAPicture(reason: brands.refusal) }
     let top = 0..<bytes.count
@@ -20,7 +20,7 @@ enum HEIF {
     guard let format = item?.format ?? brands.format else {
       throw NotAPicture(reason: "HEIF coded as neither AV1 nor HEVC")
     }
-    return Picture(
+    return PictureMeasures(
       format: format, width: width, height: height,
       frames: track?.frames ?? 1, orientation: item?.orientation.exif ?? 1)
   }

@@ -3,7 +3,7 @@ enum ICO {
   private static let table = 6
   private static let entrySize = 16
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let count = bytes.little16(at: 4), bytes.count >= table + count * entrySize else {
       throw NotAPicture(reason: "ICO that ends inside its table")
     }
@@ -13,7 +13,7 @@ enum ICO {
       if let sides = sides(of: entry, tableEnd: end, in: bytes), sides > largest { largest = sides }
     }
     guard largest.width > 0 else { throw NotAPicture(reason: "ICO without an entry") }
-    return Picture(format: .ico, width: largest.width, height: largest.height)
+    return PictureMeasures(format: .ico, width: largest.width, height: largest.height)
   }
 
   /// nil for an entry whose picture would lie in the table. A PNG has its own size; otherwise the size

@@ -3,7 +3,7 @@ enum JPEG {
   private static let frameHeaders: ClosedRange<Int> = 0xC0...0xCF
   private static let application1 = 0xE1
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     var orientation: Int?
     var walk = MarkerWalk()
     while let marker = walk.next(in: bytes), !isPastHeaders(marker) {
@@ -32,11 +32,11 @@ enum JPEG {
 
   private static func frame(
     at offset: Int, in bytes: Span<UInt8>, orientation: Int
-  ) throws(NotAPicture) -> Picture {
+  ) throws(NotAPicture) -> PictureMeasures {
     guard let height = bytes.big16(at: offset + 3), let width = bytes.big16(at: offset + 5) else {
       throw NotAPicture(reason: "JPEG that ends inside its frame header")
     }
-    return Picture(format: .jpeg, width: width, height: height, orientation: orientation)
+    return PictureMeasures(format: .jpeg, width: width, height: height, orientation: orientation)
   }
 
   private static func exifOrientation(at offset: Int, length: Int, in bytes: Span<UInt8>) -> Int? {

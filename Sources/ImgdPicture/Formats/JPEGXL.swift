@@ -1,11 +1,11 @@
 /// A codestream whose first bits are the size, bare or in a box.
 enum JPEGXL {
-  static func measureCodestream(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measureCodestream(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     try measure(codestreamAt: 0, in: bytes)
   }
 
   /// The codestream is one box, or parts; the size is in the first part, after its number.
-  static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measureContainer(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     var walk = BoxWalk(0..<bytes.count)
     while let box = walk.next(in: bytes) {
       switch box.name {
@@ -19,7 +19,7 @@ enum JPEGXL {
 
   private static func measure(
     codestreamAt start: Int, in bytes: Span<UInt8>
-  ) throws(NotAPicture) -> Picture {
+  ) throws(NotAPicture) -> PictureMeasures {
     guard bytes.big16(at: start) == 0xFF0A else {
       throw NotAPicture(reason: "JPEG XL without the start of its codestream")
     }
@@ -27,7 +27,7 @@ enum JPEGXL {
     guard let size = size(&bits, bytes), let orientation = orientation(&bits, bytes) else {
       throw NotAPicture(reason: "JPEG XL that ends inside its header")
     }
-    return Picture(
+    return PictureMeasures(
       format: .jxl, width: size.width, height: size.height, orientation: orientation)
   }
 

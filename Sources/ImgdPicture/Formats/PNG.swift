@@ -5,7 +5,7 @@ enum PNG {
   /// Length, name and checksum around the content of a chunk.
   private static let chunkOverhead = 12
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let size = size(at: 0, in: bytes) else {
       throw NotAPicture(reason: "PNG without IHDR")
     }
@@ -16,7 +16,7 @@ enum PNG {
         name != "IEND"
       else { break }
       if name == "IDAT" {
-        return Picture(
+        return PictureMeasures(
           format: .png, width: size.width, height: size.height,
           frames: extras.frames, orientation: extras.orientation)
       }

@@ -5,7 +5,7 @@ enum TIFF {
   /// Further pages are not counted: the classic library cannot number more either.
   private static let mostDirectories = 65_535
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let directories = TIFFDirectories(bytes) else {
       throw NotAPicture(reason: "TIFF that ends inside its header")
     }
@@ -13,7 +13,7 @@ enum TIFF {
     guard let width = directories.number(widthTag, at: first, in: bytes),
       let height = directories.number(heightTag, at: first, in: bytes)
     else { throw NotAPicture(reason: "TIFF whose first directory states no size") }
-    return Picture(
+    return PictureMeasures(
       format: .tiff, width: width, height: height,
       frames: countPages(directories, in: bytes),
       orientation: directories.orientation(in: bytes) ?? 1)

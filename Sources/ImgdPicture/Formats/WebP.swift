@@ -4,7 +4,7 @@ enum WebP {
   private static let chunkHeader = 8
   private static let firstPayload = firstChunk + chunkHeader
 
-  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> Picture {
+  static func measure(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let kind = bytes.fourCC(at: 8), let size = bytes.little32(at: 4) else {
       throw NotAPicture(reason: "RIFF that ends inside its header")
     }
@@ -21,7 +21,7 @@ enum WebP {
     return picture
   }
 
-  private static func picture(in bytes: Span<UInt8>) -> Picture? {
+  private static func picture(in bytes: Span<UInt8>) -> PictureMeasures? {
     switch bytes.fourCC(at: firstChunk) {
     case "VP8 "?: lossy(in: bytes)
     case "VP8L"?: lossless(in: bytes)
@@ -31,23 +31,24 @@ enum WebP {
   }
 
   /// The start code and two sides of 14 bits after the frame tag.
-  private static func lossy(in bytes: Span<UInt8>) -> Picture? {
+  private static func lossy(in bytes: Span<UInt8>) -> PictureMeasures? {
     guard bytes.little24(at: firstPayload + 3) == 0x2A_019D,
       let width = bytes.little16(at: firstPayload + 6),
       let height = bytes.little16(at: firstPayload + 8)
     else { return nil }
-    return Picture(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF)
+    return PictureMeasures(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF)
   }
 
   /// Two sides of 14 bits, less one, and a version that must be 0 in the top three bits.
-  private static func lossless(in bytes: Span<UInt8>) -> Picture? {
+  private static func lossless(in bytes: Span<UInt8>) -> PictureMeasures? {
     guard bytes.byte(at: firstPayload) == 0x2F, let bits = bytes.little32(at: firstPayload + 1),
       bits >> 29 == 0
     else { return nil }
-    return Picture(format: .webp, width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
+    return PictureMeasures(
+      format: .webp, width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
   }
 
-  private static func canvas(in bytes: Span<UInt8>) -> Picture? {
+  private static func canvas(in bytes: Span<UInt8>) -> PictureMeasures? {
     guard let flags = bytes.byte(at: firstPayload),
       let width = bytes.little24(at: firstPayload + 4),
       let height = bytes.little24(at: firstPayload + 7)
@@ -55,7 +56,7 @@ enum WebP {
     let isAnimated = flags & 0x02 != 0
     let hasExif = flags & 0x08 != 0
     let extras = isAnimated || hasExif ? extras(in: bytes) : Extras()
-    return Picture(
+    return PictureMeasures(
       format: .webp, width: width + 1, height: height + 1,
       frames: isAnimated ? max(extras.frames, 1) : 1,
       orientation: hasExif ? extras.orientation : 1)

@@ -38,7 +38,7 @@ package struct SystemdEnvironment: Sendable, Equatable {
 
   /// Reads the variables and removes them from the environment; inherited descriptors become
   /// close-on-exec. To be called before anything starts a thread.
-  package static func take() -> SystemdEnvironment {
+  package static func takeVariables() -> SystemdEnvironment {
     let environment = SystemdEnvironment(ProcessEnvironment.all)
     // The environment has no lock; there is no other thread yet.
     for name in variables { unsafe unsetenv(name) }

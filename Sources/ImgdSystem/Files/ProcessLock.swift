@@ -25,7 +25,7 @@ package struct ProcessLock: ~Copyable, Sendable {
   }
 
   /// Takes the lock `name` in a directory, without waiting.
-  package static func take(_ name: String, in directory: borrowing Directory)
+  package static func acquire(_ name: String, in directory: borrowing Directory)
     throws(SystemFailure) -> Answer
   {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC

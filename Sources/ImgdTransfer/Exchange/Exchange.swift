@@ -124,7 +124,7 @@ final class Exchange {
 
   func takeHeadLine(_ line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
-    let isEnd = head.take(line)
+    let isEnd = head.add(line)
     if let problem = head.problem {
       stop = .badHead(problem)
       return false

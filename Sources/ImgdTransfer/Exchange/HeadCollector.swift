@@ -26,7 +26,7 @@ struct HeadCollector {
   private var fields: [HeaderField] = []
 
   /// Adds one line, with or without its line end; true when it ends the final head.
-  mutating func take(_ line: Span<UInt8>) -> Bool {
+  mutating func add(_ line: Span<UInt8>) -> Bool {
     let end = Self.textEnd(of: line)
     count(line, isEmpty: end == 0)
     guard !isComplete, problem == nil else { return false }

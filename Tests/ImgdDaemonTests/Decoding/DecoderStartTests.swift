@@ -166,6 +166,6 @@ struct DecoderStartTests {
     ("", []),
   ])
   func `the program is looked for beside the daemon first`(daemon: String, places: [String]) {
-    #expect(Array(DecoderProgram(beside: daemon).places.prefix(2)) == places)
+    #expect(Array(DecoderLocation(beside: daemon).places.prefix(2)) == places)
   }
 }

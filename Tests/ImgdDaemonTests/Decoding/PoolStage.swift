@@ -54,7 +54,7 @@ final class PoolStage {
     settings = Configuration.Decode()
     settings.workers = .count(workers)
     change(&settings)
-    pool = try DecoderPool(settings, program: DecoderProgram(places: places(home)), loop: loop)
+    pool = try DecoderPool(settings, program: DecoderLocation(places: places(home)), loop: loop)
   }
 
   deinit {

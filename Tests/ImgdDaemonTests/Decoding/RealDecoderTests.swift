@@ -8,10 +8,10 @@ import Testing
 @testable import ImgdDaemon
 
 /// The pool with the decoder that is built with it.
-@Suite(.enabled(if: access(BuiltProduct.path(of: DecoderProgram.name), X_OK) == 0, "not built"))
+@Suite(.enabled(if: access(BuiltProduct.path(of: DecoderLocation.name), X_OK) == 0, "not built"))
 struct RealDecoderTests {
   @Test func `a picture comes back as its pixels, and a damaged one as a failure`() throws {
-    let stage = try PoolStage(program: BuiltProduct.path(of: DecoderProgram.name))
+    let stage = try PoolStage(program: BuiltProduct.path(of: DecoderLocation.name))
     guard case .picture(let made) = try stage.answer(Payload(png())) else {
       Issue.record("there is no picture")
       return

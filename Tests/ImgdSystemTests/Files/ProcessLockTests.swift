@@ -33,7 +33,7 @@ final class ProcessLockTests {
     let number = try holdAndCopy(in: directory)
     defer { close(number) }
     #expect(number >= 0)
-    guard case .held = try ProcessLock.take("lock", in: directory) else {
+    guard case .held = try ProcessLock.acquire("lock", in: directory) else {
       Issue.record("it is still held")
       return
     }
@@ -41,7 +41,7 @@ final class ProcessLockTests {
 
   /// Takes the lock and releases it at once.
   private func holdAndCopy(in directory: borrowing Directory) throws -> CInt {
-    switch try ProcessLock.take("lock", in: directory) {
+    switch try ProcessLock.acquire("lock", in: directory) {
     case .held(let lock):
       let number = try copy(of: "lock")
       _ = consume lock

@@ -8,7 +8,7 @@ struct HeadCollectorTests {
     // As bytes, because the two bytes of a line end are one Swift character.
     for line in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast() {
       let bytes = Array(line) + [0x0a]
-      _ = collector.take(bytes.span)
+      _ = collector.add(bytes.span)
     }
     return collector
   }
@@ -51,7 +51,7 @@ struct HeadCollectorTests {
   func `a response's head survives nonsense`(line: String) {
     var head = HeadCollector()
     let bytes = Array((line + "\r\n").utf8)
-    let isEnd = head.take(bytes.span)
+    let isEnd = head.add(bytes.span)
     #expect(!isEnd)
     #expect(head.head.headers.isEmpty)
   }
@@ -62,7 +62,7 @@ struct HeadCollectorTests {
       var head = HeadCollector()
       for line in text.prefix(end).split(separator: 0x0a, omittingEmptySubsequences: false) {
         let bytes = Array(line + [0x0a])
-        _ = head.take(bytes.span)
+        _ = head.add(bytes.span)
       }
       #expect(head.isComplete == false || head.status == 200)
     }
@@ -109,7 +109,7 @@ struct HeadCollectorTests {
       Array("Location: /caf".utf8) + [0xe9] + Array("/\u{e9}".utf8), Array("Location: /b".utf8), [],
     ] {
       let bytes = line + [0x0d, 0x0a]
-      _ = head.take(bytes.span)
+      _ = head.add(bytes.span)
     }
     #expect(head.first("a") == "caf\u{e9}")
     #expect(head.first("b") == "caf\u{e9}")

@@ -69,7 +69,7 @@ extension HeadCollector {
   static func collected(_ status: Int, _ fields: [String]) -> HeadCollector {
     var head = HeadCollector()
     for line in ["HTTP/1.1 \(status) Status"] + fields + [""] {
-      _ = head.take(Array(line.utf8).span)
+      _ = head.add(Array(line.utf8).span)
     }
     return head
   }

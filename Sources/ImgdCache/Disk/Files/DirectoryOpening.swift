@@ -19,7 +19,7 @@ enum DirectoryOpening {
 
   /// Takes the right to use it.
   static func lock(in base: borrowing Directory) throws(DirectoryProblem) -> ProcessLock {
-    switch try available(try ProcessLock.take("lock", in: base)) {
+    switch try available(try ProcessLock.acquire("lock", in: base)) {
     case .held(let lock): return lock
     case .taken(let pid): throw .taken(path: base.path, pid: pid)
     case .notAFile:

@@ -149,7 +149,7 @@ extension WireError {
     WireError(.notAnImage, "the body is not a picture: \(reason.reason)")
   }
 
-  static func unsupported(_ picture: Picture, accepted: [AcceptedType]) -> WireError {
+  static func unsupported(_ picture: PictureMeasures, accepted: [AcceptedType]) -> WireError {
     let names = accepted.map(\.rawValue).joined(separator: " ")
     return WireError(
       .unsupportedFormat,

@@ -33,7 +33,7 @@ struct TransferReport: Sendable {
 
 /// A picture as it was received, and the checksum of its bytes.
 struct ReceivedPicture: Sendable {
-  let picture: Picture
+  let picture: PictureMeasures
   let checksum: BodyChecksum
 }
 

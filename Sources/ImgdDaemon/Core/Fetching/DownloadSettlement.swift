@@ -302,7 +302,7 @@ extension Redirect {
 }
 
 extension ImageFacts {
-  init(_ picture: Picture) {
+  init(_ picture: PictureMeasures) {
     self.init(
       format: picture.format.rawValue, width: picture.width, height: picture.height,
       frames: picture.frames, orientation: picture.orientation)

@@ -38,7 +38,7 @@ extension FleetPicture {
   ///
   /// What the picture is, its bytes say, on what its answer depends, the request, and when it was stored, its age
   /// alone: other hosts may err, and their clocks may be off.
-  func image(_ picture: Picture, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
+  func image(_ picture: PictureMeasures, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let key = lookup.name.key
     return CachedImage.make(
       record, key: key.key, payload: payload, facts: ImageFacts(picture),

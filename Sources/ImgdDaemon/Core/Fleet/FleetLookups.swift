@@ -132,7 +132,7 @@ final class FleetLookups {
   // MARK: Answers
 
   /// Takes in an answer, and the picture that it brings as its bytes say.
-  func receive(_ answer: FleetAnswer, _ picture: Picture?, for serial: UInt64) {
+  func receive(_ answer: FleetAnswer, _ picture: PictureMeasures?, for serial: UInt64) {
     guard let lookup = bySerial[serial] else {
       if case .claimed = answer, !claims.isOpen(serial) {
         fleet.release(serial: serial, removing: false)
@@ -172,7 +172,7 @@ final class FleetLookups {
   }
 
   private func finding(
-    _ found: FleetPicture, _ picture: Picture?, for lookup: FleetLookup
+    _ found: FleetPicture, _ picture: PictureMeasures?, for lookup: FleetLookup
   ) -> FleetFinding {
     bytesRead += found.payload.count
     guard let picture, let image = found.image(picture, for: lookup, at: loop.now) else {
@@ -190,7 +190,7 @@ final class FleetLookups {
     return .picture(FleetFound(image, stamp: found.stamp, for: lookup))
   }
 
-  private func accepts(_ picture: Picture) -> Bool {
+  private func accepts(_ picture: PictureMeasures) -> Bool {
     settings.downloads.acceptTypes.contains { $0.rawValue == picture.format.name }
   }
 

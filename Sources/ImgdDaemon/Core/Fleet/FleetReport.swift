@@ -6,7 +6,7 @@ import ImgdSystem
 struct FleetReport: Sendable {
   let event: FleetEvent
   /// As its bytes say; nil unless the event brings a picture, and for bytes that are none.
-  let picture: Picture?
+  let picture: PictureMeasures?
 
   /// Recognises the picture. Called on the fleet's loop, so that no hit is delayed.
   init(_ event: FleetEvent) {

@@ -31,7 +31,7 @@ final class DecoderPool: Decoding {
   private var pauseEnd: Timer?
 
   init(
-    _ settings: Configuration.Decode, program: DecoderProgram = .ofDaemon, loop: EventLoop
+    _ settings: Configuration.Decode, program: DecoderLocation = .ofDaemon, loop: EventLoop
   ) throws(SystemFailure) {
     self.settings = settings
     self.loop = loop

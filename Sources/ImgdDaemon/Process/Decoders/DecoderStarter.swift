@@ -7,10 +7,10 @@ import ImgdSystem
 /// Starting one takes a millisecond, for which the loop must not wait. The thread lives as long as the
 /// starter does: decoders ask the kernel to be ended with the thread that has started them.
 final class DecoderStarter {
-  private let program: DecoderProgram
-  private let thread: WorkerThread<DecoderProgram>
+  private let program: DecoderLocation
+  private let thread: WorkerThread<DecoderLocation>
 
-  init(_ program: DecoderProgram, on loop: EventLoop) throws(SystemFailure) {
+  init(_ program: DecoderLocation, on loop: EventLoop) throws(SystemFailure) {
     self.program = program
     thread = try WorkerThread(name: "imgd-starter", on: loop) { program }
   }
@@ -19,7 +19,8 @@ final class DecoderStarter {
   func start(
     memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void
   ) {
-    let job: @Sendable (DecoderProgram) -> Result<StartedDecoder, FailedDecoderStart> = { program in
+    let job: @Sendable (DecoderLocation) -> Result<StartedDecoder, FailedDecoderStart> = {
+      program in
       Result { () throws(FailedDecoderStart) in try StartedDecoder(program, memory: memory) }
     }
     thread.submit(job, then: then)
@@ -43,7 +44,7 @@ final class StartedDecoder: Sendable {
   let program: SpawnedProgram
   let line: Line
 
-  fileprivate init(_ program: DecoderProgram, memory: Int) throws(FailedDecoderStart) {
+  fileprivate init(_ program: DecoderLocation, memory: Int) throws(FailedDecoderStart) {
     guard let path = program.path else { throw .missing(program) }
     let arguments = ["--channel", "\(SpawnedProgram.channel)", "--memory", "\(memory)"]
     do throws(SystemFailure) {
@@ -66,7 +67,7 @@ struct FailedDecoderStart: Error, Equatable {
     self.isLasting = isLasting
   }
 
-  static func missing(_ program: DecoderProgram) -> FailedDecoderStart {
+  static func missing(_ program: DecoderLocation) -> FailedDecoderStart {
     let places = program.places.joined(separator: " or ")
     return FailedDecoderStart(
       "the decoder is not installed: there is no program \(places)", isLasting: true)

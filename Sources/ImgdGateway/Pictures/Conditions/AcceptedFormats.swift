@@ -25,7 +25,7 @@ struct AcceptedFormats {
 
   private mutating func readRange(_ scanner: inout FieldScanner) {
     scanner.skipBlanks()
-    guard scanner.takeToken() == "image", scanner.take(UInt8(ascii: "/")),
+    guard scanner.takeToken() == "image", scanner.takeByte(UInt8(ascii: "/")),
       let name = scanner.takeToken(), let weight = Self.weight(&scanner)
     else { return }
     weights[name] = max(weights[name] ?? 0, weight)
@@ -45,10 +45,10 @@ struct AcceptedFormats {
   /// The weight after a range, which is one where it is left out; nil if it cannot be read.
   private static func weight(_ scanner: inout FieldScanner) -> Int? {
     scanner.skipBlanks()
-    while scanner.take(UInt8(ascii: ";")) {
+    while scanner.takeByte(UInt8(ascii: ";")) {
       scanner.skipBlanks()
       guard let name = scanner.takeToken() else { continue }
-      guard scanner.take(UInt8(ascii: "=")) else { return nil }
+      guard scanner.takeByte(UInt8(ascii: "=")) else { return nil }
       if name == "q" { return scanner.takeWrittenToken().flatMap(thousandths) }
       guard scanner.takeToken() != nil || scanner.takeQuoted() != nil else { return nil }
       scanner.skipBlanks()

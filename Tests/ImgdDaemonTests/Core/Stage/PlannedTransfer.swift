@@ -81,7 +81,7 @@ final class PlannedTransfer {
     while !head.isComplete, let byte = rest.popFirst() {
       line.append(byte)
       guard byte == UInt8(ascii: "\n") else { continue }
-      if head.take(line.span) { headArrived() }
+      if head.add(line.span) { headArrived() }
       line = []
     }
     guard !isOver, head.isComplete else { return }

@@ -1,5 +1,5 @@
 /// The format and measures of a picture, from the structure of its file.
-package struct Picture: Sendable, Equatable {
+package struct PictureMeasures: Sendable, Equatable {
   package let format: PictureFormat
   /// Pixels in a stored row: `orientation` is not applied, so a phone's upright photo may be wide.
   /// Padding that a HEIC declares as such is not counted.

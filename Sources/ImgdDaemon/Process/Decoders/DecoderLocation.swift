@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where the decoder's program is looked for.
-struct DecoderProgram: Sendable {
+struct DecoderLocation: Sendable {
   static let name = "imgd-decoder"
 
   /// Paths, the first of which that is a program is the one.
@@ -22,7 +22,7 @@ struct DecoderProgram: Sendable {
   }
 
   /// As seen from the daemon itself, also when its file has been replaced since it was started.
-  static var ofDaemon: DecoderProgram { DecoderProgram(beside: ownPath) }
+  static var ofDaemon: DecoderLocation { DecoderLocation(beside: ownPath) }
 
   var path: String? {
     places.first { unsafe access($0, X_OK) == 0 }
