@@ -49,8 +49,13 @@ final class FleetLookup {
 
   func remove(at place: UInt64) { waiting.remove(place) }
 
-  /// Tells the next of them, in the order in which they came; nobody may come any more.
-  func tell(_ finding: FleetFinding, most: Int) {
-    for _ in 0..<most { waiting.removeOldest()?(finding) }
+  /// Tells the next of them, in the order in which they came, and returns whether there are more; nobody may come any
+  /// more.
+  func tellSome(_ finding: FleetFinding) -> Bool {
+    for _ in 0..<Turns.waitersAtOnce {
+      guard let tell = waiting.removeOldest() else { return false }
+      tell(finding)
+    }
+    return !waiting.isEmpty
   }
 }

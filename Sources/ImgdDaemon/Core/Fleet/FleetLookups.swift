@@ -197,17 +197,13 @@ final class FleetLookups {
   /// Tells all who wait, in parts where they are many.
   private func end(_ lookup: FleetLookup, _ finding: FleetFinding) {
     forget(lookup)
-    lookup.tell(finding, most: Turns.waitersAtOnce)
+    let areMore = lookup.tellSome(finding)
     var later = finding
     if case .nothing(let claim) = finding {
       // Nobody is left who fetches the picture.
       if let claim, claim.download == nil { claims.release(claim, removing: false) }
       if lookup.name.purpose != .reading { later = .nothingEarlier }
     }
-    guard lookup.waiterCount > 0 else { return }
-    turns.carryOut {
-      lookup.tell(later, most: Turns.waitersAtOnce)
-      return lookup.waiterCount > 0
-    }
+    if areMore { turns.carryOut { lookup.tellSome(later) } }
   }
 }

@@ -146,11 +146,10 @@ final class Variants {
     disk.variants(of: base) { [unowned self] found in
       carryOut(table.learn(found, of: base))
       var waiting = learning.removeValue(forKey: base)?[...] ?? []
-      let tellSome = {
+      turns.start {
         for _ in 0..<Turns.waitersAtOnce { waiting.popFirst()?() }
         return !waiting.isEmpty
       }
-      if tellSome() { turns.carryOut(tellSome) }
     }
   }
 

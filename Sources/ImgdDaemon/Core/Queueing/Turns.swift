@@ -110,6 +110,11 @@ final class Turns {
     wait(SteppedWork(step, in: self))
   }
 
+  /// The same, with the first step at once.
+  func start(_ step: @escaping () -> Bool) {
+    if step() { carryOut(step) }
+  }
+
   /// Forgets all who wait: they hold what holds this. For the end, when no tick follows.
   func removeAll() {
     var (first, second) = (Fifo<any TurnTaker>(), Fifo<any TurnTaker>())

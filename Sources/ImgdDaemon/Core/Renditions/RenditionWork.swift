@@ -56,8 +56,13 @@ final class RenditionWork {
 
   func leave(_ place: Place) { waiting.remove(place.number) }
 
-  /// Tells the next of those that wait, in the order in which they came; nobody may come any more.
-  func tell(_ outcome: Renditions.Outcome, most: Int) {
-    for _ in 0..<most { waiting.removeOldest()?.then(outcome) }
+  /// Tells the next of those that wait, in the order in which they came, and returns whether there are more; nobody
+  /// may come any more.
+  func tellSome(_ outcome: Renditions.Outcome) -> Bool {
+    for _ in 0..<Turns.waitersAtOnce {
+      guard let waiter = waiting.removeOldest() else { return false }
+      waiter.then(outcome)
+    }
+    return !waiting.isEmpty
   }
 }

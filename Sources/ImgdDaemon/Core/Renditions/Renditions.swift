@@ -223,13 +223,12 @@ final class Renditions {
   /// Goes over the bytes of a picture; over many, in turns with all others.
   private func sum(_ picture: MadePicture, for work: RenditionWork) {
     var sum = PartialChecksum(of: picture.content)
-    let step = { [unowned self] in
+    turns.start { [unowned self] in
       guard underWay[work.key] === work else { return false }
       guard let checksum = sum.addBytes(most: Self.mostSummedAtOnce) else { return true }
       keep(picture, checksum, for: work)
       return false
     }
-    if step() { turns.carryOut(step) }
   }
 
   private func keep(_ picture: MadePicture, _ checksum: BodyChecksum, for work: RenditionWork) {
@@ -242,11 +241,7 @@ final class Renditions {
   /// Tells all who wait, in parts where they are many.
   private func end(_ work: RenditionWork, _ outcome: Outcome) {
     forget(work)
-    let tellSome = {
-      work.tell(outcome, most: Turns.waitersAtOnce)
-      return !work.isIdle
-    }
-    if tellSome() { turns.carryOut(tellSome) }
+    turns.start { work.tellSome(outcome) }
   }
 }
 
