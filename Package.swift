@@ -60,25 +60,20 @@ let package = Package(
     .target(name: "CChafa"),
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
 
-    // Words for people.
-    .target(name: "ImgdWords", swiftSettings: strict),
+    // Texts: words for people, and the grammar of HTTP's header fields.
+    .target(name: "ImgdText", swiftSettings: strict),
 
     // The control language.
-    .target(name: "ImgdWire", dependencies: ["CBase64", "ImgdWords"], swiftSettings: strict),
+    .target(name: "ImgdWire", dependencies: ["CBase64", "ImgdText"], swiftSettings: strict),
 
     // Safe Linux.
-    .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdWords"], swiftSettings: strict),
+    .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdText"], swiftSettings: strict),
 
-    // The file, the variables and the options that set what a program does.
+    // A program that is a service: what sets what it does, what its manager has passed it, and what it tells
+    // the manager and the log.
     .target(
-      name: "ImgdConfiguration", dependencies: ["ImgdSystem", "ImgdWords"], swiftSettings: strict),
-
-    // A program as a service: what its manager has passed it, and what it tells the manager and the log.
-    .target(
-      name: "ImgdService", dependencies: ["CSystemd", "ImgdSystem"], swiftSettings: strict),
-
-    // The grammar of HTTP's header fields.
-    .target(name: "ImgdHTTP", swiftSettings: strict),
+      name: "ImgdProgram", dependencies: ["CSystemd", "ImgdSystem", "ImgdText"],
+      swiftSettings: strict),
 
     // Three trades that do not know each other.
     .target(
@@ -87,7 +82,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "ImgdCache",
-      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdHTTP", "ImgdSystem", "ImgdWords"],
+      dependencies: ["CCurl", "CSQLite", "CCrypto", "ImgdSystem", "ImgdText"],
       swiftSettings: strict),
     .target(name: "ImgdPicture", swiftSettings: strict),
 
@@ -113,19 +108,14 @@ let package = Package(
     .target(
       name: "ImgdDaemon",
       dependencies: [
-        "CCrypto", "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConfiguration", "ImgdService",
-        "ImgdTransfer", "ImgdCache", "ImgdPicture", "ImgdDecode", "ImgdFleet",
+        "CCrypto", "ImgdText", "ImgdWire", "ImgdSystem", "ImgdProgram", "ImgdTransfer", "ImgdCache",
+        "ImgdPicture", "ImgdDecode", "ImgdFleet",
       ],
       swiftSettings: strict),
 
-    // The other end of the socket.
+    // The other end of the socket, and the daemon's counters as programs that watch it read them.
     .target(
       name: "ImgdConnection", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
-
-    // The daemon's counters, as programs that watch it read them.
-    .target(
-      name: "ImgdMetrics", dependencies: ["ImgdConnection", "ImgdWire", "ImgdSystem"],
-      swiftSettings: strict),
 
     // The same for Swift programs with tasks of their own.
     .target(
@@ -138,17 +128,15 @@ let package = Package(
     .target(
       name: "ImgdGateway",
       dependencies: [
-        "CCrypto", "CMicrohttpd", "ImgdConfiguration", "ImgdConnection", "ImgdHTTP", "ImgdMetrics",
-        "ImgdService", "ImgdWire", "ImgdSystem", "ImgdWords",
+        "CCrypto", "CMicrohttpd", "ImgdProgram", "ImgdConnection", "ImgdWire", "ImgdSystem",
+        "ImgdText",
       ],
       resources: [.embedInCode("Page/page.html")],
       swiftSettings: strict),
 
     .target(
       name: "ImgctlCommands",
-      dependencies: [
-        "CChafa", "ImgdConnection", "ImgdMetrics", "ImgdWire", "ImgdSystem", "ImgdWords",
-      ],
+      dependencies: ["CChafa", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdText"],
       swiftSettings: strict),
 
     // Entry points.
@@ -190,8 +178,8 @@ let package = Package(
       path: "Tests/MultiplyIndex",
       swiftSettings: testing),
     .testTarget(
-      name: "ImgdWordsTests",
-      dependencies: ["ImgdWords"],
+      name: "ImgdTextTests",
+      dependencies: ["ImgdText", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "ImgdWireTests",
@@ -202,16 +190,8 @@ let package = Package(
       dependencies: ["ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
-      name: "ImgdConfigurationTests",
-      dependencies: ["ImgdConfiguration", "ImgdSystem"],
-      swiftSettings: testing),
-    .testTarget(
-      name: "ImgdServiceTests",
-      dependencies: ["CTestLinux", "ImgdService", "ImgdSystem", "ImgdTestSupport"],
-      swiftSettings: testing),
-    .testTarget(
-      name: "ImgdHTTPTests",
-      dependencies: ["ImgdHTTP", "ImgdTestSupport"],
+      name: "ImgdProgramTests",
+      dependencies: ["CTestLinux", "ImgdProgram", "ImgdSystem", "ImgdTestSupport"],
       swiftSettings: testing),
     .testTarget(
       name: "ImgdTransferTests",
@@ -242,16 +222,15 @@ let package = Package(
     .testTarget(
       name: "ImgdDaemonTests",
       dependencies: [
-        "CTestLinux", "ImgdDaemon", "ImgdConfiguration", "ImgdTransfer", "ImgdCache", "ImgdPicture",
-        "ImgdDecode", "ImgdFleet", "ImgdConnection", "ImgdService", "ImgdWire", "ImgdSystem",
-        "ImgdTestSupport", "lying-decoder",
+        "CTestLinux", "ImgdDaemon", "ImgdProgram", "ImgdTransfer", "ImgdCache", "ImgdPicture",
+        "ImgdDecode", "ImgdFleet", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "lying-decoder",
       ],
       swiftSettings: testing),
     .testTarget(
       name: "ImgctlTests",
       dependencies: [
-        "ImgctlCommands", "ImgdConnection", "ImgdMetrics", "ImgdWire", "ImgdSystem",
-        "ImgdTestSupport",
+        "ImgctlCommands", "ImgdConnection", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(
@@ -261,9 +240,8 @@ let package = Package(
     .testTarget(
       name: "ImgdGatewayTests",
       dependencies: [
-        "CTestLinux", "ImgdGateway", "ImgdConfiguration", "ImgdConnection", "ImgdHTTP",
-        "ImgdMetrics",
-        "ImgdService", "ImgdWire", "ImgdSystem", "ImgdTestSupport",
+        "CTestLinux", "ImgdGateway", "ImgdProgram", "ImgdConnection", "ImgdWire", "ImgdSystem",
+        "ImgdTestSupport",
       ],
       swiftSettings: testing),
     .testTarget(
@@ -286,10 +264,7 @@ if Context.environment["IMGD_EMBEDDED"] != nil {
     .target(
       name: "EmbeddedGlibc",
       linkerSettings: [.linkedLibrary("swiftUnicodeDataTables"), .linkedLibrary("m")]))
-  let parts = [
-    "ImgdWords", "ImgdWire", "ImgdSystem", "ImgdConnection", "ImgdMetrics", "ImgctlCommands",
-    "imgctl",
-  ]
+  let parts = ["ImgdText", "ImgdWire", "ImgdSystem", "ImgdConnection", "ImgctlCommands", "imgctl"]
   for target in package.targets where parts.contains(target.name) {
     target.dependencies.append("EmbeddedGlibc")
     target.swiftSettings?.append(.enableExperimentalFeature("Embedded"))

@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// The beginning of a client's text, short enough for a message and without the password of a URL.
 package enum Excerpt {

@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// A line that somebody has typed as they would type a command, without any JSON.
 struct PlainWords {

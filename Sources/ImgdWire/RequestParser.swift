@@ -3,7 +3,7 @@
 // field must hold a value that the command takes. The first step looks at every byte once, the others
 // only at the fields that are there. Nothing has any effect before the last check.
 
-internal import ImgdWords
+internal import ImgdText
 
 /// Turns one line into a request, or into the reason why it is none.
 package enum RequestParser {

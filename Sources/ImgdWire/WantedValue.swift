@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// The values that a field takes, as an error message names them.
 enum WantedValue {

@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// The error of a request: a stable code, a sentence for people, details for programs.
 package struct WireError: Error, Equatable, Sendable {

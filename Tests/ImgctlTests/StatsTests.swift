@@ -1,9 +1,8 @@
-import ImgdConnection
+@testable import ImgdConnection
 import ImgdSystem
 import Testing
 
 @testable import ImgctlCommands
-@testable import ImgdMetrics
 
 /// The answer of a daemon that found 70 pictures in memory, 20 on disk and 10 nowhere.
 let someStatistics = """

@@ -21,9 +21,9 @@ let package = Package(
   targets: [
     .target(name: "CBase64"),
     .target(name: "CLinux"),
-    .target(name: "ImgdWords", swiftSettings: strict),
-    .target(name: "ImgdWire", dependencies: ["CBase64", "ImgdWords"], swiftSettings: strict),
-    .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdWords"], swiftSettings: strict),
+    .target(name: "ImgdText", swiftSettings: strict),
+    .target(name: "ImgdWire", dependencies: ["CBase64", "ImgdText"], swiftSettings: strict),
+    .target(name: "ImgdSystem", dependencies: ["CLinux", "ImgdText"], swiftSettings: strict),
     .target(
       name: "ImgdConnection", dependencies: ["ImgdWire", "ImgdSystem"], swiftSettings: strict),
     .target(

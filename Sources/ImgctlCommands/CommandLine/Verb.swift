@@ -1,5 +1,5 @@
 import ImgdSystem
-import ImgdWords
+import ImgdText
 
 /// A command of imgctl: its description, its arguments as values, and its work.
 protocol Verb {

@@ -1,5 +1,5 @@
 import ImgdSystem
-import ImgdWords
+import ImgdText
 
 /// An option of a command: how it is written, and what help says about it. The parser, the help, the completions
 /// and the test of the manual page all read this one description.

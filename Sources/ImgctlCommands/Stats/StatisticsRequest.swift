@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 import ImgdSystem
 import ImgdWire
 

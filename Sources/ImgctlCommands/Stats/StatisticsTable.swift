@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 import ImgdSystem
 
 /// The daemon's counters for people: every field of the answer, in its order, with a remark where a number says

@@ -1,4 +1,4 @@
-import ImgdMetrics
+import ImgdConnection
 import ImgdSystem
 
 /// `imgctl stats`: the daemon's counters.

@@ -1,6 +1,5 @@
 import Glibc
 import ImgdConnection
-import ImgdMetrics
 import ImgdSystem
 
 /// `imgctl stats --watch`: looks at the counters again and again, until Ctrl-C or the end of the daemon.

@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 import ImgdSystem
 
 /// Draws how full the tiers are, the places for downloads, and the decoders.

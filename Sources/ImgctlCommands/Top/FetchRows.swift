@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 import ImgdSystem
 
 /// Draws the fetches under way, each with a bar.

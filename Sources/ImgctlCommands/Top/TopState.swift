@@ -1,5 +1,3 @@
-import ImgdMetrics
-
 import ImgdConnection
 
 /// All that `top` shows.

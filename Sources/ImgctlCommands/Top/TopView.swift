@@ -1,4 +1,4 @@
-import ImgdMetrics
+import ImgdConnection
 import ImgdSystem
 
 /// Draws the state of `top` for a terminal of any size: what does not fit is left out from below, and lines are cut.

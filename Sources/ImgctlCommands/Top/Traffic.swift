@@ -1,4 +1,4 @@
-import ImgdMetrics
+import ImgdConnection
 
 /// What happened in one interval, per second.
 struct Traffic {

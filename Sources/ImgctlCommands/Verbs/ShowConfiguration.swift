@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdSystem
 import ImgdWire
-import ImgdWords
+import ImgdText
 
 /// `imgctl config`: the configuration in force.
 struct ShowConfiguration: Verb {

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The times that an answer carries, in seconds since 1970, and what follows from them.
 struct AnswerDates {

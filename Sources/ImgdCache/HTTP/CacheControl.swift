@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The Cache-Control fields of an answer, as far as a cache that many share has to know them.
 ///

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// One member of Cache-Control or Pragma, read so that what is malformed forbids and never permits.
 ///

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The condition under which a client asks for a picture that it has in some version, as far as a cache may
 /// evaluate it (RFC 9111, 4.3.2).

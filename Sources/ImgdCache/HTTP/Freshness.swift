@@ -14,7 +14,7 @@
 // How long a stale answer may still be shown (RFC 5861) is part of the judgement; whether it is
 // shown, to whom and when, is for the core to decide.
 
-internal import ImgdHTTP
+internal import ImgdText
 internal import ImgdSystem
 
 /// The assumptions where an origin says nothing.

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// Writes header fields as `StoredHeaders` keeps them in memory. No file has this form.
 struct HeaderWriter {

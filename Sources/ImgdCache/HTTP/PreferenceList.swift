@@ -6,7 +6,7 @@
 // form for all spellings of a list: its members in lower case, with the shortest weight, each once, in the
 // order of their bytes. Values of parameters may have a meaning of their own, and stay as they are.
 
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The field values whose members say what a client prefers.
 enum PreferenceList {

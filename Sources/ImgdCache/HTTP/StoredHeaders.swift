@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// Header fields of an HTTP message in their order, names in lower case.
 package typealias HeaderList = [(name: String, value: String)]

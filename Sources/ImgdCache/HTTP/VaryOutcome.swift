@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The headers of a request on which its answer depends (RFC 9111, 4.1).
 ///

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// Looks at the front of a URL, up to its path, for `CanonicalURL.isCanonical`.
 ///

@@ -10,7 +10,7 @@
 // that is not. The rest goes through libcurl's parser, the same one that fetches: what is looked up
 // here and what is connected to there cannot differ.
 
-internal import ImgdHTTP
+internal import ImgdText
 
 /// Why a text is no URL that can be fetched.
 package enum URLProblem: Error, Sendable, Equatable {

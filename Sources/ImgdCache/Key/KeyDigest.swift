@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The digest of the parts of a key, which names the files of its picture.
 ///

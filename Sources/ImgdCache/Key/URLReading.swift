@@ -1,6 +1,5 @@
 internal import CCurl
-internal import ImgdHTTP
-internal import ImgdWords
+internal import ImgdText
 
 /// Reads a URL that is not in canonical form at first sight.
 ///

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The signs by which two versions of a picture are told apart.
 package struct PictureVersion: Sendable, Equatable {

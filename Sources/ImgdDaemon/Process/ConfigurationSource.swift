@@ -1,6 +1,5 @@
 import Glibc
-import ImgdConfiguration
-import ImgdService
+import ImgdProgram
 
 /// The source of the configuration, the first time and at each reload.
 struct ConfigurationSource: Sendable {

@@ -8,7 +8,7 @@ import Glibc
 import ImgdCache
 import ImgdFleet
 import ImgdPicture
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire

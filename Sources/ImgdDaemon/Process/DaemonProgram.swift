@@ -1,6 +1,5 @@
 import Glibc
-import ImgdConfiguration
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// The daemon as a process: arguments in, exit code out.

@@ -1,5 +1,4 @@
-import ImgdConfiguration
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// Reads the configuration again on a worker thread, because a file may be slow to read.

@@ -1,6 +1,6 @@
 import Glibc
 import ImgdCache
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// Why the daemon could not start.

@@ -1,4 +1,4 @@
-package import ImgdConfiguration
+package import ImgdProgram
 
 extension GatewayConfiguration: ProgramConfiguration {
   /// The keys of `[HTTP-Gateway]`. All need a restart, during which its sockets wait.

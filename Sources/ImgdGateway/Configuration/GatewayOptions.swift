@@ -1,4 +1,4 @@
-package import ImgdConfiguration
+package import ImgdProgram
 package import ImgdSystem
 
 /// The options on the gateway's command line.

@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 import ImgdWire
 
 /// The events of a stream, as bytes that all viewers get.

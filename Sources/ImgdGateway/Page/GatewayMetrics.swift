@@ -1,4 +1,4 @@
-import ImgdMetrics
+import ImgdConnection
 
 /// The metrics that `/metrics` has beside the daemon's.
 enum GatewayMetrics {

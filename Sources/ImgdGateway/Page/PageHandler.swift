@@ -1,5 +1,4 @@
 import ImgdConnection
-import ImgdMetrics
 package import ImgdSystem
 import ImgdWire
 

@@ -1,5 +1,5 @@
 import ImgdConnection
-import ImgdHTTP
+import ImgdText
 import ImgdWire
 
 /// The sizes in which the page shows a picture that is in the cache.

@@ -1,4 +1,4 @@
-import ImgdMetrics
+import ImgdConnection
 import ImgdWire
 
 /// The last five minutes of the counters that the page plots, so that a page that is opened shows them at once.

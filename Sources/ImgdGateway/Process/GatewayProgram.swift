@@ -1,7 +1,6 @@
 import Glibc
-import ImgdConfiguration
+import ImgdProgram
 import ImgdConnection
-import ImgdService
 import ImgdSystem
 
 /// The gateway as a process: arguments in, exit code out.

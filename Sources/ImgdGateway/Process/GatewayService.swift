@@ -1,5 +1,5 @@
 import Glibc
-import ImgdService
+import ImgdProgram
 package import ImgdSystem
 
 /// The gateway's life as a service: tells the manager when it is ready and when it stops, and ends in

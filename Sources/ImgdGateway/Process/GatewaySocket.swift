@@ -1,5 +1,5 @@
 import Glibc
-package import ImgdService
+package import ImgdProgram
 import ImgdSystem
 
 /// The listening socket that the service manager has passed.

@@ -1,5 +1,5 @@
 internal import ImgdWire
-internal import ImgdWords
+internal import ImgdText
 
 /// The text of one value in a target, and the name that a complaint gives it.
 struct ParameterValue {

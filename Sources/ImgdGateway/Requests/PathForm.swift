@@ -1,5 +1,5 @@
 internal import ImgdWire
-internal import ImgdWords
+internal import ImgdText
 
 /// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look.
 ///

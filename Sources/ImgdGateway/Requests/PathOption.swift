@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// An option of imgproxy that is taken.
 enum PathOption: String, CaseIterable {

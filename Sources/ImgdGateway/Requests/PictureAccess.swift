@@ -1,5 +1,5 @@
 internal import ImgdWire
-internal import ImgdWords
+internal import ImgdText
 
 /// Decides which pictures may be asked for, and by whom.
 ///

@@ -1,5 +1,5 @@
 internal import ImgdWire
-internal import ImgdWords
+internal import ImgdText
 
 /// A word of `Presets=` that cannot be read, in a sentence for the operator.
 package struct PresetProblem: Error, Equatable {

@@ -1,5 +1,5 @@
 internal import ImgdWire
-internal import ImgdWords
+internal import ImgdText
 
 /// Reads `/fetch?url=…&width=…`.
 struct QueryForm {

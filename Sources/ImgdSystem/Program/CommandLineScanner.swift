@@ -4,7 +4,7 @@
 // global variables, so two threads (two tests) cannot scan at once, and it needs C strings that live as
 // long as the scan.
 
-internal import ImgdWords
+internal import ImgdText
 
 /// Reads a program's arguments into options and operands, in the order in which they were given.
 package struct CommandLineScanner {

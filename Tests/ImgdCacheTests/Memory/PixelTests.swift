@@ -1,9 +1,7 @@
 import Glibc
-import ImgdCache
+@testable import ImgdCache
 import ImgdSystem
 import Testing
-
-@testable import ImgdCache
 
 /// Decoded pictures in the memory tier.
 struct PixelTests {

@@ -1,7 +1,7 @@
 import ImgdCache
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 @testable import ImgdDaemon
 
 struct ConfigurationKeyTests {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 @testable import ImgdDaemon
 
 /// A directory with a few files, gone with its owner.

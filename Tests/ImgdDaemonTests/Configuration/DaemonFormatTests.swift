@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 @testable import ImgdDaemon
 
 /// Reads with a format, and gives the complaint where it refuses.

@@ -1,7 +1,7 @@
 import ImgdFleet
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 @testable import ImgdDaemon
 
 /// The complaint of a format about a text; nil where it is taken.

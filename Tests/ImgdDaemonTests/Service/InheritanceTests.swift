@@ -3,7 +3,7 @@ import ImgdSystem
 import Testing
 
 @testable import ImgdDaemon
-@testable import ImgdService
+@testable import ImgdProgram
 
 /// Descriptors inherited from the service manager.
 struct InheritanceTests {

@@ -1,5 +1,5 @@
 import ImgdWire
-import ImgdWords
+import ImgdText
 
 // A file that is called picture.webp has to be a WebP: programs go by the name. So a name asks for its format, as it
 // does with vipsthumbnail and convert, unless --format says otherwise.

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// One version of a picture, as a file: the digest of its key, its number, and the kind of its bytes.
 ///

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// How a host is stored, so that the hosts below it are a range: "www.example.org" as
 /// "org.example.www.", and an address, which nothing lies below, as it is.

@@ -1,9 +1,9 @@
 import ImgdCache
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
-import ImgdWords
+import ImgdText
 
 // The lines that every command ends with.
 

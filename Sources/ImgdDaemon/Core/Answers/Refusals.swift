@@ -1,5 +1,5 @@
 import ImgdCache
-import ImgdConfiguration
+import ImgdProgram
 import ImgdPicture
 import ImgdSystem
 import ImgdWire

@@ -8,7 +8,7 @@
 // left requests behind, such as a script's `purge` lines: these are executed before the connection
 // ends, but nobody waits for the answers.
 
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 

@@ -1,5 +1,5 @@
 import ImgdCache
-import ImgdConfiguration
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 

@@ -1,5 +1,5 @@
 import ImgdCache
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 

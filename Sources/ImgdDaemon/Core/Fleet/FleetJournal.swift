@@ -1,5 +1,5 @@
 import ImgdFleet
-import ImgdService
+import ImgdProgram
 
 /// Writes a line for each change of the fleet's state. A server that is tried again changes nothing.
 final class FleetJournal {

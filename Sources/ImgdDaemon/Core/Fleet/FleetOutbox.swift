@@ -10,7 +10,7 @@
 
 import ImgdCache
 import ImgdFleet
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// What became of a purge that other hosts are to carry out, too.

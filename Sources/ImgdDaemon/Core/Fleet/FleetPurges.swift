@@ -1,6 +1,6 @@
 import ImgdCache
 import ImgdFleet
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// The purges that this host hears from the others, and those that it sends to them.

@@ -1,6 +1,6 @@
 import ImgdCache
 import ImgdFleet
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 

@@ -1,4 +1,4 @@
-import ImgdConfiguration
+import ImgdProgram
 import ImgdSystem
 
 extension ValueFormat where Value == Share {

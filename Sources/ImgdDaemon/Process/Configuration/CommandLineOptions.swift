@@ -1,4 +1,4 @@
-import ImgdConfiguration
+import ImgdProgram
 package import ImgdSystem
 
 /// The options on the daemon's command line.

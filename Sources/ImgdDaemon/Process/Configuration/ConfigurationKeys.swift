@@ -1,4 +1,4 @@
-package import ImgdConfiguration
+package import ImgdProgram
 
 extension Configuration: ProgramConfiguration {
   package static let keys: [ConfigurationKey<Configuration>] =

@@ -1,5 +1,5 @@
 import Glibc
-package import ImgdConfiguration
+package import ImgdProgram
 import ImgdSystem
 
 /// Builds the daemon's configuration from files, environment and command line.

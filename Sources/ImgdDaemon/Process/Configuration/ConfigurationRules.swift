@@ -1,4 +1,4 @@
-package import ImgdConfiguration
+package import ImgdProgram
 import ImgdSystem
 
 extension Configuration {

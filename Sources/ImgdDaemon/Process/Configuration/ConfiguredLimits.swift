@@ -2,7 +2,7 @@
 
 import ImgdCache
 import ImgdFleet
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire

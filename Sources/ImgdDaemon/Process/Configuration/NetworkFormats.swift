@@ -1,5 +1,5 @@
 import Glibc
-import ImgdConfiguration
+import ImgdProgram
 import ImgdSystem
 
 extension ValueFormat where Value == String {

@@ -5,7 +5,7 @@
 // them and has exactly one answer, whatever becomes of the process.
 
 import ImgdDecode
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// The decoders of the daemon, and the orders that wait for one.

@@ -1,4 +1,4 @@
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// Memory pressure in the daemon: the source that reports it, and the relief.

@@ -9,7 +9,7 @@
 // row on; it grows back in the same steps.
 
 import ImgdCache
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// Frees memory under pressure, with a limit on how often and how much.

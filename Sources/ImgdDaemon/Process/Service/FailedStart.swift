@@ -1,4 +1,4 @@
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 import ImgdWire
 

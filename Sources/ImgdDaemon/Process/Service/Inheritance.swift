@@ -1,5 +1,5 @@
 import Glibc
-import ImgdService
+import ImgdProgram
 
 /// The descriptors that the service manager has passed, by name; each has one owner.
 struct Inheritance {

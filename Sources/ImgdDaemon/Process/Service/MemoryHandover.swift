@@ -1,6 +1,6 @@
 import ImgdCache
 import ImgdPicture
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// Leaves the hottest pictures with the service manager when the daemon stops, and takes over those

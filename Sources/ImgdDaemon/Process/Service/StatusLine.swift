@@ -1,4 +1,4 @@
-import ImgdService
+import ImgdProgram
 import ImgdSystem
 
 /// The status line that `systemctl status` shows to every user.

@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 internal import ImgdSystem
 
 /// The header fields of an answer about a picture.

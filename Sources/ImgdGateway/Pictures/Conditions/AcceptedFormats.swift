@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 internal import ImgdWire
 
 /// The formats that a client takes beyond those that every one takes (RFC 9110, 12.5.1).

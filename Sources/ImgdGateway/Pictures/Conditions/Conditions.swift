@@ -1,4 +1,4 @@
-internal import ImgdHTTP
+internal import ImgdText
 
 /// The conditions of a request, in the order of RFC 9110, 13.2.2.
 struct Conditions {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdWords
+@testable import ImgdText
 
 struct NearestNameTests {
   private let names = ["Capacity", "Preferred", "MaxEntry"]

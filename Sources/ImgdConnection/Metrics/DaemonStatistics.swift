@@ -1,4 +1,3 @@
-package import ImgdConnection
 package import ImgdSystem
 
 /// The daemon's answer to `stats`, and the moment at which it came.

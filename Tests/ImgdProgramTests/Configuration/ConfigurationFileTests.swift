@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 
 struct ConfigurationFileTests {
   private func read(_ text: String) -> ConfigurationFile {

@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdService
+@testable import ImgdProgram
 
 private let notifier = SystemdNotifier()
 

@@ -1,4 +1,4 @@
-import ImgdHTTP
+import ImgdText
 import Testing
 
 struct EntityTagTests {

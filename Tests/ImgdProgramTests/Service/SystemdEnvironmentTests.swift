@@ -4,7 +4,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdService
+@testable import ImgdProgram
 
 /// libsystemd reads the environment of the process, so that most of these are exit tests.
 struct SystemdEnvironmentTests {

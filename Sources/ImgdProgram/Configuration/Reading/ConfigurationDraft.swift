@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// A configuration under construction: applies assignments in their order and collects all problems.
 struct ConfigurationDraft<Program: ProgramConfiguration> {

@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdService
+@testable import ImgdProgram
 
 struct SystemdMessengerTests {
   @Test func `messages arrive in the order in which they were posted`() async {

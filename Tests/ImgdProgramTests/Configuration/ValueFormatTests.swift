@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 
 /// Reads with a format, and gives the complaint where it refuses.
 private func read<Value>(_ format: ValueFormat<Value>, _ text: String) -> Result<Value, WrongValue>

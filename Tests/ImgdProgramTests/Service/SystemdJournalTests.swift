@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdService
+@testable import ImgdProgram
 
 /// The datagrams that libsystemd sends to the journal. Its path is fixed, so that only root can take
 /// its place.

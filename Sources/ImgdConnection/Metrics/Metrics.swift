@@ -1,7 +1,6 @@
 // The names are for dashboards, which outlive releases: a metric keeps its name, its unit and its labels. A number
 // that this release does not know, because the daemon is newer, becomes an untyped metric under its own name.
 
-import ImgdConnection
 import ImgdWire
 
 /// The daemon's counters in the text exposition format of Prometheus.

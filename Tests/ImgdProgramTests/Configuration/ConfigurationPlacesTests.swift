@@ -1,7 +1,7 @@
 import ImgdSystem
 import Testing
 
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 
 struct ConfigurationPlacesTests {
   private func read(

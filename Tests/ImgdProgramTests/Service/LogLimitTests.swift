@@ -1,7 +1,7 @@
 import ImgdSystem
 import Testing
 
-@testable import ImgdService
+@testable import ImgdProgram
 
 struct LogLimitTests {
   private let start = Instant(nanoseconds: 1 << 40)

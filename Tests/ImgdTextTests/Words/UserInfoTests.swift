@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImgdWords
+@testable import ImgdText
 
 struct UserInfoTests {
   @Test(arguments: [

@@ -1,7 +1,7 @@
 import ImgdTestSupport
 import Testing
 
-@testable import ImgdHTTP
+@testable import ImgdText
 
 /// The form of dates that nearly all origins send, which has a way of its own.
 struct HTTPDateTextTests {

@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 /// The sections of `imgd.conf`, with their names in the file.
 ///

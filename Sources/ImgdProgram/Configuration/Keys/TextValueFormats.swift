@@ -1,4 +1,4 @@
-internal import ImgdWords
+internal import ImgdText
 
 extension ValueFormat
 where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {

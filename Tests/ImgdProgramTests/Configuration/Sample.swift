@@ -1,4 +1,4 @@
-@testable import ImgdConfiguration
+@testable import ImgdProgram
 
 /// A program with a few keys.
 struct Sample: ProgramConfiguration {

@@ -1,5 +1,5 @@
 internal import ImgdSystem
-internal import ImgdWords
+internal import ImgdText
 
 /// Untrusted text in a form that is safe for a message: printable, short, and without passwords.
 package func shown(_ text: String) -> String {
