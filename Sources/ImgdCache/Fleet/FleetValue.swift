@@ -7,12 +7,12 @@ package import ImgdSystem
 ///     body: the picture's bytes
 ///
 /// Numbers have their highest byte first, so that the server's scripts can read them. Times are
-/// milliseconds by the server's clock. Decoding survives any bytes: what was cut, changed or made by
-/// somebody else gives nothing.
+/// milliseconds by the server's clock. Decoding survives any bytes: bytes that were cut, changed or written
+/// by somebody else give no value.
 package struct FleetValue: Sendable {
-  /// The bytes that tell one value from another under a key.
+  /// The length of the head, which is enough to tell values under one key apart.
   package static let headLength = 72
-  /// The row of a picture takes a few hundred bytes.
+  /// The row of a usual picture takes only a few hundred bytes.
   package static let mostRowBytes = 64 * 1024
   package static let magic = "IMGF"
   private static let version: UInt8 = 1
@@ -37,12 +37,12 @@ package struct FleetValue: Sendable {
     self.payload = payload
   }
 
-  /// The longest value with a picture of so many bytes.
+  /// The greatest length of a value whose picture has `picture` bytes.
   package static func mostBytes(picture: Int) -> Int { headLength + mostRowBytes + picture }
 
   // MARK: Writing
 
-  /// The bytes of the value; nil when its record is too long, or of another picture.
+  /// The bytes of the value; nil when its record is too long, or does not fit the picture.
   package var bytes: [UInt8]? {
     var record = record.sane
     guard record.bytes == payload.count, payload.count > 0 else { return nil }
@@ -75,7 +75,7 @@ package struct FleetValue: Sendable {
 
   // MARK: Reading
 
-  /// What the head of a value says of it.
+  /// The fields in the head of a value.
   package struct Head {
     package let begunAt: Int64
     package let storedAt: Int64
@@ -85,7 +85,7 @@ package struct FleetValue: Sendable {
     package let bodyCount: Int
     fileprivate let seal: UInt64
 
-    /// Nil for bytes that do not begin as a value does.
+    /// Nil for bytes that do not begin like a value.
     package init?(_ bytes: Span<UInt8>) {
       guard bytes.count >= headLength, FleetValue.isOurs(bytes) else { return nil }
       begunAt = Int64(clamping: number(bytes, 8))
@@ -99,7 +99,7 @@ package struct FleetValue: Sendable {
     }
   }
 
-  /// Whether bytes are in the form that this version writes.
+  /// Whether bytes begin as this version writes them.
   private static func isOurs(_ bytes: Span<UInt8>) -> Bool {
     let front = Array(magic.utf8) + [version, 0, 0, 0]
     return front.indices.allSatisfy { bytes[$0] == front[$0] }
@@ -142,9 +142,9 @@ package struct FleetValue: Sendable {
   }
 }
 
-/// Why bytes are no value of a fleet.
+/// Why bytes are not a value of a fleet.
 package enum FleetValueProblem: Error {
-  /// Somebody else has made them, or they belong under another key.
+  /// Something else has written them, or they belong under another key.
   case foreign
   case damaged
 }

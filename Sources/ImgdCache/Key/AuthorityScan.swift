@@ -2,9 +2,9 @@ internal import ImgdText
 
 /// Looks at the front of a URL, up to its path, for `CanonicalURL.isCanonical`.
 ///
-/// It knows plain host names and dotted IPv4 addresses; to anything else it says no.
+/// It accepts plain host names and dotted IPv4 addresses, and nothing else.
 struct AuthorityScan {
-  /// The beginning of the path.
+  /// The offset at which the path begins.
   let end: Int
   let isCanonical: Bool
 
@@ -22,7 +22,7 @@ struct AuthorityScan {
   }
 }
 
-/// The offset behind `http://` or `https://`, in lower case.
+/// The offset just after `http://` or `https://`, in lower case.
 private func hostStart(_ bytes: Span<UInt8>) -> Int? {
   guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
     bytes[2] == UInt8(ascii: "t"), bytes[3] == UInt8(ascii: "p")
@@ -34,7 +34,7 @@ private func hostStart(_ bytes: Span<UInt8>) -> Int? {
   return colon + 3
 }
 
-/// The offset behind a host without empty labels.
+/// The offset just after a host without empty labels.
 ///
 /// A last label that begins with a digit is a number to libcurl, which would write `127.1` as
 /// `127.0.0.1`: only four plain numbers are canonical then.
@@ -62,7 +62,7 @@ private func isCanonicalHostByte(_ byte: UInt8) -> Bool {
     || byte == UInt8(ascii: "_")
 }
 
-/// Whether a host is four numbers up to 255, none with a zero in front.
+/// Whether a host is four numbers up to 255, none with a leading zero.
 private func isPlainAddress(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
   var numbers = 1
   var number = 0
@@ -82,7 +82,7 @@ private func isPlainAddress(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
   return numbers == 4
 }
 
-/// The offset behind a port that is written plainly and is not the scheme's own.
+/// The offset just after a port that is written plainly and is not the scheme's own.
 private func portEnd(_ bytes: Span<UInt8>, from start: Int, isSecure: Bool) -> Int? {
   var port = 0
   var index = start

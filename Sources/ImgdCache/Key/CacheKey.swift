@@ -1,10 +1,10 @@
-/// The name that an image is stored under: a URL, and what makes another image of the same URL.
+/// The name that an image is stored under: a URL, and whatever else tells images of that URL apart.
 ///
 /// The parts are never run together: (`…/a`, `bc`) is not (`…/ab`, `c`).
 package struct CacheKey: Hashable, Sendable {
   package let url: CanonicalURL
   let distinction: KeyDistinction?
-  /// The name of its files; nil with credentials, as nothing of theirs is ever written.
+  /// The name of its files; nil with credentials, since nothing fetched with them is ever written to disk.
   package let digest: KeyDigest?
 
   package init(
@@ -27,7 +27,7 @@ package struct CacheKey: Hashable, Sendable {
     digest = knownDigest
   }
 
-  /// The key of an image, whose parts were those of a key.
+  /// The key of an image, from parts that were taken from a key before.
   init(url: CanonicalURL, _ distinction: KeyDistinction?, _ digest: KeyDigest?) {
     self.url = url
     self.distinction = distinction
@@ -59,8 +59,8 @@ package struct CacheKey: Hashable, Sendable {
 }
 
 extension CacheKey {
-  /// The key of something that was made of the picture under this key. Other bytes under this key never
-  /// lead there.
+  /// The key of something that was made of the picture under this key. It depends on the picture's bytes, so
+  /// other bytes under this key never lead to it.
   package func made(of checksum: BodyChecksum, form: String) -> CacheKey {
     CacheKey(
       url: url, identifier: identifier,

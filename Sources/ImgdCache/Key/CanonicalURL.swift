@@ -1,8 +1,8 @@
 // The identity of a URL.
 //
 // Two texts that any server must treat alike are one URL here: the scheme and the host in lower
-// case, no default port, no fragment, a path that is never empty and has no dot segments. All else
-// is kept as it was written, the query to the byte: an origin may tell `?a=1&b=2` from `?b=2&a=1`,
+// case, no default port, no fragment, a path that is never empty and has no dot segments. Everything else
+// is kept as it was written, the query byte for byte: an origin may tell `?a=1&b=2` from `?b=2&a=1`,
 // and `%7E` from `~`.
 //
 // Nearly every URL arrives in this form already. `isCanonical` finds that out in one pass over the
@@ -12,7 +12,7 @@
 
 internal import ImgdText
 
-/// Why a text is no URL that can be fetched.
+/// Why a text is not a URL that can be fetched.
 package enum URLProblem: Error, Sendable, Equatable {
   /// A sentence that names what is wrong and what would be right.
   case bad(reason: String)
@@ -22,7 +22,7 @@ package enum URLProblem: Error, Sendable, Equatable {
 
 /// A URL in the one form that stands for all its spellings.
 package struct CanonicalURL: Hashable, Sendable {
-  /// The longest URL that is taken, in bytes; the fragment counts.
+  /// The longest URL that is accepted, in bytes, including its fragment.
   package static let longest = 8 * 1024
 
   /// The URL in its one form, all ASCII; the text it was parsed from when that was canonical.
@@ -38,7 +38,7 @@ package struct CanonicalURL: Hashable, Sendable {
     return try URLReading(text).canonical()
   }
 
-  /// Whether a text is seen at once to be in canonical form; it costs one pass over the bytes.
+  /// Whether one pass over the bytes of a text shows that it is in canonical form.
   package static func isCanonical(_ text: String) -> Bool {
     let bytes = text.utf8.span
     guard bytes.count <= longest, let scan = AuthorityScan(bytes), scan.isCanonical else {
@@ -53,10 +53,10 @@ package struct CanonicalURL: Hashable, Sendable {
     url.count > 4 && url[4] == UInt8(ascii: "s")
   }
 
-  /// The place of the host in `text.utf8`, with the brackets of an IPv6 address.
+  /// The place of the host in `text.utf8`, including the brackets of an IPv6 address.
   package var hostRange: Range<Int> { Self.hostRange(in: text.utf8.span) }
 
-  /// The same for the bytes of a canonical URL.
+  /// The place of the host in the bytes of a canonical URL.
   static func hostRange(in bytes: Span<UInt8>) -> Range<Int> {
     let start = isSecure(bytes) ? 8 : 7
     var end = start
@@ -78,7 +78,7 @@ package struct CanonicalURL: Hashable, Sendable {
     return String(text[start..<end])
   }
 
-  /// The port that is connected to, the scheme's own when the URL names none.
+  /// The port to connect to: the scheme's own when the URL names none.
   package var port: Int {
     let bytes = text.utf8.span
     var index = hostRange.upperBound
@@ -97,8 +97,8 @@ package struct CanonicalURL: Hashable, Sendable {
     isSecure == other.isSecure && host == other.host && port == other.port
   }
 
-  // `String`'s own equality knows that two spellings of one accent are equal. These texts are
-  // ASCII, so that comparing and hashing the bytes is the same, and faster.
+  // `String`'s own equality takes two spellings of one accent as equal. These texts are
+  // ASCII, so comparing and hashing their bytes gives the same result, and is faster.
 
   package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool {
     sameBytes(left.text, right.text)

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// The parts of a URL as libcurl's parser sees them, which is how they are fetched.
+/// The parts of a URL as libcurl's parser reads them, since libcurl also fetches it.
 struct CurlURL {
   let host: String
   /// The port when one is written, a default one included.

@@ -1,6 +1,6 @@
 internal import CCrypto
 
-/// The first 128 bits of a SHA-256: two texts with the same ones cannot be found.
+/// The first 128 bits of a SHA-256: nobody can find two texts that share them.
 package struct Digest128: Hashable, Sendable {
   let high: UInt64
   let low: UInt64

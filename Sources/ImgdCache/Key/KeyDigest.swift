@@ -2,7 +2,7 @@ internal import ImgdText
 
 /// The digest of the parts of a key, which names the files of its picture.
 ///
-/// Files outlive the program, so that the parts and their form never change within one
+/// Files outlive the program, so the parts and their form never change within one
 /// layout of the directory.
 package struct KeyDigest: Hashable, Sendable {
   package let high: UInt64
@@ -15,7 +15,7 @@ package struct KeyDigest: Hashable, Sendable {
 
   /// Digests a key that everybody may see; the empty identifier is the same as none.
   ///
-  /// A variant comes behind an identifier, also behind the empty one, which is written for nothing else.
+  /// A variant is written after the identifier, even after an empty one, which is otherwise left out.
   package init(url: String, identifier: String?, variant: KeyVariant? = nil) {
     var parts: [UInt8] = []
     parts.reserveCapacity(url.utf8.count + (identifier?.utf8.count ?? 0) + 48)
@@ -28,7 +28,7 @@ package struct KeyDigest: Hashable, Sendable {
     self.init(high: digest.high, low: digest.low)
   }
 
-  /// The end of it, which is never zero.
+  /// The last 32 bits of the digest, or 1 where these are zero.
   var tag: UInt32 { max(UInt32(truncatingIfNeeded: low), 1) }
 
   /// Reads what `hex` wrote: 32 digits in lower case, nothing else.
@@ -44,7 +44,7 @@ package struct KeyDigest: Hashable, Sendable {
   package var hex: String { hexDigits(of: high, low) }
 }
 
-/// 32 digits for two words.
+/// Two words as 32 hexadecimal digits.
 private func hexDigits(of high: UInt64, _ low: UInt64) -> String {
   var digits: [UInt8] = []
   digits.reserveCapacity(32)
@@ -63,7 +63,7 @@ extension [UInt8] {
   }
 }
 
-/// Every part with its length in front, so that none can be taken for a piece of its neighbour.
+/// Appends a part with its length in front, so that it cannot be taken for a piece of its neighbour.
 func appendPart(_ part: String, to bytes: inout [UInt8]) {
   let count = UInt32(part.utf8.count)
   for shift in [24, 16, 8, 0] as [UInt32] {
@@ -72,7 +72,7 @@ func appendPart(_ part: String, to bytes: inout [UInt8]) {
   bytes.append(contentsOf: part.utf8)
 }
 
-/// The number that at most 16 digits stand for; nil for none and for anything but lower case.
+/// The number that up to 16 lower-case hexadecimal digits stand for; nil for anything else.
 func lowerHex(_ digits: some Collection<UInt8>) -> UInt64? {
   guard !digits.isEmpty, digits.count <= 16 else { return nil }
   var number: UInt64 = 0

@@ -1,11 +1,11 @@
-/// What few keys have, apart from their URL.
+/// The parts of a key other than its URL, which few keys have.
 final class KeyDistinction: Sendable {
   /// Not empty.
   let identifier: String?
   let variant: KeyVariant?
   let scope: CredentialScope?
 
-  /// Nil where there is nothing but a URL.
+  /// Nil when a key has nothing but a URL.
   init?(_ identifier: String?, _ variant: KeyVariant?, _ scope: CredentialScope?) {
     guard identifier != nil || variant != nil || scope != nil else { return nil }
     self.identifier = identifier
@@ -13,7 +13,7 @@ final class KeyDistinction: Sendable {
     self.scope = scope
   }
 
-  /// Whether these are the parts of a key, which may have none of them.
+  /// Whether a key's own parts, nil when it has none, are these.
   static func matches(
     _ own: KeyDistinction?, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
   ) -> Bool {

@@ -1,8 +1,8 @@
 /// A seeded hash of 64 bits over the parts of a key.
 ///
-/// It takes sixteen bytes a step by folding a product of 128 bits. The seed is random in every
-/// process, so that URLs that fall on one place cannot be prepared. Every part brings its length:
-/// parts that run together differently are hashed differently.
+/// It takes in sixteen bytes a step by folding a product of 128 bits. The seed is random in every
+/// process, so nobody can prepare URLs that collide. The length of each part is hashed too, so the same
+/// bytes divided into other parts have another hash.
 struct KeyHasher {
   typealias Seed = (UInt64, UInt64)
 
@@ -14,7 +14,7 @@ struct KeyHasher {
     state = seed.1
   }
 
-  /// Odd numbers from the kernel: a factor must not be zero.
+  /// Draws odd numbers from the kernel: a factor must not be zero.
   static func randomSeed() -> Seed {
     (UInt64.random(in: .min ... .max) | 1, UInt64.random(in: .min ... .max) | 1)
   }
@@ -37,7 +37,7 @@ struct KeyHasher {
 
   func finish() -> UInt64 { fold(state, secret) }
 
-  /// The last sixteen bytes or fewer; words overlap where that saves looking at single bytes.
+  /// Takes in the last sixteen bytes or fewer; words overlap where that saves looking at single bytes.
   private mutating func absorbEnd(_ bytes: Span<UInt8>, from offset: Int) {
     let count = bytes.count - offset
     if bytes.count >= 16 {
@@ -56,7 +56,7 @@ struct KeyHasher {
   }
 }
 
-/// Both halves of a product, folded into one.
+/// The two halves of a product, folded into one word.
 @inline(__always)
 func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
   let product = left.multipliedFullWidth(by: right)

@@ -1,10 +1,10 @@
-/// What parts the requests for one URL: the header fields that may change the answer, and for an
-/// identifier, which clients choose, its user.
+/// Tells the requests for one URL apart: by the header fields that may change the answer, and, where there
+/// is an identifier, which clients choose, also by its user.
 ///
-/// An origin may answer such a request with another picture, and need not say so in `Vary`. If it
+/// An origin may answer such a request with another picture, and need not say so in `Vary`. If that picture
 /// were kept under the URL alone, any client could choose what all the others are shown. The digest
-/// has 128 bits, so that no fields can be found that lead to another client's entry; files are named
-/// after it, so that its form never changes within one layout of the directory.
+/// has 128 bits, so nobody can find fields that lead to another client's entry; files are named
+/// after it, so its form never changes within one layout of the directory.
 package struct KeyVariant: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -16,8 +16,8 @@ package struct KeyVariant: Hashable, Sendable {
 
   /// Nil for a request that names nothing but a URL, which is nearly every one.
   ///
-  /// `fields` are the request's, under lower-case names, without its credentials. A user without
-  /// fields stands for itself, without a digest: that is a hit's way.
+  /// `fields` are the request's header fields, under lower-case names, without its credentials. Without
+  /// fields, the user stands for itself: a hit with an identifier then costs no digest.
   package init?(identifier: String?, fields: HeaderList = [], uid: UInt32) {
     let hasIdentifier = identifier?.isEmpty == false
     guard hasIdentifier || !fields.isEmpty else { return nil }
@@ -37,8 +37,8 @@ package struct KeyVariant: Hashable, Sendable {
     self.init(high: digest.high, low: digest.low)
   }
 
-  /// What sets apart something that was made of a picture: the picture's own variant, its very bytes, and the
-  /// form that was made of them.
+  /// The variant of something that was made of a picture, from the picture's own variant, the checksum of its
+  /// bytes, and the form that was made of them.
   init(of original: KeyVariant?, _ checksum: BodyChecksum, form: String) {
     var parts: [UInt8] = []
     appendPart("made", to: &parts)
@@ -51,12 +51,12 @@ package struct KeyVariant: Hashable, Sendable {
     self.init(high: digest.high, low: digest.low)
   }
 
-  /// Fields that tell an origin nothing that a picture may depend on. What is not listed is not
-  /// harmless: each origin may have a meaning of its own for it.
+  /// Fields that tell an origin nothing that a picture may depend on. No other field is harmless: each origin
+  /// may give it a meaning of its own.
   private static let harmless: Set<String> = [
     "cache-control", "pragma", "dnt", "sec-gpc", "priority", "traceparent", "tracestate",
     "x-request-id", "x-correlation-id",
-    // Conditions: their answer is this picture, or none.
+    // Conditions: the answer to them is the same picture, or none at all.
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
   ]
 
@@ -66,6 +66,6 @@ package struct KeyVariant: Hashable, Sendable {
     hasher.combine(low)
   }
 
-  /// Whether a field, by its lower-case name, leaves the answer what it is.
+  /// Whether a field, given by its lower-case name, cannot change the answer.
   static func isHarmless(_ name: String) -> Bool { harmless.contains(name) }
 }

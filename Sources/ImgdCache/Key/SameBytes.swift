@@ -2,12 +2,12 @@ import Glibc
 
 /// Whether two texts are the same bytes.
 ///
-/// `String`'s own equality compares characters, which may be spelt in more than one way.
+/// `String`'s own equality compares characters, which may be encoded in more than one way.
 package func sameBytes(_ left: String, _ right: String) -> Bool {
   sameBytes(left.utf8.span, right.utf8.span)
 }
 
-/// The same for texts that may be missing.
+/// Whether two texts are the same bytes, or both missing.
 func sameBytes(_ left: String?, _ right: String?) -> Bool {
   guard let left, let right else { return left == nil && right == nil }
   return sameBytes(left, right)
@@ -16,7 +16,7 @@ func sameBytes(_ left: String?, _ right: String?) -> Bool {
 /// Whether two stretches of bytes are the same.
 func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
-  // Both have so many bytes, and live for the call.
+  // Both have this many bytes, and stay valid during the call.
   return unsafe left.withUnsafeBytes { left in
     unsafe right.withUnsafeBytes { right in
       guard let first = left.baseAddress, let second = right.baseAddress else { return true }
@@ -28,17 +28,17 @@ func sameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
 /// The eight bytes from `offset` on.
 @inline(__always)
 func word(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
-  // Eight bytes of any pattern are a number; that they lie inside is checked.
+  // Any eight bytes make a valid number, and the call checks that they lie inside.
   unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
 }
 
-/// An ASCII letter in lower case, and any other byte as it is.
+/// An ASCII letter in lower case, or any other byte unchanged.
 @inline(__always)
 func lowerCase(_ byte: UInt8) -> UInt8 {
   byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }
 
-/// Gives a text's bytes to the standard library's hash, as `sameBytes` sees them.
+/// Feeds a text to the standard library's hasher byte by byte, to agree with `sameBytes`.
 package func hashBytes(of text: String, into hasher: inout Hasher) {
   var text = text
   text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }

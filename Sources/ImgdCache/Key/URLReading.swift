@@ -3,8 +3,8 @@ internal import ImgdText
 
 /// Reads a URL that is not in canonical form at first sight.
 ///
-/// Texts that libcurl lets pass and that must not be in a cache key are refused here first, on the
-/// bytes as they were written: user names, other schemes, slashes too many, anything invisible.
+/// Some texts that libcurl accepts must not be in a cache key. They are refused here first, by the
+/// bytes as they were written: user names, other schemes, superfluous slashes, anything invisible.
 struct URLReading {
   private let text: String
   private let bytes: [UInt8]
@@ -56,7 +56,7 @@ struct URLReading {
     return scheme
   }
 
-  /// Checks the authority that begins at `start` and gives its end.
+  /// Checks the authority that begins at `start`, and returns its end.
   private func authority(from start: Int) throws(URLProblem) -> Int {
     let end = bytes[start...].firstIndex(where: isAuthorityEnd) ?? bytes.count
     let authority = bytes[start..<end]
@@ -83,7 +83,7 @@ struct URLReading {
         + "write it in punycode (xn--…)")
   }
 
-  /// The host as libcurl sees it, if nothing is left in it that could mean something else.
+  /// The host as libcurl reads it, if it has no character left that could mean something else.
   private func checked(host: String) throws(URLProblem) -> String {
     let host = host.lowercased()
     let isAddress = host.hasPrefix("[")
@@ -93,7 +93,7 @@ struct URLReading {
     return host
   }
 
-  /// The port behind its colon, or nothing for the scheme's own.
+  /// The port with a colon in front, or nothing for the scheme's own.
   private func port(_ parts: CurlURL, isSecure: Bool) throws(URLProblem) -> String {
     guard let port = parts.port, port != (isSecure ? "443" : "80") else { return "" }
     guard port != "0" else { throw .bad(reason: "the URL's port is 0: nothing listens there") }
@@ -106,7 +106,7 @@ struct URLReading {
     bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
   }
 
-  /// The query with its question mark, to the byte; libcurl would lose an empty one.
+  /// The query with its question mark, byte for byte; libcurl would lose an empty one.
   private func query(from start: Int) -> String {
     let rest = bytes[pathEnd(from: start)...]
     guard rest.first == UInt8(ascii: "?") else { return "" }

@@ -2,28 +2,28 @@ package import ImgdSystem
 
 /// A checksum of a picture's bytes, which tells whether they are still the ones that were stored.
 ///
-/// It is XXH64 with the seed 0: it notices what an accident does to a file, a part that was never written
-/// above all, and takes a sixth of the time of a SHA-256 where the processor has instructions for that, and a
-/// twentieth elsewhere. Anyone who may write the files may write the index too.
+/// It is XXH64 with the seed 0: it notices accidental damage to a file, above all a part that was never
+/// written, and takes a sixth of the time of a SHA-256 where the processor has instructions for that, and a
+/// twentieth elsewhere. It need not resist attackers: anyone who may write the files may write the index too.
 package struct BodyChecksum: Hashable, Sendable {
   package let value: UInt64
 
-  /// Of bytes over which nobody has gone yet.
+  /// Stands for the checksum of bytes that has not been computed.
   package static let unknown = BodyChecksum(0)
 
-  /// Takes a checksum as it was kept.
+  /// A checksum that was computed and stored earlier.
   package init(_ value: UInt64) {
     self.value = value
   }
 
-  /// Sixteen digits of the base 16, for people and for lines.
+  /// The checksum as sixteen hexadecimal digits, as answers and people get it.
   package var text: String {
     var digits: [UInt8] = []
     digits.appendHex(value, digits: 16)
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Goes over all the bytes: nothing for a loop that others wait for.
+  /// Goes over all the bytes at once, so a loop that others wait for must not call it (`PartialChecksum`).
   package init(of payload: Payload) {
     self.init(payload.withBytes(Self.sum))
   }
@@ -41,7 +41,7 @@ package struct BodyChecksum: Hashable, Sendable {
     return sum(bytes, after: lanes)
   }
 
-  /// The sum when the lanes have been over all whole stripes.
+  /// The sum, after the lanes have gone over all whole stripes.
   fileprivate static func sum(_ bytes: Span<UInt8>, after lanes: Lanes) -> UInt64 {
     var offset = lanes.end
     var sum = (bytes.count >= 32 ? lanes.merged : primes.4) &+ UInt64(bytes.count)
@@ -69,7 +69,7 @@ package struct BodyChecksum: Hashable, Sendable {
     /// Where the next stripe begins.
     private(set) var end = 0
 
-    /// Goes over the next stripes, of no more bytes than that.
+    /// Goes over the next whole stripes, at most `most` bytes.
     mutating func addStripes(_ bytes: Span<UInt8>, most: Int) {
       let limit = end + min(most, bytes.count - end)
       while limit - end >= 32 {
@@ -121,7 +121,7 @@ package struct PartialChecksum {
     self.payload = payload
   }
 
-  /// Goes over some more bytes, at least a stripe of 32; the checksum at their end.
+  /// Goes over some more bytes, at least a stripe of 32, and returns the checksum once it has reached the end.
   package mutating func addBytes(most: Int) -> BodyChecksum? {
     payload.withBytes { bytes in
       lanes.addStripes(bytes, most: max(most, 32))

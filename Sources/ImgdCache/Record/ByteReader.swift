@@ -1,12 +1,12 @@
 /// Reads what a `ByteWriter` wrote.
 ///
-/// The bytes may be anything: a reader that meets the end, or what no writer leaves, reads nothing more
-/// and says so.
+/// The bytes may be anything: a reader that runs past the end, or meets something that no writer produces,
+/// reads nothing more and sets `hasFailed`.
 struct ByteReader {
-  /// Set when something was not as a writer leaves it; nothing that was read counts then.
+  /// Set when something is not as a writer leaves it: then nothing counts that has been read.
   private(set) var hasFailed = false
   private let all: ArraySlice<UInt8>
-  /// The beginning of the rest.
+  /// Where the bytes begin that have not been read.
   private var place: Int
 
   init(_ bytes: ArraySlice<UInt8>) {
@@ -16,7 +16,7 @@ struct ByteReader {
 
   var isAtEnd: Bool { place == all.endIndex }
 
-  /// Reads the checksum that `ByteWriter.seal` has put in front; false when the bytes do not fit it.
+  /// Reads the checksum that `ByteWriter.seal` put in front, and returns whether the bytes match it.
   mutating func isSealed() -> Bool {
     guard !hasFailed, place == all.startIndex else { return false }
     return number() == RowSeal.ofSealed(all.span) && !hasFailed
@@ -47,7 +47,7 @@ struct ByteReader {
     number(UInt8.self) == 0 ? nil : text()
   }
 
-  /// The place of the next bytes; an empty one when there are not that many.
+  /// The range of the next `count` bytes; an empty one when fewer are left.
   private mutating func takeBytes(_ count: Int) -> Range<Int> {
     guard count <= all.endIndex - place else {
       fail()
@@ -57,7 +57,7 @@ struct ByteReader {
     return place..<place + count
   }
 
-  /// Ends the reading: a value makes no sense.
+  /// Ends the reading because a value makes no sense.
   mutating func fail() {
     hasFailed = true
     place = all.endIndex

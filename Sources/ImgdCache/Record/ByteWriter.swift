@@ -1,4 +1,4 @@
-/// Numbers and texts in a row of bytes, for one process to write and another to read.
+/// Writes numbers and texts as a sequence of bytes, which another process may read.
 struct ByteWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -7,7 +7,7 @@ struct ByteWriter {
   }
 
   mutating func put<Number: FixedWidthInteger>(_ number: Number) {
-    // The bytes of a number that is no reference.
+    // A number holds no reference, so its bytes can be copied.
     unsafe withUnsafeBytes(of: number.littleEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
@@ -27,7 +27,7 @@ struct ByteWriter {
     if let text { put(text) }
   }
 
-  /// Puts a checksum of all that follows into the first eight bytes, which have been left for it.
+  /// Puts a checksum of all that follows into the first eight bytes, which were reserved for it.
   mutating func seal() {
     var front = ByteWriter()
     front.put(RowSeal.ofSealed(bytes.span))

@@ -3,10 +3,10 @@ package import ImgdSystem
 // An image as a stored record, and back.
 
 extension StoredRecord {
-  /// All that is written of an image; nil for one that is too large for the index, that has credentials in
-  /// its key, or whose bytes are pixels.
+  /// The record of an image; nil if the image is too large for the index, has credentials in
+  /// its key, or consists of pixels.
   ///
-  /// It may have been in memory for a while: its age goes on, it does not begin anew.
+  /// The image may have been in memory for a while: its age goes on, it does not begin anew.
   package init?(_ image: CachedImage, wall: Int64, at now: Instant) {
     guard !image.isPixels, let digest = image.digest, image.byteCount <= Int(UInt32.max) else {
       return nil
@@ -53,14 +53,14 @@ extension RecordFlags {
 }
 
 extension CachedImage {
-  /// Whether its lifetime, over or not, may be believed: not after a soft purge, nor when its
-  /// beginning is unknown.
+  /// Whether its lifetime, over or not, can be trusted: not after a soft purge, nor when it is unknown
+  /// when the lifetime began.
   fileprivate func isGranted(at now: Instant) -> Bool {
     guard !freshness.needsConfirmation, !isStale, freshness.remaining > .zero else { return false }
     return state(at: now).isFresh || now - storedAt >= freshness.remaining
   }
 
-  /// An image that was stored, with the age that it has by now; nil when its record makes no sense.
+  /// A stored image, with the age that it has reached by now; nil when its record makes no sense.
   static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, wall: Int64, at now: Instant
   ) -> CachedImage? {
@@ -79,10 +79,10 @@ extension CachedImage {
     return image
   }
 
-  /// A picture that another host has stored; nil when its record is another key's, or another request's than
-  /// one with the headers `sent`, or makes no sense.
+  /// A picture that another host has stored; nil when its record belongs to another key, does not fit
+  /// a request with the headers `sent`, or makes no sense.
   ///
-  /// What it shows, its bytes say: that host may have erred.
+  /// `facts` come from the bytes themselves and not from the record: the other host may have been wrong.
   package static func make(
     _ record: StoredRecord, key: CacheKey, payload: Payload, facts: ImageFacts, sent: HeaderList,
     vary: (HeaderList) -> VaryOutcome, serial: UInt64, checked: UInt64, stored moment: StoredMoment
@@ -108,7 +108,7 @@ extension StoredRecord {
     ImageBody(payload, facts: facts, checksum: checksum, description: description)
   }
 
-  /// An answer that says no-cache has no lifetime by itself; any other has lost it to a soft purge.
+  /// An answer with no-cache has no such time from the start; any other has lost it to a soft purge.
   fileprivate var isMarkedStale: Bool {
     freshUntil == 0 && lifetimeMs > 0 && !flags.contains(.needsConfirmation)
   }

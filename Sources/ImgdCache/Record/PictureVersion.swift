@@ -1,15 +1,15 @@
 internal import ImgdText
 
-/// The signs by which two versions of a picture are told apart.
+/// What tells two versions of a picture apart.
 package struct PictureVersion: Sendable, Equatable {
-  /// Of its bytes.
+  /// The checksum of its bytes.
   package let checksum: BodyChecksum
   /// When its origin last changed it, in seconds since 1970; nil where the origin does not say.
   package let modified: Int64?
 }
 
 extension CachedImage {
-  /// The picture's version, as far as it is known.
+  /// The picture's version; without a time of its last change where the origin does not name one.
   package var version: PictureVersion {
     PictureVersion(
       checksum: checksum,
@@ -18,12 +18,12 @@ extension CachedImage {
       })
   }
 
-  /// Whether its origin lets others keep it.
+  /// Whether others may keep it: its origin allows it, and its key has no credentials.
   package var mayBeKept: Bool { freshness.refusal == nil && scope == nil }
 }
 
 extension DiskEntry {
-  /// The same for an entry of which nothing else is at hand.
+  /// The picture's version as the index in memory has it, without reading the record.
   var version: PictureVersion {
     PictureVersion(checksum: checksum, modified: modified > 0 ? Int64(modified) : nil)
   }
@@ -37,7 +37,7 @@ extension StoredRecord {
   }
 }
 
-/// A `Last-Modified` in the seconds that the index has room for; nil for any other text.
+/// A `Last-Modified` as the 32 bits of seconds that the index has room for; nil for any other text.
 private func modification(_ text: String, readAt now: Int64) -> UInt32? {
   HTTPDate.parse(text, now: now).flatMap { UInt32(exactly: $0) }.flatMap { $0 > 0 ? $0 : nil }
 }

@@ -2,14 +2,14 @@
 ///
 ///     checksum of what follows, version, then the fields in the order of `StoredRecord`
 ///
-/// Decoding survives any bytes. What was cut, changed, is too long or holds a number that is never
-/// written gives nothing.
+/// Decoding survives any bytes. A record that was cut or changed, is too long, or holds a number that is
+/// never written decodes to nil.
 enum RecordCodec {
-  /// More than the largest headers that are fetched take.
+  /// More than a record with the largest headers that are ever fetched.
   static let mostBytes = 1 << 20
   private static let version: UInt8 = 5
 
-  /// The bytes of a record whose numbers are sane; nil when they would be too many.
+  /// The bytes of a record whose numbers are sane; nil when there would be too many bytes.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
     var writer = ByteWriter(capacity: 256 + record.headers.count)
     writer.put(UInt64(0))
@@ -20,7 +20,7 @@ enum RecordCodec {
     return writer.bytes
   }
 
-  /// Whether a record is not too long, without encoding it.
+  /// Whether a record is short enough, judged without encoding it.
   static func hasRoom(for record: StoredRecord) -> Bool { record.mostBytes <= mostBytes }
 
   static func decode(_ bytes: [UInt8]) -> StoredRecord? {
@@ -75,7 +75,7 @@ enum RecordCodec {
     writer.put(place.rest.low)
   }
 
-  /// In place of a time that the origin does not name.
+  /// Written in place of a time that the origin does not name.
   private static let silence: Int64 = -1
 
   private static func readRecord(_ reader: inout ByteReader) -> StoredRecord {
@@ -128,7 +128,7 @@ enum RecordCodec {
       orientation: Int(orientation))
   }
 
-  /// One at a time: a count that lies ends with the bytes.
+  /// Reads tags one at a time: a forged count does no harm, since reading ends with the bytes.
   private static func readTags(_ reader: inout ByteReader) -> [String] {
     var left: UInt32 = reader.number()
     var tags: [String] = []
@@ -151,7 +151,7 @@ enum RecordCodec {
 }
 
 extension StoredRecord {
-  /// The most bytes that the record has when it is encoded.
+  /// An upper bound on the bytes of the encoded record.
   package var mostBytes: Int {
     let texts = [url, identifier ?? "", redirectTarget ?? ""] + tags
     return texts.reduce(256 + headers.count + varying.count + description.count) {

@@ -1,7 +1,7 @@
-/// A sum over the values of a row or a record, so that a byte that has changed on the disk is noticed.
+/// A sum over the values of a row or a record, which reveals bytes that have changed on the disk.
 ///
-/// It guards against accidents, not against an author who can write the file. Every step can be
-/// undone, so a single value that differs always shows. The sum is part of the file's layout.
+/// It guards against accidents, not against somebody who can write the file. Every step is
+/// reversible, so a single value that differs always shows. The sum is part of the file's layout.
 struct RowSeal {
   private var state: UInt64 = 0x6A09_E667_F3BC_C909
 
@@ -35,7 +35,7 @@ struct RowSeal {
 
   func finish() -> UInt64 { state ^ state >> 32 }
 
-  /// The sum over bytes that begin with eight which are left for it.
+  /// The sum over all bytes but the first eight, which are reserved for it.
   static func ofSealed(_ bytes: Span<UInt8>) -> UInt64 {
     var seal = RowSeal()
     seal.add(bytes.extracting(droppingFirst: min(8, bytes.count)))

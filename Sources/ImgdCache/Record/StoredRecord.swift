@@ -1,9 +1,9 @@
-/// All that is known of a picture and outlives a process, except its bytes.
+/// Everything known of a picture that outlives a process, except its bytes.
 ///
-/// The index file keeps it for each picture on disk, and one process leaves it to the next for each
-/// picture in memory; `RecordCodec` is the form that both have. Times are seconds since 1970.
+/// The index file keeps one for each picture on disk, and a process leaves one to the next for each
+/// picture in memory; both use the form of `RecordCodec`. Times are seconds since 1970.
 package struct StoredRecord: Sendable, Equatable {
-  /// The canonical one.
+  /// The canonical URL.
   package var url: String
   package var identifier: String?
   package var variant: KeyVariant?
@@ -11,10 +11,10 @@ package struct StoredRecord: Sendable, Equatable {
   /// How many bytes the picture has.
   package var bytes: Int
   package var facts: ImageFacts
-  /// Of the bytes.
+  /// The checksum of the picture's bytes.
   package var checksum = BodyChecksum(0)
   package var storedAt: Int64
-  /// Zero: the origin has to confirm it before it is used.
+  /// Zero if the origin has to confirm the picture before it is used.
   package var freshUntil: Int64
   package var status = 200
   /// Names and values, as `StoredHeaders` packs them.
@@ -29,10 +29,10 @@ package struct StoredRecord: Sendable, Equatable {
   package var flags: RecordFlags = []
   /// The request headers that the answer depends on, packed like `headers`.
   package var varying: [UInt8] = []
-  /// Where the answer stands among the others to its name; nil for one that is found under its key alone.
+  /// Its place among the answers to one name; nil if it is found under its own key alone.
   package var place: VariantPlace?
   package var tags: [String] = []
-  /// A few bytes that stand for the picture; empty without.
+  /// A few bytes that stand for the picture; empty if there are none.
   package var description: [UInt8] = []
 
   package init(
@@ -50,26 +50,26 @@ package struct StoredRecord: Sendable, Equatable {
     self.freshUntil = freshUntil
   }
 
-  /// Whether it is about this key; a digest alone is no proof.
+  /// Whether the record is of this key, compared in full: a digest alone is no proof.
   func isOf(_ key: CacheKey) -> Bool {
     sameBytes(url, key.url.text) && sameBytes(identifier ?? "", key.identifier ?? "")
       && (identifier == nil) == (key.identifier == nil) && variant == key.variant
   }
 
-  /// Whether its answer is one of those to this name; the end of a digest alone is no proof.
+  /// Whether its answer is one of several to this name, compared in full: a part of a digest alone is no proof.
   func isNamed(_ base: CacheKey) -> Bool {
     sameBytes(url, base.url.text) && sameBytes(identifier ?? "", base.identifier ?? "")
       && place?.owner == base.variant && place != nil
   }
 
-  /// Finds the record among others of its name: a digest of the name, and zero for one that is found under
-  /// its key alone.
+  /// Part of a digest of its name, by which all answers to the name are found; zero for a record that is found
+  /// under its own key alone.
   var baseTag: UInt32 {
     guard let place else { return 0 }
     return KeyDigest(url: url, identifier: identifier, variant: place.owner).tag
   }
 
-  /// With numbers in the range that is read back, and each tag once, in the order of their bytes.
+  /// The record with its numbers clamped to the range that can be read back, and each tag once, in byte order.
   var sane: StoredRecord {
     var sane = self
     sane.bytes = Int(SaneRange.clamped(Int64(bytes)))
@@ -83,7 +83,7 @@ package struct StoredRecord: Sendable, Equatable {
     return sane
   }
 
-  /// The same picture with the answer of another record.
+  /// A record of the same picture with the answer of another record.
   func renewed(by other: StoredRecord) -> StoredRecord {
     var renewed = other
     (renewed.url, renewed.identifier, renewed.digest) = (url, identifier, digest)
@@ -94,17 +94,17 @@ package struct StoredRecord: Sendable, Equatable {
   }
 }
 
-/// Every yes or no of a record.
+/// The yes-or-no properties of a record.
 package struct RecordFlags: OptionSet, Sendable {
   package let rawValue: UInt8
 
   package static let needsConfirmation = RecordFlags(rawValue: 1)
   package static let mustRevalidate = RecordFlags(rawValue: 2)
   package static let immutable = RecordFlags(rawValue: 4)
-  /// It was not redirected, depends on no header of the request, and was new when it came: a plain
-  /// answer says nothing that the index in memory does not know.
+  /// The answer is not a redirect, depends on no header of the request, and was new when it came: all that a
+  /// plain answer says is also in the index in memory.
   package static let plain = RecordFlags(rawValue: 8)
-  /// A public address sent it: where it redirects to, private addresses are not reached for its sake.
+  /// A public address sent it: if it is a redirect, it must not lead to a private address.
   package static let publicAddress = RecordFlags(rawValue: 16)
   package static let openOnlyWhileFresh = RecordFlags(rawValue: 32)
 
@@ -113,8 +113,8 @@ package struct RecordFlags: OptionSet, Sendable {
   }
 }
 
-/// The numbers that are written and read back: sums of many of them are still far from the end of
-/// their type, so that no sum of them has to be checked for a forged file.
+/// The range of numbers that are written and read back. Even sums of many of them do not overflow, so
+/// no sum has to be checked, not even with a forged file.
 enum SaneRange {
   static let most: Int64 = 1 << 40
   static let numbers: ClosedRange<Int64> = 0...most
