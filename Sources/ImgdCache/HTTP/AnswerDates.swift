@@ -6,7 +6,7 @@ struct AnswerDates {
   private let date: Int64?
   private let age: Int64
   private let lastModified: Int64?
-  /// Nil without the field; a field that is not one date means that the answer has expired.
+  /// Nil without the field; a field that is not a single date means that the answer has expired.
   private let expires: Int64?
 
   init(_ headers: HeaderList, receivedAt: Int64) {
@@ -18,30 +18,30 @@ struct AnswerDates {
     age = headers.first { $0.name == "age" }.map { Self.age($0.value) } ?? 0
   }
 
-  /// The one date of a field. One that comes twice, even with the same date, is no date, as it is none
-  /// once its lines are joined.
+  /// The single date of a field. A field that comes twice, even with the same date, has no date, since
+  /// its joined lines would not be one.
   private static func date(_ name: String, in headers: HeaderList, now: Int64) -> Int64? {
     let values = headers.filter { $0.name == name }
     return values.count == 1 ? HTTPDate.parse(values[0].value, now: now) : nil
   }
 
-  /// The first number of a list, as RFC 9111 wants it (5.1); a field that begins otherwise is none.
+  /// The first number of a list, as RFC 9111 demands (5.1); 0 for a field that does not begin with a number.
   private static func age(_ value: String) -> Int64 {
     var scanner = FieldScanner(value)
     return CacheControl.seconds(scanner.takeArgument()) ?? 0
   }
 
-  /// Age and apparent age, whichever is more (RFC 9111, 4.2.3); a clock that is behind the origin's
-  /// makes no age negative.
+  /// The greater of age and apparent age (RFC 9111, 4.2.3); a clock that is behind the origin's makes no age
+  /// negative.
   func initialAge(delay: Duration) -> Duration {
     let apparent = max(receivedAt - (date ?? receivedAt), 0)
     let told = Duration.seconds(age) + max(delay, .zero)
     return min(max(.seconds(apparent), told), .seconds(CacheControl.longest))
   }
 
-  /// The lifetime that the origin has named, if it has (RFC 9111, 4.2.1).
+  /// The lifetime that the origin has named, if any (RFC 9111, 4.2.1).
   ///
-  /// An answer for one user is not shared: there s-maxage counts only as better than a guess.
+  /// An answer for one user is not shared: for it s-maxage counts only because it is better than a guess.
   func explicitLifetime(_ control: CacheControl, isScoped: Bool) -> Duration? {
     let shared = control.sharedMaxAge.map { Duration.seconds($0) }
     let own = control.maxAge.map { Duration.seconds($0) } ?? lifetimeFromExpires

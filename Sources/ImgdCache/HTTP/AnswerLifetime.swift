@@ -1,9 +1,9 @@
 /// The lifetime of answers that bring no picture.
 package enum AnswerLifetime {
-  /// The lifetime where the origin names none, in place of the guess for pictures; nil: as for pictures.
+  /// The lifetime of an answer whose origin names none; nil if it is guessed as for pictures.
   ///
-  /// `rule` is the operator's. 404 and 410 follow it in any case, other failures where nothing tells how
-  /// long they have been so: a picture that has been put up in the meantime must not stay missing for long.
+  /// `rule` is the operator's. 404 and 410 follow it in any case, other failures only if nothing tells how
+  /// long they have lasted: a picture that has been published in the meantime must not stay missing for long.
   package static func ofSilence(status: Int, headers: HeaderList, rule: Duration) -> Duration? {
     switch status {
     case 404, 410: rule

@@ -1,12 +1,12 @@
 internal import ImgdText
 
-/// The Cache-Control fields of an answer, as far as a cache that many share has to know them.
+/// The Cache-Control fields of an answer, as far as they matter to a cache that many share.
 ///
-/// Unknown directives count as not written. A number that is none counts as 0, so that what cannot
-/// be understood is stale (RFC 9111, 4.2.1); a directive that comes twice counts with its smaller
-/// number. One that forbids counts in any form, one that permits only as it should be written
-/// (`CacheDirective`). The forms of `private` and `no-cache` that name single fields are taken for the
-/// whole answer, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
+/// Unknown directives are ignored. An invalid number counts as 0, so that what cannot
+/// be understood is stale (RFC 9111, 4.2.1); of a directive that comes twice the smaller number
+/// counts. A directive that forbids something counts in any form, one that permits something only in its proper
+/// form (`CacheDirective`). `private` and `no-cache` apply to the whole answer even if they name single
+/// fields, as RFC 9111 allows (5.2.2.4, 5.2.2.7).
 struct CacheControl: Equatable {
   /// The largest number of seconds that means anything (RFC 9111, 1.2.2).
   static let longest: Int64 = 1 << 31
@@ -23,7 +23,7 @@ struct CacheControl: Equatable {
   var proxyRevalidate = false
   var mustUnderstand = false
   var isImmutable = false
-  /// Whether any field was there, whatever it said.
+  /// Whether there was any such field, whatever it said.
   var isPresent = false
 
   init(_ headers: HeaderList) {
@@ -67,7 +67,7 @@ struct CacheControl: Equatable {
     seconds = min(seconds ?? longest, directive.seconds)
   }
 
-  /// A number of seconds: below zero is 0, too large for any clock is the largest.
+  /// A number of seconds, at least 0 and at most `longest`; nil for a text that is not a number.
   static func seconds(_ text: String?) -> Int64? {
     guard var digits = text?.utf8[...] else { return nil }
     let isNegative = digits.first == UInt8(ascii: "-")
@@ -79,8 +79,8 @@ struct CacheControl: Equatable {
 
   // MARK: Meaning
 
-  /// The final statuses of RFC 9110 whose rules for caching are followed here; not 206, whose rules
-  /// are about parts, and not 304, which is no answer of its own.
+  /// The final statuses of RFC 9110 whose rules for caching are followed here. 206 is missing, since its rules
+  /// are about parts, and so is 304, which is not an answer of its own.
   private static let understood: Set<Int> = Set(200...205).union(300...303)
     .union([305, 307, 308, 421, 422, 426]).union(400...417).union(500...505)
 
@@ -93,8 +93,8 @@ struct CacheControl: Equatable {
     return mustUnderstand ? !Self.understood.contains(status) : noStore
   }
 
-  /// Whether the end of the lifetime is the origin's last word: it has forbidden to show the answer
-  /// unconfirmed after it (RFC 9111, 5.2.2.2, 5.2.2.8).
+  /// Whether no request may prolong the lifetime, since the origin has forbidden showing the answer
+  /// unconfirmed after its end (RFC 9111, 5.2.2.2, 5.2.2.8).
   func bindsLifetime(isScoped: Bool) -> Bool {
     mustRevalidate || (!isScoped && proxyRevalidate)
   }

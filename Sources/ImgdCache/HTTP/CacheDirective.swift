@@ -1,10 +1,10 @@
 internal import ImgdText
 
-/// One member of Cache-Control or Pragma, read so that what is malformed forbids and never permits.
+/// One member of Cache-Control or Pragma, read so that a malformed one may forbid but never permits.
 ///
-/// A directive counts as itself wherever its name is read, since what it forbids has been forbidden. What it
-/// permits depends on its argument, which is invalid where anything follows that the grammar does not have, and
-/// in all that follows a quoted string without an end (RFC 9111, 4.2.1 and 5.2).
+/// A directive that forbids something counts as soon as its name can be read. What it permits depends on its
+/// argument, which is invalid if anything follows that the grammar does not allow, and in everything
+/// after a quoted string without an end (RFC 9111, 4.2.1 and 5.2).
 struct CacheDirective {
   enum Argument: Equatable {
     case none
@@ -38,12 +38,12 @@ struct CacheDirective {
     } while scanner.nextMember()
   }
 
-  /// The number of seconds that it names; what is none counts as 0.
+  /// The number of seconds that it names; an invalid number counts as 0.
   var seconds: Int64 {
     guard case .text(let text) = argument else { return 0 }
     return CacheControl.seconds(text) ?? 0
   }
 
-  /// Whether it is written as a directive without an argument is: only so does one permit anything.
+  /// Whether it is written without an argument: only then do directives that have none permit anything.
   var isPlain: Bool { argument == .none }
 }

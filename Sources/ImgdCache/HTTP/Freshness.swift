@@ -3,7 +3,7 @@
 //
 // The judgement is made once, when the answer has arrived, and leaves two durations: how old the
 // answer was at that moment, and how much longer it is fresh. From then on only the monotonic clock
-// counts, so that a wall clock that is set makes no entry younger and no age negative.
+// counts, so setting the wall clock makes no entry younger and no age negative.
 //
 // An answer to a request that carried credentials is stored under a key of its own, one user's
 // (`CacheKey.scope`), unless its origin lets everybody have it (`CredentialSharing`). Under such a key lies a
@@ -24,7 +24,7 @@ package struct FreshnessRules: Sendable, Equatable {
 
   /// For an answer that names neither an end nor the time of its last change.
   package var defaultLifetime: Duration
-  /// Which part of the time since its last change an answer counts as fresh, in percent.
+  /// The part of the time since its last change for which an answer counts as fresh, in percent.
   package var heuristicPercent: Int
   /// How long after its end an answer may stand in for an origin that fails, where the origin has
   /// neither granted nor forbidden it.
@@ -43,17 +43,17 @@ package struct FreshnessRules: Sendable, Equatable {
   }
 }
 
-/// What the purpose of a request changes in the judgement on its answer.
+/// What a request changes in the judgement on its answer.
 package struct FreshnessTerms: Sendable {
   /// The lifetime that the request has set instead of the origin's. Others are shown the answer too, so
-  /// that it is cut to the rule, and never permits what the origin has forbidden: it lifts neither
+  /// it is cut to `longestTTL`, and never permits what the origin has forbidden: it lifts neither
   /// `no-cache` nor the end of an answer that must be revalidated.
   package var ttl: Duration?
   /// The lifetime of an answer that names none, in place of a guess.
   package var silence: Duration?
-  /// The key is one user's.
+  /// Whether the key is one user's.
   package var isScoped: Bool
-  /// The request had credentials.
+  /// Whether the request had credentials.
   package var isOpenedByCredentials: Bool
 
   package init(
@@ -69,8 +69,8 @@ package struct FreshnessTerms: Sendable {
 
 /// The judgement on one answer.
 package struct Freshness: Sendable, Equatable {
-  // As numbers of half a duration's size and less: every picture in memory has them, and every hit
-  // asks. What an origin grants are whole seconds, no more than 31 bits of them.
+  // Plain numbers, at most half the size of a `Duration`: every picture in memory has them, and every hit
+  // reads them. Origins grant whole seconds, which take no more than 31 bits.
   let ageNanoseconds: Int64
   private let remainingNanoseconds: Int64
   private let whileRevalidateSeconds: UInt32
@@ -80,32 +80,32 @@ package struct Freshness: Sendable, Equatable {
   package let refusal: StoreRefusal?
   /// How old the answer was when it arrived.
   package var initialAge: Duration { .nanoseconds(ageNanoseconds) }
-  /// How long it is fresh from its arrival on; nothing or less when it arrived stale.
+  /// How long it is fresh from its arrival on; zero or negative if it arrived stale.
   package var remaining: Duration { .nanoseconds(remainingNanoseconds) }
-  /// The origin wants to be asked before every use (`no-cache`).
+  /// Whether the origin has to be asked before every use (`no-cache`).
   package let needsConfirmation: Bool
   private let staleUse: StaleUse
-  /// Once stale it may not be shown, whatever went wrong (`must-revalidate` and its kin).
+  /// Whether it may not be shown once it is stale, whatever went wrong (`must-revalidate` and its kin).
   package var mustRevalidate: Bool { staleUse != .unbound }
-  /// Once stale it may not be shown even to those who take pictures of any age: it was fetched with credentials,
-  /// and its origin has opened it to others only as long as it is fresh (RFC 9111, 3.5).
+  /// Whether it may not be shown once it is stale, even to those who accept pictures of any age: it was fetched
+  /// with credentials, and its origin has opened it to others only while it is fresh (RFC 9111, 3.5).
   package var isOpenOnlyWhileFresh: Bool { staleUse == .closed }
-  /// A reload need not ask while it is fresh (`immutable`).
+  /// Whether a reload need not ask the origin while it is fresh (`immutable`).
   package let isImmutable: Bool
-  /// How long after its end it may be shown while it is fetched anew; zero: not at all.
+  /// How long after the end of its lifetime it may be shown while it is fetched anew; zero: not at all.
   package var staleWhileRevalidate: Duration { .seconds(whileRevalidateSeconds) }
-  /// How long after its end it may be shown when the origin fails; zero: not at all, nil: the
+  /// How long after the end of its lifetime it may be shown when the origin fails; zero: not at all, nil: the
   /// origin says nothing.
   package var staleIfError: Duration? {
     ifErrorSeconds == Self.silence ? nil : .seconds(ifErrorSeconds)
   }
 
-  /// What the origin leaves of the ways in which a stale answer is shown. One byte: no picture grows by it.
+  /// The ways of showing a stale answer that the origin permits. It takes one byte, so that no picture grows by it.
   private enum StaleUse: UInt8 {
     case unbound
-    /// None but the wish for pictures of any age.
+    /// It may be shown only to those who accept pictures of any age.
     case bound
-    /// None at all.
+    /// It may not be shown at all.
     case closed
 
     init(isBound: Bool, isClosed: Bool) {
@@ -113,10 +113,10 @@ package struct Freshness: Sendable, Equatable {
     }
   }
 
-  /// In place of a time that the origin does not name.
+  /// Kept in place of a time that the origin does not name.
   private static let silence = UInt32.max
 
-  /// Judges an answer. `receivedAt` is wall time in seconds, `delay` what the exchange took.
+  /// Judges an answer. `receivedAt` is wall time in seconds, `delay` the time that the exchange took.
   package init(
     status: Int, headers: HeaderList, rules: FreshnessRules = FreshnessRules(),
     terms: FreshnessTerms = FreshnessTerms(), receivedAt: Int64, delay: Duration = .zero
@@ -170,11 +170,11 @@ package struct Freshness: Sendable, Equatable {
   }
 }
 
-/// Statuses that may be kept without an explicit lifetime (RFC 9110, 15.1), without 206: a part of
-/// a picture is none.
+/// Statuses that may be kept without an explicit lifetime (RFC 9110, 15.1), except 206: part of
+/// a picture is not a picture.
 private let keptByDefault: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-/// Whether an answer leads elsewhere: a lifetime that a request sets is for all the way to the picture.
+/// Whether an answer leads elsewhere: a lifetime that a request sets applies to redirects on the way, too.
 private func isRedirect(_ status: Int) -> Bool { 300..<400 ~= status }
 
 /// The conditions for storing, in the order of RFC 9111, 3.

@@ -1,6 +1,6 @@
 internal import ImgdText
 
-/// Writes header fields as `StoredHeaders` keeps them in memory. No file has this form.
+/// Writes header fields in the form in which `StoredHeaders` keeps them in memory; no file has this form.
 struct HeaderWriter {
   private var bytes: [UInt8] = []
 
@@ -14,7 +14,7 @@ struct HeaderWriter {
     put(value)
   }
 
-  /// Without the room that an array keeps for growing.
+  /// The bytes in an array without spare room for growing.
   var exactBytes: [UInt8] {
     var exact: [UInt8] = []
     exact.reserveCapacity(bytes.count)
@@ -22,8 +22,8 @@ struct HeaderWriter {
     return exact
   }
 
-  /// A date in its usual form as five bytes of seconds; any other text behind its length, in one byte
-  /// or in five.
+  /// Writes a date in its usual form as five bytes of seconds, and any other text after its length, which takes
+  /// one byte or five.
   private mutating func put(_ text: String) {
     if let seconds = HTTPDate.secondsOfUsualForm(text) {
       bytes.append(HeaderMark.date)
@@ -44,7 +44,7 @@ struct HeaderWriter {
   }
 }
 
-/// What stands in the place of a short text's length.
+/// Values of a length's first byte that do not mean a length.
 private enum HeaderMark {
   static let date: UInt8 = 254
   static let long: UInt8 = 255
@@ -59,7 +59,7 @@ struct HeaderReader {
     self.bytes = bytes
   }
 
-  /// The next field; nil behind the last.
+  /// The next field; nil after the last.
   mutating func next() -> (name: String, value: String)? {
     guard offset < bytes.count else { return nil }
     let number = byte()
@@ -85,7 +85,7 @@ struct HeaderReader {
   }
 }
 
-/// The names that origins of pictures send most, numbered from 1.
+/// The names that origins of pictures send most often, numbered from 1.
 enum HeaderNames {
   private static let all = [
     "accept-ranges", "access-control-allow-origin", "access-control-expose-headers", "age",

@@ -1,4 +1,4 @@
-/// Header fields as files have them: names and values in turn, each behind its length in four bytes.
+/// Header fields as files have them: names and values in turn, each preceded by its length in four bytes.
 enum HeaderPacking {
   static func packed(_ list: HeaderList) -> [UInt8] {
     var packed: [UInt8] = []
@@ -23,7 +23,7 @@ enum HeaderPacking {
     return stride(from: 0, to: parts.count, by: 2).map { (parts[$0], parts[$0 + 1]) }
   }
 
-  /// The first value of a name in lower case, for which no list is made.
+  /// The value of the first field with a name in lower case, found without making a list.
   static func value(of name: String, in packed: [UInt8]) -> String? {
     var offset = 0
     while let key = part(of: packed, at: offset), let value = part(of: packed, at: key.upperBound) {
@@ -35,7 +35,7 @@ enum HeaderPacking {
     return nil
   }
 
-  /// The place of the part behind the length at an offset; nil where there is none.
+  /// The range of the part whose length is at an offset; nil when the bytes do not have it.
   private static func part(of packed: [UInt8], at offset: Int) -> Range<Int>? {
     guard packed.count - offset >= 4 else { return nil }
     let (start, count) = (offset + 4, count(packed, at: offset))

@@ -2,9 +2,9 @@
 //
 //     Accept: text/html;Level=1;q=0.50 , image/webp      image/webp,text/html;level=1;q=0.5
 //
-// Their members have no order, the ranges no case, and a weight of one need not be said. So there is one
-// form for all spellings of a list: its members in lower case, with the shortest weight, each once, in the
-// order of their bytes. Values of parameters may have a meaning of their own, and stay as they are.
+// The order of their members and the case of the ranges mean nothing, and a weight of one may be left out. So
+// there is one form for all spellings of a list: its members in lower case, with the shortest weight, each once,
+// in the order of their bytes. Values of parameters may have a meaning of their own, and stay as they are.
 
 internal import ImgdText
 
@@ -13,13 +13,13 @@ enum PreferenceList {
   private static let names: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language",
   ]
-  /// Longer lists are compared as they were written: to sort them takes longer than anybody has use for.
+  /// Longer lists are compared as they were written: nobody needs them, and sorting them would take long.
   private static let mostMembers = 128
 
-  /// Whether a field, by its lower-case name, has such values.
+  /// Whether a field, given by its lower-case name, has such values.
   static func isValue(of name: String) -> Bool { names.contains(name) }
 
-  /// The one form of a list; nil for one that the field's grammar does not have, and for a very long one.
+  /// The one form of a list; nil for one that does not follow the field's grammar, and for a very long one.
   static func normalised(_ value: String, of name: String) -> String? {
     var scanner = FieldScanner(value)
     var members: [String] = []
@@ -35,7 +35,7 @@ enum PreferenceList {
     return scanner.isAtEnd ? inOrder(members).joined(separator: ",") : nil
   }
 
-  /// Each once, in the order of their bytes.
+  /// The members without duplicates, in the order of their bytes.
   private static func inOrder(_ members: [String]) -> [String] {
     var once: [String] = []
     for member in members.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
@@ -79,7 +79,7 @@ extension FieldScanner {
     return member + (weight ?? "")
   }
 
-  /// A token, or a quoted text, which is written as a token where it can be.
+  /// Reads a token, or a quoted text, which becomes a token if it can be written as one.
   private mutating func takeParameterValue() -> String? {
     if let token = takeWrittenToken() { return token }
     guard let text = takeQuoted() else { return nil }
@@ -98,7 +98,7 @@ private func escaped(_ text: String) -> String {
   return String(decoding: bytes, as: UTF8.self)
 }
 
-/// A weight as a parameter with no digit too many, and as nothing where it is one; nil for no weight.
+/// A weight as a parameter without superfluous digits, or an empty text for a weight of one; nil if it is not a weight.
 private func shortestWeight(_ text: String) -> String? {
   var digits = Array(text.utf8)
   guard !digits.isEmpty, digits.count <= 5, digits.count == 1 || digits[1] == UInt8(ascii: "."),

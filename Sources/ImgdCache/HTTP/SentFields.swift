@@ -1,9 +1,9 @@
 /// The header fields of one request as `Vary` compares them: each name once, its value in one form.
 ///
-/// A request may have 60 KB of them, and is compared with several answers: they are looked at once.
+/// A request may have 60 KB of fields and be compared with several answers, so they are normalised only once.
 package struct SentFields: Sendable {
   private let values: [String: String]
-  /// What tells this request from others, where an answer does not say what it depends on: by name.
+  /// The fields that tell this request from others unless an answer's `Vary` lists them, sorted by name.
   private let telling: [(name: String, digest: Digest128)]
 
   /// `sent` are the fields under lower-case names. Those in `credentials` are part of the key.
@@ -22,11 +22,11 @@ package struct SentFields: Sendable {
       }
   }
 
-  /// The value of a field by its lower-case name; nil without one, which is not the same as an empty one.
+  /// The value of a field by its lower-case name; nil if there is no such field, which differs from an empty one.
   func value(of name: String) -> String? { values[name] }
 
-  /// The digest of what tells this request from others beside the fields that an answer is known to depend
-  /// on: no client chooses by a field of its own what others are shown.
+  /// The digest of the telling fields other than those that an answer is known to depend on: no client can
+  /// choose, by a field of its own, what others are shown.
   func rest(beside names: [String]) -> Digest128 {
     let names = Set(names)
     var bytes: [UInt8] = []
@@ -37,8 +37,8 @@ package struct SentFields: Sendable {
   }
 }
 
-/// The fields of HTTP's own for choosing among several forms of one thing (RFC 9110, 12.5; client hints). An
-/// origin that sends `Vary` has said which of these it looks at.
+/// The fields that HTTP itself has for choosing among several forms of one thing (RFC 9110, 12.5; client hints).
+/// An origin that sends `Vary` has said which of these it looks at.
 private let negotiating: Set<String> = [
   "accept", "accept-charset", "accept-encoding", "accept-language", "device-memory", "downlink",
   "dpr",

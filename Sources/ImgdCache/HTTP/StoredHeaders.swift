@@ -1,23 +1,23 @@
 internal import ImgdText
 
-/// Header fields of an HTTP message in their order, names in lower case.
+/// Header fields of an HTTP message in their order, with names in lower case.
 package typealias HeaderList = [(name: String, value: String)]
 
 /// Header fields in one piece of memory, for keeping.
 ///
-/// A list of them costs an allocation for every value; a hundred thousand entries with a dozen
+/// A list of fields costs an allocation for every value; a hundred thousand entries with a dozen
 /// fields each would hold a million strings that are hardly ever looked at. Names that most origins
-/// send are one byte: a small picture's fields would be half of what it takes otherwise.
+/// send take one byte: otherwise a small picture's fields would be half of what it takes.
 package struct StoredHeaders: Sendable {
-  /// For each field the number of its name, or the name behind the number zero, and its value.
+  /// For each field the number of its name, or the number zero and the name, followed by its value.
   let kept: [UInt8]
 
-  /// Fields that were kept by this process before.
+  /// Fields that this process has in the kept form already.
   init(kept: [UInt8]) {
     self.kept = kept
   }
 
-  /// Fields that were packed earlier and come from a file; nil when they make no sense.
+  /// Fields in the form of a file; nil when they make no sense.
   init?(packed: [UInt8]) {
     guard let list = HeaderPacking.list(of: packed) else { return nil }
     self.init(list)
@@ -46,7 +46,7 @@ package struct StoredHeaders: Sendable {
     return nil
   }
 
-  /// The form in which they are written down.
+  /// The fields in the form of a file.
   var packed: [UInt8] { HeaderPacking.packed(list) }
 }
 
@@ -59,8 +59,8 @@ extension StoredHeaders {
     "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
-  /// Fields meant for the one client that asked, who has no use for them here: the daemon has no
-  /// cookies. The next reader of the answer must not see them.
+  /// Fields meant for the one client that asked, which has no use for them here: the daemon has no
+  /// cookies. Later readers of the answer must not see them.
   private static let personal: Set = ["set-cookie", "set-cookie2", "authentication-info"]
   private static let neverKept = hopByHop.union(personal)
   /// Fields that decide how an answer is used later.
@@ -68,20 +68,20 @@ extension StoredHeaders {
     "age", "cache-control", "content-type", "date", "etag", "expires", "last-modified", "location",
     "pragma", "vary",
   ]
-  /// The bytes of fields that are kept with a picture: more than honest origins send, and little
+  /// The most bytes of fields that are kept with a picture: more than honest origins send, and little
   /// beside a picture.
   package static let mostKept = 8 << 10
   /// Fields about the bytes as they are stored; a confirmation brings no bytes.
   private static let aboutTheBytes: Set = [
     "content-encoding", "content-length", "content-range", "content-type",
   ]
-  /// Fields about one message, and not about the next.
+  /// Fields about one message that mean nothing for the next one.
   private static let aboutTheMessage: Set = ["age", "date"]
 
   /// The fields of a message that belong to the answer itself.
   ///
-  /// What decides about the answer is never about one connection (RFC 9110, 7.6.1): naming `Cache-Control`
-  /// there must not lift what it forbids.
+  /// Fields that decide how the answer is used are kept even if `Connection` names them (RFC 9110, 7.6.1): naming
+  /// `Cache-Control` there must not lift what it forbids.
   package static func storable(_ list: HeaderList) -> HeaderList {
     let nominated = Set(
       list.filter { $0.name == "connection" }.flatMap { names(in: $0.value) }
@@ -89,8 +89,8 @@ extension StoredHeaders {
     return list.filter { !neverKept.contains($0.name) && !nominated.contains($0.name) }
   }
 
-  /// The fields that have room together, in their order; of more, those that are needed later come
-  /// before all others.
+  /// The fields that fit within a limit, in their order; if not all do, those that are needed later take
+  /// precedence.
   package static func fitting(_ list: HeaderList, within most: Int = mostKept) -> HeaderList {
     guard list.reduce(0, { $0 + packedCount($1) }) > most else { return list }
     var room = most
@@ -105,7 +105,7 @@ extension StoredHeaders {
     return zip(list, kept).filter(\.1).map(\.0)
   }
 
-  /// Whether all the fields that are needed later can be kept: an answer is not stored without them.
+  /// Whether all fields that are needed later can be kept: without them an answer is not stored.
   package static func haveRoom(_ list: HeaderList, within most: Int = mostKept) -> Bool {
     list.reduce(0) { needed.contains($1.name) ? $0 + packedCount($1) : $0 } <= most
   }
@@ -114,17 +114,17 @@ extension StoredHeaders {
     8 + field.name.utf8.count + field.value.utf8.count
   }
 
-  /// Whether a confirmation leads where this answer leads, as far as it says.
+  /// Whether a confirmation names the same target as this answer, or none.
   package func haveTarget(of fresh: HeaderList) -> Bool {
     guard let target = fresh.first(where: { $0.name == "location" }) else { return true }
     return value(of: "location") == target.value
   }
 
-  /// Whether a confirmation speaks of this answer (RFC 9111, 4.3.4): one with another validator speaks of
-  /// another answer, and what is stored is to be fetched anew.
+  /// Whether a confirmation is about this answer (RFC 9111, 4.3.4): with another validator it is about
+  /// another answer, and the stored one has to be fetched anew.
   ///
-  /// A strong tag has to be the same, a weak one to name the same; the date of the last change decides
-  /// where the tags do not.
+  /// A strong tag has to be the same, a weak one the same but for the mark; if this answer has no tag, the date of
+  /// the last change decides.
   package func areConfirmed(by fresh: HeaderList) -> Bool {
     let own = list
     switch (Self.value(of: "etag", in: own), Self.value(of: "etag", in: fresh)) {
@@ -142,8 +142,8 @@ extension StoredHeaders {
     tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
   }
 
-  /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): what came with the
-  /// confirmation replaces the old, but for what tells of the bytes.
+  /// The fields after the origin has confirmed the answer (RFC 9111, 3.2): those of the
+  /// confirmation replace the old ones, except those about the bytes.
   ///
   /// A confirmation of another answer changes nothing.
   package func confirmed(with fresh: HeaderList) -> HeaderList {
@@ -157,7 +157,7 @@ extension StoredHeaders {
     list.first { $0.name == name }?.value
   }
 
-  /// The tokens of a list that has nothing else: quotes hide none of them.
+  /// The tokens of a list that has only tokens: quotes hide none of them.
   private static func names(in value: String) -> [String] {
     var scanner = FieldScanner(value)
     var names: [String] = []

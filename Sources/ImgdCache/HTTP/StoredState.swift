@@ -2,17 +2,17 @@
 package struct StoredState: Sendable, Equatable {
   /// Whether it is within its lifetime.
   package var isFresh: Bool
-  /// The time since the end of its lifetime; zero before.
+  /// The time since the end of its lifetime; zero before that.
   package var staleFor: Duration
   package var needsConfirmation: Bool
   package var mustRevalidate: Bool
-  /// Not even those who take pictures of any age may be shown it stale.
+  /// Whether, once it is stale, it may not be shown even to those who accept pictures of any age.
   package var isOpenOnlyWhileFresh: Bool
-  /// A soft purge has marked it.
+  /// Whether a soft purge has marked it.
   package var isMarkedStale: Bool
   package var isImmutable: Bool
   package var staleWhileRevalidate: Duration
-  /// The time that the origin grants; nil: it says nothing.
+  /// How long it may be shown stale when the origin fails; nil if the origin says nothing.
   package var staleIfError: Duration?
 
   package init(
@@ -32,7 +32,7 @@ package struct StoredState: Sendable, Equatable {
     self.staleIfError = staleIfError
   }
 
-  /// Whether it may be shown as it is, without a word.
+  /// Whether it may be shown as it is, without asking its origin.
   package var isUsable: Bool { isFresh && !needsConfirmation && !isMarkedStale }
 
   /// Whether it may be shown at any age to those who ask for that.

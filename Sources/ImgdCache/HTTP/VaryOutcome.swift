@@ -2,16 +2,16 @@ internal import ImgdText
 
 /// The headers of a request on which its answer depends (RFC 9111, 4.1).
 ///
-/// Only what a client has asked for counts. Headers that the daemon adds by itself are the same in
-/// every request, so that their absence in what clients send matches; credentials are part of the
+/// Only headers that a client has sent count. Those that the daemon adds by itself are the same in
+/// every request, so their absence from what clients send matches; credentials are part of the
 /// key. A header that is absent differs from one that is empty.
 package struct VaryOutcome: Sendable, Equatable {
-  /// Of an answer that depends on nothing.
+  /// The outcome for an answer that depends on no header.
   package static let none = VaryOutcome(varying: [], sent: [])
 
   static let credentials: Set<String> = ["authorization", "cookie"]
 
-  /// What few answers have, apart: every picture in memory has an outcome.
+  /// The parts that few answers have. They are kept apart, since every picture in memory has an outcome.
   private final class Dependence: Sendable {
     let names: [String]
     let pairs: HeaderList
@@ -29,10 +29,10 @@ package struct VaryOutcome: Sendable, Equatable {
   /// The names in Vary, each once, in lower case and in order.
   package var names: [String] { dependence?.names ?? [] }
 
-  /// The headers that were sent, each once, with the values normalised.
+  /// The headers of these names that were sent, each once, with normalised values.
   package var pairs: HeaderList { dependence?.pairs ?? [] }
 
-  /// Where the answer stands among the others to its name; nil for one that depends on nothing, and for
+  /// Its place among the answers to one name; nil if it depends on no header, and for
   /// what was made of a picture.
   package var place: VariantPlace? { dependence?.place }
 
@@ -47,7 +47,7 @@ package struct VaryOutcome: Sendable, Equatable {
     dependence = Dependence(names, pairs, place)
   }
 
-  /// The same for an answer that is found by other requests, too. `owner` is the variant of their name: for
+  /// The outcome for an answer that other requests find, too. `owner` is the variant of their name: for
   /// an identifier, its user.
   package init(varying: [String], fields: SentFields, owner: KeyVariant?) {
     let names = Self.listed(varying)
@@ -68,12 +68,12 @@ package struct VaryOutcome: Sendable, Equatable {
     Set(varying.map { $0.lowercased() }).subtracting(credentials).sorted()
   }
 
-  /// That of something made of the picture: it is found by way of the picture alone.
+  /// The outcome for something made of the picture, which is found by way of the picture alone.
   var withoutPlace: VaryOutcome {
     VaryOutcome(dependence.map { Dependence($0.names, $0.pairs, nil) })
   }
 
-  /// Whether the origin would have answered a request with these headers the same.
+  /// Whether the origin would have given a request with these headers the same answer.
   package func matches(sent: HeaderList) -> Bool {
     guard let dependence else { return true }
     if sent.isEmpty { return dependence.pairs.isEmpty }
@@ -94,7 +94,7 @@ package struct VaryOutcome: Sendable, Equatable {
   /// Whether both are found by the very same requests.
   package func isFound(like other: VaryOutcome) -> Bool { place == other.place && self == other }
 
-  /// By bytes: a value in another Unicode spelling is another value.
+  /// Compares bytes: a value in another Unicode spelling is another value.
   package static func == (left: VaryOutcome, right: VaryOutcome) -> Bool {
     left.names == right.names
       && left.pairs.elementsEqual(right.pairs) {
@@ -102,7 +102,7 @@ package struct VaryOutcome: Sendable, Equatable {
       }
   }
 
-  /// Several fields of one name are one list; nil without any.
+  /// The value of a header, with several fields of its name as one list; nil without any.
   private static func value(of name: String, in sent: HeaderList) -> String? {
     let lines = sent.filter { $0.name == name }.map(\.value)
     return lines.isEmpty ? nil : normalisedFieldValue(lines, of: name)
@@ -114,11 +114,11 @@ package struct VaryOutcome: Sendable, Equatable {
   }
 }
 
-/// Where an answer with `Vary` stands among the others to its name.
+/// The place of an answer with `Vary` among the answers to one name.
 package struct VariantPlace: Sendable, Equatable {
-  /// The variant of the name itself: nil for a URL, its user for an identifier.
+  /// The variant of the name itself: nil for a URL; with an identifier, its user.
   let owner: KeyVariant?
-  /// The digest of the fields that tell its request from others although `Vary` does not list them.
+  /// The digest of those fields of its request that tell it from others although `Vary` does not list them.
   let rest: Digest128
 }
 

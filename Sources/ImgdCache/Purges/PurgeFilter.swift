@@ -1,10 +1,10 @@
 internal import ImgdSystem
 
-/// The images that a purge is about: every condition that is given has to hold, and none holds for everything.
+/// The images that a purge is about: all given conditions have to hold, and without conditions it is about all images.
 package struct PurgeFilter: Sendable, Equatable {
   /// This URL with all its identifiers and variants.
   package var url: CanonicalURL?
-  /// This additional identifier; the empty one stands for none.
+  /// This additional identifier; an empty one stands for entries without any.
   package var identifier: String?
   /// How the canonical URL begins, byte for byte.
   package var prefix: String?
@@ -13,27 +13,27 @@ package struct PurgeFilter: Sendable, Equatable {
   package var tag: String?
   /// Stored longer ago than this.
   package var olderThan: Duration?
-  /// Not used for longer than this.
+  /// Last used longer ago than this.
   package var unusedFor: Duration?
-  /// Only what is no longer fresh.
+  /// Only images that are no longer fresh.
   package var expired = false
-  /// The one image that has this digest.
+  /// Only the image that has this digest.
   var digest: KeyDigest?
 
   package init() {}
 
-  /// The one image of a digest, and none of its variants.
+  /// A filter for the one image of a digest, without its variants.
   init(_ digest: KeyDigest) {
     self.digest = digest
   }
 
-  /// Whether nothing is asked of an image.
+  /// Whether there is no condition, so that it is about every image.
   package var matchesAll: Bool {
     url == nil && identifier == nil && prefix == nil && host == nil && tag == nil
       && digest == nil && !asksForAge
   }
 
-  /// The same without the conditions on an image's age.
+  /// The filter without the conditions on an image's age or use.
   package var namesOnly: PurgeFilter {
     var names = self
     (names.olderThan, names.unusedFor, names.expired) = (nil, nil, false)
@@ -60,10 +60,10 @@ package struct PurgeFilter: Sendable, Equatable {
 
   private var asksForAge: Bool { olderThan != nil || asksForState }
 
-  /// Whether it asks for what changes with time and use.
+  /// Whether it has a condition whose outcome changes with time and use.
   var asksForState: Bool { unusedFor != nil || expired }
 
-  /// Whether it names an image, whatever its age.
+  /// Whether its conditions on the key and the tags of an image hold.
   package func matchesName(_ key: CacheKey, tags: [String]) -> Bool {
     matchesName(
       key.url.text.utf8.span, identifier: key.identifier, digest: key.digest, tags: tags)
@@ -95,14 +95,14 @@ func begins(_ url: Span<UInt8>, with prefix: String) -> Bool {
   return prefix.count <= url.count && sameBytes(url.extracting(0..<prefix.count), prefix)
 }
 
-/// Whether a URL's host is `host` or ends with it behind a dot.
+/// Whether a URL's host is `host` or ends in a dot and `host`.
 private func isBelow(_ host: String, _ bytes: Span<UInt8>) -> Bool {
   let range = CanonicalURL.hostRange(in: bytes)
   let wanted = host.utf8.span
   let start = range.upperBound - wanted.count
   guard !wanted.isEmpty, start >= range.lowerBound else { return false }
   let isWhole = start == range.lowerBound
-  // Nothing lies below an address: its last numbers are no domain.
+  // Nothing lies below an address: its last numbers are not a domain.
   guard isWhole || (bytes[start - 1] == UInt8(ascii: ".") && !endsInDigit(wanted)) else {
     return false
   }

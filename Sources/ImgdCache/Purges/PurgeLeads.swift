@@ -1,24 +1,24 @@
-/// Where a filter stands in a `PurgeTable`, and where those stand that may mean a key.
+/// Finds the place of a filter in a `PurgeTable`, and the places of filters that may match a key.
 ///
-/// A lead is a seeded hash of one condition: the URL, or else a tag, the prefix, the host, the identifier. So
-/// the filters that may mean a key are found by as many looks as it has tags and labels, and one for each
-/// length of a prefix: URLs are hashed byte by byte, and the hash of each beginning comes about on the way.
+/// A lead is a seeded hash of one condition: the URL, or else the tag, the prefix, the host, the identifier. So
+/// the filters that may match a key are found by one look for each of its tags, for each label of its host and for
+/// each length of a prefix: URLs are hashed byte by byte, which yields the hash of each beginning on the way.
 struct PurgeLeads {
-  /// The condition that a filter stands under.
+  /// The kind of condition by which a filter is found.
   private enum Kind: UInt64 {
     case everything = 1
     case url, tag, prefix, host, identifier
   }
 
-  // Random, so that nobody can prepare texts that all fall on one place.
+  // Random, so that nobody can prepare texts that all collide.
   private let factor = UInt64.random(in: .min ... .max) | 1
   private let start = UInt64.random(in: .min ... .max)
-  /// How many filters stand under a prefix of each length.
+  /// How many places there are for prefixes of each length.
   private var lengths: [Int: Int] = [:]
 
   // MARK: Filters
 
-  /// The place of a filter, and the only condition that all have in common who stand there.
+  /// The place of a filter, and the condition that all filters at that place share.
   func lead(of filter: PurgeFilter) -> (place: UInt64, condition: PurgeFilter) {
     var condition = PurgeFilter()
     if let url = filter.url {
@@ -46,7 +46,7 @@ struct PurgeLeads {
     return (ended(start, .everything), condition)
   }
 
-  /// Notes that there is a place for a filter, or one less.
+  /// Notes that a place for a condition has been added, or removed.
   mutating func note(_ condition: PurgeFilter, isGone: Bool = false) {
     guard let prefix = condition.prefix else { return }
     let length = prefix.utf8.count
@@ -56,7 +56,7 @@ struct PurgeLeads {
 
   // MARK: Keys
 
-  /// Every place at which a filter may stand that means a key with these tags.
+  /// All places of filters that may match a key with these tags.
   func places(for key: CacheKey, tags: [String]) -> [UInt64] {
     var places = [ended(start, .everything), place(.identifier, key.identifier ?? "")]
     for tag in tags { places.append(place(.tag, tag)) }
@@ -73,7 +73,7 @@ struct PurgeLeads {
     return places
   }
 
-  /// A host, and those that it lies below.
+  /// Appends the places of a host and of the domains that it lies below.
   private func appendHosts(above host: String, to places: inout [UInt64]) {
     var state = start
     for byte in host.utf8.reversed() {

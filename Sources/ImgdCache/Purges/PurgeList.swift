@@ -1,15 +1,15 @@
-// The purges of this host, its own and those that it has heard from others, in the order in which they came.
+// The purges of this host, its own and those heard from other hosts, in the order in which they came.
 //
 // Each purge has a number, and numbers rise. A picture carries the number of the last purge that it was checked
 // against. Before it is shown or stored, the list is asked about later ones. So a purge holds from the moment its row
-// is added, wherever the pictures are. Sweeping the tiers afterwards only makes room, and counts.
+// is added, wherever the pictures are. Sweeping the tiers afterwards only makes room, and counts what went.
 //
 // The disk tier checks its entries against purges of its own, which are also rows of the index file and have their
 // own numbers (`PendingPurges`).
 
 package import ImgdSystem
 
-/// The purges up to now, found by what they mean.
+/// The purges up to now, found by the pictures that they match.
 package final class PurgeList {
   /// The tiers that a purge is about.
   package struct Scope: OptionSet, Sendable {
@@ -30,13 +30,13 @@ package final class PurgeList {
     package let askedAt: Instant
   }
 
-  /// How many are known one by one. What was compared only with earlier ones counts as purged.
+  /// How many purges are remembered. A picture that was last compared with an older one counts as purged.
   static let most = 10_000
   static let mostBytes = 16 << 20
-  /// Nothing is on its way for longer.
+  /// How long purges are remembered: no picture is on its way for longer.
   static let longest = Duration.seconds(3_600)
 
-  /// The number of the last purge; nought before the first.
+  /// The number of the last purge; 0 before the first.
   package private(set) var newest: UInt64 = 0
   /// Purges up to this number have been forgotten.
   private var floor: UInt64 = 0
@@ -78,7 +78,7 @@ package final class PurgeList {
     return row
   }
 
-  /// Notes that the memory tier has nothing any more that a purge means.
+  /// Notes that the memory tier no longer has pictures that a purge matches.
   package func endSweep(after row: Row) {
     unswept.removeAll { $0 == row.number }
   }
@@ -95,8 +95,7 @@ package final class PurgeList {
 
   // MARK: Questions
 
-  /// What the purges of some tiers after a number do to a picture; nil stands for the moment of storing of one that
-  /// is not stored yet.
+  /// What the purges of some tiers after a number do to a picture; `storedAt` is nil for one that is not stored yet.
   package func verdict(
     on key: CacheKey, tags: [String], in scope: Scope, after number: UInt64, storedAt: Instant?
   ) -> PurgeVerdict {
@@ -111,7 +110,7 @@ package final class PurgeList {
     return onDisk == .untouched ? verdict : onDisk
   }
 
-  /// What the purges of some tiers that came since it was last compared do to an image.
+  /// What the purges of some tiers since an image was last compared do to it.
   package func verdict(on image: CachedImage, in scope: Scope) -> PurgeVerdict {
     guard !image.isPurged else { return .purged }
     guard image.checked < newest else { return .untouched }
@@ -119,13 +118,13 @@ package final class PurgeList {
       on: image.key, tags: image.tags, in: scope, after: image.checked, storedAt: image.storedAt)
   }
 
-  /// Whether no tier may keep an image that has been on its way.
+  /// Whether, after purges that came while an image was on its way, no tier may keep it.
   package func isPurgedEverywhere(_ image: CachedImage) -> Bool {
     verdict(on: image, in: .memory) == .purged && verdict(on: image, in: .disk) == .purged
   }
 
-  /// What has become of an image in the memory tier: it may be void, and not swept away yet. One that no purge is
-  /// about carries the newest number from now on, one that is stale is marked.
+  /// What purges have done to an image in the memory tier, which may be void but not swept away yet. If none
+  /// matches it, it carries the newest number from now on; if it is stale, it is marked.
   func verdict(onEntry image: CachedImage) -> PurgeVerdict {
     let swept = unswept.first.map { $0 - 1 } ?? newest
     let verdict =
@@ -144,10 +143,10 @@ package final class PurgeList {
 }
 
 extension PurgeList.Row {
-  /// Before when a picture has to be stored for the purge to be about it; nil where that does not matter.
+  /// The purge is about pictures that were stored before this moment; nil if it does not matter when.
   ///
-  /// How long a picture has not been used, and whether it is fresh, changes: the tiers say which entries they cover,
-  /// and on its way to the disk each counts as meant that was stored by then.
+  /// Last uses and freshness change, so the tiers find out themselves which of their entries such a purge is about.
+  /// Of the pictures on their way to the disk, it covers all that were stored before it was asked for.
   fileprivate var limit: Instant? {
     guard filter.asksForState else { return filter.olderThan.map { askedAt + (.zero - $0) } }
     return askedAt

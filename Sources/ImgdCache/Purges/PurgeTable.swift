@@ -3,22 +3,22 @@ package import ImgdSystem
 /// What purges do to a picture.
 package enum PurgeVerdict {
   case untouched
-  /// A soft purge means it, or it is not known whether any does: its origin has to confirm it.
+  /// A soft purge matches it, or it is unknown whether any does: its origin has to confirm it.
   case stale
   case purged
 }
 
-/// Purges by what they mean, so that the ones that mean a picture are found without looking at the others.
+/// Purges by their conditions, so that those that match a picture are found without looking at the others.
 ///
-/// Of purges with the same names only the newest is kept, soft and hard ones apart, and those with an age from
-/// those without. Where very many stand under one lead, the other conditions of all of them are given up: fetching some
+/// Of purges with the same names only the newest is kept, separately for soft and hard ones and for those with and
+/// without an age. If very many stand under one lead, all their other conditions are given up: fetching some
 /// pictures anew that no purge meant is the safe mistake.
 package struct PurgeTable {
   /// How many filters under one lead are told apart.
   package static let mostUnderOneLead = 32
 
-  /// The newest purge of one kind. Of those with an age the newest and the furthest reaching are one: a
-  /// picture that was stored before such a purge's limit was fetched before it was asked for, too.
+  /// The newest purge of one kind. For those with an age, the newest number and the latest limit are merged: a
+  /// picture that was stored before a purge's limit was also fetched before that purge was asked for.
   private struct Newest {
     var number: UInt64 = 0
     var limit: Instant?
@@ -40,7 +40,7 @@ package struct PurgeTable {
     let filter: PurgeFilter
     var hard = Newest()
     var soft = Newest()
-    // Those with an age.
+    // Purges with an age.
     var agedHard = Newest()
     var agedSoft = Newest()
 
@@ -67,9 +67,9 @@ package struct PurgeTable {
   private var places: [UInt64: Place] = [:]
   /// The newest purge of any tag: for pictures that have every tag.
   private var (hardTag, softTag): (UInt64, UInt64) = (0, 0)
-  /// How many filters stand under a tag.
+  /// How many filters are found by their tag.
   private var tagged = 0
-  /// How many filters were compared with a key.
+  /// How many times a filter was compared with a key.
   package private(set) var comparisons = 0
   /// The memory that it takes, roughly.
   package private(set) var bytes = 0
@@ -79,7 +79,7 @@ package struct PurgeTable {
 
   // MARK: Purges
 
-  /// Adds a purge; with a limit it means what was stored before that.
+  /// Adds a purge; with a limit it is only about pictures that were stored before that.
   package mutating func add(
     _ filter: PurgeFilter, isSoft: Bool, number: UInt64, storedBefore limit: Instant?
   ) {
@@ -131,7 +131,7 @@ package struct PurgeTable {
     if tagged == 0 { (hardTag, softTag) = (0, 0) }
   }
 
-  /// Forgets the purges up to a number that stand where a filter stands.
+  /// Forgets the purges up to a number that share the place of a filter.
   package mutating func forget(_ filter: PurgeFilter, upTo number: UInt64) {
     let lead = leads.lead(of: filter)
     guard var place = places.removeValue(forKey: lead.place) else { return }
@@ -146,8 +146,8 @@ package struct PurgeTable {
 
   // MARK: Questions
 
-  /// The hardest that a purge after a mark does to a picture. One that is not stored yet is new: no purge with a
-  /// limit means it.
+  /// The worst that purges after a mark do to a picture. A picture that is not stored yet is new, so no purge with
+  /// a limit is about it.
   package mutating func verdict(
     on key: CacheKey, tags: [String], after mark: UInt64, storedAt: Instant?
   ) -> PurgeVerdict {
