@@ -1,18 +1,18 @@
-// The order in which the entries of a tier go, which both tiers share: what was not used for longest goes first.
+// The order in which the entries of a tier go, which both tiers share: the least recently used goes first.
 //
 // Whatever happens to an entry changes the links of its neighbours and nothing else, so that a use, a removal
 // and the choice of the next victim cost the same among a thousand entries as among a million.
 
 /// Places in the order of their last use.
 ///
-/// An entry's place stays the same. One that became free is given again.
+/// An entry keeps its place as long as it lives. A freed place is handed out again.
 struct EvictionOrder {
   private var chain = PlaceChain()
   private var free: [Int32] = []
 
   init() {}
 
-  /// The place that the next insertion gives.
+  /// The place that the next insertion will hand out.
   var nextPlace: Int { free.last.map(Int.init) ?? chain.capacity }
 
   /// The memory that the order takes.
@@ -27,7 +27,7 @@ struct EvictionOrder {
   /// The places in use in the order in which they go.
   var oldestFirst: some Sequence<Int> { chain.oldestFirst }
 
-  /// Gives out a place as the most recently used, or as the least.
+  /// Hands out a place as the most recently used, or as the least.
   mutating func insert(asNewest: Bool = true) -> Int {
     let place = free.popLast().map(Int.init) ?? chain.capacity
     if asNewest { chain.putInFront(place) } else { chain.putAtEnd(place) }
@@ -38,7 +38,7 @@ struct EvictionOrder {
   @inline(__always)
   mutating func touch(_ place: Int) { chain.moveToFront(place) }
 
-  /// Frees a place, which is given again.
+  /// Frees a place, which will be handed out again.
   mutating func remove(_ place: Int) {
     chain.remove(place)
     free.append(Int32(place))

@@ -1,6 +1,6 @@
 /// Places from the newest to the oldest.
 ///
-/// The links are numbers in one array: to move a place to the front touches four cells of it and no
+/// The links are numbers in one array: moving a place to the front touches four of its cells and no
 /// reference count. A place is in the chain once, or not at all.
 struct PlaceChain {
   private struct Link {
@@ -17,7 +17,7 @@ struct PlaceChain {
 
   init() {}
 
-  /// How many places there have been.
+  /// How many places there are, in the chain and outside it.
   var capacity: Int { links.count }
 
   /// The memory that the links take.
@@ -73,8 +73,8 @@ struct PlaceChain {
     first = place
   }
 
-  /// Links a place anew; answers the new end where the place was the last one. A span is asked once who
-  /// else holds the array, and not for each link.
+  /// Relinks a place, and returns the new end if the place was the last one. With a span the array is checked
+  /// for other owners once, and not for each link.
   @inline(__always)
   private static func move(
     _ place: Int32, inFrontOf first: Int32, in span: consuming MutableSpan<Link>

@@ -4,13 +4,13 @@ package import ImgdSystem
 ///
 /// It belongs to the control loop. What can change later is changed through `MemoryTier`, which
 /// keeps account of the bytes; an image that has left the tier stays whole for its holders. There
-/// may be a million of them: an image is one piece of memory, with its URL, its header fields and, as far
-/// as they are few, its bytes behind its fields. A piece for each would cost as much as the fields.
+/// may be a million of them, so an image is one piece of memory: its URL, its header fields and, if they are
+/// few, its bytes lie behind its fields. Separate pieces would cost as much as the fields.
 package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
-  /// More bytes are not copied into the image: their own piece costs little beside them.
+  /// A larger body is not copied into the image: the cost of its own piece of memory is small beside it.
   static let mostInside = 8 << 10
 
-  /// An image that was stored, or made, at a moment; nothing is known of it to any tier.
+  /// Makes an image that was stored, or made, at a moment; it is in no tier yet.
   package static func make(
     key: CacheKey, body: ImageBody, answer: ImageAnswer, tags: [String] = [], serial: UInt64,
     isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
@@ -41,13 +41,13 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   private static func make(_ fields: ImageFields) -> CachedImage {
     let count = Int(fields.urlCount) + Int(fields.headerCount) + Int(fields.bodyCount)
     let buffer = create(minimumCapacity: count) { _ in fields }
-    // It makes an object of the class that it is asked of.
+    // `create` makes an object of the class that it is called on.
     return unsafe unsafeDowncast(buffer, to: CachedImage.self)
   }
 
   /// The same picture after its origin has confirmed it; its own freshness begins anew.
   ///
-  /// Under another key than its own it is a picture without a file.
+  /// Under a key other than its own it has no file.
   package func renewed(
     under renewedKey: CacheKey? = nil, answer: ImageAnswer, tags more: [String] = [],
     serial: UInt64, isPurged: Bool = false, checked: UInt64 = 0, stored moment: StoredMoment
@@ -67,7 +67,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// What was made of the picture's bytes: another picture under another key, with the answer, the age and
   /// the tags of this one. Nobody asks for the checksum of pixels.
   ///
-  /// `checked` is the last purge that this one was compared with when the making began.
+  /// `checked` is the last purge that this picture had been compared with when the making began.
   package func derived(key: CacheKey, body: ImageBody, checked: UInt64) -> CachedImage {
     Self.make(
       key: key, body: body,
@@ -85,29 +85,29 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// The headers of the request on which the answer depends.
   package var vary: VaryOutcome { header.extras?.vary ?? .none }
   package var tags: [String] { header.extras?.tags ?? [] }
-  /// Of its bytes.
+  /// The checksum of its bytes.
   package var checksum: BodyChecksum { header.checksum }
   /// Whether its bytes are those of a decoded picture, which are kept in memory only.
   package var isPixels: Bool { header.isPixels }
-  /// Whether its bytes hold one of the last descriptors.
+  /// Whether its bytes hold one of the descriptors that are kept in reserve.
   package var takesReserve: Bool { header.payload?.takesReserve ?? false }
-  /// Whether a public address has sent it, as far as it is a redirect: then it must not lead to a private one.
+  /// Whether it is a redirect that a public address has sent: then it must not lead to a private one.
   package var isFromPublicAddress: Bool { header.isFromPublicAddress }
-  /// The number of the transfer that made it; a later one never gives way to an earlier.
-  /// Nought for one that was made before this process began.
+  /// The number of the transfer that brought it: an image never gives way to one of an earlier transfer.
+  /// 0 if it came before this process began.
   package var serial: UInt64 { header.serial }
   /// May lie before the beginning of the clock, for an image that an earlier process stored.
   package var storedAt: Instant { header.storedAt }
   /// Wall time in seconds since 1970, to be shown.
   package var storedAtWall: Int64 { header.storedAtWall }
 
-  /// Its file on disk, or the last one; the disk tier knows whether it is still there.
+  /// The file that it has or last had on disk; only the disk tier can tell whether it is still there.
   package internal(set) var file: StoredFile? {
     get { header.file }
     set { header.file = newValue }
   }
 
-  /// A few bytes that stand for the picture, as the daemon has encoded them; empty without.
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   package internal(set) var description: [UInt8] {
     get { header.extras?.description ?? [] }
     set {
@@ -118,7 +118,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     }
   }
 
-  /// The number of its file in the index, when an earlier process has left it; 0: none.
+  /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
   var formerFile: UInt32 {
     get { header.formerFile }
     set { header.formerFile = newValue }
@@ -135,7 +135,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.lastAccess = newValue }
   }
 
-  /// A purge or a later answer has made it void on its way: it is delivered to those who wait for it, and kept nowhere.
+  /// Whether a purge or a later answer made it void before it arrived: those who wait get it, and no tier keeps it.
   package internal(set) var isPurged: Bool {
     get { header.isPurged }
     set { header.isPurged = newValue }
@@ -153,10 +153,10 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.isLent = newValue }
   }
 
-  /// Marked by a soft purge: to be confirmed before it is shown again.
+  /// Whether a soft purge has marked it: then its origin has to confirm it before it is shown again.
   package var isStale: Bool { header.isStale }
 
-  /// Whether the answer is one to a request with these extra headers, in lower case.
+  /// Whether the answer fits a request with these extra headers, named in lower case.
   package func isFor(sent headers: HeaderList) -> Bool {
     header.extras?.vary.matches(sent: headers) ?? true
   }
@@ -169,7 +169,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
     set { header.place = newValue.map { Int32($0) } ?? -1 }
   }
 
-  /// The bytes it really holds.
+  /// The bytes that it really holds.
   package var cost: Int {
     Self.bookkeeping + Int(header.urlCount) + Int(header.headerCount) + Int(header.bodyCount)
       + (header.payload?.cost ?? 0) + (header.extras?.cost ?? 0)

@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-// How old an image is, and until when it may be shown.
+// How old an image is, and how long it may be shown.
 
 extension CachedImage {
   /// The end of its lifetime.
@@ -10,7 +10,7 @@ extension CachedImage {
     return max(end, StoredMoment.earliest)
   }
 
-  /// How old it was when it came.
+  /// How old it was when it arrived, in nanoseconds.
   private var initialAge: Int64 {
     min(max(header.freshness.ageNanoseconds, 0), StoredMoment.longest)
   }
@@ -24,19 +24,19 @@ extension CachedImage {
     return Int(max(now.nanoseconds - (storedAt.nanoseconds - age), age) / 1_000_000_000)
   }
 
-  /// Whole seconds for which it is fresh still.
+  /// Whole seconds for which it is still fresh.
   package func freshFor(at now: Instant) -> Int {
     let left = header.freshUntil.nanoseconds - now.nanoseconds
     return isFresh(at: now) ? Int(left / 1_000_000_000) : 0
   }
 
-  /// Has its origin asked before it is shown again. For an image that is in no tier yet.
+  /// Marks it so that its origin is asked before it is shown again.
   package func markStale() {
     header.isStale = true
     header.freshUntil = min(storedAt, expiresAt)
   }
 
-  /// Its state for a policy to decide on, at this moment.
+  /// Its state at this moment, for a policy to decide on.
   package func state(at now: Instant) -> StoredState {
     let (expiresAt, freshness) = (expiresAt, freshness)
     return StoredState(

@@ -1,12 +1,12 @@
 package import ImgdSystem
 
-// What lies behind an image's fields: its URL, its header fields, and its bytes as far as they are few.
+// What lies behind an image's fields: its URL, its header fields, and its bytes if they are few.
 
 extension CachedImage {
   /// Writes what lies behind the fields, once.
   func fill(_ url: CanonicalURL, _ headers: StoredHeaders, _ payload: Payload?) {
     let count = contentCount
-    // There is room for all of it, which nobody reads before.
+    // The image was made with room for all of it, and nobody reads it before it is written.
     unsafe withUnsafeMutablePointerToElements { elements in
       let room = unsafe UnsafeMutableBufferPointer(start: elements, count: count)
       var end = unsafe room.update(fromContentsOf: url.text.utf8)
@@ -29,7 +29,7 @@ extension CachedImage {
   private func withContent<R, E: Error>(
     _ range: Range<Int>, _ body: (Span<UInt8>) throws(E) -> R
   ) throws(E) -> R {
-    // It was written when the image was made, and does not change.
+    // The content was written when the image was made, and does not change.
     try unsafe withUnsafeMutablePointerToElements { (elements) throws(E) -> R in
       let content = unsafe UnsafeBufferPointer(start: elements, count: range.upperBound)
       return try body(unsafe content.span.extracting(range))
@@ -44,12 +44,12 @@ extension CachedImage {
     try withContent(0..<urlEnd, body)
   }
 
-  /// The URL in its one form; a new text each time.
+  /// The URL in its one form; each call makes a new text.
   package var url: CanonicalURL {
     CanonicalURL(canonical: withURL { unsafe $0.withUnsafeBufferPointer(String.init(ascii:)) })
   }
 
-  /// The key, put together again.
+  /// The key, put together anew for each call.
   package var key: CacheKey {
     CacheKey(url: url, header.extras?.distinction, digest)
   }
@@ -61,17 +61,17 @@ extension CachedImage {
   /// The name of its files; nil with credentials.
   package var digest: KeyDigest? { scope == nil ? header.digest : nil }
 
-  /// Whether its key is that of a URL and nothing else.
+  /// Whether its key is this URL and nothing else.
   @inline(__always)
   func isPlain(_ url: Span<UInt8>) -> Bool {
     header.extras?.distinction == nil && isOf(url)
   }
 
-  /// Whether it is of this URL, whatever else its key has.
+  /// Whether it has this URL, whatever else is in its key.
   @inline(__always)
   func isOf(_ url: Span<UInt8>) -> Bool { withURL { sameBytes($0, url) } }
 
-  /// The same for a text.
+  /// Whether it has this URL, given as a text, whatever else is in its key.
   package func isOf(_ url: String) -> Bool { isOf(url.utf8.span) }
 
   /// Whether the URL begins with a text.
@@ -79,7 +79,7 @@ extension CachedImage {
     withURL { ImgdCache.begins($0, with: prefix) }
   }
 
-  /// Compares its key with the parts of one that have not been put together; `identifier` is not empty.
+  /// Compares its key with the separate parts of one; `identifier` is not empty.
   func matches(
     _ url: String, identifier: String?, variant: KeyVariant?, scope: CredentialScope?
   ) -> Bool {
@@ -98,7 +98,7 @@ extension CachedImage {
 
   // MARK: The answer
 
-  /// The answer of its origin, put together again.
+  /// The answer of its origin, put together anew for each call.
   package var response: StoredResponse {
     let kept = withContent(urlEnd..<headersEnd) { bytes in
       unsafe bytes.withUnsafeBufferPointer { unsafe [UInt8]($0) }
@@ -138,7 +138,7 @@ extension CachedImage {
 }
 
 extension String {
-  /// A text that is all ASCII.
+  /// Makes a text from bytes that are all ASCII.
   fileprivate init(ascii bytes: UnsafeBufferPointer<UInt8>) {
     self = unsafe String(decoding: bytes, as: UTF8.self)
   }

@@ -1,15 +1,15 @@
 package import ImgdSystem
 
-/// The facts of a picture that are known without decoding it; the cache only keeps them.
+/// The facts of a picture that are known without decoding it; the cache keeps them without using them.
 package struct ImageFacts: Sendable, Equatable {
-  /// A number whose meaning the daemon knows.
+  /// A number to which only the daemon gives a meaning.
   package let format: UInt8
   package let orientation: UInt8
   package let width: Int32
   package let height: Int32
   package let frames: Int32
 
-  /// Those of an answer without a picture.
+  /// The facts of an answer without a picture.
   package static let none = ImageFacts(format: .max, width: 0, height: 0, frames: 0, orientation: 0)
 
   package init(format: UInt8, width: Int, height: Int, frames: Int, orientation: Int) {
@@ -26,12 +26,12 @@ package struct ImageBody {
   package let payload: Payload
   package let facts: ImageFacts
   package let checksum: BodyChecksum
-  /// A few bytes that stand for the picture, as the daemon has encoded them; empty without.
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   package let description: [UInt8]
-  /// Whether they are those of a decoded picture.
+  /// Whether the bytes are those of a decoded picture.
   package let isPixels: Bool
 
-  /// Without a checksum it is computed here, over all the bytes.
+  /// Computes the checksum over all the bytes if none is given.
   package init(
     _ payload: Payload, facts: ImageFacts, checksum: BodyChecksum? = nil,
     description: [UInt8] = [], isPixels: Bool = false

@@ -1,17 +1,17 @@
 internal import ImgdSystem
 
-/// What an image is made of, but for its URL, its header fields and its bytes, which lie behind it.
+/// The fields of an image other than its URL, its header fields and its bytes, which lie behind them.
 ///
-/// There may be a million of them, so that small fields stand together, where they share words, and what
-/// few images have is apart. What a hit looks at comes first.
+/// There may be a million of them, so small fields stand together, where they share words, and those that
+/// few images have are apart. The fields that a hit looks at come first.
 package struct ImageFields {
   /// The part of an answer that is the same for everybody, encoded by the daemon.
   var replyPieces: [UInt8]?
-  /// What few images have.
+  /// The parts that few images have; nil for all others.
   var extras: ImageExtras?
-  /// Its file on disk, or the last one.
+  /// The file that it has or last had on disk.
   var file: StoredFile?
-  /// Until when it may be shown without asking, as far as its age goes.
+  /// The moment until which its age lets it be shown without asking its origin.
   var freshUntil: Instant
   /// The last purge that it was compared with.
   var checked: UInt64
@@ -21,15 +21,15 @@ package struct ImageFields {
   /// Its place in its tier; negative outside.
   var place: Int32 = -1
   let facts: ImageFacts
-  /// Bytes that do not lie behind the fields: they are large, or in a memfd.
+  /// Its bytes if they do not lie behind the fields, since they are many or in a memfd.
   var payload: Payload?
-  /// The digest of its key; of no meaning where the key has a scope.
+  /// The digest of its key; meaningless if the key has a scope.
   let digest: KeyDigest
-  /// Unknown for pixels.
+  /// The checksum of its bytes; `.unknown` for pixels.
   let checksum: BodyChecksum
   let serial: UInt64
   let storedAtWall: Int64
-  /// The number of its file in the index, when an earlier process has left it; 0: none.
+  /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.
   var formerFile: UInt32 = 0
 
   /// How many bytes lie behind the fields: those of the URL, of the header fields, and of the picture.
@@ -38,28 +38,28 @@ package struct ImageFields {
   let bodyCount: UInt16
 
   let status: UInt16
-  /// It is unknown when it was stored.
+  /// Whether it is unknown when it was stored.
   let isTimeDoubtful: Bool
-  /// Its bytes are those of a decoded picture.
+  /// Whether its bytes are those of a decoded picture.
   let isPixels: Bool
-  /// It is a redirect that a public address has sent.
+  /// Whether it is a redirect that a public address has sent.
   let isFromPublicAddress: Bool
   var isPurged: Bool
   var isLent = false
   var isStale = false
 }
 
-/// What few images have: other parts of their key, tags, a description, an answer that depends on the
-/// request, or that came by way of redirects.
+/// The parts that few images have: those of the key other than the URL, tags, a description, the headers that
+/// the answer depends on, the target of a redirect.
 final class ImageExtras {
   let distinction: KeyDistinction?
   let vary: VaryOutcome
   let tags: [String]
   let redirectTarget: String?
-  /// A few bytes that stand for the picture, in a form that the daemon knows; empty without.
+  /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   let description: [UInt8]
 
-  /// Nil where there is nothing of it.
+  /// Nil when an image has none of these parts.
   init?(
     distinction: KeyDistinction?, vary: VaryOutcome, tags: [String], redirectTarget: String?,
     description: [UInt8]
@@ -75,13 +75,13 @@ final class ImageExtras {
     self.description = description
   }
 
-  /// The bytes it really holds.
+  /// The bytes that they really hold.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
       + (redirectTarget?.utf8.count ?? 0) + description.count
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 
-  /// The bytes of the object and of those that it holds, which are not counted one by one.
+  /// A flat charge for the object and for those that it refers to.
   private static let bookkeeping = 64
 }

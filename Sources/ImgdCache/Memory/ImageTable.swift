@@ -1,14 +1,13 @@
-/// The images of a tier: found by key, and in the order of use, with their cost.
+/// The images of a tier with their cost, found by key and ordered by use.
 ///
 /// Two structures share one numbering of places. A table finds the place of a key; a list orders
-/// the places by last use. A look-up
-/// compares the parts of a key where they are, so that a hit makes no key and no allocation, and
-/// costs the same among a thousand images as among a million.
+/// the places by last use. A look-up compares the parts of a key where they are, so a hit makes no key and
+/// no allocation, and costs the same among a thousand images as among a million.
 final class ImageTable {
   private(set) var usage = 0
   private(set) var count = 0
-  /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
-  /// memory whatever goes from here.
+  /// Bytes of images of which a descriptor has been handed out: while a client holds it, they stay in
+  /// memory even if the image leaves the tier.
   private(set) var lentBytes = 0
   /// Bytes of decoded pictures.
   private(set) var pixelBytes = 0
@@ -66,8 +65,7 @@ final class ImageTable {
   /// The places in use, the most recently used first.
   var newestFirst: some Sequence<Int> { list.newestFirst }
 
-  /// The image at a place that may be free, if it may have a URL and its insertion was not after
-  /// `newest`.
+  /// The image at a place that may be free, if its tag fits a URL and it was not inserted after `newest`.
   func image(at place: Int, of urlTag: UInt32?, upTo newest: UInt64) -> CachedImage? {
     guard list.places.contains(place), case let entry = list[place], entry.number <= newest,
       urlTag == nil || urlTag == entry.urlTag
@@ -75,7 +73,7 @@ final class ImageTable {
     return entry.image
   }
 
-  /// The tag under which the images of a URL are known.
+  /// The tag that all images of a URL share.
   func urlTag(_ url: CanonicalURL) -> UInt32 { tags(of: url.text.utf8.span).url }
 
   private func tags(of image: CachedImage) -> (url: UInt32, key: UInt32) {
@@ -157,7 +155,7 @@ final class ImageTable {
 
   // MARK: Removing
 
-  /// Takes the image at a place out; answers what it was charged.
+  /// Takes the image at a place out, and returns it with what it was charged.
   @discardableResult
   func takeImage(at place: Int) -> (image: CachedImage, cost: Int) {
     let (image, entry) = (list.image(at: place), list[place])
@@ -170,13 +168,13 @@ final class ImageTable {
     return (image, entry.cost)
   }
 
-  /// Takes the image out that goes next, with what it was charged.
+  /// Takes out the image that goes next, and returns it with what it was charged.
   func takeVictim() -> (image: CachedImage, cost: Int)? { list.oldest.map(takeImage(at:)) }
 
-  /// Takes out the decoded picture that was not used for longest, with what it was charged.
+  /// Takes out the least recently used decoded picture, and returns it with what it was charged.
   func takeOldestPixels() -> (image: CachedImage, cost: Int)? { pixels.oldest.map(takeImage(at:)) }
 
-  /// The bytes of an image that leaves are no longer the tier's to count.
+  /// Stops counting an image that leaves among pixels and lent bytes.
   private func takeBack(_ image: CachedImage, at place: Int) {
     if image.isPixels {
       pixelBytes -= image.byteCount

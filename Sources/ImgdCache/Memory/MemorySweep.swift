@@ -1,10 +1,10 @@
-// Removals from the memory tier that pass over all of it, in parts: the cleaning after a purge, all images, all decoded
-// pictures.
+// Removals that pass over the whole memory tier, in parts: the cleaning after a purge, and the removal of all images
+// or of all decoded pictures.
 
 extension MemoryTier {
-  /// The cleaning after a purge, or the removal of all images: it is about those that were there when it began.
+  /// The cleaning after a purge, or the removal of all images. It covers only images that were there when it began.
   package struct Sweep {
-    /// What is no longer in force; nil where everything goes.
+    /// The purge that decides which images go; nil when all do.
     fileprivate let row: PurgeList.Row?
     fileprivate var isOfPixelsOnly = false
     fileprivate let newest: UInt64
@@ -13,7 +13,7 @@ extension MemoryTier {
     package fileprivate(set) var removal = Removal()
   }
 
-  /// Begins to remove every image that a purge means, or to mark it stale.
+  /// Begins to remove every image that a purge covers, or to mark it stale.
   package func beginSweep(after row: PurgeList.Row) -> Sweep {
     counts.purges += 1
     return Sweep(
@@ -36,7 +36,7 @@ extension MemoryTier {
     return sweep
   }
 
-  /// Goes on for some images; answers whether there are more.
+  /// Goes on with some more images, and returns whether any are left.
   package func goOn(with sweep: inout Sweep) -> Bool {
     var (examined, passed) = (0, 0)
     let before = sweep.removal.entries
@@ -64,7 +64,7 @@ extension MemoryTier {
 }
 
 extension MemoryTier.Sweep {
-  /// Whether an image goes. One that has come in another's place since the purge was not there when it was asked.
+  /// Whether an image goes. One that has replaced another since the purge was not there when it was asked for.
   fileprivate func means(_ image: CachedImage) -> Bool {
     guard let row else { return !isOfPixelsOnly || image.isPixels }
     guard image.checked < row.number || row.filter.asksForState else { return false }

@@ -1,12 +1,12 @@
 // The images that are held in memory, within a capacity.
 //
-// Above the capacity, strictly, images go, until what is left is at most the preferred amount: going
-// further than the capacity makes room for more than the next image. Those go that were not used for
-// longest. An image costs the bytes that it really holds, and the sum of all costs is kept, never
-// counted again; whatever changes a cost goes through here.
+// When the tier holds more than its capacity, images go until at most the preferred amount is left: by going
+// below the capacity it makes room for more than the next image. The least recently used images go
+// first. An image costs the bytes that it really holds, and the sum of all costs is kept up to date instead
+// of being counted anew; whatever changes a cost goes through here.
 //
-// A tier belongs to one thread, the control loop's. What happens is told by return values: there is
-// nothing to call back.
+// A tier belongs to one thread, the control loop's. It reports what happens by return values, and has no
+// callbacks.
 
 package import ImgdSystem
 
@@ -31,20 +31,20 @@ package final class MemoryTier {
   package struct Counts: Sendable, Equatable {
     package internal(set) var hits = 0
     package internal(set) var misses = 0
-    /// Misses that no tier answered, and a download that was under way did.
+    /// Misses that were answered by a download already under way.
     package internal(set) var coalesced = 0
     package internal(set) var insertions = 0
     package internal(set) var replacements = 0
     package internal(set) var evictions = 0
     package internal(set) var evictedBytes = 0
-    /// Purges by filter and removals of everything, not the entries that they took.
+    /// Purges by filter and removals of everything, not the entries that went by them.
     package internal(set) var purges = 0
   }
 
   /// Some of a tier's images.
   package struct Page {
     package fileprivate(set) var images: [CachedImage] = []
-    /// The cursor of the next page; nil when there is nothing more.
+    /// The cursor of the next page; nil after the last one.
     package fileprivate(set) var next: UInt64?
   }
 
@@ -62,11 +62,11 @@ package final class MemoryTier {
 
   package var count: Int { images.count }
 
-  /// Bytes of images of which a descriptor has been handed out: as long as it is held, they stay in
-  /// memory whatever goes from here.
+  /// Bytes of images of which a descriptor has been handed out: while a client holds it, they stay in
+  /// memory even if the image leaves the tier.
   package var lentBytes: Int { images.lentBytes }
 
-  /// Bytes of decoded pictures, which can be had again from those that they were made of.
+  /// Bytes of decoded pictures, which can be made again from the encoded ones.
   package var pixelBytes: Int { images.pixelBytes }
 
   /// Takes new limits, and makes room at once where they are lower.
@@ -77,14 +77,14 @@ package final class MemoryTier {
 
   // MARK: Reading
 
-  /// Room is being made, and there is more to remove: `trim` goes on.
+  /// Whether room is being made and `trim` has to be called again.
   package private(set) var isTrimming = false
 
-  /// The image for a request that names a canonical URL and an identifier and nothing else, if it
-  /// can be shown at once, because it is fresh. With an identifier `variant` names its user.
+  /// The image for a request that names a canonical URL, perhaps an identifier, and nothing else, if it is
+  /// fresh and so can be shown at once. With an identifier `variant` names its user.
   ///
-  /// Counts as a use when there is one. A caller that gets nil goes on with the key, and is counted
-  /// there.
+  /// Finding one counts as a hit and as a use. A caller that gets nil goes on with the key, and its request is
+  /// counted there.
   package func readyImage(
     for url: String, identifier: String?, variant: KeyVariant? = nil, at now: Instant
   ) -> CachedImage? {
@@ -97,7 +97,7 @@ package final class MemoryTier {
     return image
   }
 
-  /// The same for a URL alone, without counting as a use.
+  /// The image for a URL alone, if it can be shown at once; this does not count as a use.
   package func peekReady(_ url: Span<UInt8>, at now: Instant) -> CachedImage? {
     guard let image = images.image(ofPlain: url), isInForce(image), image.isFresh(at: now),
       image.isFor(sent: [])
@@ -105,31 +105,32 @@ package final class MemoryTier {
     return image
   }
 
-  /// The image under a key, without counting as a use.
+  /// The image under a key; this does not count as a use.
   package func peek(_ key: CacheKey) -> CachedImage? {
     guard let place = images.place(of: key) else { return nil }
     let image = images.image(at: place)
     return isInForce(image) ? image : nil
   }
 
-  /// Whether no purge has made an image void that is still here. One comparison, while nothing was purged.
+  /// Whether an image that is still here has not been made void by a purge. This takes one comparison unless there
+  /// was a new purge.
   @inline(__always)
   func isInForce(_ image: CachedImage) -> Bool {
     image.checked == purges.newest || purges.verdict(onEntry: image) != .purged
   }
 
-  /// Whether there is an image without credentials under a URL, fresh or not; counts as nothing.
+  /// Whether there is an image without credentials under a URL, fresh or not; this changes no count.
   package func holds(_ url: String, identifier: String?, variant: KeyVariant? = nil) -> Bool {
     images.place(of: url, identifier: identifier, variant: variant, scope: nil) != nil
   }
 
-  /// Counts the use of an image that was found by looking.
+  /// Counts the use of an image that was found without counting one.
   package func noteUse(of image: CachedImage, at now: Instant) {
     guard let place = image.place else { return }
     use(image, at: place, at: now)
   }
 
-  /// Counts a look that found nothing of use.
+  /// Counts a look-up that found no usable image.
   package func noteMiss() {
     counts.misses += 1
   }
@@ -145,21 +146,21 @@ package final class MemoryTier {
     image.lastAccess = now
   }
 
-  /// The most entries that one page looks at: a prefix that hardly any image has must not hold up
-  /// the loop.
+  /// The most images that one page or one step of a sweep looks at: a prefix that hardly any image has must not
+  /// hold up the loop.
   static let mostExamined = 256
   /// The most places that one page, or one step of a purge, passes over without looking at an image.
   static let mostPassed = 8_192
-  /// The most that one step of a purge removes.
+  /// The most images that one step of a purge removes.
   static let mostRemoved = 32
-  /// The most that are removed at once below the capacity.
+  /// The most images that one step removes once the tier is below its capacity.
   static let mostTrimmed = 512
 
-  /// Reads on after a cursor, without counting as a use; nil begins at the beginning.
+  /// Lists images from a cursor on, or from the beginning without one; this does not count as a use.
   ///
-  /// A cursor is the place behind the last one that was looked at: it stays good whatever is added and
-  /// removed meanwhile, and no image that is there all the time comes twice or not at all, since it keeps
-  /// its place. A page may be short, even empty, and still have a next one.
+  /// A cursor is the place after the last one that was looked at. It stays valid whatever is added and
+  /// removed meanwhile. An image that is there all the time keeps its place, so it is listed exactly once.
+  /// A page may be short, even empty, and still have a next one.
   package func page(after cursor: UInt64?, limit: Int, prefix: String? = nil) -> Page {
     var page = Page()
     let places = images.list.places
@@ -179,7 +180,7 @@ package final class MemoryTier {
 
   // MARK: Storing
 
-  /// Why an image would not be kept, before anything is done.
+  /// Why an image would not be kept, without changing anything; nil if it would be.
   package func shouldCache(_ image: CachedImage) -> StoreRefusal? {
     purges.verdict(on: image, in: .memory) == .purged ? .purged : refusal(of: image)
   }
@@ -219,7 +220,7 @@ package final class MemoryTier {
     return isTrimming ? trim() : .none
   }
 
-  /// Goes on making room: what is above the capacity goes at once, the rest in parts.
+  /// Goes on making room: what exceeds the capacity goes at once, the rest in parts.
   package func trim() -> Removal {
     var removal = Removal()
     while images.usage > limits.preferred,
@@ -234,8 +235,8 @@ package final class MemoryTier {
     return removal
   }
 
-  /// Gives up some decoded pictures, those first that were not used for longest: each holds a descriptor, and
-  /// they are running out.
+  /// Gives up some decoded pictures, the least recently used first: each holds a descriptor, and descriptors
+  /// are running out.
   package func giveUpPixels() -> Removal {
     var removal = Removal()
     while removal.entries < Self.mostRemoved, let cost = images.takeOldestPixels()?.cost {
@@ -246,14 +247,14 @@ package final class MemoryTier {
     return removal
   }
 
-  /// Takes out the image that goes next, for an owner that makes room by itself and has to know what goes.
+  /// Takes out the image that goes next, for an owner that makes room itself and has to know what goes.
   package func takeNext() -> CachedImage? { images.takeVictim()?.image }
 
   // MARK: Changing what is stored
 
-  /// Moves an image's bytes into a memfd, when they are not in one, and counts them as lent.
+  /// Moves an image's bytes into a memfd, unless they are in one, and counts them as lent.
   ///
-  /// When descriptors are short they stay where they are: each client gets a memfd of its own.
+  /// When descriptors are short the bytes stay where they are, and each client gets a memfd of its own.
   package func makeLendable(_ image: CachedImage) -> Removal {
     var evicted = Removal.none
     if !image.isShareable, let shared = try? image.payload.shareable(toKeep: true) {

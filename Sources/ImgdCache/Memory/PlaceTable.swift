@@ -1,9 +1,9 @@
 /// Finds places by hash: open addressing with linear probing, eight bytes a cell.
 ///
-/// A cell holds 32 bits of the hash, which say both where the cell wants to be and whether a place
-/// is worth a look, and the place itself. Removing moves what follows one cell up instead of leaving
-/// a mark, so that a table never has to be rebuilt but for growing.
-/// When a table grows, all that is in it moves, which at a million places would hold up everybody for some
+/// A cell holds a place and 32 bits of its hash, which say both where the cell belongs and whether the place
+/// is worth a look. Removing moves the following cells up instead of leaving a mark, so a table is
+/// rebuilt only in order to grow.
+/// When a table grows, all its cells move, which with a million places would hold up everybody for some
 /// seventy milliseconds. So there are 256 small tables, each of which grows by itself.
 struct PlaceTable {
   private static let parts = 256
@@ -12,13 +12,13 @@ struct PlaceTable {
 
   init() {}
 
-  /// The part of a hash that a table works with.
+  /// The part of a hash that the tables use.
   static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 
-  /// The first place under a tag for which `matches` says yes.
+  /// The first place under a tag for which `matches` returns true.
   @inline(__always)
   func place(_ tag: UInt32, where matches: (Int) -> Bool) -> Int? {
-    // Asked for one place after the other, no table is held while `matches` runs: no reference counts.
+    // Places are asked for one by one, so that no table is held while `matches` runs: that saves reference counting.
     let part = Self.part(of: tag)
     var index = tables[part].home(tag)
     while let (place, next) = tables[part].place(tag, from: index) {
@@ -36,12 +36,12 @@ struct PlaceTable {
     tables[Self.part(of: tag)].remove(tag, place)
   }
 
-  /// The first byte of a tag says in which table it is, and the rest where in there.
+  /// The first byte of a tag says in which table it is, and the rest where in that table.
   @inline(__always)
   private static func part(of tag: UInt32) -> Int { Int(tag >> 24) }
 }
 
-/// One of the tables: the tags in it have their first byte in common.
+/// One of the tables: the tags in it share their first byte.
 private struct Part {
   private struct Cell {
     var tag: UInt32
@@ -84,7 +84,7 @@ private struct Part {
     used -= 1
   }
 
-  /// Moves into the hole whatever follows it and may stand there, until a cell is empty.
+  /// Moves following cells that may stand there into the hole, until it meets an empty cell.
   private mutating func closeUp(_ hole: inout Int) {
     var index = next(hole)
     while cells[index].content != 0 {
@@ -110,7 +110,7 @@ private struct Part {
     cells[index] = cell
   }
 
-  /// The cell at which places under a tag begin.
+  /// The cell at which the search for a tag begins.
   @inline(__always)
   func home(_ tag: UInt32) -> Int { Int((tag << 8) >> shift) }
 

@@ -5,7 +5,7 @@ struct RecencyList {
 
   struct Entry {
     fileprivate(set) var image: CachedImage?
-    /// Which insertion it was: numbers rise, and a replacement keeps its predecessor's.
+    /// The number of its insertion: numbers rise, and a replacement keeps its predecessor's.
     let number: UInt64
     /// A part of the hash of the URL, so that looking for a URL need not touch the images.
     let urlTag: UInt32
@@ -20,7 +20,7 @@ struct RecencyList {
       charge = UInt32(clamping: cost)
     }
 
-    /// The bytes that were charged for the image when it was last looked at.
+    /// The bytes that were charged for the image when its cost was last counted.
     var cost: Int { Int(charge) }
   }
 
@@ -29,7 +29,7 @@ struct RecencyList {
 
   init() {}
 
-  /// Places in use and free ones, for walking over all of them.
+  /// All places, in use or free, for walking over them.
   var places: Range<Int> { 0..<entries.count }
 
   /// The places in use, the most recently used first.

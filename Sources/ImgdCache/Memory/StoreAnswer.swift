@@ -2,23 +2,23 @@
 package enum StoreRefusal: Sendable, Equatable {
   /// Its origin forbids it, or its status does.
   case noStore
-  /// It is larger than an entry may be, or than what is left after a purge.
+  /// It is larger than an entry may be, or than the preferred usage of the tier.
   case tooLarge
-  /// It has no size: whatever it is, it cannot be shown.
+  /// It has no width or no height, so it cannot be shown.
   case notAPicture
   /// The stored image was made by a later transfer.
   case olderThanStored
-  /// It depends on what the key does not hold.
+  /// It depends on more than its key holds (`Vary: *`).
   case varies
   /// A purge matched it while it was on its way.
   case purged
-  /// It holds one of the last descriptors, which are there for clients.
+  /// It holds one of the last descriptors, which are reserved for clients.
   case noDescriptor
 }
 
-/// The outcome of giving a tier an image.
+/// What a tier did with an image that it was given.
 package enum StoreAnswer: Sendable, Equatable {
-  /// Kept, and what had to go for it.
+  /// The image is kept; `evicted` counts what had to go for it.
   case stored(evicted: Removal)
   case refused(StoreRefusal)
 
@@ -27,7 +27,7 @@ package enum StoreAnswer: Sendable, Equatable {
   }
 }
 
-/// How many entries went, or were marked, and the bytes they held.
+/// The number of entries that went, or were marked, and the bytes that they held.
 package struct Removal: Sendable, Equatable {
   package static let none = Removal()
 
@@ -41,7 +41,7 @@ package struct Removal: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Both together.
+  /// The sum of both.
   package static func + (left: Removal, right: Removal) -> Removal {
     Removal(entries: left.entries + right.entries, bytes: left.bytes + right.bytes)
   }

@@ -1,16 +1,16 @@
 package import ImgdSystem
 
-/// When something was stored that an earlier process has left, on this process's own clock.
+/// The moment at which something was stored, on this process's own clock, even if an earlier process stored it.
 ///
-/// Only the wall clock reaches over a restart, and people set it. Where it ran on, what is stored
-/// may have been stored before this clock began. Where it went back, a time of storing lies in the
+/// Only the wall clock survives a restart, and people set it. If it ran on, something may have been
+/// stored before this process's clock began. If it was set back, a time of storing lies in the
 /// future, and it is unknown how long ago that was: it counts as now, so that no age is negative,
-/// and as doubtful, so that nothing is shown as fresh for its sake.
+/// and as doubtful, so that nothing is shown as fresh because of it.
 package struct StoredMoment: Sendable, Equatable {
-  /// How far wall clocks are out of step without anybody having set them.
+  /// How many seconds wall clocks may differ without anybody having set one.
   static let tolerance: Int64 = 5
-  /// The longest time that is told apart from longer ones, some seventy years: more than anything
-  /// is fresh or may be shown stale, and little enough to reckon with.
+  /// The longest span of time that is told apart from longer ones, some seventy years: longer than anything
+  /// is fresh or may be shown stale, and short enough to calculate with.
   static let longest: Int64 = 1 << 61
   static let earliest = Instant(nanoseconds: -longest)
 
@@ -30,13 +30,13 @@ package struct StoredMoment: Sendable, Equatable {
     self.isDoubtful = isDoubtful
   }
 
-  /// That long ago, for something that is known only by its age.
+  /// The moment `age` ago, for something of which only the age is known.
   package init(age: Duration, now: Instant, nowWall: Int64) {
     let age = min(max(age, .zero), .nanoseconds(Self.longest))
     self.init(now + (.zero - age), wall: nowWall - age.components.seconds)
   }
 
-  /// Takes wall times in seconds since 1970, whatever numbers they are.
+  /// Takes wall times in seconds since 1970, however absurd they are.
   package init(storedWall: Int64, nowWall: Int64, now: Instant) {
     let (elapsed, overflow) = nowWall.subtractingReportingOverflow(storedWall)
     wall = storedWall

@@ -11,14 +11,14 @@ package struct StoredResponse: Sendable {
       redirectTarget: redirectTarget)
   }
 
-  /// An answer whose header fields have been fitted before.
+  /// An answer whose header fields have been cut to `mostKept` before.
   init(status: Int, kept headers: StoredHeaders, redirectTarget: String?) {
     self.status = status
     self.headers = headers
     self.redirectTarget = redirectTarget
   }
 
-  // The validators that ask whether the image still holds.
+  // The validators with which the origin is asked whether the image is still right.
 
   package var entityTag: String? { headers.value(of: "etag") }
   package var lastModified: String? { headers.value(of: "last-modified") }
@@ -26,13 +26,13 @@ package struct StoredResponse: Sendable {
   package var canBeConfirmed: Bool { entityTag != nil || lastModified != nil }
 }
 
-/// The answer that an image is, or came with, and how long, and to whom, it may be shown.
+/// The answer that an image is, or came with, and how long and to whom it may be shown.
 package struct ImageAnswer {
   package let response: StoredResponse
   package let freshness: Freshness
   /// The headers of the request on which it depends.
   package let vary: VaryOutcome
-  /// Whether a public address has sent it, as far as it is a redirect.
+  /// Whether it is a redirect that a public address has sent.
   package var isFromPublicAddress: Bool
 
   package init(

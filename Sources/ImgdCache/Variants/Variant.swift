@@ -1,12 +1,12 @@
-/// One of the stored answers to a name that depend on headers of their requests.
+/// One of the stored answers to a name, which depends on headers of its request.
 package struct Variant: Sendable {
-  /// What it depends on; it has a place.
+  /// The headers that it depends on; its `place` is not nil.
   package let vary: VaryOutcome
   /// The part of its key that is not its name.
   let variant: KeyVariant?
   /// Seconds since 1970.
   package let storedAt: Int64
-  /// The number of the transfer that brought it; nought for one that was made before this process began.
+  /// The number of the transfer that brought it; 0 if that was before this process began.
   package let serial: UInt64
 
   /// Nil for an image that is found under its own key alone.
@@ -25,7 +25,7 @@ package struct Variant: Sendable {
     serial = 0
   }
 
-  /// Its key, below that of its name.
+  /// Its key, completed from the key of its name.
   package func key(below base: CacheKey) -> CacheKey {
     variant == base.variant
       ? base
@@ -33,13 +33,13 @@ package struct Variant: Sendable {
         url: base.url, identifier: base.identifier, variant: variant, scope: base.scope)
   }
 
-  /// Whether it is what an image is now: another answer may have got under its key.
+  /// Whether an image found under its key is still this answer: another one may have taken its place.
   package func isStill(_ image: CachedImage) -> Bool { vary.isFound(like: image.vary) }
 
   /// Whether a request with a name and nothing else may be shown it.
   package var fitsPlain: Bool { vary.fits(SentFields([])) }
 
-  /// Whether it was stored later than another: by the transfers, as far as they were of this process.
+  /// Whether it is newer than another: by their transfers in this process, and then by the times of storing.
   func isNewer(than other: Variant) -> Bool {
     (serial, storedAt) > (other.serial, other.storedAt)
   }
@@ -49,7 +49,7 @@ package struct Variant: Sendable {
 }
 
 extension CacheKey {
-  /// The key of the name alone under which an image with this key may be an alternative.
+  /// The key of the name to which an image with this key may be one of several answers.
   package func base(owner: KeyVariant?) -> CacheKey {
     owner == variant
       ? self : CacheKey(url: url, identifier: identifier, variant: owner, scope: scope)
@@ -57,6 +57,6 @@ extension CacheKey {
 }
 
 extension CachedImage {
-  /// The key of the name under which it is one of several; nil for one that is found under its own key alone.
+  /// The key of the name to which it is one of several answers; nil if it is found under its own key alone.
   package var base: CacheKey? { vary.place.map { key.base(owner: $0.owner) } }
 }

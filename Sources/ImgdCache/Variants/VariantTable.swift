@@ -1,36 +1,36 @@
-// Which stored answers there are to one name, and which requests they fit.
+// Which answers to a name are stored, and which requests they fit.
 //
 // A name is a URL, with an identifier and its user, or with credentials: a key without the headers of a
 // request. An answer with `Vary` is stored under the key of the request that fetched it, and fits others,
-// too. The table has for each name the answers that are known, the newest first, and at most eight.
+// too. For each name the table has up to eight known answers, the newest first.
 //
-// It holds no pictures, and is not told when one leaves its tier: a look-up that does not find
-// an answer that the table names is forgotten. It is bounded in bytes; then the name goes whole that was
-// asked for longest ago. What the disk has of it is learnt again when it is asked for.
+// It holds no pictures, and is not told when one leaves its tier: an answer that a look-up no longer finds
+// is forgotten then. It is bounded in bytes: above the bound, the name that was asked for longest ago goes
+// with all its answers. Those on disk are learnt again when the name is asked for.
 
 /// The answers to names that have more than one.
 package struct VariantTable {
   /// How many answers are kept for one name.
   package static let mostOfOne = 8
 
-  /// The changes of the tiers that a change of the table asks for.
+  /// The changes to the tiers that a change of the table requires.
   package struct Changes {
     /// The keys of images that have to leave both tiers.
     package fileprivate(set) var displaced: [CacheKey] = []
-    /// The keys of images that are not known any more: one that is in memory alone would be beyond count.
+    /// The keys of images that are not known any more: one that is only in memory would escape the limit.
     package fileprivate(set) var forgotten: [CacheKey] = []
   }
 
   private struct Name {
     let key: CacheKey
     var variants: [Variant] = []
-    /// All that the disk has is among them.
+    /// Whether all answers on disk are among them.
     var isComplete: Bool
 
-    /// Takes in an answer that has just come, in front of all others, whichever was asked for first.
+    /// Takes in an answer that has just come, in front of all others, even if it was asked for earlier.
     mutating func put(_ variant: Variant) { variants.insert(variant, at: 0) }
 
-    /// Takes in one that was stored before, behind all that are not older.
+    /// Takes in an answer that was stored before, after all that are not older.
     mutating func add(_ variant: Variant) {
       let place = variants.firstIndex { variant.isNewer(than: $0) } ?? variants.count
       variants.insert(variant, at: place)
@@ -41,11 +41,11 @@ package struct VariantTable {
     }
   }
 
-  /// The bytes of a name that are not counted one by one: its places in the tables, its arrays.
+  /// A flat charge for each name, for its places in the tables and its arrays.
   private static let bookkeeping = 192
 
   private let mostBytes: Int
-  /// The bytes that it holds.
+  /// The bytes that the table holds.
   package private(set) var bytes = 0
   private var names: [Name?] = []
   private var free: [Int] = []
@@ -62,7 +62,7 @@ package struct VariantTable {
   /// How many names it has.
   package var count: Int { names.count - free.count }
 
-  /// Whether all answers to a name are known, those on disk among them.
+  /// Whether all answers to a name are known, including those on disk.
   package func isComplete(_ base: CacheKey) -> Bool {
     place(of: base).flatMap { names[$0]?.isComplete } ?? false
   }
@@ -72,7 +72,7 @@ package struct VariantTable {
     place(of: base).flatMap { names[$0]?.variants } ?? []
   }
 
-  /// Those of them that a request may be shown; its fields are asked for only where there are any.
+  /// The known answers that a request may be shown; its fields are computed only if there are any answers.
   package mutating func fitting(_ base: CacheKey, _ fields: () -> SentFields) -> [Variant] {
     guard count > 0, let place = place(of: base), let variants = names[place]?.variants else {
       return []
@@ -97,10 +97,10 @@ package struct VariantTable {
 
   // MARK: Answers come
 
-  /// Takes in an answer that is about to be stored, in place of an earlier one that the very same requests
-  /// were shown; nil for one that a later transfer has overtaken.
+  /// Takes in an answer that is about to be stored, in place of earlier ones that are found by the very same
+  /// requests; nil if a later transfer has overtaken it.
   ///
-  /// `isComplete` says that the disk has nothing of a name that is not known here.
+  /// `isComplete` says that, if the name is new to the table, the disk has no answers to it.
   package mutating func add(_ image: CachedImage, isComplete: Bool) -> Changes? {
     var changes = Changes()
     guard let base = image.base, let new = Variant(image) else { return changes }
@@ -123,8 +123,8 @@ package struct VariantTable {
     return changes
   }
 
-  /// A request with a name and nothing else is answered from the key of the name without a look here: an
-  /// answer there that is older than one that fits such a request gives way.
+  /// A request with a name and nothing else is answered from the key of the name without a look here: so
+  /// the answer under that key goes when a newer one fits such a request.
   private mutating func displaceOldPlain(
     by new: Variant, at place: Int, _ changes: inout Changes
   ) {
@@ -136,8 +136,8 @@ package struct VariantTable {
     changes.displaced.append(base)
   }
 
-  /// Takes in the answers to a name that the disk has, in the order of storing where they are of one second,
-  /// the newest first.
+  /// Takes in the answers to a name that the disk has. They come newest first, which decides between those
+  /// stored in the same second.
   package mutating func learn(_ found: [Variant], of base: CacheKey) -> Changes {
     var changes = Changes()
     guard
@@ -162,7 +162,7 @@ package struct VariantTable {
 
   // MARK: Answers go
 
-  /// Forgets an answer that is in no tier any more.
+  /// Forgets an answer that no tier has any more.
   package mutating func remove(_ variant: Variant, of base: CacheKey) {
     guard let place = place(of: base) else { return }
     change(place) { name in
@@ -171,7 +171,7 @@ package struct VariantTable {
     removeIfEmpty(place)
   }
 
-  /// Forgets the answer in whose place another one has come that is kept nowhere; answers its key.
+  /// Forgets the answers that an image replaces although no tier keeps it, and returns their keys.
   package mutating func removeRivals(of image: CachedImage) -> [CacheKey] {
     guard let base = image.base, let place = place(of: base) else { return [] }
     let rivals = variants(at: place).filter {
@@ -181,8 +181,8 @@ package struct VariantTable {
     return rivals.map { $0.key(below: base) }
   }
 
-  /// Goes on after a place, and forgets the answers to names that a purge was about, but for those that
-  /// are held still; answers the place to go on from, nil at the end.
+  /// Examines the next names from a place on: of those that a purge was about, forgets the answers that no tier
+  /// holds any more. Returns the place to go on from; nil at the end.
   package mutating func prune(
     _ filter: PurgeFilter, from start: Int, most: Int, isHeld: (CacheKey, Variant) -> Bool
   ) -> Int? {
@@ -202,7 +202,7 @@ package struct VariantTable {
 
   private func variants(at place: Int) -> [Variant] { names[place]?.variants ?? [] }
 
-  /// Above the most that is kept to one name, the oldest go.
+  /// Removes the oldest answers to a name that has too many.
   private mutating func cut(_ place: Int, _ changes: inout Changes) {
     guard let base = names[place]?.key, variants(at: place).count > Self.mostOfOne else { return }
     let old = variants(at: place)[Self.mostOfOne...]

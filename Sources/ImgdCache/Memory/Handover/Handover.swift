@@ -2,13 +2,13 @@ package import ImgdSystem
 
 /// How much may be left to the next process.
 package struct HandoverLimits: Sendable {
-  /// Descriptors in all, the index being one, and the pack another.
+  /// Descriptors in all, including one for the index and one for the pack.
   package var descriptors: Int
   /// Bytes in memfds of their own.
   package var bytes: Int
   /// Bytes of the pack: they are copied when they are left and when they are taken over.
   package var packBytes: Int
-  /// Bytes of the index, by what its entries cost in memory, which is a little more.
+  /// Bytes of the index, estimated by what its entries cost in memory, which is a little more.
   package var indexBytes: Int
 
   package init(
@@ -30,7 +30,7 @@ package struct Handover {
   package let entries: Int
 }
 
-/// Why nothing is taken over from an earlier process.
+/// Why the pictures of an earlier process are not taken over.
 package enum HandoverProblem: Error, Equatable, CustomStringConvertible {
   case notWhole
   case otherRelease

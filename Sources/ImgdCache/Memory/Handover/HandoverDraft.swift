@@ -1,19 +1,18 @@
 // The pictures that the next process is to have in memory from its start.
 //
-// A large picture lies in a sealed memfd already, which the service manager can hold for as long as no
-// process of ours runs; all the others are copied into one memfd, the pack: the manager compares each
-// descriptor with all that are there already, so that a few hundred cost more time than all the rest.
-// An index, a memfd as well, says what there is. The pictures that were used last go first, until
-// there is no room for more. Pictures that were fetched with credentials stay with the process that
-// has them.
+// A large picture lies in a sealed memfd already, which the service manager can hold while no
+// process of ours runs. All others are copied into one memfd, the pack: the manager compares each
+// new descriptor with all that it holds, so a few hundred would take more time than all the rest.
+// An index, in a memfd as well, lists the pictures. The most recently used ones are taken first, until
+// there is no room for more. Pictures that were fetched with credentials are not left to another process.
 
 internal import ImgdSystem
 
 /// Gathers pictures for the next process, as long as there is room.
 struct HandoverDraft: ~Copyable {
-  /// A larger picture is not copied.
+  /// Larger pictures are not copied into the pack.
   private static let mostPacked = 128 << 10
-  /// A smaller one is not worth a descriptor of its own.
+  /// Smaller pictures are not worth a descriptor of their own.
   private static let leastLent = 16 << 10
 
   private let isClean: Bool

@@ -1,26 +1,26 @@
 internal import ImgdSystem
 
-/// One picture of a memory tier, as the next process is told of it.
+/// One picture of a memory tier, as the index describes it to the next process.
 struct HandoverEntry: Equatable {
-  /// The place of its bytes.
+  /// Where its bytes are.
   enum Body: Equatable {
-    /// In the memfd that the index names, from here on.
+    /// In the pack that the index names, from this offset on.
     case packed(UInt32)
-    /// In a memfd of its own, which is sealed: if it is the same one it has the same bytes.
+    /// In a memfd of its own; since that is sealed, the same memfd has the same bytes.
     case memory(FileStatus.Identity)
   }
 
   /// A stored record in its encoded form.
   var record: [UInt8]
-  /// The number of its file on disk; zero without one.
+  /// The number of its file on disk; zero without a file.
   let number: UInt32
   /// In seconds since 1970.
   let lastAccess: Int64
-  /// Marked by a soft purge; the record tells that only of those that were fresh.
+  /// Whether a soft purge has marked it; its record tells that only if the answer ever had a lifetime.
   let isStale: Bool
   let body: Body
 
-  /// About as many bytes as it takes in an index.
+  /// Roughly the bytes that it takes in an index.
   var roughCount: Int { 64 + record.count }
 }
 
@@ -47,7 +47,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// The next entry; nil when there is none that can be understood.
+  /// The next entry; nil when the bytes make no sense.
   mutating func entry() -> HandoverEntry? {
     let record = bytes()
     let (file, lastAccess): (UInt32, Int64) = (number(), number())

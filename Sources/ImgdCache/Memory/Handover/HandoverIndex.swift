@@ -2,19 +2,19 @@ internal import ImgdSystem
 
 /// The description of the pictures that one process leaves to the next.
 ///
-/// `magic, version, release, clean, pack, entries…` behind a checksum of all that: an index that
-/// another release has written, or that is not whole, describes nothing.
+/// `magic, version, release, clean, pack, entries…`, preceded by a checksum of all these: an index that
+/// another release has written, or that is not whole, is not used.
 struct HandoverIndex: Equatable {
   private static let magic: UInt64 = 0x696d_6764_686f_7431
   private static let version: UInt16 = 4
-  /// Far more than any process leaves; a larger one is not even read.
+  /// Far more bytes than any process leaves; a larger index is not even read.
   static let most = 32 << 20
 
-  /// The process that wrote it stopped in good order, and did nothing after it.
+  /// Whether the process that wrote it stopped in good order, and did nothing afterwards.
   var isClean: Bool
   /// The memfd that holds many of the pictures.
   var pack: FileStatus.Identity?
-  /// The most recently used first.
+  /// The pictures, the most recently used first.
   var entries: [HandoverEntry]
 
   func encoded(release: String) -> [UInt8] {

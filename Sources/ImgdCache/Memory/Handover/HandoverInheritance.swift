@@ -4,7 +4,7 @@ internal import ImgdSystem
 struct HandoverInheritance {
   private var entries: ArraySlice<HandoverEntry>
   private let pack: Payload?
-  /// The other memfds.
+  /// The memfds other than the index and the pack.
   private var bodies: [FileStatus.Identity: Payload] = [:]
 
   /// Reads the index that a clean stop of the same release has left.
@@ -22,7 +22,7 @@ struct HandoverInheritance {
     if let identity = described.pack { self.bodies[identity] = nil }
   }
 
-  /// The next picture that has no more than so many bytes and makes sense; nil behind the last.
+  /// The next picture that makes sense and has at most `most` bytes; nil after the last one.
   mutating func next(most: () -> Int, wall: Int64, at now: Instant) -> CachedImage? {
     while let entry = entries.popFirst() {
       guard let record = RecordCodec.decode(entry.record), record.bytes <= most(),
@@ -47,7 +47,7 @@ struct HandoverInheritance {
   private mutating func payload(of entry: HandoverEntry, count: Int) -> Payload? {
     switch entry.body {
     case .packed(let start): pack?.part(from: Int(start), count: count)
-    // Each is one picture's, or a list that names one again and again would take for ever.
+    // Each memfd serves one picture only: an index that names one again and again would take for ever.
     case .memory(let identity): bodies.removeValue(forKey: identity)
     }
   }

@@ -2,10 +2,10 @@ package import ImgdSystem
 
 // What the memory tier leaves to the next process, and takes over from an earlier one.
 extension MemoryTier {
-  /// Gathers what the next process is to have; nil when there is nothing.
+  /// Gathers the pictures for the next process; nil when there are none.
   ///
-  /// Only what is gathered as `isClean` will be taken over: it is the last thing that a process
-  /// does with its tier. Nothing is copied for a snapshot, so that it holds no small ones.
+  /// Only what is gathered as `isClean` will be taken over: gathering it is the last thing that a process
+  /// does with its tier. For a snapshot nothing is copied, so it holds no small pictures.
   package func handover(
     within limits: HandoverLimits, isClean: Bool, release: String, at now: Instant, wall: Int64
   ) throws(SystemFailure) -> Handover? {
@@ -17,11 +17,11 @@ extension MemoryTier {
     return try draft.finish(release: release)
   }
 
-  /// Takes in what an earlier process has left; answers how many pictures and bytes these are.
+  /// Takes in the pictures that an earlier process has left, and returns their number and their bytes.
   ///
-  /// A picture whose bytes are not there is passed over, and so is one that the caller does not know.
-  /// Nothing has to be compared to know that the bytes are the described ones: they are in the memfd
-  /// that is named, which was sealed before it was. `taken` is told of each image that is in the tier now.
+  /// A picture whose bytes are missing is passed over, and so is one whose format the caller does not know.
+  /// The bytes need not be compared with a checksum: the memfd that the index names was sealed before it was
+  /// named. `taken` is called with each image that has got into the tier.
   package func takeOver(
     index: Payload, bodies: [Payload], release: String, at now: Instant, wall: Int64,
     isKnown: (ImageFacts) -> Bool = { _ in true }, taken: (CachedImage) -> Void = { _ in }
@@ -29,7 +29,7 @@ extension MemoryTier {
     var inheritance = try HandoverInheritance(index, bodies, release: release)
     var found: [CachedImage] = []
     var room = limits.capacity
-    // A picture that would have to go again is not even looked at.
+    // A picture that would be evicted at once is not even looked at.
     while let image = inheritance.next(most: { min(room, limits.maxEntry) }, wall: wall, at: now) {
       guard isKnown(image.facts), shouldCache(image) == nil, image.cost <= room else { continue }
       room -= image.cost
@@ -38,7 +38,7 @@ extension MemoryTier {
     return takeOver(found, at: now, taken)
   }
 
-  /// The one that was used last comes last, and so is the most recent one again.
+  /// Adds the most recently used image last, which makes it the most recent one again.
   private func takeOver(
     _ images: [CachedImage], at now: Instant, _ tell: (CachedImage) -> Void
   ) -> Removal {
