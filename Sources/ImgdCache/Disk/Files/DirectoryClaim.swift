@@ -2,8 +2,7 @@ import Glibc
 internal import ImgdSystem
 
 extension Directory {
-  /// Opens the directory that belongs under a name; it is made when it is missing, and anything else
-  /// that stands there is set aside.
+  /// Opens the directory of a name. It is made if it is missing, and anything else in its place is set aside.
   func claim(_ name: String) throws(SystemFailure) -> Directory {
     if let found = try find(name) {
       if try found.status().owner == geteuid() { return found }
@@ -12,7 +11,7 @@ extension Directory {
     return try make(name, permissions: DiskDirectory.directoryPermissions)
   }
 
-  /// The directory of that name, or nil when the name is free, even if it has only just become free.
+  /// The directory of a name, or nil when the name is free or has just been freed.
   private func find(_ name: String) throws(SystemFailure) -> Directory? {
     do {
       return try directory(name)

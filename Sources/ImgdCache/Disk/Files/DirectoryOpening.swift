@@ -4,7 +4,7 @@ internal import ImgdSystem
 /// The steps of opening a directory for the disk tier.
 ///
 /// Nothing that an operator has set up is changed behind their back: a directory that cannot be
-/// trusted is refused, with what would be right.
+/// trusted is refused, with a message that says what would be right.
 enum DirectoryOpening {
   /// Opens the directory itself.
   static func base(_ path: String) throws(DirectoryProblem) -> Directory {
@@ -17,7 +17,7 @@ enum DirectoryOpening {
     return base
   }
 
-  /// Takes the right to use it.
+  /// Takes the lock that gives the right to use the directory.
   static func lock(in base: borrowing Directory) throws(DirectoryProblem) -> ProcessLock {
     switch try available(try ProcessLock.acquire("lock", in: base)) {
     case .held(let lock): return lock
@@ -37,7 +37,7 @@ enum DirectoryOpening {
 
   // MARK: The path
 
-  /// The path without slashes at its end, behind which a link would be followed.
+  /// The path without trailing slashes: with one, a link would be followed.
   private static func plain(_ path: String) throws(DirectoryProblem) -> String {
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw .unsafe(path: "'\(path)'", reason: "is not an absolute path: begin with /")

@@ -1,15 +1,15 @@
 import Glibc
 package import ImgdSystem
 
-/// Why a directory cannot be the disk tier's.
+/// Why the disk tier cannot use a directory.
 package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
-  /// Another process holds it; nil when it cannot be told which.
+  /// Another process holds it; `pid` is nil if it is unknown which.
   case taken(path: String, pid: Int32?)
-  /// Pictures there could be exchanged by others, or it is not a directory at all.
+  /// Others could replace pictures there, or it is not a directory at all.
   case unsafe(path: String, reason: String)
   case unavailable(SystemFailure)
 
-  /// What is wrong and, behind a semicolon, what would be right.
+  /// What is wrong and, after a semicolon, what would be right.
   package var description: String {
     switch self {
     case .taken(let path, let pid?):
@@ -22,7 +22,7 @@ package enum DirectoryProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether it is a right that is missing, and not a disk that fails.
+  /// Whether this process lacks a right, rather than the disk failing.
   var isExclusion: Bool {
     guard case .unavailable(let failure) = self else { return false }
     return [EROFS, EACCES, EPERM].contains(failure.errno)

@@ -3,16 +3,16 @@ package import ImgdSystem
 
 /// The outcome of an attempt to open a picture.
 package enum OpenAnswer: ~Copyable, Sendable {
-  /// `stamp` is that of its status.
+  /// The file is open; `stamp` is the stamp of its status.
   case file(FileDescriptor, stamp: UInt64)
   case missing
-  /// There is something else than was stored; the text says why.
+  /// It is not what was stored; the text says why not.
   case damaged(String)
-  /// It was not to wait, and the kernel would have to ask the disk.
+  /// The call was not allowed to wait, and the kernel would have to ask the disk.
   case wouldWait
   case failed(SystemFailure)
 
-  /// The meaning of a failure to open.
+  /// Interprets a failure to open a picture.
   init(_ failure: SystemFailure) {
     self =
       switch failure.errno {
@@ -30,9 +30,9 @@ package enum OpenAnswer: ~Copyable, Sendable {
 /// The outcome of a look at a picture's file.
 package enum CheckAnswer: Sendable {
   case sound, missing, damaged
-  /// It is as long as what was stored, and nobody has compared the bytes since it was last changed.
+  /// It has the length that was stored, but its bytes have not been compared since it was last changed.
   case unknown
-  /// It cannot be told without waiting.
+  /// The kernel would have to wait for the disk to find out.
   case wouldWait
 }
 

@@ -1,7 +1,7 @@
 /// The encoding of purges in an `OwedFile`.
 ///
-/// It has neither rows nor ceilings: nothing can be stored while purges are owed, so they mean all that
-/// is in the index file when it is opened next.
+/// It leaves out rows and ceilings: nothing can be stored while purges are owed, so they cover everything that
+/// is in the index file when it is next opened.
 enum OwedCodec {
   private static let version: UInt8 = 1
 
@@ -15,7 +15,7 @@ enum OwedCodec {
     return writer.bytes
   }
 
-  /// None when the bytes are not as `encode` makes them.
+  /// The purges in some bytes; empty when the bytes are not as `encode` makes them.
   static func decode(_ bytes: [UInt8]) -> [RemovalOrder] {
     var reader = ByteReader(bytes[...])
     guard reader.isSealed(), reader.number(UInt8.self) == version else { return [] }
@@ -48,7 +48,7 @@ enum OwedCodec {
     filter.host = reader.optionalText()
     filter.tag = reader.optionalText()
     if let digest = reader.optionalText() {
-      // A condition that cannot be read must not be taken for none.
+      // A condition that cannot be read must not count as a missing one.
       guard let known = KeyDigest(hex: digest) else {
         reader.fail()
         return RemovalOrder(filter, isSoft: true, askedAt: 0)

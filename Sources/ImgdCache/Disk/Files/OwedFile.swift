@@ -1,20 +1,20 @@
 import Glibc
 internal import ImgdSystem
 
-/// The purges that the index file could not be told of, beside the disk that refuses to be written.
+/// Keeps purges in a file of their own when they could not be written into the index file.
 ///
-/// The file lies in the first of some directories that can be written: the runtime directory, which is
+/// The file lies in the first directory that can be written: the runtime directory, which is
 /// in memory, or else the cache directory itself. It is written as a whole and then renamed, so
-/// that a kill leaves the old one or the new one. Its name has a digest of the cache directory's path,
+/// a kill leaves either the old file or the new one. Its name has a digest of the cache directory's path,
 /// so that two daemons don't carry out each other's purges.
 struct OwedFile: Sendable {
   private static let rights: mode_t = 0o600
-  /// Far more than so many purges take.
+  /// Far more than the purges take that are ever written to it.
   private static let mostBytes = 4 << 20
 
   private let paths: [String]
 
-  /// `runtime` is a directory that is emptied when the machine starts; nil when there is none.
+  /// `runtime` is a directory that is emptied when the machine starts; nil if there is none.
   init(runtime: String?, cache: String) {
     let digest = KeyDigest(url: cache, identifier: nil).hex
     paths = [runtime, cache].compactMap(\.self).map { "\($0)/purges-\(digest)" }
@@ -22,7 +22,7 @@ struct OwedFile: Sendable {
 
   // MARK: Writing
 
-  /// Writes down purges in place of those that it had.
+  /// Writes down purges in place of those that the file had.
   func write(_ orders: [RemovalOrder]) throws(SystemFailure) {
     let bytes = OwedCodec.encode(orders)
     var failure: SystemFailure?
@@ -70,7 +70,7 @@ struct OwedFile: Sendable {
 
   // MARK: Reading
 
-  /// The purges that an earlier process has left, in whichever of the places.
+  /// The purges that an earlier process has left, in any of the directories.
   func read() -> [RemovalOrder] {
     paths.flatMap { path in Self.bytes(of: path).map { OwedCodec.decode($0) } ?? [] }
   }

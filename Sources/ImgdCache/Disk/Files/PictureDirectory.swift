@@ -2,7 +2,7 @@ import Glibc
 package import ImgdSystem
 import Synchronization
 
-/// A picture's bytes in a file that has no name yet; until it is linked it is gone with its owner.
+/// A picture's bytes in a file that has no name yet: until it is linked, it vanishes with this value.
 package struct PreparedFile: ~Copyable, Sendable {
   let descriptor: FileDescriptor
   package let count: Int
@@ -29,7 +29,7 @@ package final class PictureDirectory: Sendable {
   /// Whether there is nothing at all in it, not even an index.
   var isEmpty: Bool { (try? layout.names())?.isEmpty == true }
 
-  /// The bytes that may still be written to the file system, and all it has.
+  /// The bytes that may still be written to the file system, and its whole size.
   package func freeSpace() throws(SystemFailure) -> (free: Int, total: Int) {
     try layout.space()
   }
@@ -39,7 +39,7 @@ package final class PictureDirectory: Sendable {
   /// How often somebody else may have changed the directories.
   var disturbanceCount: UInt32 { disturbances.load(ordering: .relaxed) }
 
-  /// Notes that somebody else may have changed the directories: what is known of them is known no more.
+  /// Notes that somebody else may have changed the directories, so that what was known of them is no longer certain.
   func noteDisturbance() { disturbances.add(1, ordering: .relaxed) }
 
   // MARK: Reading
@@ -54,9 +54,9 @@ package final class PictureDirectory: Sendable {
     } catch { return OpenAnswer(error) }
   }
 
-  /// Looks whether a picture's file is as it was when it had a stamp, without ever waiting for the disk.
+  /// Looks whether a picture's file still has a stamp, without ever waiting for the disk.
   package func check(_ file: PictureFile, count: Int, stamp: UInt64) -> CheckAnswer {
-    // fstatat alone is half of the cost of open, fstat and close (1.3 µs against 3.0), but it goes
+    // fstatat alone costs half as much as open, fstat and close (1.3 µs against 3.0), but it goes
     // to the disk for what is not in the kernel's memory, and follows a link on the way.
     do throws(SystemFailure) {
       let descriptor = try layout.open(file.relativePath, for: .status, mayWait: false)
@@ -72,7 +72,7 @@ package final class PictureDirectory: Sendable {
     }
   }
 
-  /// Reads an opened picture; nil when it does not have just `count` bytes.
+  /// Reads an opened picture; nil when it does not have exactly `count` bytes.
   package static func read(_ descriptor: borrowing FileDescriptor, count: Int)
     throws(SystemFailure) -> Payload?
   {
@@ -87,7 +87,7 @@ package final class PictureDirectory: Sendable {
     let file = try layout.makeUnnamedFile(permissions: permissions)
     try payload.copy(to: file)
     let status = try file.status("an unnamed file")
-    // The process's mask, or a rule of the directory, may have taken some away.
+    // The umask of the process, or a rule of the directory, may have taken some permissions away.
     if status.permissions != permissions {
       try file.setPermissions(permissions, of: "an unnamed file")
     }
@@ -96,12 +96,12 @@ package final class PictureDirectory: Sendable {
 
   // MARK: Subdirectories
 
-  /// Opens one of the subdirectories; it is made when it is missing.
+  /// Opens one of the subdirectories, making it if it is missing.
   func claim(_ number: Int) throws(SystemFailure) -> Directory {
     try layout.claim(Subdirectory.name(number))
   }
 
-  /// Opens one of the subdirectories, if it is there and a directory.
+  /// Opens one of the subdirectories; nil if it is missing or not a directory.
   func subdirectory(_ number: Int) throws(SystemFailure) -> Directory? {
     do {
       return try layout.directory(Subdirectory.name(number))
@@ -113,7 +113,7 @@ package final class PictureDirectory: Sendable {
 
   // MARK: Listing
 
-  /// Looks through one of the subdirectories; one that was never needed is empty.
+  /// The contents of one of the subdirectories; one that was never made counts as empty.
   package func contents(ofSubdirectory number: Int) throws(SystemFailure) -> SubdirectoryContents {
     precondition((0..<Subdirectory.count).contains(number), "there is no such subdirectory")
     guard let directory = try subdirectory(number) else {
@@ -133,7 +133,7 @@ package final class PictureDirectory: Sendable {
     return SubdirectoryContents(pictures: pictures, foreign: foreign)
   }
 
-  /// Whether a file is one of ours, and no other thing with such a name, nor one that has just gone.
+  /// Whether a name belongs to a file of ours, and not to something else or to a file that has just gone.
   private func isPicture(_ name: String, in directory: borrowing Directory)
     throws(SystemFailure) -> Bool
   {

@@ -18,7 +18,7 @@ package struct PictureFile: Hashable, Sendable {
     self.suffix = suffix
   }
 
-  /// Reads what `name` wrote, and nothing else that could stand for the same.
+  /// Reads a name as `name` writes it, and accepts no other spelling.
   package init?(name: String) {
     let bytes = name.utf8
     guard bytes.count <= Self.longestName, let dash = bytes.firstIndex(of: UInt8(ascii: "-")),
@@ -40,11 +40,11 @@ package struct PictureFile: Hashable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The way to it from the directory of the layout.
+  /// Its path relative to the directory of the layout.
   package var relativePath: String { Subdirectory.name(subdirectory) + "/" + name }
 
-  /// Its path in a directory of the layout. Each hit of a picture that only the disk has tells one, so
-  /// that its bytes are written one after the other, and no strings are put together.
+  /// Its path in a directory of the layout. Each hit by path on a picture that only the disk has needs one, so
+  /// its bytes are written into one buffer, without joining strings.
   package func path(in layout: String) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(layout.utf8.count + 4 + Self.longestName)
@@ -74,7 +74,7 @@ private func isSuffix(_ bytes: some Collection<UInt8>) -> Bool {
     && bytes.allSatisfy { decimalValue($0) != nil || $0 &- UInt8(ascii: "a") < 26 }
 }
 
-/// A number of 32 bits without zeros in front.
+/// A hexadecimal number of 32 bits without leading zeros.
 private func plainNumber(_ digits: some Collection<UInt8>) -> UInt32? {
   guard digits.first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
   return lowerHex(digits).flatMap { UInt32(exactly: $0) }

@@ -1,10 +1,10 @@
 import Glibc
 package import ImgdSystem
 
-/// The subdirectories that the writer has open, in which files get their names and lose them.
+/// The subdirectories that the writer has open, in which it gives files their names and removes them.
 ///
-/// Each is looked up once, and not for every picture; all anew when somebody else may have changed the
-/// directories, since a path may lead elsewhere then.
+/// Each is looked up once, and not for every picture. All are looked up anew when somebody else may have
+/// changed the directories, since a path may lead elsewhere then.
 package final class PictureShelves {
   private final class Shelf {
     let directory: Directory
@@ -13,7 +13,7 @@ package final class PictureShelves {
 
   private let pictures: PictureDirectory
   private var shelves = [Shelf?](repeating: nil, count: Subdirectory.count)
-  /// The disturbances until they were opened.
+  /// The number of disturbances when they were opened.
   private var disturbanceCount: UInt32 = 0
 
   package init(_ pictures: PictureDirectory) {
@@ -24,14 +24,14 @@ package final class PictureShelves {
     for number in shelves.indices { shelves[number] = nil }
   }
 
-  /// Gives a file its name; one that is taken stays what it is (`EEXIST`).
+  /// Gives a file its name; a name that is taken is not replaced (`EEXIST`).
   package func link(_ prepared: borrowing PreparedFile, as file: PictureFile) throws(SystemFailure)
   {
     if let shelf = known(file.subdirectory) {
       do throws(SystemFailure) {
         return try shelf.directory.link(prepared.descriptor, as: file.name)
       } catch {
-        // It was removed.
+        // The subdirectory was removed.
         guard error.errno == ENOENT else { throw error }
       }
     }
@@ -40,7 +40,7 @@ package final class PictureShelves {
     try shelf.directory.link(prepared.descriptor, as: file.name)
   }
 
-  /// Removes a picture; one that is not there any more is as good.
+  /// Removes a picture; it is no error if the picture is already gone.
   func remove(_ file: PictureFile) throws(SystemFailure) {
     guard let shelf = try find(file.subdirectory) else { return }
     do {
@@ -69,7 +69,7 @@ package final class PictureShelves {
     return shelf
   }
 
-  /// Where descriptors are short they are there for others.
+  /// Keeps a subdirectory open unless descriptors are short: then others need them more.
   private func keep(_ shelf: Shelf, as number: Int) {
     shelves[number] = shelf.directory.takesReserve ? nil : shelf
   }

@@ -1,11 +1,11 @@
 import Glibc
 package import ImgdSystem
 
-/// The kinds of trouble with the storage that ask for different steps.
+/// The kinds of trouble with the storage that call for different measures.
 package enum StorageTrouble: Hashable, Sendable {
-  /// No room, for anybody or for this user: something must be removed.
+  /// There is no room, for anybody or for this user: something must be removed.
   case full
-  /// It cannot be written, though what is there may still be read.
+  /// Nothing can be written, but what is there may still be readable.
   case readOnly
   /// The directory has been moved or removed.
   case gone

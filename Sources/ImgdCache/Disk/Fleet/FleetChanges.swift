@@ -1,11 +1,11 @@
-/// What the writer is to do to the notes about the fleet, in one piece.
+/// Changes to the notes about the fleet, which the writer makes in one transaction.
 struct FleetChanges: Sendable {
   private enum Change {
     case keep(FleetPurge)
     case drop(UInt64)
   }
 
-  /// All purges go before anything else.
+  /// Whether all purges are removed before anything else is done.
   private var takesAll = false
   private var position: FleetPosition?
   /// In the order in which they were asked for.
@@ -15,7 +15,7 @@ struct FleetChanges: Sendable {
 
   var isEmpty: Bool { !takesAll && position == nil && changes.isEmpty }
 
-  /// How many purges they are about.
+  /// How many changes to purges there are.
   var count: Int { changes.count }
 
   /// The memory that they take, roughly.
@@ -32,7 +32,7 @@ struct FleetChanges: Sendable {
 
   mutating func dropAll() { (takesAll, changes, bytes) = (true, [], 0) }
 
-  /// Makes them, within a transaction.
+  /// Makes the changes, inside a transaction.
   func carryOut(in rows: FleetRows) throws(IndexProblem) {
     if takesAll { try rows.removeAll() }
     for change in changes {

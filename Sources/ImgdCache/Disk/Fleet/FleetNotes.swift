@@ -1,22 +1,22 @@
 /// The notes of the index file about the fleet.
 package struct FleetNotes: Sendable, Equatable {
-  /// The last purge of the log that is in force here; nil where none ever was, or its row is damaged.
+  /// The last purge of the log that is in force here; nil if there never was one, or its row is damaged.
   package internal(set) var position: FleetPosition?
   /// Purges of this host that are not known to be in the log, the oldest first.
   package internal(set) var purges: [FleetPurge] = []
-  /// How many rows of such purges are damaged: nobody knows what they were about.
+  /// How many rows of such purges are damaged, so that it is unknown what these were about.
   package internal(set) var damaged = 0
 
   package init() {}
 
-  /// What there is to say of them.
+  /// An event that the owner of the notes has to know of.
   package enum News: Sendable {
-    /// An index has been opened, and has these. A new one has none: an owner that knows more
-    /// stores it again.
+    /// An index has been opened, and has these notes. A new one has none: an owner that has more
+    /// stores them again.
     case read(FleetNotes)
     /// No index could be opened.
     case unreadable
-    /// The disk has refused to keep something, and works again.
+    /// The disk works again after it refused to keep something.
     case incomplete
   }
 }

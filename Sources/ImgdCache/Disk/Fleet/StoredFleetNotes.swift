@@ -1,10 +1,10 @@
 /// The notes about the fleet on their way to the index file.
 ///
-/// What comes while the writer is busy with some goes with the next commit, so that a thousand purges are not a
-/// thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk works
-/// again, and stores all of them anew.
+/// Changes that come while the writer is busy with earlier ones go with the next commit, so that a thousand purges
+/// do not cost a thousand commits. What the disk refuses is not held: the owner of the notes is told when the disk
+/// works again, and stores all of them anew.
 final class StoredFleetNotes: DiskPart {
-  /// How many changes wait for a slow disk; beyond that all notes are written again.
+  /// How many changes may wait for a slow disk; with more, they are dropped and all notes are written again later.
   private static let mostWaiting = 20_480
 
   /// Set once by the composition of the daemon.
@@ -15,7 +15,7 @@ final class StoredFleetNotes: DiskPart {
   /// Told whether the purges among the changes have been written.
   private var waiting: [(Bool) -> Void] = []
   private var (inFlight, bytesInFlight) = (0, 0)
-  /// Something was not written.
+  /// Whether something was not written.
   private var isBehind = false
 
   init(_ ground: DiskGround) {
@@ -57,7 +57,7 @@ final class StoredFleetNotes: DiskPart {
 
   private func send() {
     guard mayWrite, changes.count <= Self.mostWaiting else { return giveUp() }
-    // What comes meanwhile goes with the next commit.
+    // Changes that come meanwhile go with the next commit.
     if inFlight == 0 { sendAll() }
   }
 
@@ -66,7 +66,7 @@ final class StoredFleetNotes: DiskPart {
     tell(takeWaiting(), false)
   }
 
-  /// Sends everything, for a job that has to come after it.
+  /// Sends all changes at once, for a job that has to come after them.
   func sendAll() {
     guard !changes.isEmpty else { return }
     let (batch, told) = (changes, takeWaiting())
@@ -107,7 +107,7 @@ final class StoredFleetNotes: DiskPart {
     onNews(.read(notes))
   }
 
-  /// No index could be opened.
+  /// Reports that no index could be opened.
   func fail() { onNews(.unreadable) }
 
   /// Goes on after the disk has refused something.

@@ -3,17 +3,17 @@ import Glibc
 
 /// One connection to a database of SQLite, for one thread.
 @safe final class Connection {
-  /// Nil once it is closed.
+  /// SQLite's handle; nil once the connection is closed.
   private var handle: OpaquePointer?
-  /// Statements that have been prepared already, by the number of the query.
+  /// Statements that have been prepared, by the number of the query.
   private var statements = [Statement?](repeating: nil, count: IndexQuery.allCases.count)
 
   /// How long another process's lock is waited for, in milliseconds.
   private static let patience: Int32 = 250
 
-  /// How SQLite meets the file system: a file that is open is ours alone, and what the connections to
-  /// it share lies in the heap. A file that is mapped for that would end the process when it is cut
-  /// short, or cannot be written any more.
+  /// The layer through which SQLite uses the file system. It keeps an open file to this process alone, and the
+  /// memory that its connections share on the heap. A mapped file for that would end the process if it were cut
+  /// short, or could not be written any more.
   private static let fileSystem = "unix-excl"
 
   /// Opens a file that exists.
@@ -33,25 +33,25 @@ import Glibc
 
   deinit { close() }
 
-  /// Refuses a file that has been opened and cannot be written, of which SQLite says nothing.
+  /// Refuses a file that was opened but cannot be written: SQLite does not report that.
   func expectWritable() throws(IndexProblem) {
     guard unsafe sqlite3_db_readonly(handle, "main") == 1 else { return }
     throw .storage(code: SQLITE_READONLY, systemErrno: EROFS, "it cannot be written")
   }
 
-  /// Lets go of pages that can be read again.
+  /// Frees cached pages, which can be read again.
   func giveBack() {
     unsafe _ = sqlite3_db_release_memory(handle)
   }
 
   func close() {
-    // Statements that are still there would keep the file open.
+    // Statements that still exist would keep the file open.
     statements.removeAll()
     unsafe _ = sqlite3_close_v2(handle)
     unsafe handle = nil
   }
 
-  /// Takes away features that we don't use and a prepared file could.
+  /// Disables features that we don't use but a crafted file could.
   private func restrict() {
     unsafe sqlite3_busy_timeout(handle, Self.patience)
     unsafe _ = sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -60,7 +60,7 @@ import Glibc
     ] {
       unsafe _ = sqlite_set_flag(handle, flag, 0)
     }
-    // The largest row is one with many headers, which is far below this.
+    // Even a row with many headers is far smaller than this.
     unsafe _ = sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, 16 << 20)
     unsafe _ = sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     unsafe _ = sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0)
@@ -93,14 +93,14 @@ import Glibc
     try prepare(text).run()
   }
 
-  /// The number that `PRAGMA name` answers with.
+  /// The number that `PRAGMA name` returns.
   func number(_ name: String) throws(IndexProblem) -> Int {
     let statement = try prepare("PRAGMA \(name)")
     guard try statement.step() else { throw .damaged("\(name) has no value") }
     return try statement.integer()
   }
 
-  /// The word that `PRAGMA text` answers with.
+  /// The word that `PRAGMA text` returns.
   func word(_ text: String) throws(IndexProblem) -> String {
     let statement = try prepare("PRAGMA \(text)")
     guard try statement.step() else { throw .damaged("\(text) has no value") }
@@ -115,7 +115,7 @@ import Glibc
   /// The number that the last inserted row got.
   var lastNumber: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-  /// Whether the file that is open is not the one that the path leads to any more.
+  /// Whether the path no longer leads to the open file.
   var hasMoved: Bool {
     var moved: CInt = 0
     let code = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)

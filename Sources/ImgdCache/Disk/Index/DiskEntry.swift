@@ -1,36 +1,36 @@
-/// The part of an entry on disk that the control loop knows: enough to find it and to judge whether
+/// The part of an entry on disk that the control loop has: enough to find it and to judge whether
 /// it can be used. The rest is in the index file.
 ///
 /// A million of these are kept, so each has a fixed size and holds no reference. Times are seconds
 /// since 1970.
 package struct DiskEntry: Sendable, Equatable {
   package let digest: KeyDigest
-  /// Which entry it was: numbers are never used twice.
+  /// The number of the entry; numbers are never used twice.
   package let number: UInt32
   package let bytes: UInt32
-  /// The room of the file on disk, in blocks of 512 bytes.
+  /// The room that the file takes on disk, in blocks of 512 bytes.
   private let blocks: UInt32
   package let facts: ImageFacts
-  /// When the origin last changed it; zero where that does not say.
+  /// When the origin last changed it; zero if the origin does not say.
   var modified: UInt32
   package let checksum: BodyChecksum
   package var storedAt: UInt32
   package var lastAccess: UInt32
   /// Zero when the origin has to be asked before every use.
   package var freshUntil: UInt32
-  /// All that a plain answer says of the picture is known here (`RecordFlags.plain`).
+  /// Whether everything that a plain answer says of the picture is known here (`RecordFlags.plain`).
   var isPlain: Bool
-  /// What the entries have in common that are to one name and depend on the request; zero for one that is
-  /// found under its key alone.
+  /// A number that all entries share whose answers are to one name and depend on the request; zero for one that is
+  /// found under its own key alone.
   var base: UInt32
 
   // Known to this process alone.
 
-  /// The end of the lease on its path, which others hold.
+  /// The end of the lease on its path, which clients hold.
   var leaseEnd: UInt32 = 0
-  /// When its file was last found sound, in the count of `VerifiedFiles`.
+  /// The count of `VerifiedFiles` under which its file was last found sound.
   var verifiedIn: UInt32 = 0
-  /// The stamp of its file (`FileStatus`) when the bytes were known to be those that were stored; zero: they have
+  /// The stamp of its file (`FileStatus`) when its bytes were known to be those that were stored; zero if they have
   /// to be compared.
   var stamp: UInt64 = 0
   /// The period in which a use was last noted for the index file (`UseLog`).
@@ -68,8 +68,7 @@ package struct DiskEntry: Sendable, Equatable {
       base: record.baseTag)
   }
 
-  /// Notes that there is a use for the index file to know of; false when that was noted in the same
-  /// period already.
+  /// Notes that a use has to be written to the index file; false if one was noted in the same period already.
   mutating func noteUse(in period: UInt16) -> Bool {
     defer { usedIn = period }
     return usedIn != period
@@ -77,8 +76,8 @@ package struct DiskEntry: Sendable, Equatable {
 
   func isLeased(at wall: Int64) -> Bool { Int64(leaseEnd) > wall }
 
-  /// Over all that is written of it but the number, which is not known yet when the row is written,
-  /// and the last use, which changes all the time and decides nothing but an order.
+  /// The seal over everything that is written of it except the number, which is unknown when the row is written,
+  /// and the last use, which changes all the time and only decides an order.
   var seal: UInt64 {
     var seal = RowSeal()
     seal.add(digest.high)

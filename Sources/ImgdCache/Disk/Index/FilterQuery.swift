@@ -1,6 +1,6 @@
-/// The filter of a removal as one query, with a last column that says whether it covers a row.
+/// The filter of a removal as one query, whose last column says whether the removal covers a row.
 ///
-/// One condition leads, by its index; the others are asked of each row that it leads to. So no step
+/// One condition leads, by its index; the others are checked for each row that it leads to. So no step
 /// of the query passes over many rows, and it can be carried out in parts. All values are bound.
 struct FilterQuery {
   private(set) var text = ""
@@ -11,7 +11,7 @@ struct FilterQuery {
     case text([UInt8])
     case digest(KeyDigest)
 
-    /// The tag that stands for every one.
+    /// The tag that stands for every tag.
     static let every = Value.text(Array(EntryTags.every.utf8))
   }
 
@@ -71,7 +71,7 @@ struct FilterQuery {
   private static func others(_ order: RemovalOrder) -> [Condition] {
     let filter = order.filter
     var others: [Condition] = []
-    // An address could look like a name that has been turned round, but for its end.
+    // But for its end, an address could look like a name that has been turned round.
     if let host = filter.host, HostOrder(host).isName {
       others.append(Condition(text: "substr(host, -1) = '.'", values: []))
     }

@@ -1,9 +1,9 @@
 /// The tables of notes about the fleet: how far its log of purges is in force here, and the purges that are not
 /// in it yet.
 ///
-/// Nothing else in the file refers to their rows, so that one that is damaged says nothing of the others.
+/// Nothing else in the file refers to their rows, so a damaged one says nothing about any others.
 final class FleetRows {
-  /// How many rows of purges are read: there are fewer, unless somebody else has written them.
+  /// The most rows of purges that are read: there are never more unless somebody else has written them.
   static let mostRead = 10_240
 
   private let connection: Connection
@@ -39,7 +39,7 @@ final class FleetRows {
     try statement.run()
   }
 
-  /// Adds a purge behind the others, or in place of the row that it has.
+  /// Adds a purge after the others, or in place of its earlier row.
   func put(_ purge: FleetPurge) throws(IndexProblem) {
     try transactions.expectWriting()
     let statement = try connection.statement(.writeFleetPurge)
@@ -48,7 +48,7 @@ final class FleetRows {
     try statement.run()
   }
 
-  /// Strikes out the purge with a nonce, if there is one.
+  /// Removes the purge with a nonce, if there is one.
   func remove(_ nonce: UInt64) throws(IndexProblem) {
     try transactions.expectWriting()
     try connection.run(.removeFleetPurge, nonce)

@@ -1,9 +1,9 @@
 internal import ImgdText
 
-/// How a host is stored, so that the hosts below it are a range: "www.example.org" as
-/// "org.example.www.", and an address, which nothing lies below, as it is.
+/// The form in which a host is stored, so that the hosts below it form a range: "www.example.org" is stored as
+/// "org.example.www.", and an address, below which there is nothing, unchanged.
 struct HostOrder {
-  /// In lower case.
+  /// The host in lower case.
   let host: String
   let stored: String
   /// Whether there can be hosts below it.
@@ -18,7 +18,7 @@ struct HostOrder {
 
   init(stored: String) {
     self.stored = stored
-    // Only a turned name ends with a dot.
+    // Only a name that has been turned round ends with a dot.
     isName = stored.utf8.last == dot
     host = isName ? turnedRound(Array(stored.utf8).dropLast()) : stored
   }
@@ -29,7 +29,7 @@ struct HostOrder {
   }
 }
 
-/// The labels in the other order.
+/// A host with its labels in reverse order.
 private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
   let labels = host.split(separator: dot, omittingEmptySubsequences: false)
   return String(decoding: Array(labels.reversed().joined(separator: [dot])), as: UTF8.self)
@@ -37,7 +37,7 @@ private func turnedRound(_ host: ArraySlice<UInt8>) -> String {
 
 private let dot = UInt8(ascii: ".")
 
-/// The first text behind all that begin with `prefix`, in the order of their bytes; nil if there is
+/// The first text after all those that begin with `prefix`, in the order of their bytes; nil if there is
 /// none.
 func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
   var end = prefix

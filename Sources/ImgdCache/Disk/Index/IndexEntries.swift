@@ -12,10 +12,10 @@ package final class IndexEntries {
 
   // MARK: Writing
 
-  /// Adds an entry under a new number; the file of an earlier one of the same digest becomes a
+  /// Adds an entry under a new number; the file of an earlier entry of the same digest becomes a
   /// pending unlink.
   ///
-  /// Numbers below zero and beyond all reason are brought into the range that is read back.
+  /// Numbers that are negative or absurdly large are clamped to the range that can be read back.
   package func insert(
     _ row: IndexRow, retiring keepUntil: Int64
   ) throws(IndexProblem) -> (number: UInt32, retired: PendingUnlink?) {
@@ -30,8 +30,8 @@ package final class IndexEntries {
     return (row.number, retired)
   }
 
-  /// Takes over what a confirmation has changed: the answer, its freshness, times, flags and tags.
-  /// The name and the facts of the file stay; false when the entry is gone.
+  /// Writes what a confirmation has changed: the answer, its freshness, times, flags and tags.
+  /// The name and the facts of the file stay. False if the entry is gone.
   package func renew(_ row: IndexRow) throws(IndexProblem) -> Bool {
     try transactions.expectWriting()
     guard let old = try self.row(number: row.number) else { return false }
@@ -57,7 +57,7 @@ package final class IndexEntries {
     }
   }
 
-  /// Has entries confirmed before they are used again; those that are gone are passed over.
+  /// Marks entries so that their origin has to confirm them; those that are gone are passed over.
   package func markStale(_ numbers: [UInt32]) throws(IndexProblem) {
     try transactions.expectWriting()
     for number in numbers {
@@ -150,8 +150,8 @@ package final class IndexEntries {
     return try statement.first { (row) throws(IndexProblem) in try row.entry() }
   }
 
-  /// Up to `limit` entries whose answers are to one name, the newest first; digests of two names may have
-  /// the same end.
+  /// Up to `limit` entries whose answers have this base, the newest first; they may belong to several names, since
+  /// the digests of two names may have the same end.
   func entries(ofBase base: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
     let statement = try connection.statement(.entriesOfBase)
     statement.bind(base)
@@ -159,7 +159,7 @@ package final class IndexEntries {
     return try statement.all { (row) throws(IndexProblem) in try row.entry() }
   }
 
-  /// Up to `limit` entries behind `number`, in the order of their numbers.
+  /// Up to `limit` entries after `number`, in the order of their numbers.
   package func entries(after number: UInt32, limit: Int) throws(IndexProblem) -> [DiskEntry] {
     let statement = try connection.statement(.entries)
     statement.bind(number)
@@ -167,7 +167,7 @@ package final class IndexEntries {
     return try statement.all { (row) throws(IndexProblem) in try row.entry() }
   }
 
-  /// The entries whose files belong into a subdirectory.
+  /// The entries whose files belong in a subdirectory.
   func matches(inSubdirectory number: Int) throws(IndexProblem) -> [IndexMatch] {
     let statement = try connection.statement(.subdirectory)
     let digests = Subdirectory.digests(number)
@@ -178,16 +178,16 @@ package final class IndexEntries {
 
   /// Everything about one entry; nil when there is none.
   ///
-  /// Most have no tags: one statement sees all of them, which is a third of the time of four.
+  /// Most entries have no tags: for these one statement does, in a third of the time of four.
   package func row(number: UInt32) throws(IndexProblem) -> IndexRow? {
     if let row = try untaggedRow(number) { return row }
     return try transactions.read { () throws(IndexProblem) in try rowWithinReading(number) }
   }
 
-  /// Up to `limit` rows behind `number` in the order they were stored, those whose URL begins with
-  /// `prefix`, looking at no more than `most`.
+  /// Up to `limit` rows after `number`, in the order in which they were stored, whose URL begins with
+  /// `prefix`. At most `most` rows are looked at.
   ///
-  /// `next` is what to go on behind; nil at the end.
+  /// `next` is the number after which to go on; nil at the end.
   package func page(
     after number: UInt32, limit: Int, examined most: Int, prefix: String? = nil
   ) throws(IndexProblem) -> (rows: [IndexRow], next: UInt32?) {
@@ -202,7 +202,7 @@ package final class IndexEntries {
     }
   }
 
-  /// Some of the entries up to a number.
+  /// The numbers of some of the entries up to `last`, the lowest first.
   package func numbers(through last: UInt32, limit: Int) throws(IndexProblem) -> [UInt32] {
     let statement = try connection.statement(.numbers)
     statement.bind(last)
@@ -254,7 +254,7 @@ package final class IndexEntries {
     return try statement.all { (row) throws(IndexProblem) in try row.text() }
   }
 
-  /// The numbers that make a page.
+  /// The numbers of the entries on a page.
   private func names(
     after number: UInt32, limit: Int, examined most: Int, prefix: String
   ) throws(IndexProblem) -> (numbers: [UInt32], next: UInt32?) {
@@ -264,7 +264,7 @@ package final class IndexEntries {
     var numbers: [UInt32] = []
     var (last, examined) = (number, 0)
     while try statement.step() {
-      // One more row than is wanted, so that the end is seen.
+      // The end is only seen by reading one more row than is wanted.
       if examined >= most || numbers.count >= limit { return (numbers, last) }
       last = try statement.integer()
       examined += 1

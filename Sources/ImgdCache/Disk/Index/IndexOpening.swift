@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// The steps of opening an index file whose connection is there.
+/// The steps of opening an index file after the connection to it.
 struct IndexOpening {
   private let connection: Connection
 
@@ -8,18 +8,18 @@ struct IndexOpening {
     self.connection = connection
   }
 
-  /// Answers whether the last writer has closed it.
+  /// Prepares for reading, and returns whether the last writer closed the file properly.
   func toRead() throws(IndexProblem) -> Bool {
     try IndexSchema.verify(connection)
-    // No mapping: a file that is cut short under it would end the process.
+    // No mapping: a mapped file that is cut short would end the process.
     for text in ["mmap_size = 0", "cache_size = -2048", "query_only = ON"] {
       try connection.execute("PRAGMA \(text)")
     }
     return try isClean()
   }
 
-  /// Makes the tables where there are none, and marks the file as in use; answers whether the last
-  /// writer has closed it.
+  /// Makes the tables if there are none, and marks the file as in use; returns whether the last
+  /// writer closed it properly.
   func toWrite(isNew: Bool) throws(IndexProblem) -> Bool {
     let isBlank = try IndexSchema.isBlank(connection)
     if !isBlank { try IndexSchema.verify(connection) }
@@ -44,7 +44,7 @@ struct IndexOpening {
     }
     for text in [
       "synchronous = FULL", "mmap_size = 0", "cache_size = -8192", "temp_store = MEMORY",
-      // Some builds fill what was removed with zeros, which writes every page once more.
+      // Some builds overwrite what was removed with zeros, which writes every page once more.
       "secure_delete = OFF", "cell_size_check = ON", "wal_autocheckpoint = 1000",
       "journal_size_limit = 16777216",
     ] {

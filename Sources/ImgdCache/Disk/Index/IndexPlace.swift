@@ -3,10 +3,10 @@ import Glibc
 
 /// The index file as a name in its directory.
 enum IndexPlace {
-  /// Refuses what is not a file of our own, or makes an empty file, which it tells. No other user can
-  /// read it, as it holds URLs; SQLite gives its other files the same rights.
+  /// Refuses anything that is not a file of our own, or makes a missing file; returns whether it made one. No other
+  /// user can read it, since it holds URLs; SQLite gives its other files the same permissions.
   ///
-  /// An existing file is only looked at by name. To open and close it here would take away the locks
+  /// An existing file is only looked at by name. Opening and closing it here would release the locks
   /// of a connection that this process has already.
   static func prepare(_ path: String, creating: Bool) throws(IndexProblem) -> Bool {
     var status = stat()
@@ -24,7 +24,7 @@ enum IndexPlace {
   ) throws(IndexProblem) {
     guard status.st_mode & S_IFMT == S_IFREG else { throw .damaged("\(path) is no plain file") }
     guard status.st_uid == geteuid() else { throw .damaged("\(path) belongs to another user") }
-    // To SQLite that would be an empty one.
+    // SQLite would take such a file for an empty one.
     guard status.st_size != 1 else { throw .damaged("\(path) has a single byte") }
     guard securing, status.st_mode & 0o7777 != rights else { return }
     guard unsafe chmod(path, rights) == 0 else { throw .call("chmod", path) }
@@ -38,10 +38,10 @@ enum IndexPlace {
 
   private static let rights: mode_t = 0o600
 
-  /// Moves an index that is of no use out of the way, in place of an older one. No connection
+  /// Moves an unusable index out of the way, replacing one that was set aside earlier. No connection
   /// may have it open.
   ///
-  /// The file itself goes first: a log without its file is thrown away when a new one begins.
+  /// The file itself goes first: SQLite discards a log without its file when a new file begins.
   static func setAside(path: String) throws(IndexProblem) {
     for part in ["", "-wal", "-shm"] {
       let aside = path + ".aside" + part

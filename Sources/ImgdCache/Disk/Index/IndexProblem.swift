@@ -1,15 +1,15 @@
 internal import CSQLite
 import Glibc
 
-/// Why the index file could not do its work, told apart by what helps.
+/// Why the index file could not be used, by what can be done about it.
 package enum IndexProblem: Error, Sendable, CustomStringConvertible {
-  /// It holds what this program never writes: nothing in it is worth trusting, so start over.
+  /// It holds something that this program never writes: nothing in it can be trusted, so start over.
   case damaged(String)
-  /// A later version wrote it, in a layout with this number.
+  /// A later version wrote it, in the layout with this number.
   case fromTheFuture(Int)
-  /// Another process holds its lock; later it may work.
+  /// Another process holds its lock; it may work later.
   case busy
-  /// The record of one picture has more bytes than are kept; the file is whole.
+  /// The record of one picture is too long to be kept; nothing is wrong with the file.
   case tooLarge
   /// The file system refused; the file may be whole. `code` is SQLite's extended result code.
   case storage(code: Int32, systemErrno: Int32, String)
@@ -28,15 +28,15 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The problem that a result code of SQLite means.
+  /// The problem that a result code of SQLite stands for.
   init(code: Int32, systemErrno: Int32, reason: String) {
     switch code & 0xFF {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: self = .busy
-    // Our statements are right for our tables, so these speak of other tables or rows.
+    // Our statements are right for our tables, so these codes point to other tables or rows.
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
       SQLITE_TOOBIG:
       self = .damaged(reason)
-    // SQLite tells a full disk from other failures itself, and forgets the number.
+    // SQLite itself tells a full disk from other failures, but does not keep the system's number.
     case SQLITE_FULL: self = .storage(code: code, systemErrno: ENOSPC, reason)
     // Only these two leave a number of their own behind.
     case SQLITE_IOERR, SQLITE_CANTOPEN:
@@ -45,7 +45,7 @@ package enum IndexProblem: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A system call around the file that failed, as `errno` has it.
+  /// A failed system call on the file, with the reason in `errno`.
   static func call(_ name: String, _ path: String, errno code: Int32 = errno) -> IndexProblem {
     .storage(code: SQLITE_IOERR, systemErrno: code, "\(name) \(path)")
   }

@@ -1,4 +1,4 @@
-/// Every statement that is used again and again, with its text.
+/// The statements that are prepared once and used again and again, with their texts.
 enum IndexQuery: Int, CaseIterable {
   case begin, beginWrite, commit, rollback
   case readClean, writeClean

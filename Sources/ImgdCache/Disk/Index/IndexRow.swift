@@ -1,13 +1,13 @@
-/// One entry as its rows in the index file.
+/// One entry with everything that its rows in the index file hold.
 package struct IndexRow: Sendable, Equatable {
-  /// Names the file together with the digest; given by the index, never twice.
+  /// The number that the index gives the entry, never twice; with the digest it names the file.
   package var number: UInt32 = 0
   package var record: StoredRecord
-  /// In lower case, as it stands in the URL; an address of IPv6 in brackets.
+  /// The URL's host in lower case; an IPv6 address in brackets.
   package var host: String
-  /// The end of the file's name.
+  /// The extension of the file's name.
   package var suffix: String
-  /// The bytes that the file takes of the disk.
+  /// The bytes that the file takes on disk.
   package var allocated = 0
   /// In seconds since 1970.
   package var lastAccess: Int64
@@ -23,7 +23,7 @@ package struct IndexRow: Sendable, Equatable {
     PictureFile(digest: record.digest, number: number, suffix: suffix)
   }
 
-  /// With numbers in range, and the host and the tags as they are read back.
+  /// The row with its numbers in range, and the host and the tags as they would be read back.
   var sane: IndexRow {
     var sane = self
     sane.record = record.sane
@@ -31,7 +31,7 @@ package struct IndexRow: Sendable, Equatable {
     return sane
   }
 
-  /// Over the columns beside the entry, and over what ties them to it.
+  /// The seal over the columns of `picture`, and over what ties them to the entry.
   func seal(_ encoded: [UInt8]) -> UInt64 {
     var seal = RowSeal()
     seal.add(number)

@@ -1,6 +1,6 @@
-/// Looks for the entries that several removals mean in one pass over all entries, part by part.
+/// Looks for the entries that several removals cover in one pass over all entries, part by part.
 ///
-/// For removals that no index leads to: each row is read once, and each of them is asked.
+/// This is for removals for which no index helps: each row is read once, and compared with each of them.
 final class IndexScan {
   private let conditions: [Condition]
   private let identifiers: [String?]
@@ -18,8 +18,8 @@ final class IndexScan {
           : " FROM entry NOT INDEXED"))
   }
 
-  /// For each removal its matches among the next `most` rows, and whether those rows were the last;
-  /// fewer rows when there are as many matches as are wanted.
+  /// Each removal's matches among the next `most` rows, and whether those rows were the last. It stops earlier
+  /// when there are `mostFound` matches.
   func next(
     examining most: Int, finding mostFound: Int = .max
   ) throws(IndexProblem) -> (matches: [[IndexMatch]], isLast: Bool) {
@@ -50,7 +50,7 @@ private struct Ages {
   let storedAt, lastAccess, freshUntil: Int64
 }
 
-/// The numbers that a removal asks for.
+/// The limits that a removal sets to an entry's number and times.
 private struct Condition {
   private let ceiling: UInt32
   private let storedBefore, usedBefore, staleAt: Int64

@@ -1,20 +1,20 @@
 internal import CSQLite
 
-/// The tables of the index file, and whether a file has just these.
+/// The tables of the index file, and the check that a file has exactly these.
 ///
-/// `entry` is all that a scan needs, in rows of fixed size, `base` what those have in common whose answers are
-/// to one name and depend on the request, or zero; `picture` has the names that are searched
+/// `entry` has all that a scan needs, in rows of fixed size; its `base` is the same for answers to
+/// one name that depend on the request, and zero for others. `picture` has the names that are searched
 /// for and the stored record. Both are sealed: SQLite does not notice a changed byte inside a value,
-/// and an answer must not be wrong. `tag` is for purges, `removal` holds purges that have still to be
-/// carried out, `pending_unlink` the files that no entry needs any more. Apart from all of them are
-/// `fleet_position`, the last purge of other hosts that is in force here, and `fleet_purge`, the purges that the other
-/// hosts have still to be told of.
+/// and an answer must not be wrong. `tag` is for purges, `removal` holds purges still to be
+/// carried out, `pending_unlink` the files that no entry needs any more. Independent of all these are
+/// `fleet_position`, the last purge of other hosts that is in force here, and `fleet_purge`, the purges of which the
+/// other hosts still have to be told.
 enum IndexSchema {
   static let version = 9
-  /// "imgd", so that `file` and we know it.
+  /// "imgd", by which `file` and this program recognise the file.
   static let applicationID = 0x696D_6764
 
-  /// As they stand here they are stored by SQLite, and compared with on opening.
+  /// SQLite stores these texts exactly as they stand here, and they are compared when a file is opened.
   private static let definitions = [
     """
     CREATE TABLE entry (
@@ -107,7 +107,7 @@ enum IndexSchema {
     """,
   ]
 
-  /// Whether nothing has been written yet, or a kill came before the tables.
+  /// Whether the file has no tables: it is new, or a kill came before they were made.
   static func isBlank(_ connection: Connection) throws(IndexProblem) -> Bool {
     guard try connection.number("application_id") == 0 else { return false }
     guard try connection.number("user_version") == 0 else { return false }
@@ -124,7 +124,7 @@ enum IndexSchema {
     try connection.execute("COMMIT")
   }
 
-  /// Refuses a file that we have not made, or made in another layout.
+  /// Refuses a file that another program made, or that has another layout.
   static func verify(_ connection: Connection) throws(IndexProblem) {
     guard try connection.number("application_id") == applicationID else {
       throw .damaged("another program has made it")
@@ -139,7 +139,7 @@ enum IndexSchema {
     try verifyNumbers(connection)
   }
 
-  /// A number that has been forged cannot be counted on from, which would look like a full disk.
+  /// Refuses forged numbers of entries: if no higher number were left, it would look like a full disk.
   private static func verifyNumbers(_ connection: Connection) throws(IndexProblem) {
     for text in [
       "SELECT seq FROM sqlite_sequence WHERE name = 'entry'",

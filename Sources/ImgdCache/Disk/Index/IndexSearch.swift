@@ -1,7 +1,7 @@
-/// Looks for the entries that a removal means, part by part: what is written in between is not
-/// waited for, and entries that are stored in between are left alone.
+/// Looks for the entries that a removal covers, part by part. Others may write in between, and entries that
+/// are stored in between are left alone.
 ///
-/// It holds the log back, so it is not kept longer than it is needed.
+/// It keeps the log from being carried over, so it is not kept longer than it is needed.
 package final class IndexSearch {
   private let statement: Statement
   private let ceiling: UInt32
@@ -13,8 +13,8 @@ package final class IndexSearch {
     ceiling = order.ceiling
   }
 
-  /// The matches among the next `most` rows, how many rows there were, and whether those were the last;
-  /// fewer rows when there are as many matches as are wanted.
+  /// The matches among the next `most` rows, how many rows there were, and whether those were the last. It stops
+  /// earlier when there are `mostFound` matches.
   package func next(
     examining most: Int, finding mostFound: Int = .max
   ) throws(IndexProblem) -> (matches: [IndexMatch], examined: Int, isLast: Bool) {

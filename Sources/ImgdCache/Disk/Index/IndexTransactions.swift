@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// Changes to the index file that are made together or not at all.
+/// Carries out changes to the index file together or not at all.
 final class IndexTransactions {
   let connection: Connection
   private var isWriting = false
@@ -11,7 +11,7 @@ final class IndexTransactions {
 
   /// Carries out changes together: after an error none has been made.
   ///
-  /// An error has to leave `body`: SQLite may have undone everything already.
+  /// `body` has to pass on every error: SQLite may have undone everything already.
   func write<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
     precondition(!isWriting, "A transaction of the index holds no other.")
     isWriting = true
@@ -19,12 +19,12 @@ final class IndexTransactions {
     return try transaction(.beginWrite, body)
   }
 
-  /// Reads from one state of the file, in several statements.
+  /// Reads with several statements, which all see the same state of the file.
   func read<T>(_ body: () throws(IndexProblem) -> T) throws(IndexProblem) -> T {
     isWriting ? try body() : try transaction(.begin, body)
   }
 
-  /// Every change asks, as half of it could not be undone without a transaction.
+  /// Every change calls this, since half a change could not be undone without a transaction.
   func expectWriting() throws(IndexProblem) {
     precondition(isWriting, "The index is changed inside a transaction.")
     try expectOpen()
@@ -40,7 +40,7 @@ final class IndexTransactions {
       try connection.statement(.commit).run()
       return result
     } catch {
-      // After some failures there is nothing left to undo. A failure to undo has nothing to add.
+      // After some failures SQLite has undone everything itself. A failure to undo would add nothing to the error.
       if connection.isInTransaction { try? connection.statement(.rollback).run() }
       throw error
     }

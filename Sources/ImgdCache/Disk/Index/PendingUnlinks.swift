@@ -9,7 +9,7 @@ package struct PendingUnlink: Sendable, Equatable {
   var file: PictureFile? { PictureFile(digest: digest, number: number, suffix: suffix) }
 }
 
-/// The table of files that still have to be removed, some of them not before a lease has ended.
+/// The table of files that still have to be removed, some of them only after a lease has ended.
 package final class PendingUnlinks {
   private let connection: Connection
   private let transactions: IndexTransactions
@@ -19,7 +19,7 @@ package final class PendingUnlinks {
     self.transactions = transactions
   }
 
-  /// Turns entries into files to be removed; numbers of no entry are passed over.
+  /// Turns entries into files to be removed; numbers without an entry are passed over.
   package func retire(
     _ numbers: [UInt32], keepUntil: (UInt32) -> Int64
   ) throws(IndexProblem) -> [PendingUnlink] {
@@ -42,7 +42,7 @@ package final class PendingUnlinks {
     return file
   }
 
-  /// Files that have to be removed by `wall`, up to `limit` of those behind `number`.
+  /// Up to `limit` of the files that are due at `wall`, in the order of their numbers, after `number`.
   package func due(
     after number: UInt32 = 0, by wall: Int64 = .max, limit: Int = .max
   ) throws(IndexProblem) -> [PendingUnlink] {
@@ -53,7 +53,7 @@ package final class PendingUnlinks {
     return try statement.all { (row) throws(IndexProblem) in try row.pendingUnlink() }
   }
 
-  /// When the first of the files that are kept beyond `wall` has to be removed.
+  /// When the next file is due that is kept beyond `wall`; nil if there is none.
   package func next(after wall: Int64) throws(IndexProblem) -> Int64? {
     let statement = try connection.statement(.nextUnlink)
     statement.bind(wall)
@@ -69,7 +69,7 @@ package final class PendingUnlinks {
     return try statement.step()
   }
 
-  /// Strikes out files that have been removed.
+  /// Takes files that have been removed off the table.
   package func forget(_ numbers: [UInt32]) throws(IndexProblem) {
     try transactions.expectWriting()
     for number in numbers { try connection.run(.forgetUnlink, number) }
@@ -89,7 +89,7 @@ package final class PendingUnlinks {
     defer { statement.reset() }
     guard try statement.step() else { return nil }
     let (digest, suffix) = (try statement.digest(), try statement.text())
-    // The row is only written for good when the statement has come to its end.
+    // The row is only really written once the statement has run to its end.
     _ = try statement.step()
     return PendingUnlink(number: number, digest: digest, suffix: suffix, keepUntil: keepUntil)
   }

@@ -2,16 +2,16 @@ internal import ImgdSystem
 
 /// A purge as the index file keeps it until it has been carried out.
 package struct RemovalOrder: Sendable, Equatable {
-  /// Its row; nil as long as it could not be written.
+  /// The number of its row; nil while it has not been written.
   package var id: Int64?
   package let filter: PurgeFilter
-  /// Entries are only marked as stale.
+  /// Whether entries are only marked as stale.
   package let isSoft: Bool
   /// In seconds since 1970; the filter's ages count back from here.
   package let askedAt: Int64
-  /// The last entry that it covers; those that are stored later stay.
+  /// The number of the last entry that it covers; entries that are stored later stay.
   package var ceiling: UInt32 = .max
-  /// Files that a later process removes stay until then: it does not know their leases.
+  /// Until when a later process leaves the files in place, since it does not know their leases.
   package let keepUntil: Int64
 
   package init(_ filter: PurgeFilter, isSoft: Bool, askedAt: Int64, keepUntil: Int64 = 0) {
@@ -24,16 +24,17 @@ package struct RemovalOrder: Sendable, Equatable {
     staleAt = filter.expired ? askedAt : nil
   }
 
-  /// Every entry up to the ceiling goes, whatever it is.
+  /// Whether every entry up to the ceiling goes, whatever it is.
   package var takesEverything: Bool { filter.matchesAll && !isSoft }
 
-  /// No index leads to its entries: every row has to be looked at.
+  /// Whether no index leads to its entries, so that every row has to be looked at.
   var needsScan: Bool {
     filter.digest == nil && filter.url == nil && filter.tag == nil && filter.prefix == nil
       && filter.host == nil
   }
 
-  // Whole seconds: removing one entry too many is the safe mistake. Many entries are compared.
+  // Rounded to whole seconds: removing an entry needlessly is the safe mistake. They are computed once, since many
+  // entries are compared with them.
 
   /// It covers entries that were stored before this second.
   let storedBefore: Int64?

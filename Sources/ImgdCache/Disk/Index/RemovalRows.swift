@@ -1,4 +1,4 @@
-/// The table of purges that have still to be carried out.
+/// The table of purges that still have to be carried out.
 package final class RemovalRows {
   private let connection: Connection
   private let transactions: IndexTransactions
@@ -8,7 +8,7 @@ package final class RemovalRows {
     self.transactions = transactions
   }
 
-  /// Adds a purge that means the entries up to `ceiling`; it comes back with its row.
+  /// Adds a purge that covers entries up to `ceiling`, and returns it with the number of its row.
   package func add(
     _ order: RemovalOrder, ceiling: UInt32
   ) throws(IndexProblem) -> RemovalOrder {
@@ -35,14 +35,14 @@ package final class RemovalRows {
     return order
   }
 
-  /// All of them, the oldest first.
+  /// All purges in the table, the oldest first.
   package func all() throws(IndexProblem) -> [RemovalOrder] {
     try connection.statement(.removals).all { (row) throws(IndexProblem) in
       try row.removalOrder()
     }
   }
 
-  /// Strikes out a purge that has been carried out.
+  /// Takes a purge that has been carried out off the table.
   package func remove(_ id: Int64) throws(IndexProblem) {
     try transactions.expectWriting()
     try connection.run(.removeRemoval, id)
@@ -77,7 +77,7 @@ extension Statement {
 }
 
 extension RemovalOrder {
-  /// Over all but the number of its row.
+  /// The seal over everything but the number of its row.
   fileprivate var seal: UInt64 {
     var seal = RowSeal()
     for text in [filter.url?.text, filter.identifier, filter.prefix, filter.host, filter.tag] {

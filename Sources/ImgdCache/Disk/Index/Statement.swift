@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// A prepared statement: parameters are bound, and columns are read, from left to right.
 ///
-/// All texts and blobs are copied on their way in and out. A file is not believed: a column that is
-/// of another type, or out of the range of what it is read into, is reported as damage.
+/// All texts and blobs are copied on their way in and out. The file is not trusted: a column of
+/// the wrong type, or out of the range that it is read into, is reported as damage.
 @safe final class Statement {
   private let handle: OpaquePointer
   private var parameter: Int32 = 0
@@ -18,9 +18,10 @@ internal import CSQLite
 
   deinit { unsafe _ = sqlite3_finalize(handle) }
 
-  /// Makes it ready to be bound; must also follow a use, as an open statement holds back the log.
+  /// Makes it ready to be bound. It must also be called after a use: an open statement keeps the log from being
+  /// carried over.
   func reset() {
-    // It repeats the failure of the last step, which has been reported.
+    // The result only repeats the failure of the last step, which has been reported.
     unsafe _ = sqlite3_reset(handle)
     unsafe _ = sqlite3_clear_bindings(handle)
     parameter = 0
@@ -47,7 +48,7 @@ internal import CSQLite
     note(code)
   }
 
-  /// Binds bytes as a text, which need not be valid: the end of a range of texts is not.
+  /// Binds bytes as a text, which need not be valid UTF-8: the end of a range of texts may not be.
   func bind(text bytes: [UInt8]) {
     let place = next()
     let code = unsafe bytes.withUnsafeBytes { bytes in
@@ -64,7 +65,7 @@ internal import CSQLite
     note(code)
   }
 
-  /// Binds 128 bits as a blob, the highest byte first, so that it sorts and reads as its hexadecimal.
+  /// Binds 128 bits as a blob, the highest byte first, so that it sorts and reads like its hexadecimal digits.
   func bind(high: UInt64, low: UInt64) {
     let place = next()
     let words = (high.bigEndian, low.bigEndian)
@@ -90,7 +91,7 @@ internal import CSQLite
 
   // MARK: Steps
 
-  /// Goes to the next row; false behind the last.
+  /// Goes to the next row; false after the last.
   func step() throws(IndexProblem) -> Bool {
     guard bindFailure == SQLITE_OK else {
       throw .storage(code: bindFailure, systemErrno: 0, "a value is too large")
@@ -103,7 +104,7 @@ internal import CSQLite
     }
   }
 
-  /// Carries out a statement whose rows, if it has any, are not wanted.
+  /// Carries out a statement to its end, ignoring any rows.
   func run() throws(IndexProblem) {
     defer { reset() }
     while try step() {}
@@ -123,14 +124,14 @@ internal import CSQLite
     return number
   }
 
-  /// A size or a time, in the range that is written.
+  /// Reads a size or a time, which has to be in the range that is written.
   func saneInteger() throws(IndexProblem) -> Int64 {
     let number: Int64 = try integer()
     guard SaneRange.numbers ~= number else { throw mismatch(column - 1, "is \(number)") }
     return number
   }
 
-  /// A number whose 64 bits are all in use, as bits.
+  /// Reads a number whose 64 bits are all in use, as bits.
   func bits() throws(IndexProblem) -> UInt64 {
     UInt64(bitPattern: try integer(Int64.self))
   }
@@ -150,7 +151,7 @@ internal import CSQLite
     guard unsafe sqlite3_column_type(handle, place) == SQLITE_TEXT,
       let start = unsafe sqlite3_column_text(handle, place)
     else { throw mismatch(place, "is no text") }
-    // The length is asked for after the text, which may have been converted.
+    // The length is asked for after the text, since getting the text may convert it.
     let bytes = unsafe UnsafeBufferPointer(
       start: start, count: Int(sqlite3_column_bytes(handle, place)))
     guard let text = unsafe String(validating: bytes, as: UTF8.self) else {
@@ -171,13 +172,13 @@ internal import CSQLite
     return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// A blob of exactly 128 bits.
+  /// Reads a blob of exactly 128 bits.
   func wide() throws(IndexProblem) -> (high: UInt64, low: UInt64) {
     let place = try blobPlace()
     guard let start = unsafe sqlite3_column_blob(handle, place),
       unsafe sqlite3_column_bytes(handle, place) == 16
     else { throw mismatch(place, "has not 16 bytes") }
-    // SQLite keeps blobs at any address; the length has just been checked.
+    // SQLite keeps blobs at any address, aligned or not; the length has just been checked.
     let high = unsafe start.loadUnaligned(as: UInt64.self)
     let low = unsafe start.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
     return (UInt64(bigEndian: high), UInt64(bigEndian: low))
@@ -196,7 +197,7 @@ internal import CSQLite
     return place
   }
 
-  /// Whether the next column is NULL; one that is has been read by that.
+  /// Whether the next column is NULL; if so, it counts as read.
   private func isNull() -> Bool {
     guard unsafe sqlite3_column_type(handle, column) == SQLITE_NULL else { return false }
     column += 1

@@ -1,4 +1,4 @@
-// The rows of the index file as their columns are read.
+// Reads the rows of the index file, column by column.
 
 extension Statement {
   /// The first row; nil when there is none.
@@ -65,7 +65,7 @@ extension Statement {
     return entry
   }
 
-  /// The row beside an entry. A soft purge changes the entry alone.
+  /// Reads the rest of an entry's row. A soft purge changes only the entry, so its mark counts for both.
   func row(of entry: DiskEntry) throws(IndexProblem) -> IndexRow {
     let (url, host) = (try text(), HostOrder(stored: try text()).host)
     let (identifier, suffix) = (try textOrNull(), try text())

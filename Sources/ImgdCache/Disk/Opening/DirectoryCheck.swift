@@ -1,10 +1,10 @@
-/// Goes through the directory after an unclean stop, in the background.
+/// Compares the files in the directory with their rows in the background, after a stop that was not clean.
 final class DirectoryCheck: DiskPart {
   private static let subdirectoriesAtOnce = 2
 
-  /// Every file is known to have its row.
+  /// Whether every file is known to have its row, and every row its file.
   private(set) var isDone = false
-  /// The last stop was not clean.
+  /// Whether the last stop was not clean.
   private(set) var wasNeeded = false
 
   let ground: DiskGround

@@ -1,15 +1,15 @@
-// How the tier comes to its directory and its index: at the start, and again when they were lost.
+// How the tier gets its directory and its index: at the start, and again when they were lost.
 //
-// Questions between the loss and the new opening wait; what was asked of the old index is not
+// Questions between the loss and the new opening wait; questions to the old index are not
 // answered any more.
 
-/// Opens the directory and the index, and tells of it to everything that works with them.
+/// Opens the directory and the index, and reports it to everything that works with them.
 final class DiskOpener: DiskPart {
-  /// Told what has been opened, before anything goes on; like the others set once by the composition.
+  /// Called with what has been opened, before anything goes on; like the others set once by the composition.
   var onOpened: (OpenedDisk) -> Void = { _ in }
-  /// Told that nothing could be opened.
+  /// Called when nothing could be opened.
   var onFailure: () -> Void = {}
-  /// Told that the index in use is given up.
+  /// Called when the index in use is given up.
   var onGivenUp: () -> Void = {}
 
   let ground: DiskGround
@@ -23,12 +23,12 @@ final class DiskOpener: DiskPart {
     begin { (writer) throws(DiskTrouble) in try writer.open(directory) }
   }
 
-  /// Opens what the path leads to now, with an index that knows nothing yet.
+  /// Gives up the index in use, and opens what the path leads to now; if `beginningAnew`, with an empty index.
   func reopen(beginningAnew: Bool) {
     giveUp()
     health.beginOpening()
     let path = ground.path
-    // The lock goes when nothing holds the directory any more.
+    // The lock is released when nothing holds the directory any more.
     threads.closeReader { [unowned self] in
       begin { (writer) throws(DiskTrouble) in
         try writer.reopen(path, beginningAnew: beginningAnew)
@@ -37,7 +37,7 @@ final class DiskOpener: DiskPart {
   }
 
   private func begin(_ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk) {
-    // Questions wait.
+    // Questions wait until the gate is opened.
     gate.close()
     health.beginOpening()
     threads.open(open) { [unowned self] result in

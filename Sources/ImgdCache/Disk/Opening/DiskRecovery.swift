@@ -1,5 +1,5 @@
-// The answer to a disk that does not do what it should: the tier goes on with what is left of it, and
-// tries again by itself, at longer and longer intervals, until it is whole.
+// What the tier does when the disk does not do what it should: it goes on with what still works, and
+// tries again by itself, at longer and longer intervals, until everything works.
 
 import ImgdSystem
 
@@ -14,13 +14,13 @@ final class DiskRecovery: DiskPart {
   private let fleet: StoredFleetNotes
   private let removals: DiskRemovals
   private let eviction: DiskEviction
-  /// The pause before the next try but one.
+  /// The pause before the try after the next one.
   private var pause = firstPause
-  /// The next try, while it is waited for.
+  /// The timer of the next try; nil when none is planned.
   private var next: Timer?
   /// Whether there has been a directory in the life of this process.
   private var hadDirectory = false
-  /// Called when the directory was lost, and this process may not make it again.
+  /// Called when the directory was lost and this process has no right to make it again.
   var onExclusion: () -> Void = {}
 
   init(
@@ -35,7 +35,7 @@ final class DiskRecovery: DiskPart {
     self.eviction = eviction
   }
 
-  /// Begins with a directory that has been opened, or looks for one later.
+  /// Begins with a directory that has been opened, or tries again later.
   func begin(_ directory: Result<DiskDirectory, DirectoryProblem>) {
     switch directory {
     case .success(let directory): opener.open(directory)
@@ -51,14 +51,14 @@ final class DiskRecovery: DiskPart {
     hadDirectory = true
   }
 
-  /// Something could not be done: what is broken is opened again, at once or later.
+  /// Reacts to something that could not be done: what is broken is opened again, at once or later.
   func react(to trouble: DiskTrouble) {
     health.tell(trouble)
     switch trouble.kind {
     case .gone where files.isOpen: reopen()
     case .indexLost where files.isOpen: reopen(beginningAnew: true)
     case .full, .readOnly, .broken, .gone, .indexLost, .excluded:
-      // Nothing is told of what should have been purged.
+      // While purges wait for the disk, nothing may be shown that they may cover.
       let isDown = !files.isOpen || removals.isOwing
       health.worsen(to: isDown ? .down : .readOnly, isFull: trouble.kind == .full)
       stores.refuseAll()
@@ -67,7 +67,7 @@ final class DiskRecovery: DiskPart {
     }
   }
 
-  /// Tries again: something has changed that may have been in the way.
+  /// Tries again at once, because something has changed that may have been in the way.
   func retryNow() {
     guard let waiting = next.take() else { return }
     waiting.cancel()
@@ -75,7 +75,7 @@ final class DiskRecovery: DiskPart {
     retry()
   }
 
-  /// Files have gone: if it was room that was wanting, there may be some.
+  /// Tries again if room was lacking: files have gone, so there may be some.
   func retryIfFull() {
     if health.isFull { retryNow() }
   }
@@ -96,7 +96,7 @@ final class DiskRecovery: DiskPart {
 
   private func retry() {
     guard files.isOpen else { return reopen() }
-    // The room may be taken by our own files, down to where not even the index can be written.
+    // Our own files may have taken the room, so that not even the index can be written.
     if health.isFull { _ = eviction.makeRoom(for: 0) }
     let minFree = rules.limits.minFree
     threads.order(

@@ -1,8 +1,8 @@
-/// Reads the index into memory while the daemon serves: part by part, so that a picture that a client
-/// waits for is never far behind.
+/// Reads the index into memory while the daemon serves: part by part, so that a client's picture never has to
+/// wait long for the reader.
 final class IndexLoading: DiskPart {
   private static let gatheredAtOnce = 16_384
-  /// What the loop takes in within a tick: a fraction of a millisecond.
+  /// How many entries the loop takes in within a tick, in a fraction of a millisecond.
   private static let takenAtOnce = 512
 
   let ground: DiskGround
@@ -15,7 +15,7 @@ final class IndexLoading: DiskPart {
     self.eviction = eviction
   }
 
-  /// Has the reader read the index in a directory, which has been opened.
+  /// Has the reader open and read the index in a directory.
   func begin(in directory: DiskDirectory) {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.open(directory) },
