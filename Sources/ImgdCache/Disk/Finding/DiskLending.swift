@@ -2,15 +2,15 @@ internal import ImgdSystem
 
 /// Hands out the paths of images.
 ///
-/// A file that was lent is lent again without a look at anything, within a term: until the second is
-/// over, or some entry has gone, or some file was touched. Its use and its lease are noted in whole
-/// seconds, so that nothing new would be noted either.
+/// A file that was lent is lent again without any check within the same term, which ends with the
+/// second, or when any entry has gone or any file was touched. Its use and its lease are noted in whole
+/// seconds, so there would be nothing new to note either.
 final class DiskLending: DiskPart {
   let ground: DiskGround
   private let stores: DiskStores
   private let verified: VerifiedFiles
   private let losses: DiskLosses
-  /// The tick in which it was last asked what others have done, and its second.
+  /// The tick in which it was last asked what others have done to the files, and the second of that tick.
   private var heardIn: UInt64 = 0
   private var second = 0
 
@@ -21,7 +21,7 @@ final class DiskLending: DiskPart {
     self.losses = losses
   }
 
-  /// The number of the term; its parts only rise, so that none has the number of another.
+  /// The number of the current term; both summands only rise, so no two terms have the same number.
   private func term() -> Int {
     if heardIn != loop.tickCount {
       heardIn = loop.tickCount
@@ -52,7 +52,7 @@ final class DiskLending: DiskPart {
     return .waiting
   }
 
-  /// Leases the file of an image of which nothing has to be found out; nil: `lend` knows more.
+  /// Leases the file of an image if nothing has to be found out first; nil if `lend` has to be called.
   func lendAgain(_ image: CachedImage) -> StoredFile? {
     guard health.isUp, stores.isEmpty || !stores.contains(image), let file = image.file
     else { return nil }
@@ -65,7 +65,7 @@ final class DiskLending: DiskPart {
     return file
   }
 
-  /// Calls back when it is known whether there is a file; only for an image that is waited for.
+  /// Calls back when it is known whether there is a file; only for an image for which `lend` returned `waiting`.
   func whenSettled(_ image: CachedImage, _ action: @escaping () -> Void) {
     if stores.whenSettled(image, action) { return }
     if let file = image.file, verified.whenChecked(file.number, action) { return }

@@ -1,4 +1,4 @@
-/// Shows entries without counting as a use.
+/// Lists and describes entries, which does not count as a use.
 final class DiskListings: DiskPart {
   let ground: DiskGround
 
@@ -6,7 +6,7 @@ final class DiskListings: DiskPart {
     self.ground = ground
   }
 
-  /// Reads on after a cursor in the order of storing.
+  /// Lists entries after a cursor in the order of storing.
   func page(
     after cursor: UInt64?, limit: Int, prefix: String?, then: @escaping (EntryPage) -> Void
   ) {
@@ -23,7 +23,7 @@ final class DiskListings: DiskPart {
         try reader.page(after: start, limit: limit, prefix: prefix)
       }, orElse: { then(EntryPage()) },
       then: { [unowned self] part in
-        // The rows may be of an index that has been given up.
+        // The rows may come from an index that has been given up.
         guard !mustWait else {
           return page(after: cursor, limit: limit, prefix: prefix, then: then)
         }
@@ -49,8 +49,8 @@ final class DiskListings: DiskPart {
 
   /// The answers to a name that depend on the request.
   ///
-  /// Only few rows are read: no more are kept of one name, and hardly any two names have digests that end
-  /// alike.
+  /// Only a few rows are read: no more answers are kept for one name, and hardly any two names have digests with
+  /// the same end.
   func variants(of base: CacheKey, then: @escaping ([Variant]) -> Void) {
     if mustWait {
       return gate.wait { [unowned self] in variants(of: base, then: then) }
@@ -68,16 +68,16 @@ final class DiskListings: DiskPart {
       })
   }
 
-  /// Whether there may be any; nobody has to wait for that.
+  /// Whether there may be such answers, as far as that is known without waiting.
   func mayHaveVariants(of base: CacheKey) -> Bool {
     guard let digest = base.digest else { return false }
     return mustWait || health.isUp && index.mayHaveEntry(ofBase: digest.tag)
   }
 
-  /// The index is being opened.
+  /// Whether the index is being opened.
   private var mustWait: Bool { gate.isClosed || health.isOpening }
 
-  /// Whether a row of the index file is of an entry that would be found.
+  /// Whether a row of the index file belongs to an entry that a look-up would find.
   private func isCurrent(_ row: IndexRow) -> Bool {
     guard pending.spares(row) else { return false }
     guard let place = index.place(of: row.record.digest) else { return index.isUnread(row.number) }

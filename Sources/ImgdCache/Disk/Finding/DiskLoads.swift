@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Finds images and reads them; questions for one picture share the reading.
+/// Finds images and reads them; requests for one picture share one read.
 final class DiskLoads: DiskPart {
   /// A client of `fetch` that waits for an image.
   private struct Waiter {
@@ -8,7 +8,7 @@ final class DiskLoads: DiskPart {
     let then: (CachedImage?) -> Void
   }
 
-  /// How many that wait for one picture are told in one tick.
+  /// How many waiters for one picture are answered in one tick.
   static let waitersAtOnce = 64
 
   let ground: DiskGround
@@ -16,7 +16,7 @@ final class DiskLoads: DiskPart {
   private let renewals: DiskRenewals
   private let removals: DiskRemovals
   private let losses: DiskLosses
-  /// Readings under way.
+  /// Those who wait for each picture that is being read.
   private var waiting: [KeyDigest: [Waiter]] = [:]
 
   init(
@@ -35,9 +35,10 @@ final class DiskLoads: DiskPart {
   /// Whether a picture is being read.
   func isReading(_ digest: KeyDigest) -> Bool { waiting[digest] != nil }
 
-  /// Looks for an image, fresh or not; `then` gets it, or nil, if it cannot be said at once.
+  /// Looks for an image, fresh or not. If the outcome is not known at once, `then` gets the image or nil later.
   ///
-  /// It carries the last purge before the look: a later one of memory alone leaves it here, and keeps it out of there.
+  /// The image carries the last purge before the look: a later purge of memory alone leaves it on disk, but keeps it
+  /// out of memory.
   func fetch(
     _ key: CacheKey, countsAsUse: Bool, then: @escaping (CachedImage?) -> Void
   ) -> Look<CachedImage?> {
@@ -53,7 +54,7 @@ final class DiskLoads: DiskPart {
       && (stores.image(for: key) != nil || !index.isLoaded || index.place(of: digest) != nil)
   }
 
-  /// Ends every reading without an image: the index is given up.
+  /// Ends every read without an image, because the index is given up.
   func cancel() {
     let cancelled = waiting.values.flatMap(\.self)
     waiting = [:]
@@ -92,7 +93,7 @@ final class DiskLoads: DiskPart {
       countLook(nil, for: waiter)
       return .now(nil)
     }
-    // Its row may still be the old one.
+    // While a renewal is being written, the row may still be the old one.
     let renewed = renewals.image(of: index[place].number)
     guard pending.screen(place, of: key, tags: renewed?.tags) != .gone else {
       countLook(nil, for: waiter)
@@ -109,7 +110,7 @@ final class DiskLoads: DiskPart {
     return .later
   }
 
-  /// One that memory has as well is compared there.
+  /// Counts an image as compared with all purges up to now, unless it is in memory too, where it is compared itself.
   private func carryOn(_ image: CachedImage) {
     if image.place == nil { image.checked = purges.newest }
   }
@@ -118,17 +119,17 @@ final class DiskLoads: DiskPart {
     fetch(key, digest, waiter).passOn(to: waiter.then)
   }
 
-  /// While the index is being read, the file knows of entries that memory does not.
+  /// Asks the index file for an entry: while the index is being read, memory does not have all of them.
   private func lookUp(_ key: CacheKey, _ digest: KeyDigest, _ waiter: Waiter) {
     threads.ask(
       { (reader) throws(DiskTrouble) in try reader.entry(of: digest) },
       orElse: { [unowned self] in tell(waiter, nil) },
       then: { [unowned self] entry in
-        // The entry may be of an index that has been given up.
+        // The entry may come from an index that has been given up.
         guard !gate.isClosed else {
           return gate.wait { [unowned self] in fetchAgain(key, digest, waiter) }
         }
-        // Once all are in memory, an entry that only the file knows has been removed.
+        // Once all entries are in memory, one that is only in the file has been removed.
         let place = index.isLoaded ? index.place(of: digest) : entry.flatMap { takeIn($0) }
         guard let place, !rules.isTooOld(index[place]), pending.screen(place, of: key) != .gone
         else { return tell(waiter, nil) }
@@ -138,7 +139,7 @@ final class DiskLoads: DiskPart {
 
   // MARK: Entries of the index file
 
-  /// Takes in an entry that the index file has; answers its place.
+  /// Takes in an entry of the index file, and returns its place; nil if its format is unknown or it was removed.
   @discardableResult
   func takeIn(_ entry: DiskEntry) -> Int? {
     guard files.knows(entry.facts) else { return nil }
@@ -169,7 +170,7 @@ final class DiskLoads: DiskPart {
       for waiter in waiters { fetchAgain(key, entry.digest, waiter) }
     }
     guard !gate.isClosed else { return gate.wait(again) }
-    // It may have gone in the meantime, and some of the waiters have come for the one that is there now.
+    // The entry may have gone meanwhile, and some of the waiters may have come for one that replaced it.
     guard index.entry(at: place, number: entry.number) != nil else { return again() }
     let image = answer.flatMap { self.image(from: $0, entry, key, at: place) }
     image?.checked = checked
@@ -177,7 +178,7 @@ final class DiskLoads: DiskPart {
     tell(waiters[...], image)
   }
 
-  /// The image; a picture that is not whole is removed.
+  /// The image that the reader brought; an entry whose picture is missing or damaged is removed.
   private func image(
     from answer: LoadAnswer, _ entry: DiskEntry, _ key: CacheKey, at place: Int
   ) -> CachedImage? {
@@ -191,7 +192,7 @@ final class DiskLoads: DiskPart {
         return nil
       }
       guard pending.screen(place, of: key, tags: image.tags) != .gone else { return nil }
-      // A soft purge may not have come to the row yet.
+      // A soft purge may not have reached the row yet.
       if index[place].freshUntil == 0, record.freshUntil > 0 { image.markStale() }
       index.setStamp(stamp, at: place)
       image.file = files.stored(entry, at: place)
@@ -210,7 +211,7 @@ final class DiskLoads: DiskPart {
     if image == nil { reports.miss() } else { reports.hit() }
   }
 
-  /// Tells many of one outcome, in parts.
+  /// Answers many waiters with one outcome, some in each tick.
   private func tell(_ waiters: ArraySlice<Waiter>, _ image: CachedImage?) {
     for waiter in waiters.prefix(Self.waitersAtOnce) { tell(waiter, image) }
     let others = waiters.dropFirst(Self.waitersAtOnce)

@@ -1,26 +1,26 @@
 internal import ImgdSystem
 
-/// Paths that were handed out: their files stay for a while, whatever becomes of the entries.
+/// The leases of paths that were handed out: their files stay for a while, whatever becomes of the entries.
 ///
-/// A lease ends in the order in which it was given, and is forgotten when others are given later: no
+/// Leases end in the order in which they were given, and are forgotten as later ones are given, so no
 /// call passes over all of them.
 final class FileLeases {
   private struct Ending {
     let end: UInt32
     let number: UInt32
-    /// The place that its entry had then.
+    /// The place that its entry had when the lease was given.
     let place: Int
   }
 
-  /// How many leases that are over are forgotten in one go.
+  /// How many ended leases are forgotten in one go.
   private static let mostForgotten = 1_024
 
-  /// The end of the last lease that was given.
+  /// The latest end of all leases that were given.
   private(set) var lastEnd: Int64 = 0
 
   private let index: DiskIndex
   private let rules: DiskRules
-  /// Their ends, in seconds since 1970, by the numbers of entries.
+  /// The ends of leases, in seconds since 1970, by the numbers of entries.
   private var current: [UInt32: UInt32] = [:]
   /// Leases that were handed to the writer, the latest last.
   private var former: [FormerLeases] = []
@@ -31,10 +31,10 @@ final class FileLeases {
     self.rules = rules
   }
 
-  /// The leases that are known of, those that are over and not forgotten yet among them.
+  /// The number of leases held here, including those that have ended but are not forgotten yet.
   var count: Int { endings.count }
 
-  /// Has the file of an entry stay from now on.
+  /// Leases the file of an entry, so that it stays for a while.
   func lease(_ place: Int) {
     let (duration, entry) = (rules.leaseSeconds, index[place])
     let end = rules.wall + duration
@@ -48,7 +48,7 @@ final class FileLeases {
     forgetEnded(atMost: 2)
   }
 
-  /// The leases of some entries that are not over.
+  /// The leases of some entries that have not ended.
   func ends(of numbers: [UInt32]) -> LeaseEnds {
     let all = LeaseEnds(ends: current, former: former, since: rules.wall)
     var ends = LeaseEnds()
@@ -59,7 +59,7 @@ final class FileLeases {
     return ends
   }
 
-  /// Every lease that is not over, for the writer: they are not copied but put aside.
+  /// All leases that have not ended, for the writer: the table is handed over instead of copied.
   func takeEnds() -> LeaseEnds {
     let wall = rules.wall
     former.removeAll { $0.lastEnd <= wall }
@@ -75,7 +75,7 @@ final class FileLeases {
     return LeaseEnds(former: former, since: wall)
   }
 
-  /// Bytes of the files that are leased and have their entries still.
+  /// Bytes of leased files whose entries still exist.
   var bytes: Int {
     forgetEnded(atMost: Self.mostForgotten)
     return index.leasedBytes

@@ -1,15 +1,15 @@
 /// The ends of the leases on files that are about to go, in seconds since 1970.
 struct LeaseEnds: Sendable {
-  /// By the numbers of entries.
+  /// The ends of single leases, by the numbers of entries.
   var ends: [UInt32: UInt32] = [:]
   /// Leases that are shared with the control loop, the latest last.
   var former: [FormerLeases] = []
-  /// For all others.
+  /// The end that holds for all other files.
   var otherwise: Int64 = 0
-  /// Leases that end by then are over.
+  /// Leases that end by this time do not count any more.
   var since: Int64 = 0
 
-  /// Zero for a file that is not leased.
+  /// The end of the lease on an entry's file; zero if it is not leased.
   func end(of number: UInt32) -> Int64 {
     guard let end = found(number), Int64(end) > since else { return otherwise }
     return Int64(end)
@@ -24,9 +24,9 @@ struct LeaseEnds: Sendable {
   }
 }
 
-/// Leases that do not change any more, so that two threads can look at them.
+/// Leases that no longer change, so that two threads can share them.
 final class FormerLeases: Sendable {
-  /// Few enough to be copied.
+  /// So few leases that copying them costs little.
   private static let few = 4_096
 
   let ends: [UInt32: UInt32]
@@ -37,7 +37,7 @@ final class FormerLeases: Sendable {
     self.lastEnd = lastEnd
   }
 
-  /// Both together; nil when they are many.
+  /// Both merged; nil if there are too many.
   func merged(with later: FormerLeases) -> FormerLeases? {
     guard ends.count + later.ends.count <= Self.few else { return nil }
     return FormerLeases(

@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-/// A fresh picture on disk, as far as the index in memory knows it.
+/// What the index in memory has of a fresh picture on disk.
 package struct FreshEntry: Sendable {
   package let facts: ImageFacts
   package let checksum: BodyChecksum
@@ -8,17 +8,17 @@ package struct FreshEntry: Sendable {
   package let freshFor: Int
 }
 
-/// A picture on disk that is answered without a look at the index file, and its bytes as far as the answer
-/// has them.
+/// A hit on disk that is answered without a look at the index file, with the picture's bytes if the answer
+/// includes them.
 package struct ReadyHit: ~Copyable {
-  /// What the answer shows of the picture, besides its facts.
+  /// What the answer includes of the picture, besides its facts.
   package enum Form: Sendable {
     case facts
     /// The path of its file, which is leased.
     case path
     /// Its file, opened for reading.
     case descriptor
-    /// Its bytes, if there are no more than that.
+    /// Its bytes, if there are at most that many.
     case bytes(atMost: Int)
   }
 

@@ -1,4 +1,4 @@
-/// Answers plain requests without the reader, from what the index in memory and the kernel's caches have.
+/// Answers plain requests without the reader, from the index in memory and the kernel's caches.
 final class ReadyHits: DiskPart {
   let ground: DiskGround
   private let stores: DiskStores
@@ -12,8 +12,8 @@ final class ReadyHits: DiskPart {
     self.verified = verified
   }
 
-  /// The entry of a digest, if it is fresh, nothing of an answer depends on the rest of its record, and
-  /// its file is seen to be there.
+  /// The entry of a digest, if it is fresh, the answer needs nothing else from its record, and
+  /// its file is known to be there.
   func find(
     _ digest: KeyDigest, of url: String, identifier: String?, as form: ReadyHit.Form
   ) -> ReadyHit? {
@@ -30,8 +30,8 @@ final class ReadyHits: DiskPart {
     return ReadyHit(details(of: entry, url, identifier, path), entry.version, content)
   }
 
-  /// The entry of a key, if nothing of an answer depends on the rest of its record. Neither its file nor its
-  /// bytes are looked at; it may count as a use all the same, where something that was made of it is used.
+  /// The entry of a key, if it is fresh and the answer needs nothing else from its record. Neither its file nor its
+  /// bytes are looked at. It may still count as a use, since something that was made of it may be used.
   func glance(at key: CacheKey, countsAsUse: Bool) -> FreshEntry? {
     guard !gate.isClosed, health.isUp, let digest = key.digest, stores.isEmpty,
       let place = index.place(of: digest)
@@ -57,7 +57,7 @@ final class ReadyHits: DiskPart {
       storedAt: storedAt, tags: [], path: path)
   }
 
-  /// The bytes as far as they are wanted; nil where they, or the file, cannot be had at once.
+  /// The content in the form that is wanted; nil if it, or the state of the file, cannot be found out at once.
   private func content(
     of entry: DiskEntry, at place: Int, as form: ReadyHit.Form
   ) -> ReadyHit.Content? {
@@ -75,7 +75,7 @@ final class ReadyHits: DiskPart {
     }
   }
 
-  /// A digest is that of a URL in its one form.
+  /// Whether no purge is about an entry. Since the digest was found, the URL is in its one form.
   private func isSpared(
     _ place: Int, _ digest: KeyDigest, _ url: String, _ identifier: String?
   ) -> Bool {

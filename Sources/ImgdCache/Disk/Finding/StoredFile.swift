@@ -1,14 +1,14 @@
-/// An image's file on disk, if it is still the same entry.
+/// What an image keeps of its file on disk, which may have gone in the meantime.
 package final class StoredFile {
   let place: Int
-  /// Of the index that it is in: another one gives the same numbers to others.
+  /// The generation of its index: another index gives the same numbers to other entries.
   let generation: Int
-  /// The directory that all files are below; its text is the same for all of them.
+  /// The directory that has all files; they share one copy of this text.
   private let directory: String
   private let file: PictureFile
-  /// The term in which it was last lent (`DiskLending`); 0: in none.
+  /// The term in which it was last lent (`DiskLending`); 0 if it was not lent yet.
   var term = 0
-  /// How the daemon ends an answer that tells the path.
+  /// The end of an answer that tells the path, encoded by the daemon.
   private var ending: [UInt8]?
 
   init(_ file: PictureFile, in directory: String, place: Int, generation: Int) {
@@ -20,10 +20,10 @@ package final class StoredFile {
 
   var number: UInt32 { file.number }
 
-  /// Put together each time: few pictures are asked for by path, and their answers have an ending.
+  /// Its path, put together for each call: few pictures are asked for by path, and the ending of their answers is kept.
   package var path: String { file.path(in: directory) }
 
-  /// With the ending that it may get.
+  /// A rough figure that includes the ending, whether or not it has one yet.
   var cost: Int { 256 }
 
   /// The daemon's encoding of the path, made once.

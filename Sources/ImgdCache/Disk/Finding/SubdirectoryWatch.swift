@@ -2,13 +2,13 @@ internal import ImgdSystem
 
 /// Notices when files of the tier are touched by others.
 ///
-/// A file that was found sound stays so until it or a directory that it lies in is touched. So a
+/// A file that was found sound counts as sound until it or a directory above it is touched. So a
 /// file that is lent a thousand times is looked at once, and yet no client gets the path of one that
 /// has gone.
 final class SubdirectoryWatch {
   enum Event {
     case touched(PictureFile)
-    /// More than one file may be concerned, or it is not known which.
+    /// More than one file may be affected, or it is unknown which.
     case everything
   }
 
@@ -17,9 +17,9 @@ final class SubdirectoryWatch {
   private var watched: Set<Int> = []
   private var areSubdirectories: Set<CInt> = []
 
-  /// Nil where nothing can be watched: then every file is looked at every time.
+  /// Nil if nothing can be watched: then every file is looked at every time.
   init?(_ directory: DiskDirectory) {
-    // Files that are being stored lie there without a name, and the index: they are written by us.
+    // The index and the nameless files of new pictures lie in these directories, and it is we who write them.
     guard let watch = try? DirectoryWatch(),
       (try? watch.add(directory.path, noticesWriting: false)) != nil,
       (try? watch.add(directory.layoutPath, noticesWriting: false)) != nil
@@ -28,7 +28,7 @@ final class SubdirectoryWatch {
     self.watch = watch
   }
 
-  /// Watches a subdirectory from now on; false when it cannot be.
+  /// Watches a subdirectory from now on; false when that is impossible.
   func cover(_ subdirectory: Int) -> Bool {
     if watched.contains(subdirectory) { return true }
     let path = directory.layoutPath + "/" + Subdirectory.name(subdirectory)
@@ -38,7 +38,7 @@ final class SubdirectoryWatch {
     return true
   }
 
-  /// All that others have done since the last time.
+  /// What others have done to the files since the last call.
   func events() -> [Event] {
     watch.events().compactMap { event in
       // The daemon itself writes the index.
@@ -52,7 +52,7 @@ final class SubdirectoryWatch {
     }
   }
 
-  /// Directories may have been replaced: each is watched again when it is needed.
+  /// Forgets the subdirectories, which may have been replaced: each is watched again when it is needed.
   private func forget() {
     watched = []
     areSubdirectories = []

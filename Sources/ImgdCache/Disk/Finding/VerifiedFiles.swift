@@ -1,35 +1,35 @@
 internal import ImgdSystem
 
-// Another program may change a file of the tier, by mistake or for some purpose of its own. Its bytes are those that
-// were stored when they have their checksum, and as long as the file keeps the stamp that it had then. So each is
-// read once in the life of a process, unless this process has stored it, and again when somebody has changed it.
-// A look-up that hands out a path does not even ask for the stamp: the kernel tells which files were touched.
+// Another program may change a file of the tier, by mistake or for some purpose of its own. A file is sound if its
+// bytes match the checksum, and stays so while it keeps the stamp that it had then. So each file is
+// read once in the life of a process, unless this process stored it, and again after somebody has changed it.
+// A look-up that hands out a path does not even ask for the stamp: the kernel reports which files were touched.
 
 /// Files that were stored by us or seen to be sound, and have not been touched by others since.
 final class VerifiedFiles: DiskPart {
-  /// A longer file is read by the reader: it would hold up others.
+  /// Longer files are left to the reader: reading them here would hold up others.
   private static let mostBytesRead = 256 * 1024
-  /// How many files that were touched while others are stored are noted one by one.
+  /// How many files touched while others are being stored are noted one by one.
   private static let mostTouched = 1_024
-  /// For so long a directory above may have been moved unseen.
+  /// How long a move of a directory above may go unnoticed.
   private static let longestUnseen = Duration.seconds(1)
 
   let ground: DiskGround
   private let losses: DiskLosses
   private var watch: SubdirectoryWatch?
-  /// Files that were seen in an earlier count than this have to be looked at again.
+  /// Files that were last found sound under a lower count have to be looked at again.
   private var count: UInt32 = 1
   /// Whether paths still lead to the directory.
   private var isInPlace = true
-  /// When it was looked at last whether they do.
+  /// When that was last checked.
   private var lookedAt: Instant
-  /// The tick in which the watch was read last.
+  /// The tick in which the watch was last read.
   private var heardIn: UInt64?
-  /// Numbers of files that were touched since stores began: their entries come with the writer's answer.
+  /// Numbers of files touched after stores began, whose entries are only known once the writer answers.
   private var touched: Set<UInt32> = []
-  /// There were too many to be noted.
+  /// Whether there were too many to note.
   private var areTouchedMore = false
-  /// Files that the reader looks at, by number, with the actions that wait for that.
+  /// Files that the reader is looking at, by number, with the actions that wait for it.
   private var looks: [UInt32: [() -> Void]] = [:]
 
   init(_ ground: DiskGround, losses: DiskLosses) {
@@ -38,7 +38,7 @@ final class VerifiedFiles: DiskPart {
     lookedAt = ground.loop.now
   }
 
-  /// Begins with a directory that has just been opened; nothing in it has been looked at.
+  /// Begins with a directory that has just been opened, in which no file has been looked at.
   func begin(_ directory: DiskDirectory) {
     isInPlace = true
     watch = SubdirectoryWatch(directory)
@@ -49,21 +49,21 @@ final class VerifiedFiles: DiskPart {
 
   // MARK: Stores
 
-  /// The count under which files are stored that are sent now.
+  /// The current count, to be kept with the stores that are sent to the writer now.
   func countForStores(amongOthers areOthers: Bool) -> UInt32 {
     hear()
     if !areOthers { (touched, areTouchedMore) = ([], false) }
-    // Where nothing is noticed, nothing may be taken for what it was.
+    // Without a watch, nothing can be relied on to be unchanged.
     if watch == nil { files.directory?.pictures.noteDisturbance() }
     return count
   }
 
-  /// Whether all is noticed from now on that is done to a file of this digest.
+  /// Whether everything that is done to files of this digest is noticed from now on.
   func notices(_ digest: KeyDigest) -> Bool {
     watch?.cover(Subdirectory.number(of: digest)) == true
   }
 
-  /// Notes that a file was linked under a count in which it was noticed what is done to it.
+  /// Notes that a file was stored whose changes have been noticed since `begun`: it is sound unless it was touched.
   func noteStored(_ entry: DiskEntry, at place: Int, under begun: UInt32) {
     hear()
     guard isInPlace, begun == count, !areTouchedMore, !touched.contains(entry.number) else {
@@ -75,14 +75,14 @@ final class VerifiedFiles: DiskPart {
   // MARK: Looks
 
   /// The file of an entry, if it can be opened without waiting for the disk, and its bytes are known to be those
-  /// that were stored, or are so few that they are compared now.
+  /// that were stored, or are few and at hand and match their checksum now.
   func open(_ entry: DiskEntry, at place: Int) -> FileDescriptor? {
     guard case .file(let file, let stamp) = open(entry) else { return nil }
     if stamp != index[place].stamp, read(file, stamp, of: entry, at: place) == nil { return nil }
     return file
   }
 
-  /// The bytes of an entry's file, if they are at hand, few, and those that were stored.
+  /// The bytes of an entry's file, if they are at hand, few, and match their checksum.
   func read(_ entry: DiskEntry, at place: Int) -> Payload? {
     guard case .file(let file, let stamp) = open(entry) else { return nil }
     return read(file, stamp, of: entry, at: place)
@@ -105,15 +105,15 @@ final class VerifiedFiles: DiskPart {
     return payload
   }
 
-  /// Whether an entry's file is sound; it is looked at unless it has not been touched since the last
-  /// time. Where that cannot be said at once, the reader finds out.
+  /// Whether an entry's file is sound; it is not looked at if it has not been touched since the last
+  /// look. If that is not known at once, the reader finds out.
   func check(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
     let answer = checkAtOnce(entry, at: place)
     if answer == .wouldWait, looks[entry.number] == nil { look(entry, at: place) }
     return answer
   }
 
-  /// The same without the reader.
+  /// Whether an entry's file is sound, without asking the reader.
   func checkAtOnce(_ entry: DiskEntry, at place: Int) -> CheckAnswer {
     hear()
     guard isInPlace else { return .missing }
@@ -122,7 +122,7 @@ final class VerifiedFiles: DiskPart {
     guard let directory = files.directory, let file = files.file(of: entry) else {
       return .damaged
     }
-    // Watched first, so that nothing happens unseen in between.
+    // The watch begins first, so that nothing happens unseen in between.
     let isWatched = covers(file)
     var answer = directory.pictures.check(
       file, count: Int(entry.bytes), stamp: index[place].stamp)
@@ -131,7 +131,7 @@ final class VerifiedFiles: DiskPart {
     return answer
   }
 
-  /// Whether all is noticed from now on that is done to a file.
+  /// Whether everything that is done to a file is noticed from now on.
   private func covers(_ file: PictureFile) -> Bool {
     watch?.cover(file.subdirectory) == true
   }
@@ -142,17 +142,17 @@ final class VerifiedFiles: DiskPart {
     return isInPlace && index[place].verifiedIn == count
   }
 
-  /// Rises whenever any file may have been touched, or any entry has gone; `hear` comes first.
+  /// Rises whenever any file may have been touched or any entry has gone; call `hear` first.
   var changeCount: Int { index.lossCount + Int(count) }
 
-  /// Runs an action when the reader has looked at a file; false when it does not.
+  /// Runs an action when the reader has looked at a file; false if the reader is not looking at it.
   func whenChecked(_ number: UInt32, _ action: @escaping () -> Void) -> Bool {
     guard looks[number] != nil else { return false }
     looks[number]?.append(action)
     return true
   }
 
-  /// Has the reader look at a file that is long, or for which the kernel would have to wait for the disk.
+  /// Has the reader look at a file that is long, or that would have the kernel wait for the disk.
   private func look(_ entry: DiskEntry, at place: Int) {
     guard let file = files.file(of: entry) else { return }
     looks[entry.number] = []
@@ -193,7 +193,7 @@ final class VerifiedFiles: DiskPart {
       }
       note(touched: file)
     }
-    // Nothing tells that a directory above this one was moved.
+    // The watch does not notice when a directory above this one is moved.
     if loop.now - lookedAt >= Self.longestUnseen { lookAtPlace() }
   }
 

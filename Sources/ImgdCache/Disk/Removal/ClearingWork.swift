@@ -1,5 +1,5 @@
-/// Removes the rows and files of entries that are gone all together: a purge of everything has been
-/// written down, and none of them is found any more.
+/// Removes the rows and files of all entries after a purge of everything, which has been
+/// written down: none of them is found any more.
 final class ClearingWork: RemovalWork {
   private let tools: RemovalTools
   private let order: RemovalOrder

@@ -1,4 +1,4 @@
-/// Entries whose file is not there, or not whole.
+/// Removes entries whose file is missing or damaged.
 final class DiskLosses: DiskPart {
   let ground: DiskGround
   private let removals: DiskRemovals
@@ -8,14 +8,14 @@ final class DiskLosses: DiskPart {
     self.removals = removals
   }
 
-  /// Looks whether the directory is in its place, which nothing reports if one above it was moved. If it is not,
+  /// Looks whether the directory is in its place: nothing reports it when a directory above was moved. If it is not,
   /// everything starts over.
   func lookForDirectory() {
     guard let directory = files.directory, !directory.isInPlace() else { return }
     threads.report(.directoryIsGone)
   }
 
-  /// Removes an entry whose file is not there. If its directory is not there either, everything
+  /// Removes an entry whose file is missing. If the cache directory is missing too, everything
   /// begins anew.
   func missing(_ place: Int) {
     removals.remove([place], as: .loss)

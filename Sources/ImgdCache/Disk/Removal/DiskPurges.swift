@@ -1,4 +1,4 @@
-/// Purges, as they are asked for. What is on its way to the disk is compared with the list.
+/// Takes in purges as they are asked for. Pictures on their way to the disk are compared with `PurgeList`.
 final class DiskPurges: DiskPart {
   let ground: DiskGround
   private let stores: DiskStores
@@ -10,9 +10,9 @@ final class DiskPurges: DiskPart {
     self.removals = removals
   }
 
-  /// Removes what matches, or marks it stale; `then` is told how much when it is durable.
+  /// Removes entries that match, or marks them stale; `then` gets the outcome when it is durable.
   ///
-  /// From this call on nothing that matches is found.
+  /// From this call on, no entry that matches is found.
   func purge(_ filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void) {
     guard health.state != .off else { return then(.done(.none)) }
     if !health.isUp, gate.isClosed {
@@ -20,7 +20,7 @@ final class DiskPurges: DiskPart {
     }
     if health.isUp {
       reports.purge()
-      // Pictures that have been stored by then are found by the search.
+      // The search finds those pictures that are stored by the time it looks.
       stores.sendAll()
     }
     removals.remove(matching: filter, isSoft: isSoft, then: then)
@@ -31,7 +31,7 @@ final class DiskPurges: DiskPart {
     guard let digest = key.digest else { return }
     if let place = index.place(of: digest) { removals.remove(place, of: digest) }
     stores.drop(key)
-    // The file may know of an entry that memory does not know yet.
+    // The file may have an entry that is not in memory yet.
     if !index.isLoaded { purge(PurgeFilter(digest), isSoft: false) { _ in } }
   }
 }

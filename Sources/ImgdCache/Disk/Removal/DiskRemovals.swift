@@ -1,23 +1,23 @@
-// Everything that goes from the disk goes through this queue: what was evicted, lost or has grown too
-// old, what a purge means, a single key, all there is, and files whose lease is over.
+// Everything that goes from the disk goes through this queue: entries that were evicted, lost or have grown too
+// old, the entries of a purge, a single key, everything at once, and files whose lease has ended.
 //
 // An entry leaves memory at once, so it is not found any more. Its row and its file follow, in steps
 // that take turns. A purge is written down first (`RemovalOrder`) and then looks for its entries
-// (`PurgeSearches`); a kill at any later moment leaves the rest to the next start. What the disk refuses
-// stays here until `resume`, and a purge of which the index could not be told is written down elsewhere
+// (`PurgeSearches`); after a kill at any later moment the next start does the rest. What the disk refuses
+// stays here until `resume`, and a purge that could not be written into the index is written down elsewhere
 // meanwhile (`OwedPurges`).
 
 internal import ImgdSystem
 
-/// The one queue of removals.
+/// The queue of all removals from the disk.
 final class DiskRemovals: DiskPart {
   enum Reason {
     case eviction
-    /// Its file is not there, or not whole.
+    /// Its file is missing or damaged.
     case loss
   }
 
-  /// How long the purges that are still under way may take when the daemon stops.
+  /// How long purges that are still under way may go on when the daemon stops.
   private static let longestEnd = Duration.seconds(3)
 
   let ground: DiskGround
@@ -28,15 +28,15 @@ final class DiskRemovals: DiskPart {
   private let owed: OwedPurges
   /// Works that take turns.
   private var removing = Fifo<any RemovalWork>()
-  /// The one whose turn it is.
+  /// The work whose turn it is.
   private var current: (any RemovalWork)?
   /// Works that wait for the disk to work again.
   private var stalled: [any RemovalWork] = []
-  /// Works that there is one of, which have something to do.
+  /// Those works of which there is only one each and which have something to do.
   private var enqueued: Set<ObjectIdentifier> = []
-  /// The writer has a job of this queue.
+  /// Whether the writer has a job of this queue.
   private var isBusy = false
-  /// The next job is for the purges that have to find their entries.
+  /// Whether the last turn was that of purges that have to find their entries, which alternate with removals.
   private var isTurnOfSearches = false
 
   init(_ ground: DiskGround) {
@@ -49,29 +49,29 @@ final class DiskRemovals: DiskPart {
     searches.onFound = { [unowned self] in remove($0) }
   }
 
-  /// Purges wait for a disk that works: nothing may be told of what they mean.
+  /// Whether purges wait for a disk that works: until then nothing may be shown that they may cover.
   var isOwing: Bool { !owed.isEmpty }
 
-  /// Told when files have gone whose leases have ended; set once by the composition.
+  /// Called when files have gone whose leases had ended; set once by the composition.
   var onRoom: () -> Void {
     get { tools.unlinks.onRemoved }
     set { tools.unlinks.onRemoved = newValue }
   }
 
-  /// Whether nothing has to go that is known of.
+  /// Whether nothing is known that still has to go.
   var isIdle: Bool {
     searches.isEmpty && owed.isEmpty && removing.isEmpty && stalled.isEmpty && !isBusy
   }
 
-  /// The numbers of entries that are held until they have gone.
+  /// How many numbers of entries are held in memory until the entries have gone.
   var numbersHeld: Int { purgesBeingCarriedOut.reduce(entries.count) { $0 + $1.count } }
 
   private var purgesInForce: [PurgeWork] { owed.all + searches.all + purgesBeingCarriedOut }
 
   // MARK: Orders
 
-  /// Removes the entries at some places. Where room is wanted at once, all of them go before anything
-  /// that the writer is told next.
+  /// Removes the entries at some places. If room is needed `urgently`, all of them go before any job that the writer
+  /// is given later.
   func remove(_ places: [Int], as reason: Reason, urgently: Bool = false) {
     guard !places.isEmpty else { return }
     var removal = Removal()
@@ -86,14 +86,14 @@ final class DiskRemovals: DiskPart {
     if urgently { entries.stepThrough(numbers.count) } else { enqueueOnce(entries) }
   }
 
-  /// Removes the entry of a digest for good: it is not found again after a restart either.
+  /// Removes the entry of a digest for good: even after a restart it is not found again.
   func remove(_ place: Int, of digest: KeyDigest) {
     let work = PurgeWork(tools.order(PurgeFilter(digest)), with: tools)
     work.nameEntry(index.remove(place).number)
     enqueue(work)
   }
 
-  /// Removes the entries that match, or marks them; `then` is told when it is durable.
+  /// Removes the entries that match, or marks them stale; `then` is called when that is durable.
   func remove(
     matching filter: PurgeFilter, isSoft: Bool, then: @escaping (PurgeOutcome) -> Void
   ) {
@@ -104,10 +104,10 @@ final class DiskRemovals: DiskPart {
     go()
   }
 
-  /// Removes files whose lease will be over by then.
+  /// Removes files after a time, by which their leases will have ended.
   func removeUnlinked(after delay: Duration) { tools.unlinks.schedule(after: delay) }
 
-  /// Removes what a purge has found. A purge of everything is over with that for its client, since it
+  /// Removes the entries that a purge has found. For its client a purge of everything is done with that, since it
   /// has been written down.
   private func remove(_ work: PurgeWork) {
     guard work.order.takesEverything, work.order.id != nil else { return removing.append(work) }
@@ -117,8 +117,8 @@ final class DiskRemovals: DiskPart {
 
   // MARK: Life
 
-  /// Takes over the purges that an earlier process has left: those that the index file has, and those
-  /// that it could not be told of.
+  /// Takes over the purges that an earlier process has left: those in the index file, and those
+  /// that could not be written into it.
   func adopt(_ orders: [RemovalOrder]) {
     for order in orders where order.id != nil {
       if order.takesEverything {
@@ -143,7 +143,7 @@ final class DiskRemovals: DiskPart {
     go()
   }
 
-  /// The index is given up: purges will be carried out in the next one.
+  /// Notes that the index is given up: the purges will be carried out in the next one.
   func supersede() {
     let works = searches.takeAll() + purgesBeingCarriedOut
     (removing, stalled, current, enqueued) = (Fifo(), [], nil, [])
@@ -151,13 +151,13 @@ final class DiskRemovals: DiskPart {
     owed.add(works)
   }
 
-  /// Has the writer write down what is not, and carry out what there is time for.
+  /// Has the writer write down the purges that have no row yet, and carry out as many as there is time for.
   func stop() {
     let works = purgesInForce
     guard !works.isEmpty else { return }
     let orders = works.map(\.order).filter { $0.id == nil }
     threads.finish(orders, leases: leases.takeEnds(), within: Self.longestEnd)
-    // Something that waits for one holds the tier, which would never be freed.
+    // A callback that waits for a purge may hold the tier, which then would never be freed.
     for work in works { work.forgetClient() }
   }
 
@@ -172,12 +172,12 @@ final class DiskRemovals: DiskPart {
     go()
   }
 
-  /// The same for a work that may be in the queue already.
+  /// Enqueues a work unless it is in the queue already.
   private func enqueueOnce(_ work: any RemovalWork) {
     if enqueued.insert(ObjectIdentifier(work)).inserted { enqueue(work) }
   }
 
-  /// Gives the writer the next job: purges that look for their entries, and what has to go, take turns.
+  /// Gives the writer the next job: purges that look for their entries and removals take turns.
   private func go() {
     guard !isBusy else { return }
     isTurnOfSearches.toggle()
@@ -217,8 +217,8 @@ final class DiskRemovals: DiskPart {
     }
   }
 
-  /// A purge that nobody has been told of is looked for again: what it has found may be back after a
-  /// kill.
+  /// Puts off a work that the disk has refused. A purge whose client has no answer yet begins anew: after a kill
+  /// the entries that it found might be back.
   private func putOff(_ work: any RemovalWork) {
     if let purge = work as? PurgeWork, purge.isAwaited {
       owed.add([purge])

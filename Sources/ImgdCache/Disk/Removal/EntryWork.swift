@@ -1,6 +1,6 @@
-/// Removes entries that were evicted or lost: they are out of memory, and their rows and files follow.
+/// Removes the rows and files of entries that were evicted or lost, and have left memory already.
 ///
-/// A stop or a kill leaves the rest to the next start, which finds it again.
+/// After a stop or a kill, the next start finds those that are left.
 final class EntryWork: RemovalWork {
   private let tools: RemovalTools
   private var numbers: [UInt32] = []
@@ -31,7 +31,7 @@ final class EntryWork: RemovalWork {
       })
   }
 
-  /// Orders at once the steps for the numbers that were added last, for a store that waits for the
+  /// Orders all steps for the numbers that were added last at once, for a store that waits for the
   /// room.
   func stepThrough(_ count: Int) {
     for _ in stride(from: 0, to: count, by: RemovalStep.most) { step { _ in } }

@@ -1,21 +1,21 @@
-/// Purges that wait for a disk that works: it could neither be told of them nor say what they mean.
+/// Purges that wait for a disk that works, since they could neither be written into the index nor find their entries.
 ///
-/// They are written down beside the disk (`OwedFile`), so that a kill does not lose them, and their
+/// They are written down in a file of their own (`OwedFile`), so that a kill does not lose them, and their
 /// clients are told how that went. The tier is down as long as there are any.
 final class OwedPurges: DiskPart {
-  /// How many may wait; beyond that everything goes, which covers all of them.
+  /// How many may wait; if there are more, a purge of everything takes their place.
   private static let most = 64
 
   let ground: DiskGround
   private let tools: RemovalTools
   private var works: [PurgeWork] = []
-  /// Their clients have still to be told.
+  /// Purges whose clients still have to be answered.
   private var untold: [PurgeWork] = []
-  /// Works that have been taken up again, and are neither in the index file nor carried out.
+  /// Purges that have been taken up again, but are neither in the index file nor carried out yet.
   private var doubtful: [ObjectIdentifier: PurgeWork] = [:]
   private var isWriting = false
   private var isDirty = false
-  /// The file names some purges.
+  /// Whether the file has purges.
   private var isFileInUse = false
 
   init(_ ground: DiskGround, tools: RemovalTools) {
@@ -25,7 +25,7 @@ final class OwedPurges: DiskPart {
 
   var isEmpty: Bool { works.isEmpty }
 
-  /// Every purge that an index file may not know of.
+  /// Every purge that may not be in the index file.
   var all: [PurgeWork] { works + doubtful.values }
 
   // MARK: Coming and going
@@ -41,7 +41,7 @@ final class OwedPurges: DiskPart {
     works += more
     untold += more.filter(\.isAwaited)
     limit()
-    // Nothing may be told of what they mean.
+    // Nothing may be shown that they may cover.
     health.worsen(to: .down, isFull: health.isFull)
     isDirty = true
     writeDown()
@@ -55,7 +55,7 @@ final class OwedPurges: DiskPart {
     works = [clearing]
   }
 
-  /// Hands them out, to be tried again.
+  /// Hands the purges out, to be tried again.
   func takeUp() -> [PurgeWork] {
     defer { works = [] }
     if isFileInUse || isWriting {
@@ -64,7 +64,7 @@ final class OwedPurges: DiskPart {
     return works
   }
 
-  /// Notes that the index file knows of a purge, or that it has been carried out.
+  /// Notes that a purge is in the index file, or has been carried out.
   func settle(_ work: PurgeWork) {
     guard doubtful.removeValue(forKey: ObjectIdentifier(work)) != nil else { return }
     forgetFile()

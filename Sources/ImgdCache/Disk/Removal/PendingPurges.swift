@@ -1,19 +1,19 @@
-/// Purges whose entries have still to be looked for in the index file.
+/// Purges whose entries still have to be looked for in the index file.
 ///
-/// They are in force from the moment they were asked for: before an entry is shown, this is asked
-/// whether one of them matches it, so that nobody has to wait for a search. A purge is found by the
-/// condition that leads to the fewest questions, and is asked about nothing else.
+/// They are in force from the moment they were asked for: before an entry is shown, it is compared
+/// with them here, so nobody has to wait for a search. A purge is filed under the condition that the fewest
+/// entries meet, and only compared with those.
 final class PendingPurges {
   /// Whether an entry may be shown.
   enum Screening {
     case shown
-    /// It has just been taken out.
+    /// It may not, and has just been removed.
     case gone
-    /// That depends on its tags, which are not known yet.
+    /// It depends on its tags, which are not known yet.
     case unknown
   }
 
-  /// The answer of all purges together.
+  /// The combined verdict of all purges.
   private enum Verdict {
     case spared, stale, unknown
     case gone(PurgeWork)
@@ -68,7 +68,7 @@ final class PendingPurges {
 
   // MARK: Questions
 
-  /// Whether the entry at a place may be shown; one that a purge means goes at once, or counts as
+  /// Whether the entry at a place may be shown; one that a purge covers is removed at once, or marked
   /// stale.
   func screen(_ place: Int, of key: CacheKey, tags: [String]? = nil) -> Screening {
     guard !isEmpty else { return .shown }
@@ -131,7 +131,7 @@ final class PendingPurges {
     return candidates
   }
 
-  /// A host, and those that it lies below.
+  /// A host and all domains above it.
   private static func hosts(above host: String) -> [String] {
     var hosts = [host]
     var rest = host[...]
@@ -144,7 +144,7 @@ final class PendingPurges {
 }
 
 extension RemovalOrder {
-  /// Whether they cover an entry; nil when that depends on its tags, which are not known.
+  /// Whether it covers an entry; nil when that depends on tags that are not known.
   func means(_ entry: DiskEntry, of key: CacheKey, tags: [String]?) -> Bool? {
     guard entry.number <= ceiling else { return false }
     if let storedBefore, Int64(entry.storedAt) >= storedBefore { return false }

@@ -1,13 +1,13 @@
 internal import ImgdSystem
 
-/// Purges that wait for one kind of job, and the ones that it is being done for.
+/// Purges that wait for one kind of job, and those for which it is being done.
 struct PurgeLane {
-  /// How many are dealt with together.
+  /// How many purges are dealt with together.
   private static let mostAtOnce = 64
 
   private var waiting = Fifo<PurgeWork>()
   private(set) var inHand: [PurgeWork] = []
-  /// The job for those being dealt with has begun, and goes on.
+  /// Whether the job for those in hand has begun, and has to go on.
   var isUnderWay = false
 
   var isEmpty: Bool { waiting.isEmpty && inHand.isEmpty }
@@ -16,7 +16,7 @@ struct PurgeLane {
 
   mutating func append(_ work: PurgeWork) { waiting.append(work) }
 
-  /// Takes some in hand, when there are none; answers whether there are any.
+  /// Takes some in hand if there are none, and returns whether there are any then.
   mutating func takeInHand() -> Bool {
     if inHand.isEmpty {
       while inHand.count < Self.mostAtOnce, let work = waiting.popFirst() { inHand.append(work) }

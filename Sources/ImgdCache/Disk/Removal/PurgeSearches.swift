@@ -1,16 +1,16 @@
-// How purges find what they mean.
+// How purges find their entries.
 //
-// They are taken many at a time, so that a thousand of them cost a few jobs of the writer: many are
-// written down in one commit, many are looked for in one job, and those that have to look at every
-// entry share one pass. No job looks at more than some thousands of rows; stores have their turns in
-// between, and the reader is not concerned at all.
+// Many are handled together, so that a thousand of them cost only a few jobs of the writer: many are
+// written down in one commit, many search in one job, and those that have to look at every
+// entry share one pass. No job looks at more than a few thousand rows; stores get their turns in
+// between, and the reader has nothing to do with it.
 
-/// Purges that have still to be written down, or to find their entries.
+/// Purges that still have to be written down, or to find their entries.
 final class PurgeSearches: DiskPart {
   /// Called when the entries of a purge have been found and have left memory; set once by the queue.
   var onFound: (PurgeWork) -> Void = { _ in }
 
-  /// A client waits until so many files have gone; of more it is told before.
+  /// A client waits until up to this many files have gone; if there are more, it is answered before.
   private static let mostAwaited = 1_024
 
   let ground: DiskGround
@@ -34,7 +34,7 @@ final class PurgeSearches: DiskPart {
 
   // MARK: Coming and going
 
-  /// From now on nothing that the purge means is found.
+  /// Adds a purge; from now on no entry that it covers is found.
   func add(_ work: PurgeWork) {
     if work.order.takesEverything, index.isLoaded {
       let table = index.takeAll()
@@ -46,13 +46,14 @@ final class PurgeSearches: DiskPart {
     unrecorded.append(work)
   }
 
-  /// Takes over a purge that the index file knows of.
+  /// Takes over a purge that is in the index file already.
   func adopt(_ work: PurgeWork) {
     pending.add(work)
     lookLater(work)
   }
 
-  /// The index is given up: no purge has been written down, or searched for, in the next one.
+  /// Hands out all purges because the index is given up: in the next one they have to be written down and to search
+  /// again.
   func takeAll() -> [PurgeWork] {
     defer { (unrecorded, led, scanning) = (PurgeLane(), PurgeLane(), PurgeLane()) }
     return all
@@ -81,7 +82,7 @@ final class PurgeSearches: DiskPart {
 
   private func record(_ then: @escaping () -> Void) {
     let orders = unrecorded.inHand.map(\.order)
-    // A search asks the index file when an entry was last used.
+    // The search goes by the last uses in the index file.
     if orders.contains(where: { $0.filter.unusedFor != nil }) { uses.write() }
     let leases = orders.contains(where: \.takesEverything) ? leases.takeEnds() : LeaseEnds()
     threads.order(
@@ -129,7 +130,7 @@ final class PurgeSearches: DiskPart {
   private func found(_ part: SearchPart, for work: PurgeWork) {
     for match in part.matches {
       let isHere = index.place(of: match.digest, number: match.number) != nil
-      // Its row may still be there when it has already been removed.
+      // An entry that has already been removed may still have its row.
       work.takeIn(match, counts: isHere || index.isUnread(match.number))
       if work.order.isSoft {
         index.markStale(match.digest, number: match.number)
@@ -140,14 +141,14 @@ final class PurgeSearches: DiskPart {
     if part.isLast { end(work, isClosed: part.isClosed) }
   }
 
-  /// None of its entries is found any more; the rows and the files have still to go.
+  /// Ends the search of a purge: none of its entries is found any more, but rows and files still have to go.
   private func end(_ work: PurgeWork, isClosed: Bool = false) {
     pending.remove(work)
     if isClosed, work.count == 0 {
       owed.settle(work)
       work.tell()
     } else {
-      // What has a row is carried out whatever happens, and nothing that it means is found any more.
+      // A purge with a row is carried out whatever happens, and no entry that it covers is found any more.
       if work.order.id != nil, work.count > Self.mostAwaited { work.tell() }
       onFound(work)
     }

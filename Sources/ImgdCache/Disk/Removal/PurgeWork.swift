@@ -1,21 +1,21 @@
 /// A purge on its way: it is written down, its entries are looked for, and then they are removed.
 ///
-/// The first two are the business of `PurgeSearches`; a step of this work removes, or marks, some of
+/// The first two are done by `PurgeSearches`; a step of this work removes, or marks, some of
 /// the entries that were found.
 final class PurgeWork: RemovalWork {
-  /// With its row and its ceiling, when it has been written down.
+  /// The purge, with its row and its ceiling once it has been written down.
   private(set) var order: RemovalOrder
-  /// It is about everything, and all entries have left memory.
+  /// Whether it is about everything and all entries have left memory.
   private(set) var isClearing = false
-  /// What it means is not shown (`PendingPurges`).
+  /// Whether `PendingPurges` keeps the entries that it covers from being shown.
   var isInForce = false
 
   private let tools: RemovalTools
-  /// Files of an earlier process's leases stay.
+  /// Files stay until then, because an earlier process may have leased them; zero without an earlier process.
   private let leaseFloor: Int64
   private var then: ((PurgeOutcome) -> Void)?
   private var removal: Removal
-  /// The entries that have still to go from the disk.
+  /// The entries still to be removed from the disk.
   private var numbers: [UInt32] = []
 
   init(
@@ -33,10 +33,10 @@ final class PurgeWork: RemovalWork {
   /// Whether a client waits for its answer.
   var isAwaited: Bool { then != nil }
 
-  /// The number of entries that are known to have to go.
+  /// How many known entries still have to go.
   var count: Int { numbers.count }
 
-  /// Notes that it has been written down, or need not be.
+  /// Notes that it has been written down, or was refused a row by a full disk.
   func record(_ order: RemovalOrder) { self.order = order }
 
   /// Notes that all entries have left memory, so that there is nothing to look for.
@@ -45,8 +45,7 @@ final class PurgeWork: RemovalWork {
     isClearing = true
   }
 
-  /// Notes an entry that was found. One that is known already, or that memory does not know yet,
-  /// counts.
+  /// Notes an entry that was found; `counts` says whether it counts among the removed ones.
   func takeIn(_ match: IndexMatch, counts: Bool) {
     numbers.append(match.number)
     if counts { removal.count(match.allocated) }
@@ -55,7 +54,7 @@ final class PurgeWork: RemovalWork {
   /// Names the one entry that it is about: nothing has to be looked for.
   func nameEntry(_ number: UInt32) { numbers = [number] }
 
-  /// Begins again: the disk has refused, or the index is another one, which knows nothing of it.
+  /// Begins again because the disk has refused, or because the index is a new one, which does not have the purge.
   func beginAnew() {
     isClearing = false
     numbers = []
@@ -69,7 +68,7 @@ final class PurgeWork: RemovalWork {
     then.take()?(outcome)
   }
 
-  /// Tells nobody: there are no answers any more.
+  /// Drops the client's callback: no more answers are given.
   func forgetClient() { then = nil }
 
   // MARK: The removal
@@ -93,7 +92,7 @@ final class PurgeWork: RemovalWork {
     _ part: [UInt32], done: Bool, isLast: Bool, _ then: (RemovalProgress) -> Void
   ) {
     guard done else {
-      // What has a row is carried out after a kill, too.
+      // A purge with a row is carried out even after a kill.
       if order.id != nil { tell() }
       return then(.failed)
     }

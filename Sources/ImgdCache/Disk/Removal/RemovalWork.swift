@@ -1,13 +1,13 @@
 /// The outcome of one step of a removal.
 enum RemovalProgress {
   case more, done
-  /// The disk has refused; to be tried again when it works.
+  /// The disk has refused; the step is tried again when the disk works.
   case failed
 }
 
 /// One kind of thing that has to go from the disk, step by step.
 protocol RemovalWork: AnyObject {
-  /// Does so much that others need not wait long for the writer.
+  /// Does only as much as keeps others from waiting long for the writer.
   func step(then: @escaping (RemovalProgress) -> Void)
 }
 
@@ -18,11 +18,11 @@ enum RemovalStep {
 
 /// What the works of the queue share.
 struct RemovalTools {
-  // A job under way holds its work, and the threads their jobs.
+  // Unowned, since the threads hold their jobs, and a job under way holds its work.
   unowned let threads: DiskThreads
   let rules: DiskRules
   let leases: FileLeases
-  /// Removes the files that stay for a lease.
+  /// Removes files that have stayed because of a lease.
   let unlinks: UnlinkWork
 
   init(_ ground: DiskGround) {
@@ -32,11 +32,11 @@ struct RemovalTools {
     unlinks = UnlinkWork(ground)
   }
 
-  /// An order for what is asked for now.
+  /// The order for a purge that is asked for now.
   func order(_ filter: PurgeFilter, isSoft: Bool = false) -> RemovalOrder {
     RemovalOrder(filter, isSoft: isSoft, askedAt: rules.wall, keepUntil: leases.lastEnd)
   }
 
-  /// Has files looked for when the leases have ended that may be on them now.
+  /// Has files looked for when all leases that may be on them now have ended.
   func unlinkLater() { unlinks.schedule(after: rules.limits.lease) }
 }

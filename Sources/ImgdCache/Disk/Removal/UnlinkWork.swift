@@ -1,13 +1,13 @@
 internal import ImgdSystem
 
-/// Removes the files of pending unlinks whose lease is over, and again when the next one's is.
+/// Removes the files of pending unlinks whose leases have ended, and comes back when the next lease ends.
 final class UnlinkWork: RemovalWork {
   /// Called when files are due; set once by the queue.
   var onDue: () -> Void = {}
-  /// Called when files have gone, so that there may be room again.
+  /// Called when files have gone, since there may be room again.
   var onRemoved: () -> Void = {}
 
-  // A job under way holds its work, and the threads their jobs.
+  // Unowned, since the threads hold their jobs, and a job under way holds its work.
   private unowned let threads: DiskThreads
   private let rules: DiskRules
   private let loop: EventLoop
@@ -34,7 +34,7 @@ final class UnlinkWork: RemovalWork {
       })
   }
 
-  /// Has files looked for after a time, unless that will be done earlier.
+  /// Has files looked for after a time, unless that is planned for earlier.
   func schedule(after delay: Duration) {
     if let timer, timer.deadline <= loop.now + delay { return }
     timer?.cancel()

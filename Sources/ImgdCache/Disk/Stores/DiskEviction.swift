@@ -1,26 +1,26 @@
 internal import ImgdSystem
 
-/// Makes room by the rule of eviction, and has entries go that have grown too old.
+/// Makes room by evicting entries, and removes those that have grown too old.
 final class DiskEviction: DiskPart {
-  /// The entries that are looked at in one tick, in a quarter of a millisecond: others want their answers.
+  /// How many entries are looked at in one tick. It takes a quarter of a millisecond, while others wait for answers.
   private static let mostAtOnce = 256
-  /// The entries that may go at once for a picture that has no room otherwise.
+  /// How many entries are looked at in one go for a picture that has no room otherwise.
   private static let mostUrgent = 2_048
-  /// When everything is leased, it is looked again after this time.
+  /// How long to wait before looking again when everything is leased.
   private static let pause = Duration.seconds(1)
 
   private struct Step {
     var evicted = 0
     var spared = 0
-    /// More has to go, and others have not been looked at.
+    /// Whether more has to go and some entries have not been looked at.
     var goesOn = false
   }
 
   let ground: DiskGround
   private let removals: DiskRemovals
-  /// More has to go than was taken out in one tick.
+  /// Whether more has to go than one tick could take out.
   private var isTrimming = false
-  /// Where the sweep goes on that is under way.
+  /// The place at which the sweep under way goes on; nil without one.
   private var nextSwept: Int?
 
   init(_ ground: DiskGround, removals: DiskRemovals) {
@@ -28,13 +28,13 @@ final class DiskEviction: DiskPart {
     self.removals = removals
   }
 
-  /// Removes what is the next to go, once there is more than the capacity.
+  /// Removes the entries that go next when the tier holds more than its capacity.
   func trim() {
     guard index.isLoaded, !isTrimming, index.allocated > rules.limits.capacity else { return }
     evictOn { [rules] in rules.limits.preferred }
   }
 
-  /// Goes on for as many ticks as it takes.
+  /// Evicts entries for as many ticks as it takes.
   private func evictOn(afterSparing before: Int = 0, until wanted: @escaping () -> Int) {
     let step = evict(until: wanted())
     isTrimming = step.goesOn
@@ -49,7 +49,7 @@ final class DiskEviction: DiskPart {
     }
   }
 
-  /// Makes twice the room that is asked for, so that the next picture finds some too; answers whether
+  /// Makes twice the room that is asked for, so that the next picture finds some too; returns whether
   /// any was made.
   func makeRoom(for bytes: Int) -> Bool {
     let before = index.allocated
@@ -57,7 +57,7 @@ final class DiskEviction: DiskPart {
     return index.allocated < before
   }
 
-  /// Removes files until the reserve of the file system is free again.
+  /// Removes files until as much of the file system is free as `minFree` demands.
   func makeFree() {
     let minFree = rules.limits.minFree
     guard minFree.isOn, index.isLoaded, health.state == .ok else { return }
@@ -74,8 +74,8 @@ final class DiskEviction: DiskPart {
       })
   }
 
-  /// Looks at the entries that go next. One that is leased is in somebody's hands: it
-  /// goes to the other end, so that it is not in the way again.
+  /// Removes the entries that go next. One that is leased is in somebody's hands: it
+  /// moves to the other end of the order, so that it is not in the way again.
   @discardableResult
   private func evict(until wanted: Int, urgently: Bool = false) -> Step {
     let most = urgently ? Self.mostUrgent : Self.mostAtOnce
@@ -101,7 +101,7 @@ final class DiskEviction: DiskPart {
 
   // MARK: Age
 
-  /// Looks for entries that have grown too old, a few times within the age.
+  /// Schedules the search for entries that have grown too old, several times within the age limit.
   func scheduleSweep() {
     let maxAge = rules.limits.maxAge ?? .seconds(3600)
     let pause = min(max(maxAge / 8, .seconds(1)), .seconds(3600))
@@ -111,14 +111,14 @@ final class DiskEviction: DiskPart {
     }
   }
 
-  /// Looks at every entry, from the first one on also when that is being done already.
+  /// Looks for entries that have grown too old; a sweep that is under way begins again with the first entry.
   func sweep() {
     let isUnderWay = nextSwept != nil
     nextSwept = 0
     if !isUnderWay { sweepOn() }
   }
 
-  /// Goes on in the next tick until all have been looked at.
+  /// Looks at some entries in each tick, until all have been looked at.
   private func sweepOn() {
     guard let start = nextSwept else { return }
     guard let places = index.places(from: start, count: Self.mostAtOnce) else {

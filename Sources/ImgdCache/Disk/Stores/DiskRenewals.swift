@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Writes again the records of pictures that their origin has confirmed; the files stay as they are.
+/// Rewrites the records of pictures that their origin has confirmed; the files stay as they are.
 final class DiskRenewals: DiskPart {
   let ground: DiskGround
   /// Images whose rows are being written, by the numbers of their entries.
@@ -10,7 +10,7 @@ final class DiskRenewals: DiskPart {
     self.ground = ground
   }
 
-  /// The image of an entry whose row may still be the old one.
+  /// The renewed image of an entry whose row may still be the old one.
   func image(of number: UInt32) -> CachedImage? { renewals[number] }
 
   func renew(_ image: CachedImage, countsAsUse: Bool) {

@@ -1,8 +1,8 @@
 internal import ImgdSystem
 
-/// Writes pictures to the disk, in batches: one that is on its way is found here.
+/// Writes pictures to the disk in batches; a look-up finds those that are on their way here.
 final class DiskStores: DiskPart {
-  /// Pictures that wait for a slow disk are held in memory: so many bytes, and no more.
+  /// The most bytes of pictures that are held in memory while they wait for a slow disk.
   private static let mostOnTheWay = 256 << 20
   private static let mostWaiting = 8_192
   private static let mostInBatch = 64
@@ -34,7 +34,7 @@ final class DiskStores: DiskPart {
 
   var count: Int { queue.count }
 
-  /// Something is on its way, or will be when this tick ends.
+  /// Whether something is on its way, or will be when this tick ends.
   var isStoring: Bool { inFlight > 0 || health.state == .ok && !queue.unsent.isEmpty }
 
   /// The newest image under a key that is on its way.
@@ -52,10 +52,10 @@ final class DiskStores: DiskPart {
     return true
   }
 
-  /// Has no image kept that is on its way under a key.
+  /// Keeps none of the images that are on their way under a key.
   func drop(_ key: CacheKey) { queue.drop(key) }
 
-  /// Whether a picture must not be kept any more. It is new: no purge by age means it.
+  /// Whether a picture must not be kept any more. It is new, so no purge by age is about it.
   private func isVoid(_ store: PendingStore) -> Bool {
     guard !store.image.isPurged else { return true }
     let verdict = purges.verdict(
@@ -70,7 +70,7 @@ final class DiskStores: DiskPart {
 
   // MARK: Taking in
 
-  /// Why an image would not be kept; nil when it would.
+  /// Why an image would not be kept; nil if it would be.
   func refusal(of image: CachedImage) -> PathRefusal? {
     if let refusal = health.absence { return refusal }
     if image.scope != nil { return .credentials }
@@ -83,7 +83,7 @@ final class DiskStores: DiskPart {
     return isBusy ? .busy : nil
   }
 
-  /// Keeps an image, in place of what was there under its key; answers why not.
+  /// Stores an image in place of an earlier one under its key; returns why not, or nil.
   func add(_ image: CachedImage) -> PathRefusal? {
     if let refusal = refusal(of: image) { return refusal }
     guard queue.store(of: image) == nil else { return nil }
@@ -97,20 +97,20 @@ final class DiskStores: DiskPart {
     let order = StoreOrder(
       row: row, payload: image.payload, keepReplacedUntil: rules.wall + rules.leaseSeconds)
     queue.add(PendingStore(image, order, checked: purges.newest))
-    // At the end of the tick, so that what comes together is stored together.
+    // It is sent at the end of the tick, so that images that come together are stored together.
     if queue.unsent.count == 1 { loop.atTickEnd { [unowned self] in send() } }
     return nil
   }
 
   // MARK: Sending
 
-  /// Sends one batch at a time: what comes meanwhile goes with the next commit.
+  /// Sends a batch unless one is on its way: images that come meanwhile go with the next commit.
   func send() {
     guard inFlight == 0 else { return }
     sendBatch()
   }
 
-  /// Sends everything, for a job that has to come after all that waits.
+  /// Sends everything at once, for a job that has to come after all images that wait.
   func sendAll() {
     while health.state == .ok, !queue.unsent.isEmpty { sendBatch() }
   }
@@ -161,7 +161,7 @@ final class DiskStores: DiskPart {
 
   // MARK: Outcomes
 
-  /// Nothing can be stored now: clients that wait for a path are told so.
+  /// Gives up all waiting images because nothing can be stored now, and tells the clients that wait for their paths.
   func refuseAll() {
     for store in queue.takeBatch(most: .max, bytes: .max) { settle(store) }
   }
@@ -171,15 +171,15 @@ final class DiskStores: DiskPart {
     entry.lastAccess = UInt32(clamping: rules.wall)
     let (place, isReplacement) = index.insert(entry)
     reports.stored(isReplacement: isReplacement)
-    // The file that it replaces, in the index file at least, stays for a lease: an entry that is being
-    // removed has left memory, and its row may have been there still.
+    // The file that it replaces stays for the time of a lease. There may be one even if memory had no entry: one that
+    // is being removed has left memory, but its row may still have been there.
     if isReplacement || !index.isLoaded || !removals.isIdle {
       removals.removeUnlinked(after: rules.limits.lease)
     }
     if let count = store.noticedUnder { verified.noteStored(entry, at: place, under: count) }
     store.image.file = files.stored(entry, at: place)
     if isVoid(store) {
-      // A purge came while it was written.
+      // A purge came while it was being written.
       removals.remove(place, of: entry.digest)
     } else {
       reports.onNews(.stored(store.image, bytes: Int(entry.bytes)))
@@ -187,7 +187,7 @@ final class DiskStores: DiskPart {
     settle(store)
   }
 
-  /// Without room, what was not used for longest goes, and the store is tried once more.
+  /// Tries a store once more after making room, or with the index that is opened next; otherwise gives it up.
   private func failed(_ store: PendingStore, _ trouble: DiskTrouble, isCurrent: Bool) {
     if !store.wasRetried, !isVoid(store), mayRetry(store, trouble, isCurrent: isCurrent) {
       store.wasRetried = true

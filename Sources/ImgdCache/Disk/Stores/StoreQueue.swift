@@ -1,17 +1,17 @@
-/// One picture on its way to the disk, as the control loop knows it.
+/// One picture on its way to the disk, as the control loop sees it.
 final class PendingStore {
   let image: CachedImage
-  /// Its key, which is put together once.
+  /// Its key, put together only once.
   let key: CacheKey
   let order: StoreOrder
-  /// Called when it is known whether there is a file.
+  /// The actions to call when it is known whether there is a file.
   var settled: [() -> Void] = []
-  /// The count of `VerifiedFiles` from which on it is noticed what is done to its file; nil when that
-  /// is not noticed.
+  /// The count of `VerifiedFiles` since which changes to its file are noticed; nil if they are not
+  /// noticed.
   var noticedUnder: UInt32?
-  /// Room was made for it once already.
+  /// Whether it has been sent a second time already.
   var wasRetried = false
-  /// The last purge that it was compared with since it is on its way.
+  /// The last purge that it was compared with on its way.
   var checked: UInt64
 
   init(_ image: CachedImage, _ order: StoreOrder, checked: UInt64) {
@@ -27,7 +27,7 @@ struct StoreQueue {
   private(set) var bytes = 0
   private(set) var unsent: [PendingStore] = []
 
-  /// All that have not ended, by the identity of their image.
+  /// All stores that have not ended, by the identity of their images.
   private var all: [ObjectIdentifier: PendingStore] = [:]
   private var byKey: [CacheKey: PendingStore] = [:]
 
@@ -48,12 +48,12 @@ struct StoreQueue {
     bytes -= store.image.byteCount
   }
 
-  /// Puts a store in front again.
+  /// Puts a store at the front of the queue again.
   mutating func sendAgain(_ store: PendingStore) { unsent.insert(store, at: 0) }
 
   func store(of image: CachedImage) -> PendingStore? { all[ObjectIdentifier(image)] }
 
-  /// The newest image under a key.
+  /// The store of the newest image under a key.
   func store(of key: CacheKey) -> PendingStore? { byKey[key] }
 
   /// Keeps none of the images under a key.

@@ -1,7 +1,7 @@
 internal import ImgdSystem
 
-/// Compares the files in the directory with their rows, after a stop that was not clean: a power loss
-/// may undo what a kill cannot.
+/// Compares the files in the directory with their rows after a stop that was not clean: a power loss,
+/// unlike a kill, may have undone writes.
 struct DirectoryComparison {
   private let disk: OpenDisk
 
@@ -9,8 +9,8 @@ struct DirectoryComparison {
     self.disk = disk
   }
 
-  /// Compares some of the subdirectories: a file without a row is removed, a row without its file too.
-  /// Answers the rows that went.
+  /// Compares some of the subdirectories: files without a row are removed, and so are rows without a file.
+  /// Returns the rows that went.
   func compare(_ subdirectories: Range<Int>) throws(DiskTrouble) -> [IndexMatch] {
     var lost: [IndexMatch] = []
     for number in subdirectories { lost += try compare(number) }

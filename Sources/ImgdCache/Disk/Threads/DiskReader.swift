@@ -1,4 +1,4 @@
-// The thread of the disk tier that reads: pictures with their records, and the index at the start.
+// The thread of the disk tier that reads pictures with their records, and the index at the start.
 //
 // It has a connection of its own, so that reading never waits for a write.
 
@@ -6,7 +6,7 @@ internal import ImgdSystem
 
 /// The outcome of reading a picture.
 enum LoadAnswer: Sendable {
-  /// The file had the stamp when its bytes were found to be those that were stored.
+  /// `stamp` is the stamp that the file had when its bytes matched their checksum.
   case loaded(StoredRecord, Payload, stamp: UInt64)
   case missing
   case damaged(String)
@@ -20,7 +20,7 @@ enum ComparisonAnswer: Sendable {
   case damaged(String)
 }
 
-/// The tool of the reader's thread.
+/// The state of the reader's thread.
 final class DiskReader {
   private static let mostExamined = 10_000
 
@@ -110,7 +110,7 @@ final class DiskReader {
     return try row(entry.number)
   }
 
-  /// The newest rows whose answers are to one name.
+  /// The newest rows whose answers have this base.
   func rows(ofBase base: UInt32, limit: Int) throws(DiskTrouble) -> [IndexRow] {
     let entries =
       try ask { index throws(IndexProblem) in
@@ -147,9 +147,9 @@ final class DiskReader {
 
   // MARK: The start
 
-  /// Reads on through all entries; true when they are all here.
+  /// Reads the next part of all entries; true once all have been read.
   ///
-  /// In parts, so that a picture that a client waits for is never far behind.
+  /// It reads in parts, so that a client's picture never has to wait long for the reader.
   func gather(_ limit: Int) throws(DiskTrouble) -> Bool {
     let last = gathering.lastNumber
     let part =

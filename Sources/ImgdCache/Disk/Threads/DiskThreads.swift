@@ -2,12 +2,12 @@ internal import ImgdSystem
 
 /// The two threads of the tier, which take jobs as values: a writer and a reader.
 ///
-/// Every index has a generation. A job for an earlier one is not answered any more. A tier that is off
-/// has no threads, and no jobs.
+/// Every index has a generation, and jobs for an earlier one get no answer any more. A tier that is off
+/// has no threads and no jobs.
 final class DiskThreads {
   /// The number of the index that jobs are for.
   private(set) var generation = 0
-  /// Told what the disk refuses; set once by the composition of the tier.
+  /// Called with what the disk refuses; set once by the composition of the tier.
   var onTrouble: (DiskTrouble) -> Void = { _ in }
 
   private let writer: WorkerThread<DiskWriter>?
@@ -18,16 +18,16 @@ final class DiskThreads {
     reader = try WorkerThread(name: "imgd-reader", on: loop) { DiskReader() }
   }
 
-  /// Those of a tier that is off.
+  /// No threads, for a tier that is off.
   init() {
     writer = nil
     reader = nil
   }
 
-  /// Jobs that have not come home yet.
+  /// How many jobs have not come back yet.
   var pending: Int { (writer?.pending ?? 0) + (reader?.pending ?? 0) }
 
-  /// From now on jobs are for another index.
+  /// Begins a new generation: from now on jobs are for another index.
   func supersede() { generation += 1 }
 
   func report(_ trouble: DiskTrouble) { onTrouble(trouble) }
@@ -53,8 +53,8 @@ final class DiskThreads {
     }
   }
 
-  /// Has the writer change the index in use; nil when it could not, which has been reported, or when
-  /// the index is another one by now.
+  /// Has the writer change the index in use. `then` gets nil if that failed, which has been reported, or if
+  /// another index is in use by now.
   func order<Answer: Sendable>(
     _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer,
     then: @escaping (Answer?) -> Void = { _ in }
@@ -70,7 +70,8 @@ final class DiskThreads {
     }
   }
 
-  /// Has the writer do something whose trouble is the caller's; answers whether the index is the same.
+  /// Has the writer do something, and leaves trouble to the caller. `isCurrent` says whether the index is still
+  /// the same.
   func attempt<Answer: Sendable>(
     _ job: @escaping @Sendable (OpenDisk) throws(DiskTrouble) -> Answer,
     then: @escaping (Result<Answer, DiskTrouble>, _ isCurrent: Bool) -> Void
@@ -85,7 +86,7 @@ final class DiskThreads {
 
   // MARK: Purges that cannot be carried out
 
-  /// Has purges written down outside the index; answers what was in the way.
+  /// Has purges written down outside the index; `then` gets what prevented it, or nil.
   func keepOwed(_ orders: [RemovalOrder], then: @escaping (DiskTrouble?) -> Void) {
     let job: @Sendable (DiskWriter) -> DiskTrouble? = { writer in
       do throws(SystemFailure) {
@@ -96,19 +97,19 @@ final class DiskThreads {
     writer?.submit(job, then: then)
   }
 
-  /// Has them forgotten: the index knows of them, or they have been carried out.
+  /// Has these purges forgotten, since they are in the index or have been carried out.
   func forgetOwed() {
     writer?.submit { $0.owed.remove() }
   }
 
-  /// Has the last purges written down, and carried out as far as there is time for it.
+  /// Has the last purges written down, and carried out as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     writer?.submit { $0.finish(orders, leases: leases, within: time) }
   }
 
   // MARK: Opening and closing
 
-  /// Has the writer open a directory and its index; nil when it is another one's turn by now.
+  /// Has the writer open a directory and its index; `then` gets nil if another opening has begun by now.
   func open(
     _ open: @escaping @Sendable (DiskWriter) throws(DiskTrouble) -> OpenedDisk,
     then: @escaping (Result<OpenedDisk, DiskTrouble>?) -> Void
@@ -126,19 +127,19 @@ final class DiskThreads {
     reader?.submit({ $0.close() }, then: then)
   }
 
-  /// Has both threads let go of pages that only make the index quicker.
+  /// Has both threads free pages that only make the index faster.
   func giveBack(then: @escaping () -> Void) {
     reader?.submit { $0.giveBack() }
     writer?.submit({ $0.giveBack() }, then: then)
   }
 
-  /// Has a table of entries freed where nobody waits for that.
+  /// Has a table of entries freed by the reader's thread, so that the loop need not wait for it.
   func letGo(of table: EntryTable) {
     guard table.count > 0 else { return }
     reader?.submit { _ in _ = table }
   }
 
-  /// Ends both threads, after the jobs that they have.
+  /// Ends both threads after the jobs that they already have.
   func stop(noting uses: [Use], isChecked: Bool) {
     // The last connection to be closed carries the log over into the index.
     reader?.submit { $0.close() }

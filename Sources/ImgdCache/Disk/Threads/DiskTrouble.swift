@@ -7,11 +7,11 @@ struct DiskTrouble: Error, Sendable {
     case full
     /// Nothing can be written, for now.
     case readOnly
-    /// The directory is no longer what was opened.
+    /// The path no longer leads to the directory that was opened.
     case gone
     /// The index file cannot be used.
     case indexLost
-    /// The directory is not there, or not to be used, and this process has no right to change that.
+    /// The directory is missing or unusable, and this process has no right to change that.
     case excluded
     /// Anything else, such as a failing disk.
     case broken

@@ -1,4 +1,4 @@
-// The thread of the disk tier that writes: files, and the index file that names them.
+// The thread of the disk tier that writes files, and the index file that names them.
 //
 // At every moment each file has a row that names it. A store commits its row before it links the
 // file; a removal moves the row to the pending unlinks and commits before it removes the file. So a
@@ -10,29 +10,29 @@ import Glibc
 /// A directory and its index that have just been opened.
 struct OpenedDisk: Sendable {
   let directory: DiskDirectory
-  /// The last owner of the index closed it properly.
+  /// Whether the last owner of the index closed it properly.
   let wasClean: Bool
-  /// All entries, the most recently used first; nil when they are too many to wait for.
+  /// All entries, the most recently used first; nil if there are too many to wait for.
   let entries: [DiskEntry]?
-  /// Purges that have still to be carried out.
+  /// Purges that still have to be carried out.
   var removals: [RemovalOrder] = []
   /// The notes of an earlier process about the fleet.
   var fleet = FleetNotes()
-  /// Why an earlier index was given up; nil when there was none, or a sound one.
+  /// Why an earlier index was given up; nil if there was none, or if it was sound.
   var loss: String?
 
-  /// Entries up to this number are gone, whose rows may still be there.
+  /// Entries up to this number are gone, though their rows may still be there.
   var cleared: UInt32 {
     removals.filter(\.takesEverything).map(\.ceiling).max() ?? 0
   }
 }
 
-/// The tool of the writer's thread: the directory and the index, as long as they are open.
+/// The state of the writer's thread: the directory and the index, as long as they are open.
 final class DiskWriter {
   /// The number of entries that are read in one go when the index is opened.
   private static let mostAtOnce = 4_096
 
-  /// Purges that the index could not be told of.
+  /// The file for purges that could not be written into the index.
   let owed: OwedFile
   private var opened: OpenDisk?
 
@@ -49,7 +49,7 @@ final class DiskWriter {
   /// Takes charge of a directory, and opens its index or begins a new one.
   func open(_ directory: DiskDirectory) throws(DiskTrouble) -> OpenedDisk {
     close()
-    // The index may have been removed and the files left.
+    // The index may have been removed, but not the files.
     let isNew = unsafe access(directory.indexPath, F_OK) != 0
     let mayHoldFiles = isNew && !directory.pictures.isEmpty
     do throws(IndexProblem) {
@@ -69,8 +69,7 @@ final class DiskWriter {
     }
   }
 
-  /// Writes down the purges that an earlier process could not tell the index of; answers those of which
-  /// it cannot be told now either.
+  /// Writes purges into the index that an earlier process could not write there; returns them if that fails again.
   private func takeOwed(_ disk: OpenDisk) -> [RemovalOrder] {
     let orders = owed.read()
     guard !orders.isEmpty else { return [] }
@@ -81,7 +80,7 @@ final class DiskWriter {
     return []
   }
 
-  /// Has purges written down and carried out before the end, as far as there is time.
+  /// Writes purges down and carries them out before the end, as far as time allows.
   func finish(_ orders: [RemovalOrder], leases: LeaseEnds, within time: Duration) {
     var left = orders
     if let opened {
@@ -105,9 +104,9 @@ final class DiskWriter {
 
   /// Opens what the path leads to now: the directory was removed, or could not be opened before.
   ///
-  /// An index that was damaged further inside than opening looks is given up.
+  /// With `beginningAnew` the index is given up: it is damaged in a place that opening does not look at.
   func reopen(_ path: String, beginningAnew: Bool) throws(DiskTrouble) -> OpenedDisk {
-    // The lock goes with the directory, so that it can be taken again.
+    // This releases the lock with the directory, so that it can be taken again.
     close()
     let directory: DiskDirectory
     do throws(DirectoryProblem) {
@@ -118,8 +117,8 @@ final class DiskWriter {
     return beginningAnew ? try beginAnew(in: directory) : try open(directory)
   }
 
-  /// An index that cannot be read is kept for an operator who wants to look at it. Its pictures are
-  /// lost to us: they are found without a row, and removed.
+  /// Begins a new index. The old one, which cannot be read, is set aside for an operator who wants to look at it.
+  /// Its pictures are lost to us: they are found to have no row, and removed.
   private func beginAnew(in directory: DiskDirectory) throws(DiskTrouble) -> OpenedDisk {
     close()
     do throws(IndexProblem) {

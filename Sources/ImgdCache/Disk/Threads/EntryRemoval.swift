@@ -1,7 +1,7 @@
-/// Takes entries and files out of the directory: the rows become pending unlinks in one commit, and
-/// then the files go whose lease is over.
+/// Removes entries and their files: the rows become pending unlinks in one commit, and
+/// then the files go whose leases have ended.
 struct EntryRemoval {
-  /// How many entries or files are removed in one go, where their numbers are read from the index.
+  /// How many entries or files are removed in one go when their numbers come from the index.
   private static let mostAtOnce = 128
 
   private let disk: OpenDisk
@@ -10,7 +10,7 @@ struct EntryRemoval {
     self.disk = disk
   }
 
-  /// Removes entries, and with the last of them the row of the removal that they belong to.
+  /// Removes entries, and in the same commit the row of the purge whose last ones they are.
   func remove(
     _ numbers: [UInt32], leases: LeaseEnds = LeaseEnds(), at wall: Int64, closing id: Int64? = nil
   ) throws(DiskTrouble) {
@@ -21,8 +21,8 @@ struct EntryRemoval {
     try unlink(files.filter { $0.keepUntil <= wall })
   }
 
-  /// Removes some of the entries that a purge of everything means, and in the end its row; answers
-  /// whether there is more.
+  /// Removes some of the entries that a purge of everything covers, and in the end its row; returns
+  /// whether more are left.
   func removeSome(
     of order: RemovalOrder, leases: LeaseEnds, at wall: Int64
   ) throws(DiskTrouble) -> Bool {
@@ -44,8 +44,8 @@ struct EntryRemoval {
     }
   }
 
-  /// Removes some of the files whose time has come, those after a number. Returns the number after which
-  /// number to go on, or else when the next one's time comes.
+  /// Removes some of the files that are due, beginning after a number. Returns the number after
+  /// which to go on, or else when the next file is due.
   func unlinkDue(
     after number: UInt32, at wall: Int64
   ) throws(DiskTrouble) -> DueUnlinks {
@@ -62,8 +62,8 @@ struct EntryRemoval {
 
   // MARK: Orders
 
-  /// Writes down purges before they are carried out; each comes back with its ceiling, and with its
-  /// row unless the disk is full. What has a row survives a kill.
+  /// Writes down purges before they are carried out. Each comes back with its ceiling, and with the number of its
+  /// row unless the disk is full. A purge with a row survives a kill.
   func record(
     _ orders: [RemovalOrder], leases: LeaseEnds = LeaseEnds()
   ) throws(DiskTrouble) -> [RemovalOrder] {
@@ -73,7 +73,7 @@ struct EntryRemoval {
       for order in orders { recorded.append(try index.removals.add(order, ceiling: last)) }
       return recorded
     }
-    // Files can only make room for a row when it is known which ones go.
+    // Files can only make room for a row if it is known which files go.
     let victims = orders.contains(where: \.takesEverything) ? try someNumbers(through: last) : []
     do throws(DiskTrouble) {
       return try commit(removing: victims, leases: leases, add)
@@ -93,8 +93,8 @@ struct EntryRemoval {
     }
   }
 
-  /// Commits the removal of some entries. Where there is not even room for that, the files go first
-  /// that are not leased: a row without its file is a miss.
+  /// Commits the removal of some entries. If there is not even room for that, their files go first unless they
+  /// are leased: a row without its file is just a miss.
   private func commit<Answer>(
     removing numbers: [UInt32], leases: LeaseEnds,
     _ body: (IndexFile) throws(IndexProblem) -> Answer
@@ -114,11 +114,11 @@ struct EntryRemoval {
   }
 }
 
-/// The outcome of a look for files whose time has come.
+/// The outcome of removing files that are due.
 struct DueUnlinks: Sendable {
   let count: Int
   /// The number after which to go on; nil when there are no more.
   var next: UInt32?
-  /// When the next one's time comes.
+  /// When the next file is due.
   var due: Int64?
 }

@@ -1,7 +1,7 @@
 internal import ImgdSystem
 
-/// Carries out at a stop what is left of the purges, as far as there is time for it. Files stay:
-/// their rows say that they have to go; and so does each purge that is not finished.
+/// Carries out at a stop what is left of the purges, as far as time allows. The files stay, since their rows
+/// say that they have to go. A purge that is not finished keeps its row, too.
 struct LastRemovals {
   private let disk: OpenDisk
   private let leases: LeaseEnds
@@ -11,8 +11,8 @@ struct LastRemovals {
     self.leases = leases
   }
 
-  /// Writes down the purges that have no row yet, and goes through the table; answers the purges of
-  /// which neither could be done.
+  /// Writes down the purges that have no row yet, and carries out all in the table; returns those that could
+  /// neither be written down nor carried out.
   @discardableResult
   func carryOut(recording orders: [RemovalOrder], within time: Duration) -> [RemovalOrder] {
     let deadline = Instant.current + time
@@ -26,7 +26,7 @@ struct LastRemovals {
     return left
   }
 
-  /// Carries out a purge; false when it is not over.
+  /// Carries out a purge; false if it could not be finished.
   private func finish(_ order: RemovalOrder, by deadline: Instant) -> Bool {
     guard !order.takesEverything, Instant.current < deadline else { return false }
     var goesOn = false

@@ -1,21 +1,21 @@
 internal import ImgdSystem
 
-/// A use of an entry that the index file does not know of yet.
+/// A use of an entry that has not been written to the index file yet.
 typealias Use = (number: UInt32, at: Int64)
 
-/// The directory and the index file while they are open for writing, with trouble explained.
+/// The directory and the index file while they are open for writing; it finds out the reasons for trouble.
 final class OpenDisk {
   /// How many rows are looked at in one go.
   private static let mostExamined = 4_096
-  /// How many are found in one go: they leave the index in memory in one tick of the control loop.
+  /// How many entries are found in one go: they all leave the index in memory in one tick of the control loop.
   static let mostFound = 256
 
   let directory: DiskDirectory
   let shelves: PictureShelves
   private let index: IndexFile
-  /// A purge that is looking for its entries.
+  /// The search of a purge that is looking for its entries.
   private var search: IndexSearch?
-  /// Purges that look for their entries in one pass.
+  /// The pass in which several purges look for their entries.
   private var scan: IndexScan?
 
   init(_ directory: DiskDirectory, index: IndexFile) {
@@ -38,7 +38,7 @@ final class OpenDisk {
 
   // MARK: The index
 
-  /// Makes changes, all or nothing.
+  /// Makes changes to the index, all or nothing.
   func commit<Answer>(
     _ body: (IndexFile) throws(IndexProblem) -> Answer
   ) throws(DiskTrouble) -> Answer {
@@ -63,13 +63,13 @@ final class OpenDisk {
     try commit { index throws(IndexProblem) in try index.entries.touch(uses) }
   }
 
-  /// The origin has confirmed a stored picture: the file stays, its row is new.
+  /// Rewrites the row of a stored picture that the origin has confirmed; its file stays.
   func renew(_ row: IndexRow) throws(DiskTrouble) {
     try commit { index throws(IndexProblem) in _ = try index.entries.renew(row) }
   }
 
-  /// Has entries confirmed before they are used again, and with the last of them removes the row of
-  /// the purge that they belong to.
+  /// Marks entries so that their origin has to confirm them, and in the same commit removes the row of
+  /// the purge whose last ones they are.
   func markStale(_ numbers: [UInt32], closing id: Int64?) throws(DiskTrouble) {
     try commit { index throws(IndexProblem) in
       try index.entries.markStale(numbers)
@@ -77,10 +77,10 @@ final class OpenDisk {
     }
   }
 
-  /// Looks for the entries that purges mean, as many rows as fit into one go: one part for each purge
-  /// that was come to.
+  /// Looks for the entries that purges cover among as many rows as fit into one go; returns one part for each purge
+  /// that it got to.
   ///
-  /// It goes on with the first one where the last go has left it.
+  /// With `goingOn` the first purge goes on where the last call left off.
   func find(_ orders: [RemovalOrder], goingOn: Bool = false) throws(DiskTrouble) -> [SearchPart] {
     do throws(IndexProblem) {
       return close(try find(orders, goingOn), of: orders, goingOn: goingOn)
@@ -109,7 +109,7 @@ final class OpenDisk {
     return parts
   }
 
-  /// Looks for the entries that purges mean in one pass over all of them: one part for each purge.
+  /// Looks for the entries that purges cover in one pass over all entries; returns one part for each purge.
   func scan(_ orders: [RemovalOrder], goingOn: Bool = false) throws(DiskTrouble) -> [SearchPart] {
     do throws(IndexProblem) {
       if !goingOn { scan = try index.scan(orders) }
@@ -124,8 +124,8 @@ final class OpenDisk {
     }
   }
 
-  /// Strikes out the purges that have found nothing from beginning to end. Where that is refused,
-  /// their removal tries again.
+  /// Removes the rows of purges that have found nothing from beginning to end. If that is refused, the step that
+  /// removes entries does it.
   private func close(
     _ parts: [SearchPart], of orders: [RemovalOrder], goingOn: Bool
   ) -> [SearchPart] {
@@ -148,13 +148,14 @@ final class OpenDisk {
 
   var isInPlace: Bool { directory.isInPlace() }
 
-  /// A failed call in a directory that was removed tells nothing; that it was does.
+  /// Replaces trouble that comes from a missing directory: when the directory is gone, that is the reason worth
+  /// reporting, not the call that failed.
   func explained(_ trouble: DiskTrouble) -> DiskTrouble {
     guard trouble.kind != .full, !directory.isInPlace() else { return trouble }
     return .directoryIsGone
   }
 
-  /// Whether a picture could be written now.
+  /// Tries whether a picture could be written now, and throws what prevents it.
   func probe(keepingFree minFree: DiskLimits.MinFree) throws(DiskTrouble) {
     guard directory.isInPlace() else { throw .directoryIsGone }
     do throws(SystemFailure) {
@@ -165,7 +166,7 @@ final class OpenDisk {
     try commit { index throws(IndexProblem) in try index.unlinks.forget([]) }
   }
 
-  /// The room for what is to be written next, as it stands.
+  /// The room for further files at this moment.
   func room(keepingFree minFree: DiskLimits.MinFree) throws(SystemFailure) -> DiskRoom {
     guard minFree.isOn else { return DiskRoom(left: .max) }
     let space = try pictures.freeSpace()
@@ -177,7 +178,7 @@ final class OpenDisk {
 struct DiskRoom {
   private(set) var left: Int
 
-  /// How many bytes have to go first.
+  /// How many bytes have to go before anything can be written.
   var missing: Int { max(-left, 0) }
 
   /// Takes the room for a file; false when there is too little.
@@ -192,6 +193,6 @@ struct DiskRoom {
 struct SearchPart: Sendable {
   let matches: [IndexMatch]
   let isLast: Bool
-  /// It has found nothing at all, and its purge needs no row any more.
+  /// Whether the whole search has found nothing, so that its purge needs no row any more.
   var isClosed = false
 }

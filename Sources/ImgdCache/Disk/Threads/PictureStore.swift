@@ -3,14 +3,14 @@ internal import ImgdSystem
 
 /// One picture on its way to the disk.
 struct StoreOrder: Sendable {
-  /// Its number, its room on disk and its checksum are filled in when they are known.
+  /// The row; its number, the room on disk and an unknown checksum are filled in later.
   let row: IndexRow
   let payload: Payload
-  /// Until when the file that it replaces stays.
+  /// Until when the file stays that this picture replaces.
   let keepReplacedUntil: Int64
 }
 
-/// Stores pictures: files without names, one commit of their rows, then the names.
+/// Stores pictures: first as files without names, then their rows in one commit, then the names.
 struct PictureStore {
   private let disk: OpenDisk
   private let minFree: DiskLimits.MinFree
@@ -20,13 +20,13 @@ struct PictureStore {
     self.minFree = minFree
   }
 
-  /// A picture that has been copied and has no name yet.
+  /// A picture that has been copied to a file, which has no name yet.
   private final class Draft {
     let prepared: PreparedFile
     init(_ prepared: consuming PreparedFile) { self.prepared = prepared }
   }
 
-  /// Stores some pictures, under one commit unless descriptors are short; each has its own outcome.
+  /// Stores some pictures, with one commit unless descriptors are short; each has its own outcome.
   func store(_ orders: [StoreOrder]) -> [Result<DiskEntry, DiskTrouble>] {
     var outcomes: [Result<DiskEntry, DiskTrouble>] = []
     while outcomes.count < orders.count {
@@ -37,7 +37,7 @@ struct PictureStore {
   }
 
   /// Writes pictures to files without names, each of which holds a descriptor until it has its name.
-  /// It stops at the first one from the reserve, which is there for clients.
+  /// It stops at the first descriptor from the reserve, which is kept for clients.
   private func prepare(_ orders: ArraySlice<StoreOrder>) -> [Result<Draft, DiskTrouble>] {
     var room = Result { () throws(SystemFailure) in try disk.room(keepingFree: minFree) }
     let firstReserved = OpenFiles.firstReserved
@@ -99,7 +99,7 @@ struct PictureStore {
     }
   }
 
-  /// A row whose file could not be linked goes again.
+  /// Gives the file of a row its name; if that fails, the row is removed again.
   private func link(_ draft: Draft, as row: IndexRow) -> Result<DiskEntry, DiskTrouble> {
     guard let file = row.file else {
       return .failure(DiskTrouble(.broken, "'\(row.suffix)' is no extension of a file"))
@@ -108,7 +108,7 @@ struct PictureStore {
       do throws(SystemFailure) {
         try disk.shelves.link(draft.prepared, as: file)
       } catch {
-        // After an index was lost, numbers begin again: no row knows of the file that has the name.
+        // After an index was lost, numbers begin again, so the file that has the name belongs to no row.
         guard error.errno == EEXIST else { throw error }
         try disk.shelves.remove(file)
         try disk.shelves.link(draft.prepared, as: file)
@@ -124,7 +124,7 @@ struct PictureStore {
 }
 
 extension SystemFailure {
-  /// There is room, and it is not for us.
+  /// There is room, but it has to stay free.
   static var reserved: SystemFailure {
     SystemFailure("keep free what Disk.MinFree wants", errno: ENOSPC)
   }

@@ -1,12 +1,12 @@
-// What the disk tier answers and reports, in one place: the parts behind the façade name these types and not it.
+// The answers and reports of the disk tier, in one place: the parts behind the façade use these types, not the façade.
 
-/// The abilities of the tier at this moment, as `stats` says them.
+/// What the tier can do at this moment, as `stats` shows it.
 package enum DiskState: String, Sendable {
   case ok
   case readOnly = "read-only"
-  /// Nothing is found and nothing stored until the directory can be used.
+  /// Nothing is found or stored until the directory can be used.
   case down
-  /// There is none.
+  /// There is no disk tier.
   case off
 }
 
@@ -20,9 +20,9 @@ package struct EntryDetails: Sendable {
   package let bytes: Int
   package let age: Int
   package let freshFor: Int
-  /// Seconds since 1970.
+  /// The time of storing, in seconds since 1970.
   package let storedAt: Int64
-  /// Empty where the details come from memory alone (`ReadyHits`).
+  /// Its tags; left empty when the details come from memory alone (`ReadyHits`).
   package let tags: [String]
   package let path: String
 }
@@ -30,7 +30,7 @@ package struct EntryDetails: Sendable {
 /// Some of the entries, in the order in which they were stored.
 package struct EntryPage {
   package var entries: [EntryDetails] = []
-  /// The cursor of the next page; nil when there is nothing more.
+  /// The cursor of the next page; nil after the last one.
   package var next: UInt64?
 }
 
@@ -38,7 +38,7 @@ package struct EntryPage {
 
 /// Whether an image's file can be handed out.
 package enum PathLending: Equatable {
-  /// Its path stays for the time of the lease; the image knows it.
+  /// Its path, which the image has, stays for the time of the lease.
   case lent
   /// It is being written, or looked at; see `whenSettled`.
   case waiting
@@ -51,27 +51,27 @@ package enum PathRefusal: Sendable, CaseIterable {
   case noStore, credentials, tooLarge, purged
   /// The request does not want it stored on disk.
   case notWanted
-  /// It was on disk, and is not any more.
+  /// It was on disk, but is no longer there.
   case lost
 }
 
 // MARK: Removing
 
-/// What the disk tier says to a purge.
+/// What became of a purge on disk.
 package enum PurgeOutcome: Sendable, Equatable {
-  /// All that matched is gone, or marked, for good.
+  /// All entries that matched are gone, or marked stale, for good.
   case done(Removal)
   /// The disk refuses every write. The purge is in force and written down elsewhere, so that it outlives
   /// a kill; it is carried out as soon as the disk can be written.
   case pending
-  /// It is in force, and could be written down nowhere: it is lost if the process is killed before the
+  /// It is in force, but could not be written down anywhere: it is lost if the process is killed before the
   /// disk can be written.
   case unrecorded(reason: String, isFull: Bool)
 }
 
 // MARK: News and figures
 
-/// An event in the disk tier that no client has asked for.
+/// An event in the disk tier that is not the answer to a client.
 package enum DiskNews {
   case stored(CachedImage, bytes: Int)
   case evicted(Removal)
@@ -95,16 +95,16 @@ package struct DiskCounts: Sendable, Equatable {
   package internal(set) var corrupt = 0
 }
 
-/// The bytes of memory that the tier takes, by what it holds them for. All but those of pictures are
+/// The bytes of memory that the tier takes, by what it needs them for. All but those of pictures are
 /// estimates.
 package struct HeldBytes: Sendable, Equatable {
-  /// The entries, as far as the control loop knows them.
+  /// The entries as the control loop has them.
   package internal(set) var index = 0
   /// Pictures on their way to the disk, and notes about the fleet.
   package internal(set) var stores = 0
   /// Paths that were handed out, and files that are being looked at.
   package internal(set) var leases = 0
-  /// Entries that have still to go, and purges that have to find theirs.
+  /// Entries that still have to go, and purges that have to find their entries.
   package internal(set) var removals = 0
   /// The pages and statements of the index file.
   package internal(set) var database = 0

@@ -1,8 +1,8 @@
-/// The files of entries, in the directory that is open.
+/// Finds the files of entries in the directory that is open.
 final class DiskFiles {
-  /// Nil while there is none that can be used.
+  /// The open directory; nil while there is none that can be used.
   private(set) var directory: DiskDirectory?
-  /// The text that all paths begin with, which their images share.
+  /// The text with which all paths begin; all images share one copy of it.
   private var layoutPath = ""
 
   private let index: DiskIndex
@@ -27,7 +27,7 @@ final class DiskFiles {
 
   func suffix(of facts: ImageFacts) -> String { suffixes[Int(facts.format)] }
 
-  /// A later version may know more formats: here it is unknown what the bytes are.
+  /// Whether a picture has a format of this version; a later version may have stored others.
   func knows(_ facts: ImageFacts) -> Bool { suffixes.indices.contains(Int(facts.format)) }
 
   func file(of entry: DiskEntry) -> PictureFile? {
@@ -41,18 +41,18 @@ final class DiskFiles {
 
   func name(of entry: DiskEntry) -> String { file(of: entry)?.name ?? entry.digest.hex }
 
-  /// The part of an entry that its image keeps.
+  /// What the image of an entry keeps of its file.
   func stored(_ entry: DiskEntry, at place: Int) -> StoredFile? {
     guard directory != nil, let file = file(of: entry) else { return nil }
     return StoredFile(file, in: layoutPath, place: place, generation: threads.generation)
   }
 
-  /// Whether the entry that an image has kept is there still.
+  /// Whether the entry of a file that an image has kept is still there.
   func holds(_ file: StoredFile) -> Bool {
     file.generation == threads.generation && index.holds(file.number, at: file.place)
   }
 
-  /// The entry that an image has kept, if it is there still.
+  /// The entry of a file that an image has kept, if it is still there.
   func entry(of file: StoredFile) -> DiskEntry? {
     file.generation == threads.generation
       ? index.entry(at: file.place, number: file.number) : nil

@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// Holds questions back while an index is opened.
 final class DiskGate {
-  /// How many go on in one tick.
+  /// How many questions go on in one tick.
   private static let mostAtOnce = 256
 
   private let loop: EventLoop
@@ -17,13 +17,13 @@ final class DiskGate {
 
   func close() { closings += 1 }
 
-  /// Takes one closing back; after the last one everything that waited goes on.
+  /// Undoes one `close`; after the last one, everything that waited goes on.
   func open() {
     closings -= 1
     goOn()
   }
 
-  /// Runs an action when the gate is next opened.
+  /// Runs an action once the gate has been opened.
   func wait(_ action: @escaping () -> Void) { waiting.append(action) }
 
   private func goOn() {

@@ -1,8 +1,8 @@
 internal import ImgdSystem
 
-/// What the parts of the disk tier stand on: it knows none of them, and is handed to each as a whole.
+/// What the parts of the disk tier stand on: it depends on none of them, and is handed to each as a whole.
 struct DiskGround {
-  /// Where the directory is, or is to be.
+  /// Where the directory is, or will be.
   let path: String
   let loop: EventLoop
   let reports: DiskReports
@@ -27,7 +27,7 @@ struct DiskGround {
       rules: DiskRules(limits, loop: loop, wall: wall), suffixes: suffixes, loop: loop)
   }
 
-  /// That of a tier that is off.
+  /// The ground of a tier that is off.
   init(offOn loop: EventLoop) {
     self.init(
       path: "", state: .off, threads: DiskThreads(),
@@ -53,12 +53,12 @@ struct DiskGround {
   }
 }
 
-/// A part of the disk tier. All of them have the same names for what they stand on.
+/// A part of the disk tier. All parts use the same names for what they stand on.
 protocol DiskPart: AnyObject {
   var ground: DiskGround { get }
 }
 
-// A hit asks for these: they are as quick as fields of the part.
+// A hit reads these, so they are inlined, which makes them as fast as fields of the part.
 extension DiskPart {
   @inline(__always) var loop: EventLoop { ground.loop }
   @inline(__always) var reports: DiskReports { ground.reports }

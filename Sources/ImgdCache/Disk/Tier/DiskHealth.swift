@@ -1,13 +1,13 @@
-/// The abilities of the tier at this moment, and the trouble that limits them.
+/// What the tier can do at this moment, and the trouble that limits it.
 final class DiskHealth {
   private(set) var state: DiskState
-  /// Nothing can be written for want of room.
+  /// Whether nothing can be written for lack of room.
   private(set) var isFull = false
-  /// It will be known soon whether anything can be stored.
+  /// Whether an index is being opened, so that it will soon be known whether anything can be stored.
   private(set) var isOpening = false
 
   private let reports: DiskReports
-  /// The trouble that stands in the way since the tier last worked.
+  /// The trouble that stands in the way; nil while there is none.
   private(set) var reason: String?
 
   init(_ state: DiskState, reports: DiskReports) {
@@ -23,7 +23,7 @@ final class DiskHealth {
     }
   }
 
-  /// Why there is nothing, and will not be soon; nil otherwise.
+  /// Why there are no files, and will not be any soon; nil otherwise.
   var absence: PathRefusal? {
     switch state {
     case .ok, .readOnly: nil
@@ -32,7 +32,7 @@ final class DiskHealth {
     }
   }
 
-  /// Reports trouble once, however often the cause is tried again.
+  /// Reports trouble only once, however often it comes back.
   func tell(_ trouble: DiskTrouble) {
     guard trouble.reason != reason else { return }
     reason = trouble.reason

@@ -1,13 +1,13 @@
 internal import CSQLite
 
 extension DiskParts {
-  /// A record and what belongs to it, beside the bytes of the picture.
+  /// An estimate for a picture on its way: its record and what belongs to it, without its bytes.
   private static let record = 1_024
-  /// A lease in its table and in its line.
+  /// An estimate for a lease, in the table and in the queue of endings.
   private static let lease = 48
   private static let purge = 1_024
 
-  /// What the tier holds in memory, without a look at all of it.
+  /// What the tier holds in memory, computed without passing over it.
   var held: HeldBytes {
     guard health.state != .off else { return HeldBytes() }
     return HeldBytes(

@@ -1,20 +1,20 @@
-/// The entries of the disk tier as the control loop knows them.
+/// The entries of the disk tier as the control loop has them.
 ///
-/// After the start it is filled while the daemon serves, part by part. Until then an entry that is not
-/// here may still be in the index file; what was removed meanwhile is remembered, and does not come
+/// After the start it is filled part by part, while the daemon serves. Until that is done, an entry that is not
+/// here may still be in the index file; entries that are removed meanwhile are remembered, so that they do not come
 /// back.
 final class DiskIndex {
   /// Whether all entries of the index file are here.
   private(set) var isLoaded = false
 
   private var table = EntryTable()
-  /// Entries of the index file that must not come in.
+  /// Entries of the index file that must not be taken in any more.
   private(set) var removedWhileLoading: Set<UInt32> = []
-  /// Entries of the index file whose rows do not say yet that they are stale.
+  /// Entries of the index file that have been marked stale, although their rows may not say so yet.
   private var staleWhileLoading: Set<UInt32> = []
   /// Entries of the index file up to this number are gone.
   private var cleared: UInt32 = 0
-  /// How often entries have gone, or it was noted that their files have to be looked at.
+  /// How many times entries have gone, or were noted as having a file that has to be looked at.
   private(set) var lossCount = 0
 
   init() {}
@@ -57,18 +57,18 @@ final class DiskIndex {
   /// The places in use in the order in which they go when room is made.
   var victims: some Sequence<Int> { table.victims }
 
-  /// The places in use among the `count` from `start`, in no order; nil behind the last.
+  /// The places in use among the `count` from `start` on, in no particular order; nil after the last.
   func places(from start: Int, count: Int) -> [Int]? { table.places(from: start, count: count) }
 
-  /// Whether an entry of the index file may be one that is not here yet.
+  /// Whether an entry of the index file may be one that has not been taken in yet.
   func isUnread(_ number: UInt32) -> Bool {
     !isLoaded && number > cleared && !removedWhileLoading.contains(number)
   }
 
   // MARK: Entries come and go
 
-  /// Takes in an entry that has just been stored, in place of an earlier one of its digest; answers
-  /// its place, and whether there was one.
+  /// Takes in an entry that has just been stored, in place of an earlier one of its digest; returns
+  /// its place, and whether there was an earlier one.
   func insert(_ entry: DiskEntry) -> (place: Int, isReplacement: Bool) {
     let old = table.place(of: entry.digest)
     if let old {
@@ -78,8 +78,8 @@ final class DiskIndex {
     return (table.insert(entry), old != nil)
   }
 
-  /// Takes in an entry of the index file, as the least recently used; answers its place, or that of
-  /// the newer one that is here already. An entry that has been removed has none.
+  /// Takes in an entry of the index file, as the least recently used; returns its place, or that of
+  /// the newer one that is here already. Nil for an entry that has been removed.
   @discardableResult
   func load(_ entry: DiskEntry) -> Int? {
     if let place = table.place(of: entry.digest) { return place }
@@ -104,7 +104,7 @@ final class DiskIndex {
     return entry
   }
 
-  /// Removes the entry with a digest and a number, and keeps it from coming in when it is not here yet.
+  /// Removes the entry with a digest and a number, and if it is not here yet, keeps it from being taken in.
   func remove(_ digest: KeyDigest, number: UInt32) {
     if let place = place(of: digest, number: number) {
       table.remove(place)
@@ -113,7 +113,7 @@ final class DiskIndex {
     if !isLoaded { removedWhileLoading.insert(number) }
   }
 
-  /// Removes every entry; the table is the caller's, since to free a large one takes its time.
+  /// Removes every entry. The caller gets the table, since freeing a large one takes time.
   func takeAll() -> EntryTable {
     lossCount += 1
     defer { table = EntryTable() }
@@ -134,10 +134,10 @@ final class DiskIndex {
   /// Makes an entry the most recently used.
   func use(_ place: Int, at wall: Int64) { table.use(place, at: UInt32(clamping: wall)) }
 
-  /// Notes that the index file is to know of a use; false when that was noted in this period already.
+  /// Notes that a use has to be written to the index file; false if one was noted in this period already.
   func noteUse(_ place: Int, in period: UInt16) -> Bool { table.noteUse(place, in: period) }
 
-  /// Has the entry with a digest and a number confirmed before it is used, also when it is not here
+  /// Marks the entry with a digest and a number so that its origin has to confirm it, even if it is not here
   /// yet.
   func markStale(_ digest: KeyDigest, number: UInt32) {
     if let place = place(of: digest, number: number) {
@@ -150,10 +150,10 @@ final class DiskIndex {
   /// Makes an entry the last to be evicted.
   func spare(_ place: Int) { table.touch(place) }
 
-  /// Notes the stamp of the file whose bytes were compared; zero: they have to be.
+  /// Notes the stamp that an entry's file had when its bytes were compared; zero if they have to be compared.
   func setStamp(_ stamp: UInt64, at place: Int) { table[place].stamp = stamp }
 
-  /// Notes in which count the file of an entry was found sound; zero: it has to be looked at.
+  /// Notes the count under which the file of an entry was found sound; zero if it has to be looked at.
   func setVerified(in count: UInt32, at place: Int) {
     table[place].verifiedIn = count
     if count == 0 { lossCount += 1 }
@@ -161,7 +161,7 @@ final class DiskIndex {
 
   func setLease(until end: UInt32, at place: Int) { table.setLease(until: end, at: place) }
 
-  /// Takes over what the origin has confirmed.
+  /// Takes over what has changed because the origin has confirmed the answer.
   func renew(_ place: Int, by record: StoredRecord) {
     table[place].storedAt = UInt32(clamping: record.storedAt)
     table[place].freshUntil = UInt32(clamping: record.freshUntil)

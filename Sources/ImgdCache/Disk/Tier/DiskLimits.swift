@@ -1,10 +1,10 @@
 /// How much the tier may hold, and for how long.
 package struct DiskLimits: Sendable, Equatable {
-  /// Above this, strictly, entries are removed.
+  /// Entries are removed when the tier holds more than this.
   package var capacity: Int { allowance.bytes(onFileSystemOf: fileSystem) }
-  /// The rest that is left then, in percent of the capacity.
+  /// How much is left after that, in percent of the capacity.
   package let trimToPercent: Int
-  /// An entry of this age goes, whatever its use; nil for no limit.
+  /// An entry of this age goes, however recently it was used; nil for no limit.
   package let maxAge: Duration?
   /// The part of the file system that stays free.
   package let minFree: MinFree
@@ -26,7 +26,7 @@ package struct DiskLimits: Sendable, Equatable {
     self.lease = lease
   }
 
-  /// Of a tier that is off.
+  /// The limits of a tier that is off.
   static let none = DiskLimits(
     capacity: .bytes(0), trimToPercent: 100, maxAge: nil, minFree: .bytes(0), lease: .zero)
 
@@ -42,8 +42,8 @@ extension DiskLimits {
     case bytes(Int)
     case share(percent: Int, most: Int)
 
-    /// The number of bytes; the most there may be while nothing is known of the file system, or where
-    /// it does not tell its size.
+    /// The capacity in bytes. For a share it is the upper limit while nothing is known of the file system, or if
+    /// that does not tell its size.
     func bytes(onFileSystemOf total: Int?) -> Int {
       switch self {
       case .bytes(let bytes): bytes

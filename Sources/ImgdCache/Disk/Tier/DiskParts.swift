@@ -1,6 +1,6 @@
 /// Everything that the disk tier consists of, put together.
 ///
-/// Each part has its own state and one verb, and knows the ground and parts that stand above it here. What goes the
+/// Each part has its own state and one verb, and uses the ground and parts that stand above it here. What goes the
 /// other way is an event: trouble (`DiskThreads.onTrouble`), and an index that comes or goes (`DiskOpener`).
 final class DiskParts: DiskPart {
   let ground: DiskGround
@@ -53,7 +53,7 @@ final class DiskParts: DiskPart {
 
   // MARK: Indexes come and go
 
-  /// Has all parts begin with an index. Purges come first: nothing that they mean is told of meanwhile.
+  /// Has all parts begin with an index. Purges come first, so that no entry that they cover is shown meanwhile.
   private func begin(with opened: OpenedDisk) {
     verified.begin(opened.directory)
     health.recover()
@@ -61,7 +61,7 @@ final class DiskParts: DiskPart {
     removals.adopt(opened.removals)
     removals.resume()
     loading.begin(in: opened.directory)
-    // Purges that they lead to come behind those that the file has.
+    // Purges that result from these notes come after those that the file has.
     fleet.begin(with: opened.fleet)
     size.look()
     if let entries = opened.entries { loading.finish(with: entries) }
@@ -69,7 +69,7 @@ final class DiskParts: DiskPart {
     stores.send()
   }
 
-  /// Has all parts forget what they know of the index that was given up.
+  /// Has all parts forget the index that was given up.
   private func forgetIndex() {
     verified.endWatch()
     leases.forget()

@@ -1,4 +1,4 @@
-/// The numbers and the news that the tier gives out.
+/// Counts the events of the tier, and passes on its news.
 final class DiskReports {
   private(set) var counts = DiskCounts()
   /// Set once by the composition of the daemon.

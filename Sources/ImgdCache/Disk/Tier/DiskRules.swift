@@ -1,10 +1,10 @@
 internal import ImgdSystem
 
-/// The limits in force, and the wall clock that ages are counted by.
+/// The limits in force, and the wall clock by which ages are counted.
 final class DiskRules {
   private(set) var limits: DiskLimits
-  /// The length of a lease in whole seconds; a duration is divided in 128 bits, and every hit by path
-  /// asks.
+  /// The length of a lease in whole seconds. It is kept because dividing a duration takes 128-bit arithmetic, and
+  /// every hit by path needs it.
   private(set) var leaseSeconds: Int64
 
   private let loop: EventLoop
@@ -19,12 +19,12 @@ final class DiskRules {
     startedAt = loop.now
   }
 
-  /// Wall time by the monotonic clock: a clock that is set makes no entry younger or older.
+  /// Wall time by the monotonic clock: setting the wall clock makes no entry younger or older.
   var wall: Int64 {
     wallAtStart + (loop.now.nanoseconds - startedAt.nanoseconds) / 1_000_000_000
   }
 
-  /// Takes new limits, for a file system of the size that is known; answers whether they are others.
+  /// Takes new limits, but keeps the known size of the file system; returns whether anything has changed.
   func replace(by limits: DiskLimits) -> Bool {
     var limits = limits
     limits.fileSystem = self.limits.fileSystem

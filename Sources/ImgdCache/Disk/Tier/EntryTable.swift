@@ -1,4 +1,4 @@
-/// The entries of the disk tier by the digest of their key and in the order of their last use.
+/// The entries of the disk tier, found by the digests of their keys and ordered by their last use.
 struct EntryTable {
   private(set) var count = 0
   /// The bytes that all files take on disk.
@@ -7,11 +7,11 @@ struct EntryTable {
   /// The bytes of files that are leased.
   private(set) var leasedBytes = 0
 
-  /// In parts of equal size, so that a table that grows moves nothing.
+  /// The entries by place, in parts of equal size, so that nothing has to move when the table grows.
   private var parts: [[DiskEntry?]] = []
   private var order = EvictionOrder()
   private var table = PlaceTable()
-  /// The places of entries with a base, by that.
+  /// The places of entries with a base, by their base.
   private var bases = PlaceTable()
   private var baseCount = 0
   private let seed = KeyHasher.randomSeed()
@@ -41,7 +41,7 @@ struct EntryTable {
     bases.place(tag(ofBase: base)) { self.entry(at: $0)?.base == base } != nil
   }
 
-  /// The memory that it takes, roughly: an entry has its place in the order, and in the table.
+  /// The memory that it takes, roughly, including each entry's places in the order and in the tables.
   var heldBytes: Int {
     (parts.count << Self.partBits) * (MemoryLayout<DiskEntry?>.stride + 16) + order.heldBytes
       + baseCount * 16
@@ -75,7 +75,7 @@ struct EntryTable {
   /// The places in use in the order in which they go.
   var victims: some Sequence<Int> { order.oldestFirst }
 
-  /// The places in use among the `count` from `start`, in no order; nil behind the last.
+  /// The places in use among the `count` from `start` on, in no particular order; nil after the last.
   func places(from start: Int, count: Int) -> [Int]? {
     let end = parts.count << Self.partBits
     guard start < end else { return nil }
@@ -107,16 +107,16 @@ struct EntryTable {
     return entry
   }
 
-  /// Makes the entry at a place the last to go.
+  /// Makes the entry at a place the last one to go.
   mutating func touch(_ place: Int) { order.touch(place) }
 
-  /// The same for a use, of which it notes the time.
+  /// Notes a use of an entry with its time, and makes it the last one to go.
   mutating func use(_ place: Int, at wall: UInt32) {
     touch(place)
     parts[place >> Self.partBits][place & Self.partMask]?.lastAccess = wall
   }
 
-  /// Notes that the index file is to know of a use; false when that was noted in this period already.
+  /// Notes that a use has to be written to the index file; false if one was noted in this period already.
   mutating func noteUse(_ place: Int, in period: UInt16) -> Bool {
     parts[place >> Self.partBits][place & Self.partMask]?.noteUse(in: period) ?? false
   }
@@ -129,7 +129,7 @@ struct EntryTable {
     self[place].leaseEnd = end
   }
 
-  /// Notes what the answer of an entry has in common with others since it was confirmed.
+  /// Notes the base that an entry has since its answer was confirmed.
   mutating func setBase(_ base: UInt32, at place: Int) {
     let before = self[place].base
     guard base != before else { return }

@@ -1,9 +1,9 @@
 internal import ImgdSystem
 
-/// Finds out how large the file system is, when the capacity is a part of it.
+/// Finds out how large the file system is if the capacity is a share of it.
 ///
-/// The writer asks, since a file system may be slow to answer. It is asked when the directory is opened
-/// and at each reload: a file system can be enlarged, and another one mounted.
+/// The writer asks, since a file system may be slow to answer. It asks when the directory is opened
+/// and at each reload: the file system may have been enlarged, or another one mounted.
 final class FileSystemSize: DiskPart {
   let ground: DiskGround
   private let eviction: DiskEviction
@@ -13,7 +13,7 @@ final class FileSystemSize: DiskPart {
     self.eviction = eviction
   }
 
-  /// Asks, and makes room if the capacity is less than was thought.
+  /// Asks for the size, and makes room if that makes the capacity smaller.
   func look() {
     guard rules.limits.allowance.asksForFileSystem else { return }
     threads.order(

@@ -9,12 +9,12 @@ final class PageRelease: DiskPart {
     self.stores = stores
   }
 
-  /// Gives back the pages of the index, and calls `done` when nothing is being stored any more:
-  /// pictures that wait for the disk are in memory until then.
+  /// Frees the pages of the index, and calls `done` when nothing is being stored any more:
+  /// until then, pictures that wait for the disk take memory.
   func giveBack(then done: @escaping () -> Void) {
     guard !isUnderWay else { return }
     isUnderWay = true
-    // The writer's turn comes after the batch that is being stored; the next one is under way by then.
+    // The writer gets to this after the batch that is being stored; the next batch has been sent by then.
     threads.giveBack { [unowned self] in
       isUnderWay = false
       stores.isStoring ? giveBack(then: done) : done()

@@ -1,15 +1,15 @@
 internal import ImgdSystem
 
-/// Uses of entries, which the index file learns of later: a crash may lose the last seconds.
+/// Uses of entries, which are written to the index file later: a crash may lose the last seconds.
 ///
-/// It learns of each entry once in a period of ten seconds, and of a number of entries in each, so that
-/// the writer has time for other things however many pictures are asked for. What it does not learn of
-/// is in the right order here all the same.
+/// In a period of ten seconds each entry is written only once, and only a limited number of entries, so that
+/// the writer has time for other things however many pictures are asked for. The order in memory
+/// is right even for uses that are not written.
 final class UseLog {
   private static let period = Duration.seconds(10)
-  /// Few enough for one step.
+  /// How many uses are written at once: few enough for one step.
   static let mostAtOnce = 16_384
-  /// Of more entries the index file learns nothing in a period.
+  /// How many entries' uses are noted in one period; further ones are not written.
   static let mostInPeriod = 4 * mostAtOnce
 
   private let index: DiskIndex
@@ -18,9 +18,9 @@ final class UseLog {
   private let loop: EventLoop
   private var timer: Timer?
   private var used: [(place: Int, number: UInt32)] = []
-  /// The number of the period; no entry that is used is of period 0.
+  /// The number of the period, never 0, which stands for an entry whose use has not been noted.
   private var number: UInt16 = 1
-  /// How many uses were noted in it.
+  /// How many uses have been noted in this period.
   private(set) var noted = 0
 
   init(index: DiskIndex, threads: DiskThreads, rules: DiskRules, loop: EventLoop) {
@@ -48,7 +48,7 @@ final class UseLog {
     }
   }
 
-  /// Has all uses written now, and takes note of those that come later.
+  /// Has all noted uses written now, and begins a new period, so that later uses are noted again.
   func write() {
     number = number == .max ? 1 : number + 1
     send()
@@ -60,7 +60,7 @@ final class UseLog {
     threads.order { (disk) throws(DiskTrouble) in try disk.note(uses) }
   }
 
-  /// The uses that were noted and not written; they count as written.
+  /// Takes the uses that were noted but not written; they count as written from now on.
   func takeUses() -> [Use] {
     defer { used = [] }
     return used.compactMap { place, number in
