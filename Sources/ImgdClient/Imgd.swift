@@ -14,8 +14,8 @@ internal import ImgdWire
 public final class Imgd: Sendable {
   private let thread: ClientThread
 
-  /// A client of the daemon at a socket; without one that in `IMGD_SOCKET`, the user's own daemon if there is
-  /// one, or the machine's.
+  /// A client of the daemon at a socket. Without one it takes the socket in `IMGD_SOCKET`, or else that of the user's
+  /// own daemon if there is one, or else the machine's.
   public init(socket: String? = nil) {
     thread = ClientThread(socket: socket)
   }
@@ -36,7 +36,7 @@ public final class Imgd: Sendable {
     Picture(try await answer(to: Call(.fetch(options.request(for: url)))))
   }
 
-  /// Delivers a picture as `fetch` does, with all steps on the way to it.
+  /// Delivers a picture as `fetch` does, and reports each step on the way to it.
   public func progress(
     of url: String, _ options: FetchOptions = FetchOptions()
   ) -> FetchProgress {
@@ -52,7 +52,7 @@ public final class Imgd: Sendable {
   {
     var request = options.request(for: url)
     request.wait = false
-    // Twice would be two fetches.
+    // A repeated request would begin two fetches.
     let call = Call(.fetch(request), isRepeatable: false)
     let answer = try await answer(to: call)
     guard let receipt = answer.reply.text("receipt").flatMap({ Receipt($0) }) else {
@@ -61,8 +61,8 @@ public final class Imgd: Sendable {
     return receipt
   }
 
-  /// Collects the outcome of a fetch that was begun, at once or when it ends; in another form than that of
-  /// the fetch, if one is named.
+  /// Collects the outcome of a fetch that was begun, at once or when it ends; in another form than the fetch asked for,
+  /// if one is named.
   public func wait(
     for receipt: Receipt, delivery: FetchOptions.Delivery? = nil
   ) async throws -> Picture {
@@ -70,14 +70,14 @@ public final class Imgd: Sendable {
     return Picture(try await answer(to: Call(.wait(request))))
   }
 
-  /// Cancels the fetch with a receipt, and tells how far it was.
+  /// Cancels the fetch with a receipt, and returns how far it had got.
   @discardableResult
   public func cancel(_ receipt: Receipt) async throws -> FetchState {
     let call = Call(.cancel(.receipt(receipt.id)), isRepeatable: false)
     return FetchState(try await answer(to: call).reply.text("state") ?? "")
   }
 
-  /// Cancels the fetches with a tag, of all programs of this user; how many there were.
+  /// Cancels the fetches with a tag, of all programs of this user; returns how many there were.
   @discardableResult
   public func cancel(tag: String) async throws -> Int {
     let call = Call(.cancel(.tag(tag)), isRepeatable: false)
@@ -142,7 +142,7 @@ public final class Imgd: Sendable {
     if let error = thread.post(.begin(call)) { call.finish(.failure(error)) }
   }
 
-  /// Ends a call here and now; the daemon learns of it.
+  /// Ends a call at once, and has the daemon cancel it.
   func cancel(_ call: Call) {
     call.finish(.failure(CancellationError()))
     _ = thread.post(.cancel(call))

@@ -1,4 +1,4 @@
-// A slot behaves as an image view does that is given a URL: it shows the last thing that it was asked for.
+// A slot behaves like an image view that is given a URL: it shows the last thing that it was asked for.
 //
 // It cancels by receipt, and does not use the slots of the protocol: those belong to a connection, which
 // remembers each name until it ends, and a program with a slot for each row of a list would leave thousands.
@@ -13,7 +13,7 @@ internal import ImgdWire
 public final class PictureSlot: Sendable {
   /// What a slot shows at one moment.
   public struct Content: Sendable {
-    /// How far the slot has come with its URL.
+    /// How far the slot has got with its URL.
     public enum State: Sendable {
       /// Nothing was asked for, or it was cancelled.
       case idle
@@ -98,7 +98,7 @@ public final class PictureSlot: Sendable {
     client.begin(call) { [weak self, id = call.id] in self?.settle(id, $0) }
   }
 
-  /// Cancels what loads. The picture that is shown stays.
+  /// Cancels what is loading. The picture that is shown stays.
   public func cancel() {
     stop { $0.state = .idle }
   }
@@ -163,7 +163,7 @@ extension PictureSlot.Content {
     switch outcome {
     case .success(let answer):
       let picture = Picture(answer)
-      // The program has that version, and shows it if it is the one before.
+      // The program already has that version; the slot shows it if it was the picture before.
       if !picture.isNotModified { self.picture = picture }
       placeholder = picture.placeholder ?? placeholder
       state = .shown

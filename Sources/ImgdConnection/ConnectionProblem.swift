@@ -5,13 +5,13 @@ import ImgdSystem
 package enum ConnectionProblem: Error, Equatable, CustomStringConvertible {
   case noSocket(path: String)
   case notListening(path: String)
-  /// The socket's owner and group may connect; the remedy says which group that is.
+  /// Only the socket's owner and group may connect; the remedy says which group that is.
   case notPermitted(path: String, remedy: String)
   /// The daemon closed the connection before it answered.
   case closed(path: String)
   /// The daemon sent nothing in time.
   case silent(path: String)
-  /// The data is no answer of imgd.
+  /// The data is not an answer from imgd.
   case strange(path: String, what: String)
   case failed(path: String, reason: String)
 

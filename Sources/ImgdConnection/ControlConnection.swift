@@ -25,7 +25,7 @@ package final class ControlConnection {
   private var lines = Fifo<Result<[UInt8], ConnectionProblem>>()
   private var descriptors: [ReceivedDescriptor] = []
 
-  /// The way of a line over the connection.
+  /// Whether a line leaves or arrives.
   package enum Direction {
     case sent, received
   }
@@ -33,7 +33,7 @@ package final class ControlConnection {
   /// Called with each line that is sent or has arrived.
   package var onLine: ((_ line: [UInt8], _ direction: Direction) -> Void)?
 
-  /// Connects to the daemon at a socket path; `mayWait` until it has room for the connection.
+  /// Connects to the daemon at a socket path; with `mayWait`, waits until it has room for the connection.
   package init(path: String, mayWait: Bool = true) throws(ConnectionProblem) {
     self.path = path
     do throws(SystemFailure) {
@@ -64,7 +64,7 @@ package final class ControlConnection {
   /// The socket, to be watched.
   package var descriptor: CInt { socket.number }
 
-  /// Whether lines wait for room at the daemon.
+  /// Whether lines wait until the daemon has room for them.
   package var hasUnsent: Bool { outbox.unsent > 0 }
 
   /// Sends and receives as much as is possible without waiting; false when the daemon has closed the connection.
@@ -126,7 +126,7 @@ package final class ControlConnection {
   }
 }
 
-/// A descriptor in an array, which cannot hold non-copyable values.
+/// A box for a descriptor in an array, which cannot hold non-copyable values.
 private final class ReceivedDescriptor {
   private var descriptor: FileDescriptor?
 

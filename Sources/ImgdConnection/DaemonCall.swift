@@ -3,26 +3,26 @@ package import ImgdWire
 
 /// A request over a `RequestChannel`: it ends once, with its answer or without one, or is given up.
 package final class DaemonCall {
-  /// The daemon's line, whether it tells of success or failure, or why there is none.
+  /// The daemon's line, whether it reports success or failure, or the reason why there is none.
   package typealias Outcome = Result<DaemonAnswer, ConnectionProblem>
 
-  /// Nil once it has ended: the answer of a daemon that hangs may be long in coming.
+  /// Nil once the call has ended, to free its memory: the answer of a daemon that hangs may be long in coming.
   private var request: Request?
   private let isRepeatable: Bool
   private let onEvent: (Reply) -> Void
   private var done: ((Outcome) -> Void)?
-  /// The channel that has it, until it has ended.
+  /// The channel that carries the call, until the call has ended.
   private var channel: Unowned<RequestChannel>?
-  /// Of the fetch as it was sent last; nil before that.
+  /// The receipt of a fetch as it was sent last; nil before that.
   private var receipt: ReceiptID?
   private var isRepeat = false
-  /// The end of the daemon's time.
+  /// Fires when the daemon's time is over.
   private var alarm: Timer?
-  /// The bytes of its line.
+  /// The length of its line in bytes.
   private(set) var length = 0
 
-  /// A request that is not sent yet. A fetch is cancelled at the daemon when it is given up; one that is repeatable
-  /// does no harm if the daemon carries it out twice.
+  /// A request that is not sent yet. A fetch that is given up is cancelled at the daemon; a repeatable request does no
+  /// harm if the daemon carries it out twice.
   package init(
     _ request: Request, isRepeatable: Bool = true,
     onEvent: @escaping (Reply) -> Void = { _ in }, _ done: @escaping (Outcome) -> Void
@@ -35,7 +35,7 @@ package final class DaemonCall {
 
   deinit { alarm?.cancel() }
 
-  /// Nobody waits for it any more: a fetch is cancelled at the daemon, too.
+  /// Ends the call, since nobody waits for it any more: a fetch is cancelled at the daemon, too.
   package func cancel() {
     let channel = channel
     guard close() != nil, let receipt else { return }
@@ -44,7 +44,7 @@ package final class DaemonCall {
 
   var hasEnded: Bool { done == nil }
 
-  /// Belongs to a channel from now on; the daemon has until the end of `limit`, if there is one.
+  /// Makes the call belong to a channel; the daemon has to answer within `limit`, if there is one.
   func enter(_ channel: RequestChannel, on loop: EventLoop, within limit: Duration?) {
     self.channel = Unowned(channel)
     guard let limit else { return }
@@ -64,7 +64,7 @@ package final class DaemonCall {
     return bytes
   }
 
-  /// Whether the call may be sent once more.
+  /// Returns whether the call may be sent once more.
   func beginRepeat() -> Bool {
     defer { isRepeat = true }
     return isRepeatable && !isRepeat && !hasEnded
@@ -79,12 +79,12 @@ package final class DaemonCall {
     close()?(outcome)
   }
 
-  /// Is of no channel any more, which may end before it.
+  /// Detaches the call from its channel, which may end before the call does.
   func leave() {
     channel = nil
   }
 
-  /// Nobody waits for the daemon any longer.
+  /// Ends the call, since the daemon's time is over.
   private func giveUp() {
     guard let channel else { return }
     let done = close()

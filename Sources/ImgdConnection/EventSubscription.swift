@@ -9,7 +9,7 @@ package final class EventSubscription {
     case broken(ConnectionProblem)
   }
 
-  /// The daemon writes each event whole, and a socket takes more than this many: when fewer lie there, the daemon
+  /// The daemon writes each event whole, and a socket holds more than this many: if fewer are waiting there, the daemon
   /// has none that it could not write.
   package static let mostTaken = 64
 
@@ -18,10 +18,10 @@ package final class EventSubscription {
   private let onEvent: (Reply) -> Void
   private let onLost: (Loss) -> Void
   private var connection: WatchedConnection?
-  /// Tells of a daemon that is not there.
+  /// Reports a daemon that is not there, after `init` has returned.
   private var notice: Timer?
   private var isOver = false
-  /// The lines that have come.
+  /// How many lines have come.
   private var count = 0
 
   /// Connects and subscribes to topics of the protocol.
@@ -58,8 +58,8 @@ package final class EventSubscription {
     notice.take()?.cancel()
   }
 
-  /// Passes on the events that have arrived and that the loop has not looked at yet; answers whether those are
-  /// all that the daemon has told of by now. Where they are many, there may be more.
+  /// Passes on the events that have arrived and that the loop has not looked at yet. Returns whether these are all that
+  /// the daemon has sent by now; if they are many, there may be more.
   package func takeArrived() -> Bool {
     let end = count + Self.mostTaken
     var before: Int

@@ -1,8 +1,8 @@
 // The daemon answers in any order, so each request has an `id`. A request that was given up stays in the table until
-// its line comes: a descriptor may come with that, and has to be taken and closed.
+// its line comes: a descriptor may come with the line, and has to be taken and closed.
 //
-// When the connection breaks, nobody knows what became of the requests under way. Those that do no harm twice are
-// sent once more, over a new connection; the others fail.
+// When the connection breaks, nobody knows what became of the requests under way. Those that do no harm when repeated
+// are sent once more, over a new connection; the others fail.
 
 package import ImgdSystem
 import ImgdWire
@@ -26,7 +26,7 @@ package final class RequestChannel {
   /// Called when a connection has ended, before requests are sent again.
   package var onLoss: () -> Void = {}
 
-  /// The path is asked for at each connection. More requests than `mostWaiting` that wait for their turn fail.
+  /// `path` is called for each connection. Requests fail when `mostWaiting` others already wait for their turn.
   package init(on loop: EventLoop, mostWaiting: Int = .max, path: @escaping () -> String) {
     self.loop = loop
     self.mostWaiting = mostWaiting
@@ -47,8 +47,8 @@ package final class RequestChannel {
 
   // MARK: Requests
 
-  /// Sends a request as soon as there are few enough. It ends later than this call, unless it is given up; a daemon
-  /// that is silent for longer than `limit` is given up.
+  /// Sends a request as soon as few enough are under way. It ends after this call has returned, unless it is given up;
+  /// a daemon that is silent for longer than `limit` is given up.
   package func begin(_ call: DaemonCall, within limit: Duration? = nil) {
     call.enter(self, on: loop, within: limit)
     if underWay.count < Self.mostUnderWay {
@@ -88,7 +88,7 @@ package final class RequestChannel {
     } catch { fail(call, error) }
   }
 
-  /// Ends a call that nobody may know of yet.
+  /// Fails a call at the end of the tick, since its owner may not hold it yet.
   private func fail(_ call: DaemonCall, _ problem: ConnectionProblem) {
     call.leave()
     loop.atTickEnd { call.finish(.failure(problem)) }
@@ -121,8 +121,8 @@ package final class RequestChannel {
     } catch { connection?.breakOff(error) }
   }
 
-  /// A line that names no request: the daemon is about to hang up, or has skipped a line as too long. It did
-  /// not read whose that was; if any was too long, then so was the longest that has no answer.
+  /// A line that names no request: the daemon is about to hang up, or has skipped a line as too long. The daemon did
+  /// not read which request that was; but if any line was too long, so was the longest one without an answer.
   private func noteStray(_ reply: Reply) throws(ConnectionProblem) {
     guard reply.succeeded == false else {
       throw .strange(path: connectedPath, what: "its answer names no request: \(reply.json)")
@@ -140,7 +140,7 @@ package final class RequestChannel {
     connection = nil
     onLoss()
     let reason = farewell.take()
-    // A daemon that stops has taken in nothing of what it has not answered.
+    // A daemon that stops has taken in none of the requests that it has not answered.
     let mayRepeat = reason == nil || reason?.errorCode == ReplyCode.shuttingDown.rawValue
     for call in removeAll() {
       if mayRepeat, call.beginRepeat() {
@@ -154,7 +154,7 @@ package final class RequestChannel {
     sendWaiting()
   }
 
-  /// Empties the table; its calls in the order in which they were sent.
+  /// Empties the table, and returns its calls in the order in which they were sent.
   private func removeAll() -> [DaemonCall] {
     defer { underWay = [:] }
     return underWay.sorted { $0.key < $1.key }.map { $0.value }

@@ -21,7 +21,7 @@ package struct SocketOwner {
 
   /// The name of a user in the system's list; the number if there is none.
   package static func userName(_ uid: UInt32) -> String {
-    // What is returned is the C library's until the next call of this thread, and is copied at once.
+    // The result belongs to the C library until the next call of this thread, and is copied at once.
     guard let entry = unsafe getpwuid(uid), let name = unsafe entry.pointee.pw_name else {
       return String(uid)
     }

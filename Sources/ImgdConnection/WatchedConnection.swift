@@ -36,7 +36,7 @@ package final class WatchedConnection {
 
   deinit { close() }
 
-  /// Passes on nothing more.
+  /// Stops watching: nothing more is passed on.
   package func close() {
     watch.take()?.cancel()
     dueFlush.take()?.connection = nil
@@ -84,7 +84,7 @@ package final class WatchedConnection {
   }
 }
 
-/// What waits for the end of a tick, which the connection need not live to see.
+/// A flush that waits for the end of a tick; the connection may be gone by then.
 private final class DueFlush {
   var connection: Unowned<WatchedConnection>?
 

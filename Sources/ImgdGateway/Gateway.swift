@@ -1,5 +1,5 @@
-// The way of a request: the server hands out an exchange; the router finds out who answers it; a picture is
-// read from its target, admitted, counted for its address, and fetched from the daemon.
+// The path of a request: the server hands out an exchange; the router decides who answers it; a picture is read from
+// its target, admitted, counted for its address, and fetched from the daemon.
 
 import Glibc
 internal import ImgdSystem
@@ -17,7 +17,7 @@ enum GatewayProblem: Error, CustomStringConvertible {
     }
   }
 
-  /// One of sysexits.
+  /// An exit code from sysexits.
   var exitCode: CInt {
     switch self {
     case .secret: EX_CONFIG
@@ -30,7 +30,7 @@ enum GatewayProblem: Error, CustomStringConvertible {
 final class Gateway {
   private let server: HTTPServer
 
-  /// Begins to serve; `daemon` names the daemon's socket, and is asked at each connection to it.
+  /// Begins to serve; `daemon` names the daemon's socket, and is called for each connection to it.
   init(
     _ configuration: GatewayConfiguration, listening listener: HTTPListener,
     daemon: @escaping () -> String, on loop: EventLoop

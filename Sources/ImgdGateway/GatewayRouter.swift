@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// Finds out for each request who answers it, and admits those for pictures.
+/// Decides for each request who answers it, and admits those for pictures.
 final class GatewayRouter {
   private let page: PageHandler
   private let pictures: PictureHandler
@@ -27,7 +27,7 @@ final class GatewayRouter {
       let place = try client.map { client throws(GatewayError) in
         try addresses.begin(client, now: loop.now)
       }
-      // Only when the answer is sent: slow readers have to count.
+      // Only when the answer has been sent, so that slow readers count.
       exchange.onEnd = { place?.giveBack() }
       if page.answer(exchange, share: client?.share) { return }
       guard let parsed = try PictureTarget.parse(exchange.target) else { throw Self.unknown }

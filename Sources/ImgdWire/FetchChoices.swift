@@ -1,4 +1,4 @@
-/// The part of the caches in a fetch, named as in the Fetch standard of the web.
+/// How a fetch uses the caches, named as in the Fetch standard of the web.
 package enum CacheMode: String, CaseIterable, Sendable {
   /// A fresh entry answers, a stale one is revalidated.
   case default_ = "default"
@@ -10,7 +10,8 @@ package enum CacheMode: String, CaseIterable, Sendable {
   case forceCache = "force-cache"
   /// Any entry answers; without one nothing is downloaded.
   case onlyIfCached = "only-if-cached"
-  /// Any entry of this machine answers, and the caches are left as they are: it counts as no look-up and no use.
+  /// Any entry of this machine answers, and the caches are left as they are: this counts neither as a look-up nor as a
+  /// use.
   case peek
   /// The caches are neither read nor filled.
   case noStore = "no-store"
@@ -44,7 +45,7 @@ package enum StorePolicy: String, CaseIterable, Sendable {
   package var allowsMemory: Bool { self == .all || self == .memory || self == .local }
   /// The disk tier may keep it.
   package var allowsDisk: Bool { self == .all || self == .disk || self == .local }
-  /// The server that other machines use as well may keep it.
+  /// The server that other machines also use may keep it.
   package var allowsFleet: Bool { self == .all || self == .fleet }
 }
 

@@ -1,14 +1,14 @@
-// A hit is answered up to a million times a second, and all of its line but a few numbers is known
-// beforehand. So the line is written straight into the buffer, from the encoded fields of the image
-// and a few numbers, without counting commas and without escaping any text again. Lines of pictures
-// that are no hits take the same way, with fields that are encoded for them alone.
+// A hit is answered up to a million times a second, and all of its line but a few numbers is known beforehand. So the
+// line is written straight into the buffer, from the encoded fields of the image and a few numbers, without counting
+// commas and without escaping any text again. Lines of pictures that are not hits are written in the same way, with
+// fields that are encoded for them alone.
 
 /// The terminal line of a fetch that brought a picture.
 package enum FetchLine {
   /// Room for everything but the facts and the ending (170 bytes were measured).
   private static let frame = 256
 
-  /// What no two lines of a picture have in common.
+  /// The numbers in which the lines of a picture differ.
   package struct Numbers: Sendable {
     package let receipt: ReceiptID
     package let age: Int
@@ -28,8 +28,8 @@ package enum FetchLine {
     fields.isEmpty ? Array("}\n".utf8) : Array(",".utf8) + fields + Array("}\n".utf8)
   }
 
-  /// Appends a line whose parts are encoded but for the numbers: the id, empty for none, the fields before the
-  /// numbers without commas around them, and the rest of the line.
+  /// Appends a line, all parts of which are encoded except the numbers: the id, empty for none; the fields before the
+  /// numbers, without commas around them; and the rest of the line.
   package static func append(
     to bytes: inout [UInt8], id: Span<UInt8>, _ numbers: Numbers, facts: Span<UInt8>,
     ending: Span<UInt8>
@@ -51,7 +51,7 @@ package enum FetchLine {
 }
 
 extension RequestID {
-  /// As a line has it; empty for none.
+  /// The id as a line has it; empty for none.
   package var written: [UInt8] {
     var text: [UInt8] = []
     switch self {
@@ -130,7 +130,7 @@ extension RequestID {
     unsafe next += length
   }
 
-  /// Writes a number of at most eight digits: all of them, from the first that counts on.
+  /// Writes a number of at most eight digits, without leading zeros.
   private mutating func shortDecimal(_ number: UInt64) {
     let digits = eightDigits(number)
     let leading = min(digits.trailingZeroBitCount & ~7, 56)
@@ -178,8 +178,8 @@ private func hexDigits(_ number: UInt64) -> UInt64 {
 
 /// The eight decimal digits of a number that has no more, the first in the lowest byte.
 ///
-/// All of them at once: the number is taken apart into two of four digits, four of two, eight of one,
-/// each in its own part of a word. The divisions are products that are exact for such small numbers.
+/// All of them at once: the number is taken apart into two parts of four digits, four of two, eight of one, each in its
+/// own part of a word. The divisions are products that are exact for such small numbers.
 private func eightDigits(_ number: UInt64) -> UInt64 {
   let high = number / 10_000
   let fours = high | (number &- high &* 10_000) << 32

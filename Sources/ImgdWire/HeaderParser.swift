@@ -60,7 +60,7 @@ enum HeaderParser {
     !name.isEmpty && name.utf8.allSatisfy(isTokenByte)
   }
 
-  /// Neither line ends nor other control characters, except tabs.
+  /// Whether a value has neither line ends nor other control characters, except tabs.
   private static func isValue(_ value: String) -> Bool {
     let bytes = value.utf8.span
     for index in bytes.indices {

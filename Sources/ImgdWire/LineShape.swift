@@ -1,5 +1,5 @@
-// A client's lines differ in their ids and URLs, and in nothing else. So a line of a shape that is known
-// need not be parsed: its fixed bytes are compared, and what lies between them is an id and a URL.
+// A client's lines differ in nothing but their ids and URLs. So a line of a known shape need not be parsed: its fixed
+// bytes are compared, and between them lie an id and a URL.
 //
 //   {"id":7,"cmd":"fetch","url":"http://h/a.png","deliver":"none"}
 //   └head┘ └──── middle ───────┘              └────── tail ──────┘
@@ -8,16 +8,16 @@
 // that needs no escape in the place of its URL, and the parser finds the same request with these: nothing
 // else of the line depends on them. An id or a URL that is written in an unusual way fits no shape.
 
-/// All of a fetch's line but its id and its URL.
+/// A fetch's line without its id and its URL.
 package final class LineShape: Sendable {
   /// Longer shapes are not worth their memory.
   static let longest = 512
 
   /// The places of an id and a URL in a line.
   package struct Parts: Equatable, Sendable {
-    /// As it is written, with the quotes of a string; empty where there is none.
+    /// The id as it is written, with the quotes of a string; empty where there is none.
     package let id: Range<Int>
-    /// Without its quotes.
+    /// The URL without its quotes.
     package let url: Range<Int>
   }
 
@@ -34,7 +34,7 @@ package final class LineShape: Sendable {
   private let middleEnd: Int
   private let order: Order
 
-  /// Learns from a line; nil for one that is no fetch, or is written in an unusual way.
+  /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
     var fields = RequestFields()
     guard case .request(.fetch(var request)) = RequestParser.parse(line).outcome,
@@ -65,12 +65,12 @@ package final class LineShape: Sendable {
     guard parts(of: line) == Parts(id: id, url: url) else { return nil }
   }
 
-  /// The bytes that it takes.
+  /// The bytes of memory that the shape takes.
   package var cost: Int { fixed.count + 192 }
 
-  /// The places of the id and the URL in a line of this shape; nil in any other.
+  /// The places of the id and the URL in a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {
-    // Both buffers are looked at below their counts only, and during this call.
+    // Both buffers are read only below their counts, and only during this call.
     unsafe line.withUnsafeBufferPointer { line in
       unsafe fixed.withUnsafeBufferPointer { fixed in unsafe parts(of: line, fixed) }
     }
@@ -104,7 +104,7 @@ package final class LineShape: Sendable {
   }
 }
 
-/// By their bytes and by what they lie around.
+/// Shapes are equal if their fixed bytes are equal and the id and the URL have the same places between them.
 extension LineShape: Hashable {
   package static func == (left: LineShape, right: LineShape) -> Bool {
     left === right
@@ -112,7 +112,7 @@ extension LineShape: Hashable {
         && left.middleEnd == right.middleEnd && left.fixed == right.fixed
   }
 
-  /// By what `==` compares.
+  /// Hashes what `==` compares.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(order)
     hasher.combine(headEnd)
@@ -121,15 +121,15 @@ extension LineShape: Hashable {
   }
 }
 
-// Loads are below the count, as the callers have seen to.
+// The callers have made sure that all loads are below the count.
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether `part` of some bytes is here at an offset; both have room for it.
+  /// Whether these bytes have `part` of others at an offset; both must be long enough.
   @inline(__always)
   fileprivate func has(
     _ other: UnsafeBufferPointer<UInt8>, _ part: Range<Int>, at offset: Int
   ) -> Bool {
     let (count, start) = (part.count, part.lowerBound)
-    // What is left of the last word is compared with bytes before it once more.
+    // The last word may overlap the one before it, so that no byte is left over.
     if count >= 8 {
       var index = 0
       var difference: UInt64 = 0
@@ -151,7 +151,7 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
-  /// Whether some bytes, one at least, are those of a string that is written without any escape.
+  /// Whether a part, of at least one byte, is the text of a string that is written without any escape.
   @inline(__always)
   fileprivate func isPlain(_ part: Range<Int>) -> Bool {
     guard part.count >= 8 else {

@@ -1,10 +1,10 @@
-// The form of a picture is said in many ways: in a line of the protocol, in a target of the gateway, by options of
-// imgctl, by the library for programs. What forms there are, and which values go together, is written here alone;
-// each of them has its own words for what is wrong.
+// The form of a picture is given in many ways: in a line of the protocol, in a target of the gateway, by options of
+// imgctl, by programs that use the library. Which forms there are, and which values go together, is written here alone;
+// each of those ways has its own words for what is wrong.
 
 /// The form in which a picture is wanted: as its origin sends it, or another that is made of it.
 package struct PictureForm: Hashable, Sendable {
-  /// How a picture of other proportions meets a box: inside it, covering it, or stretched to it.
+  /// How a picture of other proportions fits a box: inside it, covering it, or stretched to it.
   package enum Fit: String, CaseIterable, Sendable {
     case contain, cover, fill
   }
@@ -17,7 +17,7 @@ package struct PictureForm: Hashable, Sendable {
   /// The size that it is fitted into; nil for its own.
   package var box: Box?
   package var format = OutputFormat.original
-  /// Of the encoding; 100 is the best.
+  /// The quality of the encoding; 100 is the best.
   package var quality: Int?
   package var frames = FrameChoice.all
 

@@ -17,7 +17,7 @@ struct PlainWords {
     first = String(decoding: word, as: UTF8.self).lowercased()
   }
 
-  /// Longer words are nothing that could be meant.
+  /// No word that could be meant is longer.
   private static let longest = 64
 
   /// The request that was probably meant.

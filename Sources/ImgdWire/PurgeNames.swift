@@ -1,7 +1,7 @@
-// A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with
-// a port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
-// words. So is an empty identifier alone, which would remove far more than anybody means: a variable of a script
-// that is not set looks like that.
+// A purge that removes nothing because its filter can match nothing looks like one that found nothing. So a host with a
+// port or a wildcard, and a prefix with which no URL begins, are refused, by the daemon and by imgctl with the same
+// words. So is an empty identifier alone, which would remove far more than anybody means: an unset variable in a script
+// looks like that.
 
 extension PurgeRequest {
   /// Why no entry can be of this host: what is wrong with it, and what would be right; nil where one can.
@@ -32,7 +32,7 @@ extension PurgeRequest {
     return nil
   }
 
-  /// An address of version 6 has brackets in a URL, and colons within them.
+  /// An IPv6 address has brackets in a URL, and colons within them.
   private static func problem(ofPortIn host: [UInt8], _ shown: String) -> String? {
     let colons = host.indices.filter { host[$0] == UInt8(ascii: ":") }
     guard let last = colons.last else { return nil }
@@ -45,7 +45,7 @@ extension PurgeRequest {
     return "\(shown) has a port, and a host has none: write \(Excerpt.of(name))"
   }
 
-  /// Why the URL of no entry can begin like this; nil where one can.
+  /// Why no entry's URL can begin with this; nil if one can.
   package static func problem(ofPrefix prefix: String) -> String? {
     let bytes = Array(prefix.utf8)
     let shown = Excerpt.of(prefix)
@@ -78,7 +78,7 @@ extension PurgeRequest {
     return problem(ofPath: rest[host.endIndex...], shown)
   }
 
-  /// What follows the host, as far as no URL in its canonical form has it.
+  /// Why no URL in its canonical form has this path after its host; nil if one can.
   private static func problem(ofPath path: ArraySlice<UInt8>, _ shown: String) -> String? {
     if path.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) {
       return "\(shown) has characters that URLs here have as %20 and the like: "
@@ -89,7 +89,7 @@ extension PurgeRequest {
     }
     let names = path.prefix { $0 != UInt8(ascii: "?") }.split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    // The last one may go on.
+    // The last name may be incomplete.
     if names.dropLast().contains(where: {
       $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8)
     }) {
@@ -108,7 +108,7 @@ private func isHostByte(_ byte: UInt8) -> Bool {
   byte &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || "-._".utf8.contains(byte)
 }
 
-/// Those of ports and of addresses of version 6.
+/// Whether a byte belongs to a port or to an IPv6 address.
 private func isBracketByte(_ byte: UInt8) -> Bool { "[]:".utf8.contains(byte) }
 
 private func lowerCase(_ byte: UInt8) -> UInt8 {

@@ -105,7 +105,7 @@ package struct PurgeRequest: Equatable, Sendable {
 /// One page of a list.
 package struct PageRequest: Equatable, Sendable {
   package var limit: Int
-  /// The `cursor` that the page before has returned.
+  /// The `cursor` of the page before.
   package var cursor: String?
 
   package init(limit: Int = 1_000, cursor: String? = nil) {
@@ -159,7 +159,7 @@ package struct Topics: OptionSet, Hashable, Sendable {
   }
 }
 
-/// A question whether the cache has a picture.
+/// Asks whether the cache has a picture.
 package struct QueryRequest: Equatable, Sendable {
   package let url: String
   package let identifier: String?

@@ -5,7 +5,7 @@
 
 internal import ImgdText
 
-/// Turns one line into a request, or into the reason why it is none.
+/// Turns one line into a request, or into the reason why it is not one.
 package enum RequestParser {
   /// Reads one line without its newline.
   package static func parse(_ line: Span<UInt8>) -> ParsedLine {

@@ -1,8 +1,8 @@
-// What is as it is by default is left out, and the order is always the same: so the lines of a client have few
-// shapes, and the daemon answers most hits without parsing.
+// Default values are left out, and the order is always the same: so the lines of a client have few shapes, and the
+// daemon answers most hits without parsing.
 
 extension Request {
-  /// The line that asks for it, without its newline.
+  /// The line of this request, without its newline.
   package func line(id: RequestID = .none) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
@@ -30,7 +30,7 @@ extension Request {
       json.word(.tier, entries.tier, usual: .memory)
       json.field(.prefix, entries.prefix)
       entries.page.write(to: &json, usual: EntriesRequest().page)
-    // All of them by name: a later daemon may have others.
+    // All topics by name: a later daemon may have others.
     case .subscribe(let topics): json.texts(.events, topics.names)
     case .stats, .hello, .ping, .config, .reload: break
     }
@@ -90,7 +90,7 @@ extension FetchRequest {
 }
 
 extension FetchExtras {
-  /// Writes the fields that say nothing about the form of the picture.
+  /// Writes the fields that are not about the form of the picture.
   fileprivate func write(to json: inout JSONWriter) {
     json.field(.ttl, ttl)
     json.field(.timeoutMilliseconds, timeoutMilliseconds)
@@ -157,7 +157,7 @@ extension JSONWriter {
     endArray()
   }
 
-  /// A flag, unless it is as usual.
+  /// A flag, unless it has its usual value.
   fileprivate mutating func flag(_ field: RequestField, _ value: Bool, usual: Bool = false) {
     guard value != usual else { return }
     name(field.name)

@@ -48,7 +48,7 @@ package struct WireError: Error, Equatable, Sendable {
     WireError(code, message, details: ["field": .string(field.name)])
   }
 
-  /// A refusal of text that would end early where it goes to C; `place` names it, if not the field does.
+  /// A refusal of text that C would cut short; `place` names the text, if the field does not.
   static func holdsNUL(_ field: RequestField, at place: String? = nil) -> WireError {
     .field(field, "\"\(place ?? field.name)\" has a NUL character, and takes text without")
   }

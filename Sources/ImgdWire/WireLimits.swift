@@ -22,7 +22,7 @@ package struct WireLimits: Equatable, Sendable {
 
   package init() {}
 
-  /// The limits as they are without configuration.
+  /// The limits without any configuration.
   package static let standard = WireLimits()
 
   /// Bytes of an `id` that is a string.
@@ -41,7 +41,7 @@ package struct WireLimits: Equatable, Sendable {
   package static let cursor = 16 * 1024
   /// Bytes of a host name, from RFC 1035.
   package static let host = 255
-  /// Of another encoding: 100 is the best.
+  /// The quality of another encoding; 100 is the best.
   package static let quality = 1...100
   /// Pixels of a side of a derived variant.
   package static let side = 1...65_535

@@ -1,4 +1,4 @@
-/// The ids that are written as they are echoed: whole numbers of up to 18 digits, and strings without any
+/// The ids that are echoed exactly as they are written: whole numbers of up to 18 digits, and strings without any
 /// character that would be escaped.
 enum WrittenID {
   private static let mostDigits = 18
@@ -6,7 +6,7 @@ enum WrittenID {
   /// The end of the id that begins at an offset within a line.
   @inline(__always)
   static func end(in line: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
-    // No offset is looked at that is not below the line's length.
+    // Only offsets below the line's length are read.
     var index = start
     guard index < line.count else { return nil }
     if unsafe line[index] == UInt8(ascii: "\"") {
@@ -24,7 +24,7 @@ enum WrittenID {
   /// The beginning of the id that ends before an offset within a line.
   @inline(__always)
   static func start(in line: UnsafeBufferPointer<UInt8>, before end: Int) -> Int? {
-    // No offset is looked at that is below zero or not below `end`.
+    // Only offsets from zero to below `end` are read.
     var index = end
     guard index > 0, index <= line.count else { return nil }
     if unsafe line[index - 1] == UInt8(ascii: "\"") {

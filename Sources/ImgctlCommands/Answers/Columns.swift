@@ -7,8 +7,8 @@ struct Columns {
   private let sides: [Side]
   private var widths: [Int]
 
-  /// Columns that hold their text on one side each; widths are needed only where lines are printed before all of
-  /// them are known.
+  /// Columns that align their text to one side each. Widths are needed only where lines are printed before all rows are
+  /// known.
   init(_ sides: [Side], widths: [Int] = []) {
     self.sides = sides
     self.widths = widths + Array(repeating: 0, count: max(0, sides.count - widths.count))
@@ -26,7 +26,7 @@ struct Columns {
     cells(row).joined(separator: "  ")
   }
 
-  /// The texts of a row as wide as their columns, but for the last one.
+  /// The texts of a row, padded to the widths of their columns; no spaces follow the last one.
   func cells(_ row: [String]) -> [String] {
     let last = row.lastIndex { !$0.isEmpty } ?? 0
     return row.prefix(last + 1).enumerated().map { column, text in

@@ -7,7 +7,7 @@ struct EntryListing {
   let prefix: String?
   let limit: Int
 
-  /// Gives one entry after the other to `body`.
+  /// Calls `body` with each entry in turn.
   func read(
     over connection: ControlConnection, in context: Context,
     _ body: (Reply) throws(Failure) -> Void

@@ -44,7 +44,7 @@ enum Quantity {
     return rest == 0 ? start : start + " \(rest)\(units[first + 1].1)"
   }
 
-  /// A length of time in whole seconds, of which the last one counts until it is over.
+  /// A length of time in whole seconds, rounded up.
   static func time(roundedUp duration: Duration) -> String {
     time(seconds: Int((duration + .milliseconds(999)).components.seconds))
   }
@@ -54,7 +54,7 @@ enum Quantity {
     seconds > 0 ? time(milliseconds: seconds.multipliedClamped(by: 1000)) : "0s"
   }
 
-  /// A very short time, that is given in microseconds.
+  /// A very short time, given in microseconds.
   static func time(microseconds: Double) -> String {
     guard microseconds < 1000 else {
       return microseconds < 1e6

@@ -5,7 +5,7 @@ struct Arguments {
   let operands: [String]
   private var values: [String: [String]] = [:]
 
-  /// Sorts the arguments of a command, and refuses those that it does not have.
+  /// Sorts the arguments of a command into operands and options, and refuses those that the command does not take.
   init(
     _ items: [CommandLineScanner.Item], of verb: VerbDescription
   ) throws(UsageProblem) {

@@ -54,7 +54,7 @@ enum HelpText {
       })
   }
 
-  /// Two columns; a text that needs more lines goes on below its beginning.
+  /// Two columns; text that needs more than one line continues below its beginning.
   private static func table(_ rows: [(String, String)]) -> String {
     let left = min(rows.map { $0.0.count }.max() ?? 0, 26)
     let margin = String(repeating: " ", count: left + 4)

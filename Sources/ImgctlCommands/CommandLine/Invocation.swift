@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-/// A command line: the command, and what holds for every command.
+/// A command line: the command, and the options that every command has.
 package struct Invocation {
   let work: KnownVerb.Work
   package let manner: Manner
@@ -34,7 +34,7 @@ package struct Invocation {
     throw UsageProblem("a command is missing: imgctl help lists the commands")
   }
 
-  /// The work of the options that stand for a command of their own.
+  /// The work that `--version` or `--help` asks for in place of the command's own; nil if neither was given.
   private static func work(
     of options: [CommandLineScanner.Item], about verb: VerbDescription?
   ) -> KnownVerb.Work? {
@@ -77,7 +77,7 @@ package struct Manner: Equatable, Sendable {
   package let isQuiet: Bool
   package let isVerbose: Bool
   package let colour: Colour
-  /// Whether answers are printed as they come: an option of the commands that have any.
+  /// Whether answers are printed as the JSON that the daemon sent; only some commands have this option.
   package fileprivate(set) var asJSON = false
 
   init(_ items: [CommandLineScanner.Item]) throws(UsageProblem) {

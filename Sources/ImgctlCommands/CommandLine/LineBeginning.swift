@@ -1,14 +1,14 @@
-// Where the command stands is not known before its name is found, and the name of a command may be the value of an
-// option: `-o list fetch URL`. What stands before a command are options that every command has or, where there are
-// others, options of that command: the first name that fits is taken. Where two fit, an option would have to take a
-// value with one command and none with the other, and a test makes sure that such a value is a number.
+// The place of the command is not known until its name is found, and the name of a command may also be the value of an
+// option: `-o list fetch URL`. The options before a command are those that every command has or, if there are others,
+// options of that command: the first name that fits is taken. Two names can fit only if an option takes a value with
+// one command and none with the other, and a test makes sure that such a value is a number.
 
 import ImgdSystem
 
 /// A command line up to its command: the options before it, and what follows it.
 struct LineBeginning {
   let options: [CommandLineScanner.Item]
-  /// Nil where there is none.
+  /// Nil if no command is named.
   let verb: KnownVerb?
   let rest: [String]
 
@@ -43,8 +43,8 @@ struct LineBeginning {
     }
   }
 
-  /// A command after options of its own. Where there is none, what is wrong with the options is told as the first
-  /// command that is named sees it.
+  /// A command after options of its own. If no command fits, the error is the one that the first command named finds in
+  /// the options.
   private static func afterOwnOptions(_ arguments: [String]) throws(UsageProblem) -> LineBeginning?
   {
     var problem: UsageProblem?
@@ -81,6 +81,6 @@ struct LineBeginning {
 }
 
 extension VerbDescription {
-  /// The options that the command takes, as the scanner knows them.
+  /// The options that the command takes, in the scanner's form.
   var scanned: [CommandLineOption] { (options + Invocation.general).map { $0.scanned } }
 }

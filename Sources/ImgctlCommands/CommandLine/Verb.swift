@@ -11,7 +11,7 @@ protocol Verb {
   func carryOut(in context: Context) throws(Failure) -> ExitCode
 }
 
-/// A command of any type: what there is to say about it, and how its arguments become work.
+/// A command of any type: its description, and how its arguments become work.
 struct KnownVerb {
   typealias Work = (Context) throws(Failure) -> ExitCode
 
@@ -61,7 +61,7 @@ enum Verbs {
 
   static var names: [String] { all.map { $0.description.name } }
 
-  /// The command with a name.
+  /// The command with a name; the error about an unknown name suggests one.
   static func named(_ word: String) throws(UsageProblem) -> KnownVerb {
     if let verb = all.first(where: { $0.description.name == word }) { return verb }
     let hint =
@@ -93,7 +93,7 @@ struct VerbDescription: Sendable {
   }
 }
 
-/// What a word of a command line stands for, so that a shell can offer some.
+/// What a word of a command line stands for, so that a shell can offer completions.
 enum WordKind: Sendable {
   /// Something that nobody can guess.
   case text

@@ -22,7 +22,7 @@ struct VerbOption: Sendable {
     self.help = help
   }
 
-  /// The option as the scanner knows it.
+  /// The option in the scanner's form.
   var scanned: CommandLineOption {
     CommandLineOption(name, letter: letter, takesValue: value != nil)
   }
@@ -48,7 +48,7 @@ enum OptionValue: Sendable {
     }
   }
 
-  /// What a shell offers in its place.
+  /// The kind of words that a shell offers for the value.
   var kind: WordKind {
     switch self {
     case .text(_, let kind): kind

@@ -12,10 +12,10 @@ struct Context {
   let manner: Manner
   let environment: [String: String]
 
-  /// Whether answers are printed as they come.
+  /// Whether answers are printed as the JSON that the daemon sent.
   var asJSON: Bool { manner.asJSON }
 
-  /// Connects to the daemon; `mayWait` until it has room for the connection.
+  /// Connects to the daemon; with `mayWait`, waits until it has room for the connection.
   func connect(mayWait: Bool = true) throws(Failure) -> ControlConnection {
     do throws(ConnectionProblem) {
       let connection = try ControlConnection(path: socket, mayWait: mayWait)
@@ -44,7 +44,7 @@ struct Context {
     return answer
   }
 
-  /// The line that ends a request, also where that is an error.
+  /// The line that ends a request, even if it is an error.
   func answer(
     to request: Request, over connection: ControlConnection, within limit: Duration?
   ) throws(Failure) -> Answer {
@@ -70,14 +70,14 @@ struct Context {
     do throws(SystemFailure) { try console.write(text) } catch { throw Failure(error) }
   }
 
-  /// Prints data that is no text of imgctl's, and the end of its line.
+  /// Prints bytes that are not text, such as a drawn picture, and a newline.
   func print(_ bytes: [UInt8]) throws(Failure) {
     do throws(SystemFailure) {
       try console.output(bytes + [UInt8(ascii: "\n")])
     } catch { throw Failure(error) }
   }
 
-  /// Prints an answer as it came, or as text for people.
+  /// Prints an answer as the JSON that came, or as text for people.
   func print(_ answer: Answer, _ text: (Reply) -> String) throws(Failure) {
     try print(asJSON ? answer.text : text(answer.reply))
   }

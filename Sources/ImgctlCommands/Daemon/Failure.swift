@@ -16,7 +16,7 @@ struct Failure: Error {
     self.init(ExitCode(problem), problem.description)
   }
 
-  /// An error that the daemon answered to the command itself.
+  /// The error with which the daemon answered the command itself.
   init(refusal reply: Reply) {
     self.init(reply.exitCode, reply.complaint)
   }
@@ -34,7 +34,7 @@ extension Reply {
     return errorMessage.map { "\($0)\(pause) (\(code))" } ?? code
   }
 
-  /// The same about a URL, with what a person at a shell would do.
+  /// The complaint about a URL, with advice for a person at a shell.
   func complaint(about url: String) -> String {
     guard ReplyCode(rawValue: errorCode ?? "") == .badURL, hasUserName(url) else {
       return complaint
@@ -43,7 +43,7 @@ extension Reply {
       + "(\(ReplyCode.badURL.rawValue))"
   }
 
-  /// For how long an origin asks to be left alone.
+  /// How long an origin asks to be left alone.
   var pause: Duration? {
     object("error")?.object("details")?.number("retry_after_ms").map { .milliseconds($0) }
   }

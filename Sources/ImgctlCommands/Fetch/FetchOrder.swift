@@ -1,6 +1,6 @@
 /// One picture of a run: a URL, or the receipt of a fetch that began before.
 struct FetchOrder {
-  /// Its place among those asked for, which is the `id` of its request.
+  /// The order's place among those of the run, which is the `id` of its request.
   let number: Int
   let subject: String
   /// The name of its file in a directory.
@@ -11,10 +11,10 @@ struct FetchOrder {
 enum FileName {
   /// From a URL, without extension.
   case made(String)
-  /// From a list; it has the extension of its picture unless it ends in one.
+  /// From a list; the picture's extension is added unless the name ends in one.
   case given(String)
 
-  /// Whether a name stays in its directory or one below it. Lists may come from others.
+  /// Whether a name stays in its directory or one below it: lists may come from strangers.
   static func isBelow(_ name: String) -> Bool {
     let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
@@ -30,7 +30,7 @@ struct FetchOutcome {
   var complaint: String?
   var remark: String?
   var exitCode = ExitCode.done
-  /// For how long the host has asked to be left alone.
+  /// How long the host has asked to be left alone.
   var pause: Duration?
 }
 

@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdWire
 
-/// What a command that fetches wants of its run.
+/// What a fetching command asks of its run.
 struct FetchPlan {
   /// The request that asks for a picture.
   enum Command {
@@ -13,7 +13,7 @@ struct FetchPlan {
 
   var command = Command.fetch
   let delivery: Delivery
-  /// How the command's own options want each picture, whatever its URL is.
+  /// The request for each picture as the command's own options make it, still without a URL.
   var fetch = FetchRequest(url: "")
   /// Whether the name of a file says in which format its picture is wanted.
   var namesFormats = false
@@ -29,7 +29,8 @@ struct FetchPlan {
 
   static let usualJobs = 256
 
-  /// More than this and records that came early would take up memory; pictures among them take descriptors, too.
+  /// How many may be under way or wait for an earlier one: early records take memory, and pictures among them
+  /// descriptors.
   var mostAhead: Int {
     guard isOrdered else { return mostOpen }
     let holdsPictures =

@@ -83,13 +83,13 @@ final class FetchRun {
     open.count < plan.mostOpen && open.count + (output?.waiting ?? 0) < plan.mostAhead
   }
 
-  /// Asks for as much as there may be, and ends the loop when everything has been answered.
+  /// Asks for as many pictures as may be under way, and ends the loop once all are answered or the run has failed.
   private func askForMore() {
     while failure == nil, !hasAll, mayAsk, askForNext() {}
     if isFinished || failure != nil { loop.stop() }
   }
 
-  /// Asks for the next picture; false where it is not known yet.
+  /// Asks for the next picture; false if it is not known yet.
   private func askForNext() -> Bool {
     do throws(SystemFailure) {
       switch try source.next(onArrival: { [run = Unowned(self)] in run.object.askForMore() }) {

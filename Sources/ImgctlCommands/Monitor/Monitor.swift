@@ -32,7 +32,7 @@ struct Monitor: Verb {
     throw Failure(.unreachable, "imgd at \(context.socket) has ended")
   }
 
-  /// The next event; nil at the end of the daemon.
+  /// The next event; nil when the daemon has ended.
   private func next(
     over connection: ControlConnection
   ) throws(Failure) -> (bytes: [UInt8], event: Reply)? {

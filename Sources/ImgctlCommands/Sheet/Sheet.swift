@@ -60,7 +60,7 @@ struct Sheet: Verb {
     var known: Set<[String?]> = []
     var entries: [Reply] = []
     for tier in tiers where entries.count < limit {
-      // What is in memory is on disk as well, so a page of the disk tier must have others in it.
+      // Entries in memory are on disk as well, so the disk tier is asked for more than are still missing.
       let listing = EntryListing(tier: tier, prefix: prefix, limit: limit + entries.count)
       try listing.read(over: connection, in: context) { entry throws(Failure) in
         let isNew = known.insert([entry.text("url"), entry.text("identifier")]).inserted
@@ -77,13 +77,14 @@ struct Sheet: Verb {
       }
       return
     }
-    // This is known before the work begins; what changes after that shows when the file is written.
+    // Checked before the work begins; a later change is noticed when the file is written.
     if !replaces, OutputFile.isTaken(output) { throw Self.failure(.exists(output)) }
   }
 
   private func write(_ page: String, _ context: Context) throws(Failure) {
     guard let output else { return try context.print(page) }
-    // No temporary file is left behind; what is no file may take its time, and can be given up.
+    // With signals blocked, no temporary file is left behind. Writing to a pipe or a device may take its time, and can
+    // be interrupted.
     if !OutputFile.isSpecial(output) { SignalWatch.block([SIGINT, SIGTERM, SIGHUP]) }
     let file = try Self.file(of: page)
     do throws(OutputFile.Problem) {

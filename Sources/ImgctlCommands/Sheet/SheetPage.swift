@@ -100,7 +100,7 @@ struct SheetPicture {
     ]
   }
 
-  /// The end of the URL's path, by which people know a picture; the whole URL where that says nothing.
+  /// The end of the URL's path, by which people recognise a picture; the whole URL where that is empty.
   var name: String {
     let path = url.prefix { $0 != "?" && $0 != "#" }
     let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

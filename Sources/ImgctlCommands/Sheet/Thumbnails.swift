@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdWire
 
-/// Gets the small pictures of entries from the daemon, some at a time.
+/// Gets the small pictures of entries from the daemon, a few at a time.
 struct Thumbnails {
   /// Enough requests to keep the decoders busy, and few enough that no other client waits.
   private static let mostUnderWay = 8
@@ -56,7 +56,7 @@ struct Thumbnails {
     let entry = entries[index]
     var fetch = FetchRequest(url: entry.text("url") ?? "")
     fetch.identifier = entry.text("identifier")
-    // The cache is looked at, and neither used nor filled.
+    // Looks into the cache without counting a use and without filling it.
     fetch.cache = .peek
     fetch.delivery = .inline
     fetch.priority = .low

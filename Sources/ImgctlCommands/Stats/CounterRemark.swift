@@ -2,7 +2,7 @@ import ImgdConnection
 
 /// Remarks about counters: a size with its unit, a share, whether a value is worrying.
 enum CounterRemark {
-  /// The remark behind a value; empty if it speaks for itself.
+  /// The remark after a value; empty if the value speaks for itself.
   static func text(_ field: String, of part: Reply, _ path: String) -> String {
     guard let number = part.number(field) else { return time(field, of: part) }
     if field == "hits" {

@@ -8,7 +8,7 @@ struct StatisticsTable {
   private let interval: Interval?
   private let socket: String
 
-  /// A table of the present counters; with an interval also of their changes.
+  /// A table of the current counters; with an interval, of their changes as well.
   init(_ statistics: DaemonStatistics, since interval: Interval? = nil, socket: String) {
     self.statistics = statistics
     self.interval = interval
@@ -25,8 +25,8 @@ struct StatisticsTable {
     heading(palette) + sections(palette, where: isShown)
   }
 
-  /// The numbers of the table that fit into this many lines, in its order: first those that are wanted most,
-  /// then as many of the others as fit.
+  /// The paths of the numbers that fit into `room` lines: first the wanted ones, then as many of the others as fit,
+  /// both in the table's order.
   func paths(in room: Int, first wanted: Set<String>) -> Set<String> {
     let plain = Palette(.never, isTerminal: false, environment: [:])
     var left = room - heading(plain).count
@@ -65,7 +65,7 @@ struct StatisticsTable {
     ]
   }
 
-  /// The hit ratio of all tiers together, and the part that each has in it.
+  /// The hit ratio of all tiers together, and each tier's part in it.
   private var answered: String {
     let lookups = statistics.lookups("memory")
     let fleet = statistics.number("fleet", "hits")

@@ -30,7 +30,7 @@ struct StatsWatch {
       } else if let lines = log.lines(about: statistics) {
         try context.print(lines)
       }
-      // Waits for nothing but the time.
+      // Only sleeps: no descriptor is polled.
       _ = poll(nil, 0, CInt(clamping: delay.milliseconds))
     }
   }
@@ -47,14 +47,14 @@ private struct WatchedTable {
     self.context = context
   }
 
-  /// The bytes that draw the present counters. Where the terminal is too low for all of them, those that have
-  /// changed come first.
+  /// The text that draws the current counters. If the terminal has too few rows for all, those that have changed come
+  /// first.
   mutating func frame(of statistics: DaemonStatistics) -> String {
     let isFirst = previous == nil
     let interval = previous.flatMap { Interval(from: $0, to: statistics) }
     findMoved(in: statistics)
     previous = statistics
-    // The frame ends with an empty line, behind which the cursor stays.
+    // The frame ends with an empty line, on which the cursor stays.
     let room = TerminalSize.of(STDOUT_FILENO, environment: context.environment).rows - 2
     let table = StatisticsTable(statistics, since: interval, socket: context.socket)
     var lines = table.lines(context.palette)
@@ -62,7 +62,7 @@ private struct WatchedTable {
       let shown = table.paths(in: room - 1, first: moved)
       lines = table.lines(context.palette) { shown.contains($0) }.prefix(max(room - 1, 0)) + ["…"]
     }
-    // The terminal itself cuts long lines off while it does not wrap them.
+    // While it does not wrap them, the terminal itself cuts long lines off.
     return (isFirst ? "\u{1b}[2J" : "") + "\u{1b}[?7l\u{1b}[H"
       + lines.joined(separator: "\u{1b}[K\n") + "\u{1b}[K\n\u{1b}[J\u{1b}[?7h"
   }
@@ -86,7 +86,7 @@ struct WatchedLog {
     titles.map { _ in .right }, widths: [8, 6, 6, 8, 11, 7, 6, 6, 6, 6, 6])
   private var previous: DaemonStatistics?
 
-  /// The lines that a look at the counters adds: the first only makes the next ones possible.
+  /// The lines that one look adds: titles after the first one, and then what happened between two looks.
   mutating func lines(about statistics: DaemonStatistics) -> String? {
     defer { previous = statistics }
     guard let previous else { return columns.line(Self.titles) }

@@ -10,7 +10,7 @@ package struct Console {
   let terminals: Terminals
   /// The size of the terminal that shows the messages; it may change at any time.
   var size: () -> TerminalSize = { TerminalSize() }
-  /// Whether the output takes more data without a wait.
+  /// Whether the output takes more data without waiting.
   var outputHasRoom: () -> Bool = { true }
 
   /// The streams that are terminals.
@@ -56,7 +56,7 @@ package struct Console {
     message("imgctl: \(withoutPasswords(printable(sentence)))\n")
   }
 
-  /// Writes a message that is no complaint.
+  /// Writes a message that is not a complaint.
   func remark(_ sentence: String) {
     message(withoutPasswords(printable(sentence)) + "\n")
   }

@@ -1,5 +1,6 @@
 // Between `enter` and `leave` the terminal is the program's: another screen, no cursor, and keys that arrive at once
-// and unseen. Ctrl-C and Ctrl-Z stay signals, which their owner has to expect: it leaves the screen first.
+// and unseen. Ctrl-C and Ctrl-Z still send signals, for which the program has to be prepared: it leaves the screen
+// first.
 
 import Glibc
 import ImgdSystem
@@ -8,7 +9,7 @@ import ImgdSystem
 final class FullScreen {
   private let input: CInt
   private let write: ([UInt8]) throws(SystemFailure) -> Void
-  /// The terminal's settings before; nil while the screen is not entered.
+  /// The terminal's settings before `enter`; nil after `leave`.
   private var before: termios?
 
   init(

@@ -11,7 +11,7 @@ struct Glyphs: Equatable {
   static let ascii = Glyphs(
     levels: [" ", "_", ".", "-", "=", "+", "*", "%", "#"], ends: [" ", "#"])
 
-  /// Blocks where the locale has them.
+  /// Blocks if the locale's character set is UTF-8, and ASCII otherwise.
   static func of(_ environment: [String: String]) -> Glyphs {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"]
     let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
@@ -31,8 +31,8 @@ struct Glyphs: Equatable {
     return TextWidth.padded(text, to: cells)
   }
 
-  /// Columns for values from 0 to `top`, the newest at the right end, in rows from above. A value that is missing
-  /// leaves its column empty.
+  /// Columns for values from 0 to `top`, the newest at the right end, as rows from top to bottom. A value that is
+  /// missing leaves its column empty.
   func plot(_ values: [Double?], top: Double, columns: Int, rows: Int) -> [String] {
     let steps = levels.count - 1
     let shown = values.suffix(max(columns, 0))

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The room of a terminal, in columns and rows of characters.
+/// The size of a terminal, in columns and rows of characters.
 struct TerminalSize: Equatable {
   var columns = 80
   var rows = 24
 
-  /// The size of the terminal behind a descriptor. Where there is none, or one that does not know, COLUMNS and
-  /// LINES say it, and otherwise it is 80 by 24.
+  /// The size of the terminal behind a descriptor. If there is none, or it does not know its size, COLUMNS and LINES
+  /// give the size, which is otherwise 80 by 24.
   static func of(_ descriptor: CInt, environment: [String: String] = [:]) -> TerminalSize {
     var window = winsize()
     // Filled by the call, on this stack.

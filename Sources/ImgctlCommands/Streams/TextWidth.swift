@@ -18,7 +18,7 @@ enum TextWidth {
     return room > 0 ? beginning(of: text.unicodeScalars, within: room - 1) + "…" : ""
   }
 
-  /// A text without its middle, if it is too wide: a URL is known by its host and its last part.
+  /// A text without its middle, if it is too wide: people recognise a URL by its host and its last part.
   static func shortened(_ text: String, to room: Int) -> String {
     guard of(text) > room else { return text }
     let kept = max(0, room - 1)
@@ -40,7 +40,7 @@ enum TextWidth {
     return text
   }
 
-  /// The text and as many spaces as make it `width` cells wide.
+  /// The text, padded with spaces to `width` cells.
   static func padded(_ text: String, to width: Int, onLeft: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - of(text)))
     return onLeft ? space + text : text + space

@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdSystem
 
-/// Draws how full the tiers are, the places for downloads, and the decoders.
+/// Draws how full the tiers, the places for downloads and the decoders are.
 struct CapacityRows {
   private let glyphs: Glyphs
   private let columns: Int
@@ -19,7 +19,7 @@ struct CapacityRows {
         "\(statistics.number("downloads", "queued")) wait" + failures("downloads", statistics)),
       filled(
         "decoders", statistics.number("decode", "active"),
-        // A process is started when there is something for it.
+        // Decoders are started on demand, so the bar shows how many there may be.
         of: max(
           statistics.number("decode", "max_workers"), statistics.number("decode", "workers")),
         "\(statistics.number("decode", "queued")) wait" + failures("decode", statistics)),
@@ -36,7 +36,7 @@ struct CapacityRows {
     let capacity = statistics.number(name, "capacity")
     let state = statistics.text(name, "state").flatMap { $0 == "ok" ? nil : printable($0) }
     let entries = statistics.number(name, "entries")
-    // Less than is configured may be held while memory is short.
+    // While memory is short, a tier may hold less than is configured.
     let configured = statistics.number(name, "configured")
     let remark =
       "of \(Quantity.shortSize(capacity))"

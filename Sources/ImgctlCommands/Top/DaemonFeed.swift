@@ -27,7 +27,7 @@ final class DaemonFeed {
 
   deinit { connection?.close() }
 
-  /// Asks for the counters and the oldest fetches; nothing while an earlier look waits for its answers.
+  /// Asks for the counters and the oldest fetches; does nothing while an earlier look waits for its answers.
   func look(atMost fetches: Int) {
     if let begun {
       guard loop.now - begun > Context.patience else { return }

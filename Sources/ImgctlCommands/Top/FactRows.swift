@@ -22,7 +22,7 @@ enum FactRows {
     return [clients, pressure] + fleet(statistics)
   }
 
-  /// Nothing where the machine shares with no other.
+  /// Nothing if this machine is in no fleet.
   private static func fleet(_ statistics: DaemonStatistics) -> [ScreenLine] {
     guard let fleet = statistics.reply.object("fleet"), let state = fleet.text("state") else {
       return []

@@ -4,7 +4,7 @@ import ImgdSystem
 /// Draws the fetches under way, each with a bar.
 struct FetchRows {
   private static let barWidth = 12
-  /// There are bars from this many columns on.
+  /// The fewest columns that have room for bars.
   private static let wide = 60
 
   private let glyphs: Glyphs
@@ -58,7 +58,7 @@ struct FetchRows {
     return line
   }
 
-  /// Why a fetch waits, if it waits for more than its turn.
+  /// Whether a fetch is held until its host may be asked again, or just waits for its turn.
   private func queued(_ fetch: Reply) -> String {
     fetch.number("retry_after_ms").map {
       "held " + Quantity.time(roundedUp: .milliseconds($0))

@@ -1,5 +1,5 @@
-// However `top` ends, `showUntilEnd` leaves the screen first: by a key, a signal that ends it or an error. The signals are
-// blocked and read by the loop, so none can end the process between two lines.
+// However `top` ends, by a key, a signal or an error, `showUntilEnd` leaves the screen first. The signals are blocked
+// and read by the loop, so none can end the process in the middle of its work.
 
 import Glibc
 import ImgdSystem
@@ -41,7 +41,7 @@ final class TopSession {
     keys = try loop.watch(context.console.input, for: .read) { _ in session.object.readKeys() }
   }
 
-  /// Runs until it ends; the terminal is then as it was.
+  /// Runs until something ends it, and gives the terminal back as it was.
   func showUntilEnd() -> Ending {
     defer { screen.leave() }
     attempt { () throws(SystemFailure) in try screen.enter() }
@@ -84,7 +84,7 @@ final class TopSession {
     }
   }
 
-  /// A terminal that fails has gone: that is the end.
+  /// Ends the session if the terminal fails: it has gone.
   private func attempt(_ work: () throws(SystemFailure) -> Void) {
     do throws(SystemFailure) { try work() } catch { leave(for: .failure(error)) }
   }
@@ -120,7 +120,7 @@ final class TopSession {
     }
   }
 
-  /// Stops as the person wishes, with the terminal given back to the shell.
+  /// Stops the process at a person's request, with the terminal given back to the shell.
   private func pauseProcess() {
     screen.leave()
     Self.raiseUnwatched(SIGTSTP)

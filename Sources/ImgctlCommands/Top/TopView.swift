@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdSystem
 
-/// Draws the state of `top` for a terminal of any size: what does not fit is left out from below, and lines are cut.
+/// Draws the state of `top` for a terminal of any size: what does not fit is left out at the bottom, and lines are cut.
 struct TopView {
   private let palette: Palette
   private let glyphs: Glyphs

@@ -1,4 +1,4 @@
-/// Draws what is asked for and found, with its history.
+/// Draws the traffic: the hit ratio, hits, misses and downloads, each with its history.
 struct TrafficRows {
   private let glyphs: Glyphs
   private let columns: Int

@@ -30,7 +30,7 @@ struct Entries: Verb {
   }
 
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
-    // The lines are printed before all are known, so the columns are as wide as is usual.
+    // Lines are printed before all of them are known, so the columns have their usual widths.
     let columns = Columns(
       [.right, .left, .right, .right, .right] + (isLong ? [.left, .left, .left] : []) + [.left],
       widths: [8, 4, 9, 9, 9] + (isLong ? [20, 10, 10] : []))

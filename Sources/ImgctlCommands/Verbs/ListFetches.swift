@@ -41,7 +41,7 @@ struct ListFetches: Verb {
     return ([palette(lines[0], .heading)] + lines.dropFirst()).joined(separator: "\n")
   }
 
-  /// The state, and for how long the host has asked to be left alone.
+  /// The state, and how long the host has asked to be left alone.
   private static func state(of fetch: Reply) -> String {
     let pause = fetch.number("retry_after_ms").map {
       ", held " + Quantity.time(roundedUp: .milliseconds($0))

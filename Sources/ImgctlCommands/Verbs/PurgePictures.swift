@@ -39,7 +39,7 @@ struct PurgePictures: Verb {
   private static let repeated = ["url", "identifier", "prefix", "host", "tag"]
 
   private let requests: [PurgeRequest]
-  /// The values of the repeated filter, one for each request; none if there is one request.
+  /// The values of the repeated filter, one for each request; empty if there is only one request.
   private let values: [String]
   private let needsConsent: Bool
   private let place: String
@@ -80,7 +80,7 @@ struct PurgePictures: Verb {
     guard try isAllowed(context) else { return .failed }
     let connection = try context.connect()
     for (index, request) in requests.enumerated() {
-      // A purge answers when the index on disk is written, however long that takes.
+      // The daemon answers a purge when the index on disk is written, however long that takes.
       let answer = try context.ask(.purge(request), over: connection, within: nil)
       let heading = values.isEmpty ? "" : printable(values[index]) + ": "
       try context.print(answer) { heading + Self.text($0, isSoft: isSoft) }
@@ -92,7 +92,7 @@ struct PurgePictures: Verb {
     guard needsConsent else { return true }
     let question = "Remove every picture from \(place) of imgd at \(printable(context.socket))?"
     do throws(SystemFailure) {
-      // A script has nobody to ask, and has written --all.
+      // In a script there is nobody to ask, and its author has written --all.
       return try context.console.confirms(question) ?? true
     } catch { throw Failure(error) }
   }
@@ -102,7 +102,7 @@ struct PurgePictures: Verb {
     arguments.texts(filter) + (filter == "url" ? arguments.operands : [])
   }
 
-  /// Refuses filters that no entry can match: to remove nothing would look like a success.
+  /// Refuses filters that no entry can match: removing nothing would look like success.
   private static func checkMatching(_ arguments: Arguments) throws(UsageProblem) {
     if values(of: "url", arguments).isEmpty, arguments.texts("identifier").contains("") {
       throw UsageProblem("--identifier \(PurgeRequest.problemOfEmptyIdentifier)")
@@ -145,7 +145,7 @@ struct PurgePictures: Verb {
     return Int(seconds) + (attoseconds > 0 ? 1 : 0)
   }
 
-  /// Whether the other hosts of a fleet know of it.
+  /// Whether the other hosts of a fleet know about the purge.
   private static func others(_ reply: Reply) -> String {
     switch reply.text("fleet") {
     case "sent": "; the other hosts are told"

@@ -28,7 +28,7 @@ struct Reload: Verb {
     return .done
   }
 
-  /// Each mistake is a line of its own.
+  /// Prints each mistake on a line of its own.
   private func refuse(_ reply: Reply, in context: Context) throws(Failure) -> ExitCode {
     let mistakes = reply.object("error")?.object("details")?.texts("mistakes") ?? []
     guard mistakes.count > 1 else { throw Failure(refusal: reply) }

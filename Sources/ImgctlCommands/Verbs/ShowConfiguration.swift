@@ -46,7 +46,7 @@ struct ShowConfiguration: Verb {
     throw Failure(.failed, Self.complaint(about: name, sections))
   }
 
-  /// The same name, whatever its case.
+  /// The name that a word matches, whatever the case.
   private static func match(_ word: String, _ names: [String]) -> String? {
     names.first { $0.lowercased() == word.lowercased() }
   }
@@ -60,7 +60,7 @@ struct ShowConfiguration: Verb {
     }.joined(separator: "\n\n")
   }
 
-  /// Says which names come near: those that are written alike, and keys whose section was left out.
+  /// Suggests the names that are written alike, and keys whose section was left out.
   private static func complaint(about name: String, _ sections: Reply) -> String {
     let keys = sections.fields.flatMap { section in
       (sections.object(section)?.fields ?? []).map { section + "." + $0 }

@@ -6,7 +6,7 @@ public struct CachedPicture: Sendable {
   public let tier: String
   /// The format: `jpeg`, for example.
   public let format: String
-  /// The size.
+  /// The size in pixels.
   public let width: Int
   public let height: Int
   /// The size in bytes.

@@ -1,10 +1,10 @@
 internal import ImgdConnection
 
-/// One of several answers to a URL, each to other requests, as `Imgd.query` lists them.
+/// One of several answers to a URL, each for other requests, as `Imgd.query` lists them.
 public struct CachedVariant: Sendable {
   /// The request's headers that its origin looked at, in lower case; the value is nil where it had none.
   public let vary: [String: String?]
-  /// The time of storing, as in RFC 3339.
+  /// The time at which it was stored, in the form of RFC 3339.
   public let stored: String
   /// The tiers that have it: `memory`, `disk`.
   public let tiers: [String]

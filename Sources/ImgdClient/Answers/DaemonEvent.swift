@@ -24,7 +24,7 @@ public struct DaemonEvent: Sendable {
     case pressure(source: String, entries: Int, bytes: Int)
     /// `reloaded` or `refused`.
     case config(change: String)
-    /// How many events were dropped, since the program read too slowly.
+    /// How many events were dropped, because the program read too slowly.
     case overflow(lost: Int)
     /// An event of a later release.
     case other(String)

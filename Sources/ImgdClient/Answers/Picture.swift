@@ -42,8 +42,8 @@ public struct Picture: Sendable {
   public let memory: PictureMemory?
   /// The last URL, if the origin redirected.
   public let finalURL: String?
-  /// Whether the program has the picture already, by the condition in its `headers`: then only its URL, its source
-  /// and its ages are here.
+  /// Whether the program already has the picture, by the condition in its `headers`: then only the URL, the source and
+  /// the ages are here.
   public let isNotModified: Bool
   /// Whether the picture is no longer fresh.
   public let isStale: Bool

@@ -23,7 +23,7 @@ public struct Placeholder: Hashable, Sendable {
   }
 }
 
-/// A colour in sRGB; its alpha is not multiplied in.
+/// A colour in sRGB, not premultiplied by its alpha.
 public struct Colour: Hashable, Sendable {
   public let red: UInt8
   public let green: UInt8

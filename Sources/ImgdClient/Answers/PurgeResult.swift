@@ -26,10 +26,10 @@ public struct PurgeResult: Hashable, Sendable {
   public let removed: Bool
   /// The entries in memory.
   public let memory: Tier?
-  /// The entries on disk; nil while the disk refuses to be written: the purge is in force, and carried out
+  /// The entries on disk; nil while the disk cannot be written. The purge is in force all the same, and carried out
   /// later.
   public let disk: Tier?
-  /// Nil where the machine shares with no other, and for a purge of this host only.
+  /// Nil if the machine is in no fleet, and for a purge of this host only.
   public let fleet: Fleet?
 
   init(_ reply: Reply) {

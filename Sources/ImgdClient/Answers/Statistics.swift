@@ -71,7 +71,7 @@ public struct Statistics: Sendable {
 
   public let memory: Tier
   public let disk: Tier
-  /// Nil where the machine shares with no other.
+  /// Nil if the machine is in no fleet.
   public let fleet: Fleet?
   public let downloads: Downloads
   /// How many clients are connected, this one included.

@@ -26,7 +26,7 @@ final class Call: Sendable {
 
   private static let lastID = Atomic(0)
 
-  /// No two calls of this process have the same.
+  /// Unique within this process.
   let id: Int
   /// Whether it does no harm if the daemon carries it out twice.
   let isRepeatable: Bool
@@ -52,7 +52,7 @@ final class Call: Sendable {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
-  /// Has the handler called once; false if the call was cancelled before, and need not be sent.
+  /// Has the handler called once; false if the call was already cancelled and need not be sent.
   func expect(_ handler: @escaping Handler) -> Bool {
     let isNew = state.withLock { state in
       guard case .new = state else { return false }

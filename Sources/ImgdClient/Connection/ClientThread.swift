@@ -3,7 +3,7 @@ internal import ImgdSystem
 
 /// The thread of a client, which is started by the first request: it owns the connections.
 final class ClientThread: Sendable {
-  /// The orders that other threads have for it.
+  /// The orders that other threads give it.
   enum Order: Sendable {
     case begin(Call)
     case cancel(Call)
@@ -27,7 +27,7 @@ final class ClientThread: Sendable {
 
   deinit { close {} }
 
-  /// Has an order carried out; the error says why that cannot be.
+  /// Has an order carried out; returns the error if that is impossible.
   func post(_ order: Order) -> ConnectionError? {
     // Posted under the lock: after `close` nothing would be received any more.
     state.withLock { state in

@@ -1,7 +1,7 @@
 internal import ImgdConnection
 internal import ImgdSystem
 
-/// All requests of a client but its subscriptions.
+/// All requests of a client except its subscriptions.
 final class Conversation {
   private let channel: RequestChannel
   /// The requests that have no answer yet, by the ids of their calls.
@@ -12,7 +12,7 @@ final class Conversation {
     channel = RequestChannel(on: loop, path: path)
   }
 
-  /// Sends a request, as soon as there are few enough.
+  /// Sends a request, as soon as few enough are under way.
   func begin(_ call: Call) {
     guard !call.hasEnded else { return }
     let request = DaemonCall(

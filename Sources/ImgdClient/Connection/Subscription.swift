@@ -23,7 +23,7 @@ final class Subscription {
       onLost: { [unowned self] in lose($0) })
   }
 
-  /// Ends the connection, and the events with it; without an error because nobody reads them any more.
+  /// Ends the connection and the events; without an error if nobody reads them any more.
   func close(_ error: (any Error)? = nil) {
     events.take()?.close()
     feed.finish(error)

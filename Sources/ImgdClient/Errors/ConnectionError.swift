@@ -8,9 +8,9 @@ public enum ConnectionError: Error, Equatable, Sendable, CustomStringConvertible
   case notListening(path: String)
   /// The user may not use the socket; the remedy says who may.
   case notPermitted(path: String, remedy: String)
-  /// The daemon closed the connection before it answered: it may have carried the request out, or not.
+  /// The daemon closed the connection before it answered: it may or may not have carried out the request.
   case closed(path: String)
-  /// The other end does not speak as imgd does.
+  /// The other end does not speak imgd's protocol.
   case unexpected(path: String, what: String)
   /// The connection failed in another way.
   case failed(path: String, reason: String)

@@ -10,7 +10,7 @@ public enum ErrorCode: Hashable, Sendable {
   case unknownCommand
   /// The daemon is older than this library, and lacks the option in `details.field`.
   case unknownField
-  /// The request has more than the daemon accepts in one line, 64 KiB unless it is configured.
+  /// The request does not fit into a line that the daemon accepts, 64 KiB unless configured otherwise.
   case lineTooLong
   /// The fetch belongs to another user.
   case forbidden
@@ -20,7 +20,7 @@ public enum ErrorCode: Hashable, Sendable {
   case unknownReceipt
   /// More is under way than one connection or one user may have; `details.limit`.
   case tooManyRequests
-  /// More is under way than the daemon takes from all.
+  /// More is under way than the daemon accepts from all clients together.
   case queueFull
   /// The daemon is about to stop.
   case shuttingDown
@@ -39,7 +39,7 @@ public enum ErrorCode: Hashable, Sendable {
   case connect
   /// The origin has no certificate that can be verified, or no secure connection.
   case tls
-  /// The fetch took too long; `details.phase` says with what.
+  /// The fetch took too long; `details.phase` says in which step.
   case timeout
   /// The origin answered with an error; `details.status`.
   case httpStatus
@@ -58,7 +58,7 @@ public enum ErrorCode: Hashable, Sendable {
 
   // MARK: The picture
 
-  /// The body is no picture that imgd knows.
+  /// The body is not a picture that imgd knows.
   case notAnImage
   /// The format is excluded, or the decoder of the machine lacks it.
   case unsupportedFormat
@@ -66,7 +66,7 @@ public enum ErrorCode: Hashable, Sendable {
   case tooManyPixels
   /// The picture is damaged.
   case decodeFailed
-  /// The decoder ended over the picture.
+  /// The decoder crashed on the picture.
   case decodeCrashed
   /// The picture is too large for a line: this library asks for none in lines.
   case tooLargeInline

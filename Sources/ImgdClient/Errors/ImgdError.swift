@@ -14,7 +14,7 @@ public struct ImgdError: Error, Sendable, CustomStringConvertible {
     public let limit: Int?
     /// The address to which the daemon may not connect.
     public let address: String?
-    /// How long the origin wants to be left alone.
+    /// How long the origin asks to be left alone.
     public let retryAfter: Duration?
     /// Whether the daemon remembered the error, and asked nobody.
     public let isCached: Bool

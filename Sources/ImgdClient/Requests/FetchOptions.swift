@@ -1,4 +1,4 @@
-/// The way in which a picture is wanted; what is left out is as docs/protocol.md says.
+/// The way in which a picture is wanted; docs/protocol.md has the defaults.
 public struct FetchOptions: Hashable, Sendable {
   /// How the cache is used, named as in the web's `fetch`.
   public enum CacheMode: String, CaseIterable, Sendable {
@@ -12,7 +12,7 @@ public struct FetchOptions: Hashable, Sendable {
     case forceCache = "force-cache"
     /// Any entry answers; where there is none, the error is `notCached`.
     case onlyIfCached = "only-if-cached"
-    /// The same, and the cache is left as it is: it counts neither as a look-up nor as a use.
+    /// Like `onlyIfCached`, but the cache is left as it is: this counts neither as a look-up nor as a use.
     case peek
     /// The cache is neither read nor filled.
     case noStore = "no-store"

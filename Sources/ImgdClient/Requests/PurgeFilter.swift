@@ -1,6 +1,6 @@
 internal import ImgdWire
 
-/// The entries of the cache that a purge removes: those that match all of what is set.
+/// The entries of the cache that a purge removes: those that match every condition that is set.
 public struct PurgeFilter: Hashable, Sendable {
   /// The tiers that a purge is about.
   public enum Tier: String, CaseIterable, Sendable {
@@ -22,9 +22,9 @@ public struct PurgeFilter: Hashable, Sendable {
   public var host: String?
   /// Entries that were fetched with this tag.
   public var tag: String?
-  /// Entries stored so long ago; in whole seconds.
+  /// Entries stored at least this long ago; in whole seconds.
   public var olderThan: Duration?
-  /// Entries not used for so long; in whole seconds.
+  /// Entries not used for at least this long; in whole seconds.
   public var unusedFor: Duration?
   /// Only entries that are no longer fresh.
   public var expired = false

@@ -26,7 +26,7 @@ public struct Resize: Hashable, Sendable {
   public var crop: Crop
   /// Whether a smaller picture is enlarged.
   public var enlarge: Bool
-  /// Whether colours are mixed as light does.
+  /// Whether colours are mixed in linear light.
   public var linear: Bool
 
   /// At least one of width and height is needed, and both to cover or to fill.

@@ -15,7 +15,7 @@ extension FetchOptions {
     extras.describe = describe
     extras.share = share
     extras.tags = tags
-    // In one order: the same options make the same line.
+    // Sorted, so that the same options make the same line.
     extras.headers = headers.sorted { $0.key < $1.key }.map { RequestHeader(name: $0, value: $1) }
     extras.ttl = ttl?.rounded(to: .seconds(1))
     extras.timeoutMilliseconds = timeout?.rounded(to: .milliseconds(1))
@@ -44,7 +44,7 @@ func wireWord<Choice: RawRepresentable<String>, Word: RawRepresentable<String>>(
 }
 
 extension Duration {
-  /// How many of a unit it has, a part of one counted as one.
+  /// The length in a unit, rounded up.
   func rounded(to unit: Duration) -> Int {
     Int((self / unit).rounded(.up))
   }

@@ -29,7 +29,7 @@ public struct DaemonEvents: AsyncSequence, Sendable {
 extension DaemonEvent {
   private static let mostWaiting = 1_000
 
-  /// Beyond a thousand only their number is kept.
+  /// Beyond a thousand events, only their number is kept.
   static func counting(_ event: DaemonEvent, _ waiting: inout [DaemonEvent]) {
     guard waiting.count >= mostWaiting else { return waiting.append(event) }
     let lost = if case .overflow(let lost) = event.kind { lost } else { 1 }

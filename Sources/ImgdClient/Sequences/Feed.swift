@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// A feed with readers; what fills it is cancelled with the last of them.
+/// A feed with readers; its source is cancelled when the last of them is gone.
 final class HeldFeed<Element: Sendable>: Sendable {
   let feed: Feed<Element>
   let cancel: @Sendable () -> Void
@@ -35,7 +35,7 @@ final class Feed<Element: Sendable>: Sendable {
     self.rule = rule
   }
 
-  /// Adds a value, for the reader that has waited for longest.
+  /// Adds a value, or hands it to the reader that has waited longest.
   func add(_ element: Element) {
     let reader: Reader? = state.withLock { state in
       guard state.end == nil else { return nil }
@@ -46,7 +46,7 @@ final class Feed<Element: Sendable>: Sendable {
     reader?.resume(returning: element)
   }
 
-  /// No value follows those that wait; without an error the sequence just ends.
+  /// Ends the feed after the values that wait; without an error the sequence just ends.
   func finish(_ error: (any Error)? = nil) {
     let readers: [Reader] = state.withLock { state in
       guard state.end == nil else { return [] }

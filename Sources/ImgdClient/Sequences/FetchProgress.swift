@@ -8,7 +8,7 @@ public enum FetchUpdate: Sendable {
   case started
   /// How many bytes of the body have arrived; `expected` is nil where the origin announces no length.
   case progress(received: Int, expected: Int?)
-  /// The picture is there, and the form that was asked for is being made of it. Only with `describe`.
+  /// The picture is there, and the form that was asked for is being made from it. Only with `describe`.
   case placeholder(Placeholder)
   /// The picture; the sequence ends.
   case finished(Picture)
@@ -53,7 +53,7 @@ public struct FetchProgress: AsyncSequence, Sendable {
 
   let fetch: @Sendable () -> HeldFeed<FetchUpdate>
 
-  /// Begins nothing yet.
+  /// Makes an iterator; the fetch begins with the first call of `next`.
   public func makeAsyncIterator() -> Iterator {
     Iterator(fetch: fetch)
   }

@@ -5,7 +5,7 @@ package struct Interval {
   package let before: DaemonStatistics
   package let after: DaemonStatistics
 
-  /// Nil where the second answer is that of another process, whose counters began anew.
+  /// Nil if the second answer comes from another process, whose counters began anew.
   package init?(from before: DaemonStatistics, to after: DaemonStatistics) {
     guard before.number("process", "pid") == after.number("process", "pid"),
       after.moment > before.moment

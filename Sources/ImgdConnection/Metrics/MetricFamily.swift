@@ -171,7 +171,7 @@ struct MetricFamily: Sendable {
   static let counters = Set(
     all.filter { $0.kind == .counter }.flatMap { $0.series.map { $0.path } })
 
-  /// The numbers that have a metric, or that others make up: the process is no metric of its own.
+  /// The numbers that have a metric here, and those that need none: a sum of others, the process id, and the latencies.
   static let known = Set(all.flatMap { $0.series.map { $0.path } }).union(
     ["held.total", "process.pid"]
       + ["hit", "fetch", "fleet"].flatMap { kind in

@@ -10,7 +10,7 @@ package enum Metrics {
     page(of: statistics, by: program).text
   }
 
-  /// The same, for a program that adds metrics of its own.
+  /// All metrics, for a program that adds its own.
   package static func page(of statistics: DaemonStatistics, by program: String) -> MetricsPage {
     var page = MetricsPage()
     for family in MetricFamily.all {
@@ -36,7 +36,7 @@ package enum Metrics {
     MetricFamily.counters.contains(path) || path.hasPrefix("latency_us.")
   }
 
-  /// The daemon does not tell the sum of all times, so the summary has none.
+  /// Adds latencies as a summary without a sum of all times, which the daemon does not report.
   private static func addLatencies(
     of wanted: [String], from statistics: DaemonStatistics, to page: inout MetricsPage,
     named metric: String, _ span: String
@@ -60,12 +60,12 @@ package enum Metrics {
       })
   }
 
-  /// Seconds of microseconds, which the daemon tells with one decimal.
+  /// Seconds from microseconds, which the daemon reports with one decimal.
   private static func seconds(_ microseconds: Double) -> Double {
     (microseconds * 10).rounded() / 1e7
   }
 
-  /// States that have a name: it is a label of a metric that is always 1.
+  /// Adds the states that have a name: the name is a label of a metric that is always 1.
   private static func addStates(of statistics: DaemonStatistics, to page: inout MetricsPage) {
     let states = [
       ("imgd_build_info", "The daemon's version", "process", "version"),

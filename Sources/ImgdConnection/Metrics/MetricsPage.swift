@@ -12,7 +12,7 @@ package struct MetricsPage {
   /// All lines, without a newline at the end.
   package var text: String { lines.joined(separator: "\n") }
 
-  /// Adds a metric with its values; nothing if the daemon has none.
+  /// Adds a metric with its values; adds nothing if the daemon has none.
   package mutating func add(
     _ name: String, _ type: String, _ help: String, _ samples: [(labels: Labels, value: Double)]
   ) {

@@ -1,13 +1,13 @@
 /// The values of `[HTTP-Gateway]`.
 package struct GatewayConfiguration: Equatable, Sendable {
-  /// The place where it listens, unless the service manager passes a socket.
+  /// The place where the gateway listens, unless the service manager passes a socket.
   package enum Place: Equatable, Sendable {
     case unix(String)
     /// An address of this machine alone, and a port.
     case loopback(address: String, port: Int)
   }
 
-  /// Who is shown the page, the metrics and the events.
+  /// Who may see the page, the metrics and the events.
   package enum PageAccess: String, Sendable, CaseIterable {
     /// Requests that name this machine as their host, and that no proxy has forwarded.
     case local
@@ -18,19 +18,19 @@ package struct GatewayConfiguration: Equatable, Sendable {
   package var listen = Place.unix("/run/imgd/http.sock")
   /// Hosts whose pictures may be asked for without a signature, with their subdomains; `*` for all.
   package var allow: [String] = []
-  /// A file with the keys of signatures, one a line; empty for none.
+  /// A file with the keys of signatures, one per line; empty for none.
   package var keyFile = ""
   package var presets: [Preset] = []
   package var onlyPresets = false
   package var page = PageAccess.local
-  /// A file with the token that a purge needs; empty: nothing is purged.
+  /// A file with the token that a purge needs; if empty, nothing is purged.
   package var tokenFile = ""
   /// Peers whose `X-Forwarded-For` is believed.
   package var trustedProxies: [HTTPPeer] = [.unix]
   package var maxConnections = 1_024
   /// Requests under way for one forwarded address.
   package var maxPerAddress = 32
-  /// Requests a second for one forwarded address; zero for any number.
+  /// Requests a second for one forwarded address; zero for no limit.
   package var rate = 0
   /// How long a picture may take.
   package var timeout = Duration.seconds(30)

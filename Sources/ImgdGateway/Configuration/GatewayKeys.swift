@@ -1,7 +1,7 @@
 package import ImgdProgram
 
 extension GatewayConfiguration: ProgramConfiguration {
-  /// The keys of `[HTTP-Gateway]`. All need a restart, during which its sockets wait.
+  /// The keys of `[HTTP-Gateway]`. All need a restart, during which clients wait at the gateway's sockets.
   package static let keys: [ConfigurationKey<GatewayConfiguration>] = [
     key(
       "Listen", \.listen, .place,
@@ -44,7 +44,7 @@ extension GatewayConfiguration: ProgramConfiguration {
       "How long a connection may be idle, and a request take until it has arrived."),
   ]
 
-  /// In a request to the daemon it is a number of milliseconds.
+  /// The daemon is given a number of milliseconds.
   private static let waiting = Duration.milliseconds(1)...Duration.seconds(3_600)
   /// The library that speaks HTTP counts whole seconds.
   private static let idle = Duration.seconds(1)...Duration.seconds(86_400)
@@ -63,7 +63,7 @@ extension GatewayConfiguration: ProgramConfiguration {
     ConfigurationKey(.gateway, name, place, format, isLive: false, help)
   }
 
-  /// Presets alone, and none of them, is a gateway that refuses everything.
+  /// Reports `OnlyPresets` without any preset: such a gateway would refuse everything.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
     guard onlyPresets, presets.isEmpty else { return [] }
     return [

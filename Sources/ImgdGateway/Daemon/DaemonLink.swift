@@ -4,17 +4,17 @@ package import ImgdWire
 
 /// The gateway's connection to the daemon, made when it is needed and anew after a restart.
 package final class DaemonLink {
-  /// The daemon's line, whether it tells of success or failure, or why there is none.
+  /// The daemon's line, whether it reports success or failure, or the reason why there is none.
   package typealias Outcome = DaemonCall.Outcome
 
   private static let mostWaiting = 4_096
 
   private let loop: EventLoop
   private let channel: RequestChannel
-  /// The formats that the daemon at the other end can write; nil until it has told.
+  /// The formats that the daemon at the other end can write; nil until they are known.
   private(set) var encoders: Set<String>?
 
-  /// The path is asked for at each connection.
+  /// `path` is called for each connection.
   package init(on loop: EventLoop, path: @escaping () -> String) {
     self.loop = loop
     channel = RequestChannel(on: loop, mostWaiting: Self.mostWaiting, path: path)
@@ -24,8 +24,9 @@ package final class DaemonLink {
   /// Whether there is a connection now.
   package var isConnected: Bool { channel.isConnected }
 
-  /// Sends a request, and calls back with its answer once, unless it is cancelled, as the daemon then does with a
-  /// fetch; never within this call. A daemon that is silent for longer than `limit` is given up.
+  /// Sends a request, and calls back with its answer once, never within this call. There is no call for a request that
+  /// is cancelled, and a fetch is then cancelled at the daemon, too. A daemon that is silent for longer than `limit` is
+  /// given up.
   @discardableResult
   package func ask(
     _ request: Request, within limit: Duration = .seconds(5),
@@ -36,13 +37,13 @@ package final class DaemonLink {
     return call
   }
 
-  /// Calls back with the formats that the daemon can write, of which there may be none: at once if it has told,
-  /// or else when it tells.
+  /// Calls back with the formats that the daemon can write, possibly none: at once if they are known, or else when the
+  /// daemon has answered.
   func learnEncoders(_ then: @escaping (Set<String>) -> Void) {
     if let encoders { return then(encoders) }
     ask(.hello) { [unowned self] outcome in
       let told = (try? outcome.get())?.reply.object("decode")?.texts("encodes") ?? []
-      // A decoder that cannot be started now may be another time.
+      // A decoder that cannot be started now may start another time.
       if !told.isEmpty { encoders = Set(told) }
       then(Set(told))
     }

@@ -3,9 +3,9 @@ import Glibc
 /// The address by which the requests of one client are counted.
 package enum AddressKey: Hashable, Sendable {
   case v4(UInt32)
-  /// The upper half of an IPv6 address: a household has all of the lower one.
+  /// The upper half of an IPv6 address: a household has the whole lower half.
   case v6(UInt64)
-  /// Everything that a proxy forwards and that is no address.
+  /// Everything that a proxy forwards and that is not an address.
   case unknown
 
   /// Reads an address without a port; a wrapped IPv4 address is that address.
@@ -28,7 +28,7 @@ package enum AddressKey: Hashable, Sendable {
   /// How `::ffff:192.0.2.1` begins: a socket of both families has IPv4 clients under such addresses.
   private static let wrapping: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]
 
-  /// The share of the daemon's decoders that its requests have.
+  /// The share of the daemon's decoders that this client's requests have.
   package var share: String {
     switch self {
     case .v4(let address):

@@ -1,13 +1,13 @@
 package import ImgdSystem
 
-/// The requests of each client under way, and how fast they come.
+/// Limits how many requests of each client are under way, and how fast they come.
 ///
 /// The rate is a bucket of tokens for each address, written as one moment: the time at which the bucket will be
 /// full again. A request moves that moment on by the time that one token takes, and is refused if it would be
 /// further away than a full bucket takes.
 ///
-/// An address without a request under way waits to be forgotten, the oldest first. It stands in that queue once:
-/// one that has been used since is put at its end instead.
+/// Addresses without a request under way wait to be forgotten, the oldest first. Each is in that queue once: one that
+/// has been used since is put at the end instead.
 package final class AddressLimits {
   /// Seconds of requests that may come at once.
   private static let burst = 2
@@ -16,13 +16,13 @@ package final class AddressLimits {
     var underWay = 0
     var fullAt: Instant
     var lastUse: Instant
-    /// The moment at which it was put into the queue; nil while it does not stand there.
+    /// The moment at which it was put into the queue; nil while it is not in the queue.
     var queuedAt: Instant?
   }
 
   private let maxUnderWay: Int
   private let mostAddresses: Int
-  /// The time that one token takes; nil for any number of requests.
+  /// The time that one token takes; nil without a limit.
   private let interval: Duration?
   private var clients: [AddressKey: Client] = [:]
   private var idle = Fifo<AddressKey>()
@@ -75,7 +75,7 @@ package final class AddressLimits {
     clients[key] = client
   }
 
-  /// Whether there was an address without a request under way.
+  /// Forgets the address that has been idle longest; returns whether there was an idle one.
   private func forgetOldest() -> Bool {
     while let key = idle.popFirst() {
       guard var client = clients[key] else { continue }

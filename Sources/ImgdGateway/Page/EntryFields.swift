@@ -1,7 +1,7 @@
 import ImgdConnection
 import ImgdWire
 
-/// A stored picture, as the page gets to know it: without the path of its file.
+/// A stored picture as the page sees it: without the path of its file.
 enum EntryFields {
   private static let texts: [StaticString] = [
     "url", "identifier", "format", "type", "stored", "tier",

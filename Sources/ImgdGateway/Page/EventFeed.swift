@@ -2,8 +2,8 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// Looks at the daemon once a second while somebody has the page open, and shows all of them the same; otherwise
-/// every five seconds, so that a page that is opened shows what has been.
+/// Looks at the daemon once a second while somebody has the page open, and shows all viewers the same. Otherwise it
+/// looks every five seconds, so that a page that is opened has a history to show.
 final class EventFeed {
   static let mostViewers = 32
   static let period = Duration.seconds(1)
@@ -21,7 +21,7 @@ final class EventFeed {
   /// The event that was shown last.
   private var newest: [UInt8] = []
   private var timer: Timer?
-  /// Whether the answers to a look have not come yet.
+  /// Whether a look still waits for its answers.
   private var isLooking = false
 
   init(_ link: DaemonLink, on loop: EventLoop, purges: Bool) {
@@ -30,7 +30,7 @@ final class EventFeed {
     self.purges = purges
   }
 
-  /// A stream for one more viewer; nil when there are as many as may be.
+  /// A stream for one more viewer; nil if there are too many already.
   func addViewer() -> HTTPStream? {
     guard viewers.count < Self.mostViewers else { return nil }
     let stream = HTTPStream()
@@ -54,7 +54,7 @@ final class EventFeed {
 
   // MARK: Looks
 
-  /// Begins to gather the past, before anybody watches.
+  /// Begins to gather the history before anybody watches.
   func begin() { look() }
 
   private func expectLook() {
@@ -63,8 +63,8 @@ final class EventFeed {
     timer = loop.schedule(after: pause) { [weak self] in self?.look() }
   }
 
-  /// Asks for the counters and, if somebody watches, the oldest fetches; not again while the daemon is slow to
-  /// answer.
+  /// Asks for the counters and, if somebody watches, the oldest fetches; does nothing while an earlier look waits for
+  /// its answers.
   private func look() {
     expectLook()
     guard !isLooking else { return }

@@ -3,10 +3,10 @@ import ImgdWire
 
 /// The events of a stream, as bytes that all viewers get.
 enum EventFrame {
-  /// A URL in the list of fetches is cut off here: it is read by people.
+  /// The length at which URLs in the list of fetches are cut off: people read that list.
   private static let longestURL = 512
 
-  /// The beginning of a stream: how soon a lost one is asked for again, and the past five minutes.
+  /// The beginning of a stream: how soon to connect again when it is lost, and the past five minutes.
   static func history(_ history: TrafficHistory) -> [UInt8] {
     event("history", after: "retry: 2000\n") { history.write(to: &$0) }
   }
@@ -30,7 +30,7 @@ enum EventFrame {
     }
   }
 
-  /// The daemon does not answer.
+  /// The event for a daemon that does not answer.
   static func problem(_ error: GatewayError) -> [UInt8] {
     event("problem") { line in line.object { $0.field("message", error.message) } }
   }

@@ -1,6 +1,6 @@
 import ImgdConnection
 
-/// The metrics that `/metrics` has beside the daemon's.
+/// The metrics that `/metrics` has in addition to the daemon's.
 enum GatewayMetrics {
   static let type = "text/plain; version=0.0.4; charset=utf-8"
 

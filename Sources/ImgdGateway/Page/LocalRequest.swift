@@ -1,6 +1,6 @@
-// A browser on this machine may have a page of any site open, and that site may give a name of its own the address
-// of this machine. To the browser the gateway is then that site. Its requests are told by their host, which is the
-// site's name. Those that a proxy has forwarded come from anywhere, whatever host they name.
+// A browser on this machine may have a page of any site open, and that site may give a name of its own the address of
+// this machine. To the browser the gateway is then that site. Its requests are recognised by their host, which is the
+// site's name. Requests that a proxy has forwarded come from anywhere, whatever host they name.
 
 /// The rule by which a request counts as one of this machine.
 enum LocalRequest {
@@ -14,7 +14,7 @@ enum LocalRequest {
     return hosts.first.map { $0.isEmpty || isThisMachine($0) } ?? true
   }
 
-  /// Whether the page itself, or a person, has sent the request; programs other than browsers do not tell.
+  /// Whether the page itself, or a person, has sent the request; programs other than browsers do not say.
   static func isOfThisSite(_ exchange: any HTTPExchange) -> Bool {
     exchange.fields("Sec-Fetch-Site").allSatisfy { ["same-origin", "none"].contains($0) }
   }

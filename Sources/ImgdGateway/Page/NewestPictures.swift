@@ -2,12 +2,13 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// The pictures that were stored last, for all who have the page open: the daemon is asked at most every two seconds.
+/// The pictures that were stored last, for everyone who has the page open: the daemon is asked at most every two
+/// seconds.
 final class NewestPictures {
-  /// As many as are shown, and a page of the listing has.
+  /// How many pictures are shown, which is also the length of a page of the listing.
   static let wanted = 60
   static let pause = Duration.seconds(2)
-  /// Memory lists its entries in no order: this many of them are looked at where there is no disk tier.
+  /// Memory lists its entries in no particular order: this many of them are looked at where there is no disk tier.
   private static let mostOfMemory = 500
 
   typealias Waiting = (Result<HTTPResponse, GatewayError>) -> Void
@@ -33,7 +34,7 @@ final class NewestPictures {
     askDisk()
   }
 
-  /// A purge may have removed some of them.
+  /// Forgets the last answer: a purge may have removed some of its pictures.
   func forget() {
     newest = nil
   }

@@ -1,9 +1,9 @@
-// The disk tier lists its entries in the order in which they were stored, from any place on, and a place is a
-// number that grows with each entry. The newest are at the end, and the end is looked for: from the place that was
-// good the last time in growing steps until a page has no next one, then by halves between the two last places. A
-// cache of a million entries takes about thirty questions the first time, and one or two from then on.
+// The disk tier lists its entries in the order in which they were stored, from any place on, and a place is a number
+// that grows with each entry. The newest are at the end, which has to be searched for: in growing steps from the place
+// that was good the last time until a page has no next one, then by halves between the last two places. A cache of a
+// million entries takes about thirty questions the first time, and one or two after that.
 
-/// The search for a place in a listing after which there is at most one page, and not a small one.
+/// The search for a place in a listing that is followed by at most one page, and not by a small one.
 struct NewestPlace {
   /// Places are numbers of 32 bits.
   static let last = Int(UInt32.max)
@@ -24,7 +24,8 @@ struct NewestPlace {
     step = wanted
   }
 
-  /// Takes the page behind the candidate, and answers whether that is the one that was looked for.
+  /// Takes in the page after the candidate, and returns whether it is the one to show; otherwise chooses another
+  /// candidate.
   mutating func isFound(by count: Int, hasMore: Bool) -> Bool {
     if hasMore {
       low = candidate

@@ -1,6 +1,6 @@
 import ImgdWire
 
-/// The answers of the page's routes: what all of them have in their header fields.
+/// Makes the answers of the page's routes, with the header fields that all of them have.
 enum PageAnswer {
   typealias Fields = [(name: String, value: String)]
 
@@ -10,7 +10,7 @@ enum PageAnswer {
     ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
   ]
 
-  /// An answer with a body of bytes, which is for one reader at this moment.
+  /// An answer with a body of bytes, which is not to be kept.
   static func bytes(
     _ bytes: [UInt8], type: String, status: Int = 200, _ further: Fields = []
   ) -> HTTPResponse {
@@ -30,7 +30,7 @@ enum PageAnswer {
     return bytes(writer.bytes, type: "application/json", status: status, further)
   }
 
-  /// A refusal.
+  /// A refusal; where waiting helps, it asks to wait for a second.
   static func refusal(_ error: GatewayError, _ further: Fields = []) -> HTTPResponse {
     let retry: Fields = [429, 503].contains(error.status) ? [("Retry-After", "1")] : []
     return json(status: error.status, further + retry) { error.write(to: &$0) }

@@ -1,8 +1,8 @@
 internal import CCrypto
 import ImgdWire
 
-// The page is one file, with its script and its style inside. A browser carries out these two and nothing else: the
-// policy names them by their digests, so that no text of a picture's URL can become a part of them.
+// The page is one file, with its script and its style inside. A browser accepts these two and nothing else: the policy
+// names them by their digests, so that no text in a picture's URL can become part of them.
 
 /// The page as it is sent.
 struct PageDocument {

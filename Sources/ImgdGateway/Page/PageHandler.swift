@@ -27,13 +27,13 @@ package final class PageHandler {
     newest = NewestPictures(link, on: loop)
   }
 
-  /// Begins to gather what a page that is opened shows of the past; not where nobody can open one.
+  /// Begins to gather the history that a newly opened page shows, unless nobody may open one.
   package func gatherPast() {
     if admission.access != .no { feed.begin() }
   }
 
-  /// Answers a request, now or later; false if its target is none of the page's. What decoders do for it is paid by
-  /// `share`.
+  /// Answers a request, now or later; false if its target does not belong to the page. The work of decoders is charged
+  /// to `share`.
   package func answer(_ exchange: any HTTPExchange, share: String? = nil) -> Bool {
     let query = PageQuery(exchange.target)
     guard let route = PageRoute(rawValue: query.path) else { return false }
@@ -155,7 +155,7 @@ package final class PageHandler {
     }
   }
 
-  /// The reason why the daemon does not answer names its socket, and this answer is for anybody.
+  /// Answers without the reason why the daemon does not: the reason names its socket, and anybody may ask.
   private func examine(_ exchange: any HTTPExchange) {
     link.ask(.ping, within: .seconds(2)) { result in
       guard case .success = PageReply.of(result) else {

@@ -13,8 +13,8 @@ enum PagePicture {
 
   private static let lifetime = 60
 
-  /// Nothing is downloaded for it, it is not kept, and it counts as nothing: the cache is looked at, and left as it
-  /// is.
+  /// The request only looks into the cache: nothing is downloaded or kept, and it counts neither as a look-up nor as a
+  /// use.
   func request(_ url: String, share: String?) -> FetchRequest {
     var fetch = FetchRequest(url: url)
     fetch.cache = .peek

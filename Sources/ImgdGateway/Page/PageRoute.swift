@@ -24,7 +24,7 @@ enum PageRoute: String {
     }
   }
 
-  /// Whether only the page itself has a use for it: requests that another site sends are refused.
+  /// Whether only the page itself has a use for the target: requests for it that another site sends are refused.
   var isForThisSiteAlone: Bool {
     switch self {
     case .page, .icon, .metrics, .health: false

@@ -26,7 +26,7 @@ final class PictureSearch {
     }
   }
 
-  /// Asks for page after page, and calls with what was found.
+  /// Asks for page after page, and calls back with what was found.
   static func begin(
     _ text: String, _ link: DaemonLink,
     done: @escaping (Result<HTTPResponse, GatewayError>) -> Void
@@ -34,7 +34,7 @@ final class PictureSearch {
     PictureSearch(text, link, done: done).askForNextPage()
   }
 
-  /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and a host has no case.
+  /// The beginnings of URLs that a person may mean: the scheme is seldom typed, and the case of a host does not matter.
   static func prefixes(_ text: String) -> [String] {
     guard let scheme = text.firstRange(of: "://") else {
       return ["https://", "http://"].map { $0 + withLowerHost(text[...]) }

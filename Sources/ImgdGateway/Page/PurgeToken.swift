@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// The word that a purge over HTTP needs.
 package struct PurgeToken: Sendable {
-  /// Too many bytes to guess.
+  /// The fewest bytes that cannot be guessed.
   static let shortest = 16
   static let longest = 1_024
 
@@ -29,14 +29,14 @@ package struct PurgeToken: Sendable {
     try PurgeToken(SecretFile.read(path, for: "TokenFile"))
   }
 
-  /// Whether the values of `Authorization` are this token, in a time that says nothing about it.
+  /// Whether the values of `Authorization` are this token, compared in a time that reveals nothing about it.
   func isIn(_ fields: [String]) -> Bool {
     guard fields.count == 1, let field = fields.first else { return false }
     let (scheme, given) = field[...].cut(at: UInt8(ascii: " "))
     guard scheme.lowercased() == "bearer", let given = given.map({ Array($0.utf8) }),
       given.count == bytes.count
     else { return false }
-    // Both have as many bytes.
+    // Both have the same length.
     return unsafe CRYPTO_memcmp(given, bytes, bytes.count) == 0
   }
 }

@@ -3,7 +3,7 @@ import ImgdWire
 
 /// The last five minutes of the counters that the page plots, so that a page that is opened shows them at once.
 struct TrafficHistory {
-  /// Five minutes of one each second.
+  /// Five minutes with one sample each second.
   static let longest = 300
   private static let span = 300_000
 

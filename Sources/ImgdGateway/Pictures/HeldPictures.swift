@@ -1,14 +1,14 @@
-// Pictures that were just handed out, for clients that ask for the same a moment later.
+// Pictures that were just handed out, for clients that ask for the same ones a moment later.
 //
-// A page has the same picture ten times, and a thousand readers open the page at once. For each the daemon would
-// be asked, and its descriptor be sent. A held picture is as the daemon told of it at most a second ago, and the
-// daemon tells of purges: as long as it does not, nothing is held.
+// A page may show the same picture ten times, and a thousand readers may open the page at once. Each time the daemon
+// would be asked, and would send a descriptor. A held picture is what the daemon answered at most a second ago, and the
+// daemon reports purges: as long as it does not, nothing is held.
 
 internal import ImgdConnection
 internal import ImgdSystem
 internal import ImgdWire
 
-/// A picture that was given whole.
+/// A picture that was delivered whole.
 struct HeldPicture {
   let headers: PictureHeaders
   let response: HTTPResponse
@@ -30,10 +30,10 @@ final class HeldPictures {
     }
   }
 
-  /// Where a picture will be held that is being asked for.
+  /// The place where a picture that is being asked for will be held.
   struct Place {
     let key: Key
-    /// The drops up to then.
+    /// The number of drops before it was asked for.
     let mark: Int
   }
 
@@ -51,10 +51,10 @@ final class HeldPictures {
   private let link: DaemonLink
   private let loop: EventLoop
   private var entries: [Key: Entry] = [:]
-  /// In the order of their ends.
+  /// The keys in the order in which their entries end.
   private var inOrder = Fifo<Key>()
   private var sweep: Timer?
-  /// Counts the drops: what was asked for before one is not held after it.
+  /// Counts the drops: a picture that was asked for before a drop is not held after it.
   private(set) var mark = 0
   private var events: EventSubscription?
   private var isTold = false
@@ -77,7 +77,7 @@ final class HeldPictures {
     events?.close()
   }
 
-  /// The picture that answers a request, if it was given within the last second.
+  /// The picture that answers a request, if it was delivered within the last second.
   func find(_ key: Key, at now: Instant) -> HeldPicture? {
     guard entries[key] != nil else { return nil }
     hearOfPurges()
@@ -85,7 +85,7 @@ final class HeldPictures {
     return entry.picture
   }
 
-  /// Holds a picture that others may be given as well.
+  /// Holds a picture that other clients may be given as well.
   func keep(_ picture: HeldPicture, as place: Place) {
     let facts = picture.headers.facts
     guard facts.mayBeKept, facts.freshFor > 0, place.key.line.count <= Self.longestLine else {
@@ -97,12 +97,12 @@ final class HeldPictures {
     guard place.mark == mark, entries[place.key] == nil, entries.count < Self.most else { return }
     entries[place.key] = Entry(picture: picture, end: loop.now + Self.lifetime)
     inOrder.append(place.key)
-    // If it waits for anything, it is the end of the subscription.
+    // A sweep that is planned while nothing is held only waits to end the subscription.
     if entries.count == 1 { sweep.take()?.cancel() }
     armSweep()
   }
 
-  /// Drops all of them: they may have been purged.
+  /// Drops all held pictures: they may have been purged.
   func drop() {
     mark &+= 1
     entries = [:]
@@ -130,7 +130,7 @@ final class HeldPictures {
     }
   }
 
-  /// When the oldest picture ends, or nobody needs to be told of purges any more.
+  /// When the oldest picture ends, or purges need not be reported any more.
   private var nextSweep: Instant? {
     if let key = inOrder.first, let entry = entries[key] { return entry.end }
     return events == nil ? nil : lastUse + Self.patience
@@ -138,8 +138,8 @@ final class HeldPictures {
 
   // MARK: The daemon's word
 
-  /// Once a tick: of a purge that was answered before a request came, the event has come as well, though the
-  /// loop may reach the request first.
+  /// Reads the events, once a tick. When a purge was answered before a request came, its event has come as well, though
+  /// the loop may reach the request first.
   private func hearOfPurges() {
     guard lastHeard != loop.tickCount else { return }
     lastHeard = loop.tickCount
@@ -152,7 +152,7 @@ final class HeldPictures {
     events = link.subscribe(
       to: .cache,
       onBegin: { [unowned self] _ in
-        // What was asked for before may have been purged before.
+        // Pictures that were asked for earlier may have been purged before the subscription.
         drop()
         isTold = true
       },

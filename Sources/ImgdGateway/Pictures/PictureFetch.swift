@@ -5,7 +5,7 @@ internal import ImgdWire
 final class PictureFetch {
   let request: PictureRequest
   let exchange: any HTTPExchange
-  /// Whose share of the decoders pays for it; nil for the share of everybody who names none.
+  /// The share of the decoders that pays for it; nil for the share of all requests that name none.
   let share: String?
   private(set) var hasEnded = false
   /// Its request to the daemon.
@@ -31,7 +31,7 @@ final class PictureFetch {
     AcceptedFormats(exchange.fields("Accept")).choice(of: encoders) ?? .original
   }
 
-  /// Gives up what waits for it; a fetch that the daemon has not answered is cancelled there.
+  /// Ends the request early; a fetch that the daemon has not answered is cancelled there.
   func letGo() {
     guard !hasEnded else { return }
     hasEnded = true

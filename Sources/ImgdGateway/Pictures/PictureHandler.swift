@@ -1,10 +1,10 @@
-// The way of an admitted request: format ─► line ─► held? ─► daemon ─► conditions ─► range ─► answer.
+// The path of an admitted request: format ─► line ─► held? ─► daemon ─► conditions ─► range ─► answer.
 
 internal import ImgdConnection
 package import ImgdSystem
 internal import ImgdWire
 
-/// Carries out requests for pictures that were let through.
+/// Carries out requests for pictures that were admitted.
 package final class PictureHandler {
   /// The extra time in which the daemon can report that a picture took too long.
   private static let grace = Duration.seconds(2)
@@ -28,10 +28,10 @@ package final class PictureHandler {
     held = HeldPictures(link: link, on: loop)
   }
 
-  /// Has pictures asked for again that were given a moment ago: something was purged.
+  /// Forgets the pictures that were delivered a moment ago, since something was purged.
   package func forgetHeld() { held.drop() }
 
-  /// Answers a request, unless its client leaves first. What decoders do for it is paid by `share`.
+  /// Answers a request, unless its client leaves first. The work of decoders is charged to `share`.
   package func fetch(
     _ request: PictureRequest, for exchange: any HTTPExchange, share: String? = nil
   ) {
@@ -57,14 +57,14 @@ package final class PictureHandler {
     }
     expect(fetch)
     let mark = held.mark
-    // Not part of the key: all are shown the same picture.
+    // Not part of the key: all clients are shown the same picture.
     request.extras.share = fetch.share
     fetch.call = link.ask(.fetch(request), within: timeout + Self.grace) { [unowned self] outcome in
       receive(outcome, for: fetch, as: HeldPictures.Place(key: key, mark: mark))
     }
   }
 
-  /// Prepares for a client that leaves.
+  /// Gives the fetch up if its client leaves.
   private func expect(_ fetch: PictureFetch) {
     fetch.exchange.onLeave = { fetch.letGo() }
   }
@@ -83,7 +83,7 @@ package final class PictureHandler {
     guard answer.reply.succeeded == true else {
       return settle(fetch, with: ErrorAnswer(answer.reply))
     }
-    // Without room for a descriptor, none could be received.
+    // A process without room for a descriptor receives none.
     guard let facts = PictureFacts(answer.reply), answer.hasDescriptor else {
       return settle(fetch, with: .unreachable)
     }
@@ -98,7 +98,8 @@ package final class PictureHandler {
     }
   }
 
-  /// Answers with the picture, as far as the request's conditions want it; without `part` only with all of it.
+  /// Answers with as much of the picture as the request's conditions ask for; without `part`, only with the whole
+  /// picture.
   private func answer(
     _ fetch: PictureFetch, _ headers: PictureHeaders, part: ((Range<Int>) -> HTTPResponse)? = nil,
     whole: () -> HTTPResponse

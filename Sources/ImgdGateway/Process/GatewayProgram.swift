@@ -8,10 +8,10 @@ package enum GatewayProgram {
   /// How long a journal that reads nothing may hold up the end of the process.
   private static let timeToLog = Duration.seconds(1)
 
-  /// Does what the process was started for and answers the exit code.
+  /// Does what the process was started for, and returns the exit code.
   package static func run() -> CInt { run(arguments: ProcessArguments.all) }
 
-  /// Does what the arguments ask for and answers the exit code, one of sysexits.
+  /// Does what the arguments ask for, and returns the exit code, one of sysexits.
   package static func run(arguments: [String]) -> CInt {
     defer { Log.finish(within: timeToLog) }
     // Before anything starts a thread, and before anything is logged.
@@ -53,7 +53,7 @@ package enum GatewayProgram {
     }
   }
 
-  /// The files of secrets are part of it.
+  /// Checks the files of secrets as part of the configuration.
   private static func check(_ configuration: GatewayConfiguration, _ options: GatewayOptions)
     -> CInt
   {

@@ -29,7 +29,7 @@ package final class GatewayService {
   package static func prepareProcess() {
     SignalWatch.block(signals)
     signal(SIGPIPE, SIG_IGN)
-    // A terminal that closes, or somebody who expects a reload, must not end answers under way.
+    // Neither a terminal that closes nor an attempt to reload may end answers under way.
     signal(SIGHUP, SIG_IGN)
     OpenFiles.raiseLimit()
   }
@@ -43,7 +43,7 @@ package final class GatewayService {
     loop.close()
   }
 
-  /// A second signal ends what the first one has left to run.
+  /// A second signal ends what the first one has left running.
   private func stop() {
     guard !isStopping else { return loop.stop() }
     isStopping = true

@@ -6,10 +6,11 @@ import ImgdSystem
 package struct GatewaySocket {
   /// The name that the socket unit gives with FileDescriptorName=.
   private static let name = "http"
-  /// No more than can wait in a socket; otherwise clients that reconnect at once would keep it busy.
+  /// The most clients that are turned away, as many as can wait in a socket: clients that reconnect at once would keep
+  /// the program busy.
   private static let most = 4_096
 
-  /// nil if there is none, and the program makes its own.
+  /// Nil if there is none, and the program makes its own.
   private let descriptor: CInt?
 
   /// Closes all other descriptors: they have no owner here.
@@ -29,7 +30,7 @@ package struct GatewaySocket {
     }
   }
 
-  /// Warns that a place which the configuration names is not listened at.
+  /// Warns that the gateway does not listen at the place that the configuration names.
   func warnOfUnused(_ place: GatewayConfiguration.Place) {
     guard descriptor != nil, place != GatewayConfiguration().listen else { return }
     Log.warning(
@@ -47,8 +48,8 @@ package struct GatewaySocket {
     }
   }
 
-  /// Disconnects the clients that wait, where the program cannot start: for them the manager would start
-  /// it again and again, until it gives up the socket as well.
+  /// Disconnects the waiting clients when the program cannot start: for them the manager would start it again and
+  /// again, until it gave up the socket as well.
   func turnAway(because reason: String) {
     SystemdNotifier().send(.status(reason))
     guard let descriptor, let listener = try? HTTPListener(adopting: descriptor) else { return }

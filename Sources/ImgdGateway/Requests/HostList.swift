@@ -14,7 +14,7 @@ package struct HostList: Sendable {
     name == "*" || URLHost(named: name) != nil
   }
 
-  /// Whether the host, or one that it is below, is in the list.
+  /// Whether the list has the host, or a domain above it.
   package func contains(_ host: URLHost) -> Bool {
     if takesAll || names.contains(host.name) { return true }
     guard !host.isAddress else { return false }

@@ -28,7 +28,7 @@ struct ParameterValue {
     }
   }
 
-  /// A decimal number of 1 to 8.
+  /// A decimal number from 1 to 8.
   func density() throws(GatewayError) -> Double {
     // Browsers write up to 17 digits.
     guard text.utf8.count <= 24, text.utf8.allSatisfy({ 48...57 ~= $0 || $0 == 46 }),

@@ -4,7 +4,7 @@ package struct ParsedRequest: Equatable, Sendable {
   /// The values that the target itself has, without those of its preset.
   package let form: WantedForm
   package let presetName: String?
-  /// Nil without one, and for a word that stands for none.
+  /// Nil without a signature, and for a word that stands for none.
   package let signature: String?
   /// The part of the raw target that a signature is made of.
   package let signedText: String

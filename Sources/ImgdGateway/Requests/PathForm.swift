@@ -3,7 +3,7 @@ internal import ImgdText
 
 /// Reads `/signature/option/option/plain/URL`, which is how targets of imgproxy look.
 ///
-/// The whole of the raw target is read: a question mark behind `plain/` belongs to the URL.
+/// The whole of the raw target is read: a question mark after `plain/` belongs to the URL.
 struct PathForm {
   private var rest: Substring
   private var signature: String?
@@ -11,7 +11,7 @@ struct PathForm {
   private var given = GivenParameters()
   private var options: Set<PathOption> = []
 
-  /// Nil if the path does not begin as that of a picture does.
+  /// Nil if the path does not begin like that of a picture.
   static func parse(_ raw: String) throws(GatewayError) -> ParsedRequest? {
     guard isPicture(RequestTarget(raw).path) else { return nil }
     var form = PathForm(raw)
@@ -21,7 +21,7 @@ struct PathForm {
   }
 
   private static let plain = "plain"
-  /// Signatures that stand for none.
+  /// Words that stand for no signature.
   private static let none = ["insecure", "unsafe", "_"]
   /// The beginning of a URL in base64.
   private static let encoded = "aHR0c"
@@ -36,7 +36,7 @@ struct PathForm {
       || second.utf8.starts(with: encoded.utf8)
   }
 
-  /// Whether it is an option, or the word before the URL; else it may be a signature.
+  /// Whether a segment is an option, or the word before the URL; any other may be a signature.
   private static func isStep(_ segment: Substring) -> Bool {
     segment == plain || segment.utf8.contains(UInt8(ascii: ":"))
   }
@@ -110,7 +110,7 @@ struct PathForm {
     return try SourceURL(Self.withBothSlashes(decoded))
   }
 
-  /// Takes `@webp` off the end.
+  /// Takes an ending such as `@webp` off the URL, and reads the format in it.
   private mutating func takeExtension(of text: Substring) throws(GatewayError) -> Substring {
     guard let sign = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
     let word = String(text[text.utf8.index(after: sign)...])

@@ -1,6 +1,6 @@
 internal import ImgdText
 
-/// An option of imgproxy that is taken.
+/// An option of imgproxy that is accepted here.
 enum PathOption: String, CaseIterable {
   case resize, size, width, height, enlarge, dpr, gravity, quality, format, preset, expires
   case resizingType = "resizing_type"
@@ -51,7 +51,7 @@ enum PathOption: String, CaseIterable {
 }
 
 extension PictureParameter {
-  /// An argument of imgproxy in the words of a query; nil for one that says nothing.
+  /// An argument of imgproxy in the words of a query; nil for one that leaves the parameter open.
   func translated(_ argument: ParameterValue) throws(GatewayError) -> ParameterValue? {
     switch self {
     case .width, .height: return argument.text == "0" ? nil : argument

@@ -3,15 +3,15 @@ internal import ImgdText
 
 /// Decides which pictures may be asked for, and by whom.
 ///
-/// A request is let through by its signature or by its host. A signature that is there must be right, whatever
-/// the host: a signature is about the whole target, and a wrong one never counts as none.
+/// A request is let through by its signature or by its host. A signature that is given must be right, whatever the
+/// host: it covers the whole target, and a wrong one never counts as none.
 package struct PictureAccess {
   private let hosts: HostList
   private let keys: SigningKeys
   private let presets: [String: Preset]
   private let onlyPresets: Bool
 
-  /// Of two presets with one name the last one counts.
+  /// If two presets have one name, the last one counts.
   package init(allow: [String], keys: SigningKeys, presets: [Preset], onlyPresets: Bool) {
     hosts = HostList(allow)
     self.keys = keys

@@ -1,7 +1,7 @@
 /// The target of a request as it was sent, cut at its first question mark.
 package struct RequestTarget {
   package let path: Substring
-  /// Without the question mark; nil without one.
+  /// The text after the question mark; nil without one.
   package let query: Substring?
 
   package init(_ raw: String) {
@@ -10,7 +10,7 @@ package struct RequestTarget {
 }
 
 extension Substring {
-  /// The text before the first such byte of ASCII, and the text behind it; nil without one.
+  /// The text before the first `byte`, which is ASCII, and the text after it, which is nil if there is no such byte.
   func cut(at byte: UInt8) -> (head: Substring, rest: Substring?) {
     guard let place = utf8.firstIndex(of: byte) else { return (self, nil) }
     return (self[..<place], self[utf8.index(after: place)...])

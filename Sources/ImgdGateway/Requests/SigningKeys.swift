@@ -15,7 +15,7 @@ package struct SigningKeys: Sendable {
     self.keys = keys
   }
 
-  /// One key a line; blank lines and those that begin with `#` are skipped.
+  /// Reads one key per line; blank lines and those that begin with `#` are skipped.
   package init(lines: [UInt8]) throws(SecretFileProblem) {
     // Blanks around a key are not seen in an editor.
     keys = lines.split(separator: UInt8(ascii: "\n")).map { Array($0.trimmed(of: " \t\r")) }
@@ -52,7 +52,7 @@ package struct SigningKeys: Sendable {
     var given = Array(signature.utf8)
     if given.last == UInt8(ascii: "=") { given.removeLast() }
     let text = Array(text.utf8)
-    // Every key is tried, so that the time does not tell which one it was.
+    // Every key is tried, so that the time does not reveal which one it was.
     return keys.reduce(false) { Self.equal(given, Self.signature(of: text, by: $1)) || $0 }
   }
 

@@ -1,6 +1,6 @@
 internal import ImgdWire
 
-/// The URL of a picture at its origin, as the daemon is asked for it.
+/// The URL of a picture at its origin, in the form in which the daemon is asked for it.
 package struct SourceURL: Equatable, Sendable {
   package let text: String
   package let host: URLHost

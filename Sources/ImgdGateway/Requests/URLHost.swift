@@ -2,9 +2,8 @@ import Glibc
 
 /// The host of an http or https URL.
 ///
-/// It decides whether a picture may be fetched, so it must be the one that is connected to. Readers of URLs
-/// differ in user names, backslashes, escapes and other letters: a URL with any of these before its path has no
-/// host here.
+/// It decides whether a picture may be fetched, so it must be the host that is connected to. Readers of URLs differ in
+/// user names, backslashes, escapes and other letters: a URL with any of these before its path has no host here.
 package struct URLHost: Hashable, Sendable {
   /// In lower case and without the dot of the root; an IPv6 address in brackets, in its shortest spelling.
   package let name: String
@@ -37,7 +36,7 @@ package struct URLHost: Hashable, Sendable {
     name = String(decoding: labels, as: UTF8.self).lowercased()
   }
 
-  /// Whether the host is a number, which no name can be below.
+  /// Whether the host is an address, which no name can be below.
   ///
   /// libcurl takes a last label that begins with a digit for a number.
   var isAddress: Bool {
@@ -47,11 +46,11 @@ package struct URLHost: Hashable, Sendable {
 
   // MARK: The parts of a URL
 
-  /// Of a name, from RFC 1035.
+  /// The most bytes of a name, from RFC 1035.
   private static let longest = 253
   private static let ends = Array("/?#".utf8)
 
-  /// The place behind `http://` or `https://`.
+  /// The place after `http://` or `https://`.
   private static func start(of bytes: [UInt8]) -> Int? {
     for scheme in ["http://", "https://"]
     where bytes.count >= scheme.utf8.count
@@ -95,7 +94,7 @@ package struct URLHost: Hashable, Sendable {
     guard bytes.allSatisfy({ isxdigit(CInt($0)) != 0 || $0 == 58 || $0 == 46 }) else { return nil }
     var address = in6_addr()
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    // Both rooms are as large as the family of the address needs.
+    // Both buffers are as large as the family of the address needs.
     guard unsafe inet_pton(AF_INET6, String(decoding: bytes, as: UTF8.self), &address) == 1,
       unsafe inet_ntop(AF_INET6, &address, &text, socklen_t(text.count)) != nil
     else { return nil }

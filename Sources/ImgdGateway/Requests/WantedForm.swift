@@ -9,10 +9,10 @@ package struct WantedForm: Equatable, Sendable {
   package var enlarge: Bool?
   package var format: WantedFormat?
   package var quality: Int?
-  /// Pixels of the screen for each of its own: both sides are multiplied by it.
+  /// Pixels of the screen for each pixel of the picture's size: both sides are multiplied by it.
   package var density: Double?
 
-  /// Completed by what a preset says where the target says nothing.
+  /// The form, completed by the preset where the target says nothing.
   func completed(by preset: WantedForm) -> WantedForm {
     var form = self
     form.width = width ?? preset.width

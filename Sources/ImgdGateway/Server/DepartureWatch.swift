@@ -1,8 +1,8 @@
 internal import ImgdSystem
 
-/// Finds the requests that have waited for a moment, whose clients are worth a watch.
+/// Finds the requests that have waited for a moment, so that it is worthwhile to watch their clients.
 ///
-/// Most answers come sooner; for them the two calls of the system that a watch takes are saved.
+/// Most answers come sooner, and save the two system calls that a watch takes.
 final class DepartureWatch {
   private static let moment = Duration.milliseconds(20)
 
@@ -31,7 +31,7 @@ final class DepartureWatch {
     if timer == nil { arm(after: Self.moment) }
   }
 
-  /// Lets go of all: those requests hold the connections that hold this.
+  /// Releases all requests: they hold the connections, which hold this object.
   func forgetAll() {
     expected = Fifo()
     timer?.cancel()

@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A walk over a request's header fields for those of one name.
+/// Searches a request's header fields for those of one name.
 struct FieldSearch {
   private let name: String
   private var values: [String] = []

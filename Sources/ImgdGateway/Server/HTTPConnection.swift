@@ -3,7 +3,7 @@ internal import ImgdSystem
 
 /// A client's connection; the library owns its socket.
 final class HTTPConnection {
-  /// In bytes a second: an answer has the time that it takes at this pace, in addition to that of silence.
+  /// In bytes a second: an answer has the time that it takes at this pace, in addition to the time allowed for silence.
   private static let slowestReader = 4_096
 
   let engine: HTTPEngine
@@ -31,7 +31,7 @@ final class HTTPConnection {
     deadline?.clear()
   }
 
-  /// The library would wait without end for a client that makes a little room now and then.
+  /// Sets a deadline: the library would wait for ever for a client that makes a little room now and then.
   func answerBegins(_ length: Int) {
     deadline?.set(
       after: engine.limits.idleTimeout + .seconds(length / Self.slowestReader))
@@ -70,20 +70,20 @@ final class HTTPConnection {
       socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<CInt>.size))
   }
 
-  /// The server closes: what is under way may be finished.
+  /// The server closes: a request under way may be finished.
   func serverCloses() {
     if let request { request.serverCloses() } else { shutDown() }
   }
 
-  /// Has the library close it.
+  /// Has the library close the connection.
   func shutDown() {
     shutdown(socket, CInt(SHUT_RDWR))
   }
 
   /// Watches a socket that the library does not look at. Requests may still arrive there, and stay.
   ///
-  /// Over TCP there is no telling whether a client that sends no more still reads; those of today do not go
-  /// on after that. Over a Unix socket there is.
+  /// Over TCP there is no way to tell whether a client that sends no more still reads; today's clients do not go on
+  /// after that. Over a Unix socket there is one.
   func watchForDeparture(_ onLeave: @escaping () -> Void) {
     let interest: Interest = peer == .unix ? [] : Readiness.read.union(.edge)
     departure = try? engine.loop.watch(socket, for: interest) { readiness in

@@ -2,11 +2,11 @@ internal import CMicrohttpd
 import Glibc
 internal import ImgdSystem
 
-// Safe: the library's handle is private, and gone once it is ended.
+// Safe: the library's handle is private, and gone once the library is ended.
 /// The library with its connections, run by a loop.
 ///
-/// It has a descriptor that is readable when one of its sockets is ready. It tells how soon it must be run
-/// again; at once, when a connection is half way through an answer.
+/// The library has a descriptor that is readable when one of its sockets is ready. It tells how soon it must be run
+/// again: at once, when a connection is half way through an answer.
 @safe final class HTTPEngine {
   /// The most rounds of one tick: what is left waits for the next one.
   private static let mostRounds = 8
@@ -34,7 +34,7 @@ internal import ImgdSystem
     self.limits = limits
     self.peer = peer
     departures = DepartureWatch(on: loop)
-    // The library sends files by a call that has no other way to spare the process a signal.
+    // The library sends files by a call whose signal cannot be suppressed in any other way.
     signal(SIGPIPE, SIG_IGN)
     unsafe daemon = try start()
     guard let daemon = unsafe daemon else { return }
@@ -53,7 +53,7 @@ internal import ImgdSystem
     unsafe callbacks.on_target = targetHasCome
     unsafe callbacks.on_completed = requestIsComplete
     let seconds = UInt32(clamping: max(1, limits.idleTimeout.components.seconds))
-    // One more than are accepted: it never has to refuse one.
+    // One more than are accepted, so that the library never has to refuse one.
     guard
       let daemon = unsafe http_start(&callbacks, UInt32(clamping: limits.connections + 1), seconds)
     else { throw SystemFailure("MHD_start_daemon", errno: errno) }
@@ -62,10 +62,10 @@ internal import ImgdSystem
 
   // MARK: Connections
 
-  /// Takes a connection over; false without memory.
+  /// Takes over a connection; false if memory is short.
   func add(_ socket: consuming StreamSocket) -> Bool {
     guard let daemon = unsafe daemon else { return false }
-    // The library wants an address, but has no use for it.
+    // The library asks for an address, but has no use for it.
     var address = sockaddr()
     let added = unsafe MHD_add_connection(
       daemon, socket.release(), &address, socklen_t(MemoryLayout<sockaddr>.size))
@@ -127,14 +127,14 @@ internal import ImgdSystem
 
   // MARK: Ending
 
-  /// Closes the connections without a request that is handed out, ends streams, and closes each other
-  /// connection after its answer.
+  /// Closes the connections that have no request handed out, ends streams, and closes every other connection after its
+  /// answer.
   func beginClosing() {
     isClosing = true
     for connection in connections.values { connection.serverCloses() }
   }
 
-  /// Ends all at once. The library must have nothing suspended when it is stopped.
+  /// Ends everything at once. The library must have nothing suspended when it is stopped.
   func stop() {
     guard let daemon = unsafe daemon else { return }
     isClosing = true
@@ -170,7 +170,7 @@ private func connectionChanges(
   }
 }
 
-/// What it returns is the context of the request, and kept until that is complete.
+/// The result is the context of the request, and is kept until the request is complete.
 private func targetHasCome(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ native: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {

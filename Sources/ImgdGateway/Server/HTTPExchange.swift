@@ -9,7 +9,7 @@ package enum HTTPPeer: String, CaseIterable, Sendable {
   case unix, loopback
 }
 
-/// A request of HTTP, and the place for its answer.
+/// An HTTP request, and the place for its answer.
 package protocol HTTPExchange: AnyObject {
   var method: HTTPMethod { get }
   /// The target as it was sent, with its query, not decoded.
@@ -23,6 +23,6 @@ package protocol HTTPExchange: AnyObject {
   /// The values of a header field, in the order in which they were sent; the name in any case.
   func fields(_ name: String) -> [String]
 
-  /// Answers, once.
+  /// Answers the request; may be called once.
   func answer(_ response: HTTPResponse)
 }

@@ -18,11 +18,11 @@ package struct HTTPCounters: Equatable {
   /// Connections that are open now.
   package internal(set) var connections = 0
   package internal(set) var accepted = 0
-  /// Closed at once, without a descriptor or memory for them.
+  /// Connections closed at once, for want of a descriptor or memory.
   package internal(set) var refused = 0
   /// Requests whose head was sound.
   package internal(set) var requests = 0
-  /// Requests whose head was not, or did not come whole.
+  /// Requests whose head was not sound, or did not come whole.
   package internal(set) var malformed = 0
   /// Clients that left before they had their answer.
   package internal(set) var left = 0

@@ -1,7 +1,7 @@
-// A request goes through the library's hands four times: its target has come; its head has come whole; it is
-// complete, and is handed out; its answer is sent. Between the last two it is suspended, unless it is answered
-// at once. It is not suspended in the call that hands it out: the library would still have the connection down as one
-// to read from, look there first when it is resumed, and close it where the client has sent all that it had to.
+// A request goes through the library's hands four times: its target has come; its head has come whole; it is complete,
+// and is handed out; its answer is sent. Between the last two it is suspended, unless it is answered at once. It is not
+// suspended in the call that hands it out: the library would still regard the connection as one to read from, read from
+// it first when it is resumed, and close it if the client has finished sending.
 
 internal import CMicrohttpd
 import Glibc
@@ -19,7 +19,7 @@ import Glibc
   var onLeave: (() -> Void)?
   var onEnd: (() -> Void)?
 
-  // Valid until the request has ended; the library tells of that.
+  // Valid until the request has ended; the library reports that.
   private let native: OpaquePointer
   private let connection: HTTPConnection
   private let rawTarget: UnsafePointer<CChar>
@@ -29,9 +29,9 @@ import Glibc
   /// The body of the answer that is being sent, if that comes bit by bit.
   private var stream: HTTPStream?
   private var hasLeft = false
-  /// Whether the library has put its connection aside.
+  /// Whether the library has suspended its connection.
   private(set) var isSuspended = false
-  /// Counts the times that it was put aside.
+  /// How often its connection was suspended.
   private(set) var pause = 0
 
   init(_ native: OpaquePointer, on connection: HTTPConnection, target: UnsafePointer<CChar>) {
@@ -60,7 +60,7 @@ import Glibc
 
   // MARK: Calls from the library
 
-  /// Called whenever there is a next step; answers whether the connection goes on.
+  /// Called whenever there is a next step; returns whether the connection goes on.
   func proceed(_ method: UnsafePointer<CChar>, _ version: UnsafePointer<CChar>) -> Bool {
     switch phase {
     case .target: return unsafe judge(method, version)
@@ -136,7 +136,8 @@ import Glibc
 
   // MARK: Closing
 
-  /// The server closes: what is not handed out is given up, and a stream would never end on its own.
+  /// The server closes: a request that is not handed out is given up, and a stream is closed, since it would never end
+  /// on its own.
   func serverCloses() {
     switch phase {
     case .target, .head: connection.shutDown()
@@ -173,12 +174,12 @@ import Glibc
     connection.engine.runSoon()
   }
 
-  /// Has its client watched from here on: it takes its time.
+  /// Has its client watched from here on, since the answer takes its time.
   func watchForDeparture() {
     connection.watchForDeparture { [weak self] in self?.abandon() }
   }
 
-  /// Nobody is there any more who could be answered.
+  /// Gives the request up: there is nobody left to answer.
   func abandon() {
     stream?.cutOff()
     guard isSuspended || phase == .unanswered else { return }

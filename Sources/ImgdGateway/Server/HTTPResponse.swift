@@ -2,7 +2,7 @@ internal import CMicrohttpd
 package import ImgdSystem
 
 // Safe: the library's form is private, and kept for as long as this object.
-/// An answer of HTTP as it is sent: made once, and given to as many requests as want the same.
+/// An HTTP answer as it is sent: made once, and given to as many requests as want the same.
 @safe package final class HTTPResponse {
   /// What follows the header fields.
   package enum Body {
@@ -19,10 +19,10 @@ package import ImgdSystem
   package let fields: [(name: String, value: String)]
   package let body: Body
   private var descriptor: FileDescriptor?
-  /// The library's form of it, made when it is first sent.
+  /// The library's form of the answer, made when it is first sent.
   private var native: OpaquePointer?
 
-  /// The length of the body is the server's to name. A field that HTTP does not permit is left out.
+  /// The server itself sets the length of the body. A field that HTTP does not permit is left out.
   package init(
     status: Int, fields: [(name: String, value: String)], body: Body,
     of file: consuming FileDescriptor? = nil
@@ -51,7 +51,7 @@ package import ImgdSystem
     }
   }
 
-  /// Begins to send this as the answer of a connection; false without memory.
+  /// Begins to send this as the answer of a connection; false if memory is short.
   func queue(on connection: OpaquePointer) -> Bool {
     if unsafe native == nil { unsafe native = make() }
     guard let native = unsafe native else { return false }
@@ -61,7 +61,7 @@ package import ImgdSystem
   private func make() -> OpaquePointer? {
     guard let made = unsafe makeBody() else { return nil }
     for field in fields {
-      // Refused are those that would end the line.
+      // The library refuses fields that would end the line.
       _ = unsafe MHD_add_response_header(made, field.name, field.value)
     }
     return unsafe made

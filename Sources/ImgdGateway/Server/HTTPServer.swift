@@ -1,6 +1,6 @@
 package import ImgdSystem
 
-/// A server of HTTP for programs of this machine, on a loop of its owner.
+/// An HTTP server for programs of this machine, on a loop of its owner.
 package final class HTTPServer {
   /// The most connections that one tick accepts.
   private static let mostAccepted = 64
@@ -38,8 +38,8 @@ package final class HTTPServer {
 
   package var counters: HTTPCounters { engine.counters }
 
-  /// Accepts no connection any more, and calls `done` when the answers under way are sent, or after a while
-  /// without them.
+  /// Accepts no more connections, and calls `done` when the answers under way are sent, or after a while even if they
+  /// are not.
   package func close(_ done: @escaping () -> Void = {}) {
     guard onClosed == nil, !engine.isClosing else { return }
     listening?.cancel()
@@ -82,7 +82,7 @@ package final class HTTPServer {
     }
   }
 
-  /// Answers whether there may be more.
+  /// Accepts one connection; returns whether there may be more.
   private func acceptOne() -> Bool {
     switch listener.socket.accept() {
     case .client(let socket):
@@ -101,10 +101,11 @@ package final class HTTPServer {
     return true
   }
 
-  /// By closing it: there is no descriptor to spare for saying so.
+  /// Refuses a connection by closing it: there is no descriptor to spare for an answer.
   private func refuse(_ socket: consuming StreamSocket) {}
 
-  /// The process is short of descriptors, or the kernel of memory: asking again at once would not help.
+  /// Pauses accepting: the process is short of descriptors, or the kernel of memory, and asking again at once would not
+  /// help.
   private func rest() {
     listening?.interest = []
     loop.schedule(after: .milliseconds(100)) { [weak self] in self?.listening?.interest = .read }

@@ -8,7 +8,7 @@ package final class HTTPStream {
   /// In bytes, for readers of HTTP/1.0, whose body has no parts.
   private static let part = 4_096
 
-  /// Called once, when its reader has gone or has all of it.
+  /// Called once, when its reader has gone or has received everything.
   package var onEnd: () -> Void = {}
 
   private enum State { case open, closed, broken }
@@ -37,7 +37,7 @@ package final class HTTPStream {
     request?.resumeStream()
   }
 
-  /// Gives the reader up, with what it has not taken.
+  /// Gives the reader up, and drops what it has not taken.
   func cutOff() {
     state = .broken
     waiting = []
@@ -49,7 +49,7 @@ package final class HTTPStream {
     self.request = request
   }
 
-  /// The request is over, however that came.
+  /// Called when the request is over, for whatever reason.
   func finish() {
     guard !isEnded else { return }
     isEnded = true
@@ -61,7 +61,7 @@ package final class HTTPStream {
     onEnd()
   }
 
-  /// The library's form of it, which keeps this object.
+  /// The library's form of the body, which keeps this object.
   func makeBody() -> OpaquePointer? {
     let context = unsafe Unmanaged.passRetained(self)
     let made = unsafe MHD_create_response_from_callback(
@@ -76,7 +76,7 @@ package final class HTTPStream {
     guard unsent > 0 else { return takeNothing() }
     let count = min(unsent, room.count)
     unsafe waiting.withUnsafeBytes { bytes in
-      // Within both, by the line above.
+      // Within both buffers: `count` is the smaller of the two lengths.
       unsafe room.copyMemory(
         from: UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + count]))
     }
@@ -91,7 +91,7 @@ package final class HTTPStream {
     return 0
   }
 
-  /// What was taken must not accumulate before what was not.
+  /// Removes the bytes that were taken, so that they do not accumulate before the others.
   private func recycle() {
     guard taken >= unsent else { return }
     waiting.removeFirst(taken)

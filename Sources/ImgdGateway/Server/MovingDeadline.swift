@@ -25,7 +25,7 @@ final class MovingDeadline {
     arm(after: delay)
   }
 
-  /// No deadline until the next one is set.
+  /// Removes the deadline until the next one is set.
   func clear() {
     due = nil
   }

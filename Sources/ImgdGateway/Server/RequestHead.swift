@@ -2,18 +2,18 @@ internal import CMicrohttpd
 
 /// A request's head as it was sent, judged before anybody acts on it.
 ///
-/// A proxy in front may read a head that is not quite sound in another way than this server, and take one
-/// request for two. So whatever the grammar does not permit is refused, and the connection is closed.
+/// A proxy in front may read a head that is not quite sound differently from this server, and take one request for two.
+/// So whatever the grammar does not permit is refused, and the connection is closed.
 struct RequestHead {
   let method: HTTPMethod
   let isHTTP10: Bool
-  /// How the library has found it; see `http_read_head`.
+  /// The head as the library has found it; see `http_read_head`.
   let reading: http_head
   /// The target as it was sent; nil if it is not UTF-8.
   let target: String?
   let host: String?
 
-  /// Why it is refused; nil if it is sound.
+  /// Why the head is refused; nil if it is sound.
   var refusal: HTTPRefusal? {
     guard reading.is_strict == 1 else { return .malformed("the head of the request is malformed") }
     guard reading.hosts == 1 || reading.hosts == 0 && isHTTP10 else {
@@ -29,7 +29,7 @@ struct RequestHead {
     return nil
   }
 
-  /// The target without a scheme and a host, which may be given as long as it is that of the Host field.
+  /// The target without a scheme and a host; a host may be given if it is that of the Host field.
   var path: String? {
     guard let target, target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
     if target.utf8.first == UInt8(ascii: "/") { return target }
@@ -53,7 +53,7 @@ struct RequestHead {
   }
 }
 
-/// An answer to a request that nobody has looked into.
+/// The refusal of a request that nobody has looked into.
 struct HTTPRefusal: Equatable {
   let status: Int
   let message: String

@@ -1,10 +1,10 @@
 internal import CBase64
 
-/// Base64 of RFC 4648 with padding, written straight into the bytes of a reply: a picture inside a line is
-/// mostly this.
+/// Base64 of RFC 4648 with padding, written straight into the bytes of a reply: a line with a picture in it consists
+/// mostly of this.
 ///
-/// The processor's vector instructions take 24 bytes at a time, where it has them. Elsewhere six bytes become
-/// eight letters, by four looks into a table of all pairs of letters.
+/// Where the processor has vector instructions, they take 24 bytes at a time. Elsewhere six bytes become eight letters,
+/// by four look-ups in a table of all pairs of letters.
 enum Base64 {
   private static let letters: [UInt8] = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -27,7 +27,7 @@ enum Base64 {
     appendGroups(of: rest, from: appendWords(of: rest, to: &text), to: &text)
   }
 
-  /// Encodes as many bytes as the vector instructions take; answers how many those were.
+  /// Encodes as many bytes as the vector instructions take; returns how many those were.
   private static func appendVectors(
     of bytes: Span<UInt8>, to text: inout OutputSpan<UInt8>
   ) -> Int {
@@ -42,7 +42,7 @@ enum Base64 {
     }
   }
 
-  /// Encodes groups of six bytes, as long as two more follow; answers how many bytes those were.
+  /// Encodes groups of six bytes, as long as two more follow; returns how many bytes those were.
   private static func appendWords(
     of bytes: Span<UInt8>, to text: inout OutputSpan<UInt8>
   ) -> Int {
@@ -72,7 +72,7 @@ enum Base64 {
       | UInt64(pairs[Int(word >> 16 & 4_095)]) << 48
   }
 
-  /// The bytes from `start` on in groups of three, the last one padded to four letters.
+  /// Encodes the bytes from `start` on in groups of three, the last one padded to four letters.
   private static func appendGroups(
     of bytes: Span<UInt8>, from start: Int, to text: inout OutputSpan<UInt8>
   ) {

@@ -5,7 +5,7 @@
 
 /// Characters beyond ASCII that control or format what is shown, and are not shown themselves.
 enum HiddenCharacters {
-  /// Controls (C1), marks of direction, separators of lines, and what takes no room.
+  /// C1 controls, direction marks, line separators, and characters that take no room.
   static func contains(_ scalar: UInt32) -> Bool {
     switch scalar {
     case 0x80...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F,
@@ -18,7 +18,7 @@ enum HiddenCharacters {
   /// The length of such a character that begins at `index` of well-formed UTF-8; 0 for any other byte.
   @inline(__always)
   static func length(at index: Int, in text: Span<UInt8>) -> Int {
-    // The first bytes of those above: most characters are decided by that.
+    // The bytes with which those above begin, which decide most cases.
     switch text[index] {
     case 0xC2, 0xD8: length(2, at: index, in: text)
     case 0xE1, 0xE2, 0xEF: length(3, at: index, in: text)
@@ -31,7 +31,7 @@ enum HiddenCharacters {
     contains(scalar(text.extracting(index..<index + length))) ? length : 0
   }
 
-  /// The character that two to four bytes of well-formed UTF-8 are.
+  /// The character that two to four bytes of well-formed UTF-8 encode.
   static func scalar(_ bytes: Span<UInt8>) -> UInt32 {
     var scalar = UInt32(bytes[0]) & (0x7F >> UInt32(bytes.count))
     for index in 1..<bytes.count { scalar = scalar << 6 | UInt32(bytes[index] & 0x3F) }

@@ -45,7 +45,7 @@ struct JSONScanner {
     guard consume(byte, in: text) else { throw failure(expected) }
   }
 
-  /// The text must end here.
+  /// Fails unless the text ends here.
   mutating func requireEnd(in text: Span<UInt8>) throws(JSONSyntaxError) {
     _ = peek(in: text)
     guard position == text.count else { throw failure(.end) }

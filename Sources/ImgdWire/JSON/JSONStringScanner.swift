@@ -92,8 +92,8 @@ enum PlainText {
 
   /// One of the bits of `tops` is set if any of the eight bytes is not plain.
   ///
-  /// What is subtracted sets the top bit of a byte that is too small, or was beyond ASCII before; a borrow
-  /// comes from such a byte alone.
+  /// A subtraction sets the top bit of a byte that is too small, or that was beyond ASCII before; only such a byte
+  /// causes a borrow.
   @inline(__always)
   static func marks(_ word: UInt64) -> UInt64 {
     let controls = word &- ones &* 0x20
@@ -102,13 +102,13 @@ enum PlainText {
     return word | controls | quotes | backslashes
   }
 
-  /// The same for a single byte.
+  /// Whether a single byte is plain.
   @inline(__always)
   static func isPlain(_ byte: UInt8) -> Bool {
     0x20..<0x80 ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
-  /// Whether the eight bytes are plain and none is DEL, which a reader takes and a terminal does not.
+  /// Whether the eight bytes are plain and none is DEL, which a reader accepts and a terminal does not.
   @inline(__always)
   static func isShown(_ text: Span<UInt8>, at index: Int) -> Bool {
     let word = unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)

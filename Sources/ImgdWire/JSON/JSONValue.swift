@@ -36,12 +36,12 @@ package enum JSONValue: Equatable, Sendable {
 }
 
 extension JSONValue {
-  /// The value of a key; nil when there is none or this is no object.
+  /// The value of a key; nil when there is none or this is not an object.
   package subscript(_ key: String) -> JSONValue? {
     object?.first { $0.name == key }?.value
   }
 
-  /// The element at an index; nil when there is none or this is no array.
+  /// The element at an index; nil when there is none or this is not an array.
   package subscript(_ index: Int) -> JSONValue? {
     guard let array, array.indices.contains(index) else { return nil }
     return array[index]

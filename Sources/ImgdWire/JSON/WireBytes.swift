@@ -53,7 +53,7 @@ extension [UInt8] {
         index += 8
         continue
       }
-      // Whole words are looked at again only after this one.
+      // Words are examined whole again only after this one.
       let end = Swift.min(index + 8, text.count)
       while index < end {
         let length = text.lengthToEscape(at: index)

@@ -1,8 +1,8 @@
 import ImgdWire
 import ImgdText
 
-// A file that is called picture.webp has to be a WebP: programs go by the name. So a name asks for its format, as it
-// does with vipsthumbnail and convert, unless --format says otherwise.
+// A file called picture.webp has to be a WebP, since programs go by the name. So the name of a file asks for its
+// format, as with vipsthumbnail and convert, unless --format says otherwise.
 
 extension OutputFormat {
   /// The option of the commands that have pictures encoded.
@@ -12,7 +12,7 @@ extension OutputFormat {
     help: "another encoding: " + alternatives(allCases.dropFirst().map { $0.rawValue })
       + "; with -o FILE that of its ending, unless it is given")
 
-  /// The format that the name of a file asks for; nil if it has no ending, or that of nothing that can be written.
+  /// The format that the name of a file asks for; nil without an ending, or with one whose format cannot be written.
   init?(ofFile path: String) {
     guard let kind = PictureName.kind(ofFile: path) else { return nil }
     self.init(rawValue: kind)

@@ -1,7 +1,7 @@
 import ImgdSystem
 import ImgdWire
 
-/// The options for the form in which a picture is wanted, where that is not the origin's: its size and its encoding.
+/// The options for the size and the encoding in which a picture is wanted, if not the origin's.
 struct FormOptions {
   static let all = [
     VerbOption("resize", nil, .text("WxH"), help: "another size, such as 256x256, 256x or x256"),
@@ -23,7 +23,7 @@ struct FormOptions {
 
   let form: PictureForm
 
-  /// `named` is the format that the name of the file asks for, where that counts.
+  /// `named` is the format that the name of the file asks for, where the name counts.
   init(_ arguments: Arguments, named: OutputFormat? = nil) throws(UsageProblem) {
     let box = try Self.box(arguments)
     if arguments.has("quality"), box == nil, !arguments.has("format"), named == nil {

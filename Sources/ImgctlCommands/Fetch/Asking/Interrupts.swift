@@ -1,12 +1,12 @@
 import Glibc
 import ImgdSystem
 
-/// The signals that end a run, resize its terminal or give it back, as events of a loop for as long as this object exists.
+/// The signals that end a run, resize its terminal or give it back, as events of a loop while this object exists.
 final class Interrupts {
   private let watch: SignalWatch
   private var before = sigset_t()
 
-  /// A signal that is ignored, as SIGHUP is under nohup, stays so.
+  /// Leaves ignored signals ignored, such as SIGHUP under nohup.
   init(on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(SystemFailure) {
     let signals = [SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT].filter { !Self.isIgnored($0) }
     // Fills a set that lives in this object.
@@ -17,7 +17,7 @@ final class Interrupts {
 
   deinit { restore() }
 
-  /// Does what may block, such as writing into a pipe that nobody reads; signals then end the process at once.
+  /// Does what may block, such as writing into a pipe that nobody reads; meanwhile signals end the process at once.
   func whileAllowed<E: Error>(_ body: () throws(E) -> Void) throws(E) {
     var blocked = sigset_t()
     // Reads and fills sets that live here and in this object.

@@ -49,13 +49,13 @@ struct RequestOptions {
   /// The time after which the daemon gives up, if one was named.
   var timeout: Duration? { arguments.duration("timeout") }
 
-  /// Has all pictures of a run fetched as these options say.
+  /// Applies these options to all pictures of a run.
   func apply(to plan: inout FetchPlan) {
     apply(to: &plan.fetch)
     plan.timeout = timeout
   }
 
-  /// Has a picture fetched as these options say.
+  /// Applies these options to one picture.
   func apply(to fetch: inout FetchRequest) {
     fetch.cache = arguments.word("cache") ?? fetch.cache
     fetch.store = arguments.word("store") ?? fetch.store

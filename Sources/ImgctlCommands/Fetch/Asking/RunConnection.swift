@@ -1,6 +1,6 @@
-// A daemon that is restarted in the middle of a long list takes its connections with it. Fetches may be asked
-// for again, so a lost connection is made again, for as long as a restart takes. Time that passes without an answer
-// counts: what ended the daemon may end it again and again.
+// A daemon that is restarted in the middle of a long list takes its connections with it. Fetches may be repeated, so
+// imgctl connects again, for as long as a restart may take. The clock stops at the daemon's next answer, not at a new
+// connection: whatever ended the daemon may end it again and again.
 
 import ImgdConnection
 import ImgdSystem
@@ -12,7 +12,7 @@ final class RunConnection {
   private static let patience = Duration.seconds(10)
   private static let pause = Duration.milliseconds(50)
 
-  /// What the run does with a line, while there is no connection, after a new one, and when there will be none.
+  /// The run's reactions to a line, to the lack of a connection, to a new connection, and to the end of all attempts.
   struct Handlers {
     let line: (Answer) -> Void
     let pause: () -> Void
@@ -30,7 +30,7 @@ final class RunConnection {
   /// The next attempt to connect.
   private var attempt: Timer?
 
-  /// Connects; a daemon that is not there at the beginning is not waited for.
+  /// Connects; does not wait for a daemon that is absent at the beginning.
   init(_ context: Context, on loop: EventLoop, _ handlers: Handlers) throws(Failure) {
     self.context = context
     self.loop = loop
@@ -45,19 +45,19 @@ final class RunConnection {
     connection?.send(request)
   }
 
-  /// The descriptor that belongs to the answer in hand.
+  /// Takes the picture that came with the answer in hand, if there is one.
   func takePicture() -> HeldPicture? {
     guard let descriptor = connection?.takeDescriptor() else { return nil }
     return HeldPicture(descriptor)
   }
 
-  /// The daemon answers: a connection that is lost from now on is made again.
+  /// Notes that the daemon has answered: the next restart has the full time again.
   func expectRestarts() {
     deadline = nil
     hasTold = false
   }
 
-  /// Ends the connection: the daemon cancels what was asked over it.
+  /// Ends the connection: the daemon cancels what was requested over it.
   func close() {
     connection.take()?.close()
     attempt.take()?.cancel()
@@ -75,7 +75,7 @@ final class RunConnection {
   private func receive(_ line: [UInt8]) {
     do throws(ConnectionProblem) {
       let reply = try Reply(line, from: context.socket)
-      // The daemon says so before it hangs up; what it was asked for is asked for again then.
+      // The daemon announces its end before it hangs up; its open requests are sent again afterwards.
       if ReplyCode(rawValue: reply.errorCode ?? "") == .shuttingDown { return }
       handlers.line(Answer(line: line, reply: reply))
     } catch { connection?.breakOff(error) }

@@ -1,6 +1,6 @@
-// A list may come from a pipe whose other end writes a line now and then, so it is read as it arrives and no
-// further than is needed. Not every descriptor can be watched: the kernel refuses regular files, which never
-// wait. These are read when a line is wanted.
+// A list may come from a pipe whose other end writes a line now and then, so it is read as it arrives and no further
+// than is needed. Not every descriptor can be watched: the kernel refuses regular files, where reading never waits.
+// These are read when a line is wanted.
 
 import Glibc
 import ImgdSystem
@@ -20,7 +20,7 @@ final class URLInput {
   }
 
   private static let longestLine = WireLimits.standard.line
-  /// Other systems put it at the beginning of text in UTF-8.
+  /// Some systems put it at the beginning of UTF-8 text.
   private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let name: String
@@ -29,12 +29,12 @@ final class URLInput {
   private let loop: EventLoop
   private var framer = LineFramer(longestLine: longestLine)
   private var lines = Fifo<Step>()
-  /// As much as has come of a byte order mark that may be at the beginning; nil once that is read.
+  /// The part that has arrived of a possible byte order mark at the beginning; nil once that is read.
   private var beginning: [UInt8]? = []
   private var hasEnded = false
   private var watch: Watch?
 
-  /// Opens a file, which for `-` is the standard input.
+  /// Opens a file; `-` stands for standard input.
   init(_ path: String, console: Console, on loop: EventLoop) throws(SystemFailure) {
     self.loop = loop
     if path == "-" {
@@ -62,12 +62,12 @@ final class URLInput {
     }
   }
 
-  /// Begins to wait for bytes; false where the descriptor cannot be watched, and never waits.
+  /// Begins to wait for bytes; false if reading would not wait, or if the descriptor cannot be watched.
   private func waits(_ onArrival: @escaping () -> Void) -> Bool {
     if isAtHand { return false }
     do throws(SystemFailure) {
       watch = try loop.watch(number, for: .read) { [input = Unowned(self)] _ in
-        // A watch without interest would still be told of the end, again and again.
+        // A watch without interest would still report the end, again and again.
         input.object.stopWaiting()
         onArrival()
       }
@@ -94,7 +94,7 @@ final class URLInput {
     if hasEnded { _ = framer.finish { append($0) } }
   }
 
-  /// The next bytes without the mark at the beginning, which may come in pieces.
+  /// The next bytes, without a mark at the beginning, which may arrive in pieces.
   private func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
     guard let before = beginning else { return bytes }
     let all = before + bytes

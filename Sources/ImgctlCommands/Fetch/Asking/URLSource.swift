@@ -17,7 +17,7 @@ final class URLSource {
   let count: Int?
   private var parts: ArraySlice<Part>
 
-  /// The arguments, among which `-` stands for the standard input, and then the named list.
+  /// Reads the arguments, among which `-` stands for standard input, and then the named list.
   init(
     _ arguments: [String], list: String?, console: Console, on loop: EventLoop
   ) throws(SystemFailure) {

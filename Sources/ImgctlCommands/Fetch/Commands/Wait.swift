@@ -1,7 +1,7 @@
 import ImgdSystem
 import ImgdWire
 
-/// `imgctl wait`: the outcomes of fetches that began before.
+/// `imgctl wait`: the outcomes of earlier fetches.
 struct Wait: Verb {
   static let description = VerbDescription(
     "wait", "collect the outcomes of fetches with --no-wait or --detach",

@@ -21,7 +21,7 @@ enum DeliveredForm: String, CaseIterable {
 }
 
 extension Reply {
-  /// Whether the daemon answers a condition with a word in place of a picture.
+  /// Whether the daemon answered a condition with `not_modified` in place of a picture.
   var isNotModified: Bool { flag("not_modified") == true }
 }
 
@@ -32,7 +32,7 @@ struct Delivery {
   let collision: OutputFile.Collision
   let style: RecordStyle
 
-  /// Why a file cannot have the name that a list gives; nil where it can, or where no files are written or named.
+  /// Why a file cannot have the name that a list gives; nil if it can, or if no files are written.
   func problem(ofName name: String) -> String? {
     if case .directory = destination {
       return FileName.isBelow(name) ? nil : "'\(name)' is no name of a file below the directory"
@@ -41,8 +41,8 @@ struct Delivery {
       ? nil : "the name '\(name)' needs -o and a directory; a space in a URL is %20"
   }
 
-  /// The outcome of a picture whose file exists, where that is known before anything is asked for. The name of a
-  /// file in a directory has an extension, which is known with the picture unless a list has given it.
+  /// The outcome of a picture whose file exists, if that is known before anything is asked for. In a directory a file
+  /// has an extension, which is known only with the picture unless a list has given it.
   func outcomeBefore(_ order: FetchOrder) -> FetchOutcome? {
     guard let path = knownPath(of: order), collision != .replace, OutputFile.isTaken(path) else {
       return nil
@@ -60,7 +60,7 @@ struct Delivery {
     }
   }
 
-  /// The outcome of a picture that the daemon has answered for.
+  /// The outcome of a picture after the daemon's answer.
   func outcome(_ order: FetchOrder, _ answer: Answer, _ picture: HeldPicture?) -> FetchOutcome {
     let reply = answer.reply
     guard reply.succeeded == true else {
@@ -102,7 +102,7 @@ struct Delivery {
     }
   }
 
-  /// A remark about a file that holds another format than its name says.
+  /// A remark about a file whose format is not the one that its name promises.
   private func mismatch(_ order: FetchOrder, _ reply: Reply, _ path: String) -> String? {
     guard form == .bytes, let wanted = PictureName.kind(ofFile: path),
       let format = reply.text("format"), PictureName.kind(format) != wanted
@@ -151,7 +151,7 @@ struct Delivery {
     return failure(order, answer, code: "not_written", problem.description, .failed)
   }
 
-  /// The outcome of a picture that imgctl itself could not ask for or put in its place.
+  /// The outcome of a picture that imgctl itself could not ask for or could not write.
   func failure(
     _ order: FetchOrder, _ answer: Answer?, code: String, _ message: String, _ exitCode: ExitCode
   ) -> FetchOutcome {
@@ -163,7 +163,7 @@ struct Delivery {
   /// A picture that stays with the daemon: the path of its file, or, where only the facts are wanted, a description.
   private func named(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
     let reply = answer.reply
-    // The answer to a fetch that is not waited for has nothing else.
+    // Without waiting, the answer to a fetch has a receipt and no picture.
     if reply.text("state") != nil, let receipt = reply.text("receipt") {
       return FetchOutcome(record: style.success(order, answer, text: receipt))
     }
@@ -175,7 +175,7 @@ struct Delivery {
     return FetchOutcome(record: style.success(order, answer, text: path))
   }
 
-  /// A picture whose file was asked for, and that is in none: nothing is printed where a path is expected.
+  /// A picture whose path was asked for, but which is in no file: nothing is printed where a path is expected.
   private func inNoFile(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
     var outcome = FetchOutcome(exitCode: .noFile)
     if style.isJSON { outcome.record = style.success(order, answer, text: "") }
@@ -186,7 +186,7 @@ struct Delivery {
     return outcome
   }
 
-  /// The reason without what a program would do about it, which is to ask for a descriptor.
+  /// The reason without its advice to programs, which is to ask for a descriptor.
   private static func withoutRemedy(_ note: String) -> String {
     for remedy in [": use deliver fd", ", or use deliver fd"] where note.hasSuffix(remedy) {
       return String(note.dropLast(remedy.count))
@@ -203,7 +203,7 @@ struct Delivery {
       printable("\(order.subject): \(format) \(size) \(bytes) bytes (\(source))"))
   }
 
-  /// The caller has this picture already: there is nothing to write, and nothing to name.
+  /// A picture that the caller already has: there is nothing to write, and nothing to name.
   private func notModified(_ order: FetchOrder, _ answer: Answer) -> FetchOutcome {
     var record = style.success(order, answer, text: "-")
     if case .text(isListed: false, _) = style { record = nil }

@@ -8,8 +8,8 @@ enum Destination: Equatable {
   case file(String)
   case directory(String)
 
-  /// Reads the value of `-o`, and makes a directory that is named with a slash at its end; `count` is the number of
-  /// URLs, if it is known.
+  /// Reads the value of `-o`, and makes the directory if the name ends with a slash; `count` is the number of URLs, if
+  /// it is known.
   init(_ output: String, count: Int?) throws(Failure) {
     if output == "-" {
       self = .standardOutput
@@ -39,7 +39,7 @@ enum Destination: Equatable {
     }
   }
 
-  /// The refusal of a second picture for a file.
+  /// The failure when several pictures are to go into one file.
   static func takesOne(_ output: String, _ count: String?) -> Failure {
     let urls = count.map { "\($0) URLs" } ?? "several URLs"
     return Failure(

@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// A descriptor with a picture that waits until it is its turn.
+/// A picture's descriptor, held until its turn comes.
 final class HeldPicture {
   private let descriptor: FileDescriptor
 

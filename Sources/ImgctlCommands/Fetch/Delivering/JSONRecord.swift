@@ -5,7 +5,7 @@ import ImgdWire
 struct JSONRecord {
   private var members: [JSONValue.Member]
 
-  /// An answer or an event; without one, a success that the daemon was not asked for.
+  /// Begins with an answer or an event, or else with a success for which the daemon was not asked.
   init(_ answer: Answer?, _ order: FetchOrder, subject: String) {
     let all = answer?.reply.members ?? [JSONValue.Member("ok", .bool(true))]
     members = all.filter { $0.name != "id" }
@@ -23,7 +23,7 @@ struct JSONRecord {
     }
   }
 
-  /// The line with its end.
+  /// The line with its newline.
   var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.object(members)

@@ -3,7 +3,7 @@ import ImgdSystem
 
 /// Makes directories for pictures.
 enum NewDirectories {
-  /// Makes a directory, unless it is there. Those above it are not made: a path that is mistyped is an error.
+  /// Makes a directory, unless it exists. Its parents are not made: a mistyped path is an error.
   static func make(_ path: String) throws(SystemFailure) {
     // The path is a C string for the length of the call.
     guard unsafe mkdir(path, 0o777) != 0 else { return }
@@ -13,7 +13,7 @@ enum NewDirectories {
     }
   }
 
-  /// Makes the directories of a file's name below a directory, which is there.
+  /// Makes the directories in a file's name, below a directory that exists.
   static func make(for name: String, below directory: String) throws(SystemFailure) {
     let bytes = Array(name.utf8)
     for end in bytes.indices where bytes[end] == UInt8(ascii: "/") {

@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// A file under a temporary name, which is gone with this object unless it gets another name.
+/// A file under a temporary name, removed with this object unless it is given another name.
 final class NewFile {
   private let temporary: String
   /// The path that messages name.
@@ -31,7 +31,7 @@ final class NewFile {
     return self
   }
 
-  /// Gives the file a name that nothing has yet; the failure is EEXIST if something has.
+  /// Gives the file a name that is still free; the failure is EEXIST if it is taken.
   func publish(as path: String) throws(SystemFailure) {
     // The paths are C strings for the length of each call.
     if unsafe link(temporary, path) == 0 { return }
@@ -65,7 +65,7 @@ final class NewFile {
     {
       return false
     }
-    // Last, since a change of the owner takes the bits for set-user and set-group away.
+    // Last, since a change of the owner clears the set-user and set-group bits.
     try file.setPermissions(old.st_mode & 0o7777, of: path)
     return true
   }

@@ -36,8 +36,8 @@ enum OutputFile {
     }
   }
 
-  /// Whether a name is taken, by a file of any kind or by a link to nothing, so that a picture may not be put
-  /// there. Pipes and devices are written into, and are not taken.
+  /// Whether a name is taken, by a file of any kind or by a dangling link, so that no picture may be put there. Pipes
+  /// and devices are written into, and do not count as taken.
   static func isTaken(_ path: String) -> Bool {
     status(of: path, followingLinks: false) != nil && !isSpecial(path)
   }

@@ -19,7 +19,7 @@ enum PictureName {
     return extensions.contains(format) ? format : "img"
   }
 
-  /// The format for which the ending of a path stands, by the daemon's name for it; nil if no picture has that ending.
+  /// The format that the ending of a path stands for, by the daemon's name for it; nil if no picture has that ending.
   static func kind(ofFile path: String) -> String? {
     let name = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
     guard let name, let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
@@ -29,7 +29,7 @@ enum PictureName {
     return kind(ending)
   }
 
-  /// One name for the formats and endings that mean the same.
+  /// One name for all spellings of a format or an ending.
   static func kind(_ ending: String) -> String {
     switch ending {
     case "jpg", "jpe", "jfif": "jpeg"

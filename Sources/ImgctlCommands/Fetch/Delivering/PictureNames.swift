@@ -1,6 +1,6 @@
 /// Gives each URL of a run a file name of its own, without extension: the second `a` becomes `a-2`.
 struct PictureNames {
-  /// The hashes of the names given out: a list may have millions. Two names with one hash cost a number.
+  /// The hashes of the names given out, since a list may have millions. A name with the hash of another gets a number.
   private var taken: Set<Int> = []
   private var numbers: [Int: Int] = [:]
 

@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// Writes the records of a run: in the order of the orders, or as they come.
+/// Writes the records of a run, in the order in which the pictures were asked for or as they come.
 final class RecordPrinter {
   private let console: Console
   private let isOrdered: Bool
@@ -30,7 +30,7 @@ final class RecordPrinter {
     }
   }
 
-  /// Lets the records go that wait for an earlier one: it will not come.
+  /// Releases the records that wait for an earlier one, which will not come.
   func endOrder() {
     for number in early.keys.sorted() { insert(early[number] ?? nil) }
     early = [:]

@@ -4,7 +4,7 @@ import ImgdWire
 /// How a run writes down what became of each picture.
 enum RecordStyle {
   case nothing
-  /// A path or a description, with the subject behind it if the records are listed.
+  /// A path or a description, followed by the subject if the records are listed.
   case text(isListed: Bool, end: UInt8)
   /// The daemon's answer, with the subject under this name.
   case json(subject: String)
@@ -23,7 +23,7 @@ enum RecordStyle {
     case .text(let isListed, let end):
       guard isListed else { return .line(Array(text.utf8) + [end]) }
       let subject = withoutPasswords(order.subject)
-      // A line must not have a second end, nor one that a terminal obeys.
+      // The subject must not end the line early, nor hold anything that a terminal obeys.
       let shown = end == 0 ? subject : printable(subject)
       return .line(Array((text + "\t" + shown).utf8) + [end])
     case .json(let subject):
@@ -34,7 +34,7 @@ enum RecordStyle {
     }
   }
 
-  /// The record of a failure: the daemon's, or one that has another reason.
+  /// The record of a failure: the daemon's, or one that imgctl itself has found.
   func failure(
     _ order: FetchOrder, _ answer: Answer?, own: (code: String, message: String)? = nil
   ) -> Record? {

@@ -1,6 +1,6 @@
-// Records go to the output, sentences to the messages, and both above the progress that is shown. Signals are held
-// back during a run, so that it can leave a clean terminal and no temporary file; but a reader of the output, or of
-// a pipe, may take as long as it likes. While imgctl waits for it, signals end it at once.
+// Records go to the output, sentences to the messages, and both above the progress that is shown. Signals are held back
+// during a run, so that it can leave a clean terminal and no temporary file; but a reader of the output, or of a pipe,
+// may take as long as it likes. While imgctl waits for that reader, signals end imgctl at once.
 
 import ImgdSystem
 
@@ -52,7 +52,7 @@ final class RunOutput {
     if !isQuiet { progress.print { [console] in console.remark(sentence) } }
   }
 
-  /// Does what takes as long as somebody else likes.
+  /// Does what may take as long as another program likes; meanwhile signals end imgctl at once.
   func whileSignalsEnd<E: Error>(_ body: () throws(E) -> Void) throws(E) {
     guard let interrupts else { return try body() }
     try interrupts.whileAllowed(body)
@@ -66,7 +66,7 @@ final class RunOutput {
     interrupts = nil
   }
 
-  /// Writes at the end of the tick, so that many answers are one write; on a terminal with the next frame.
+  /// Writes at the end of the tick, so that many answers take one write; on a terminal, with the next frame.
   private func flushLater() {
     guard printer.hasReady, !isFlushPlanned else { return }
     isFlushPlanned = true

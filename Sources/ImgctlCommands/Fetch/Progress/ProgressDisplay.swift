@@ -1,5 +1,5 @@
-// What is printed while the block is shown appears above it. To redraw the block for each line would make it
-// flicker, so such lines wait for the next frame, for a tenth of a second at most.
+// Lines printed while the block is shown appear above it. Redrawing the block for each of them would make it flicker,
+// so they wait for the next frame, a tenth of a second at most.
 
 import ImgdConnection
 import ImgdSystem
@@ -24,7 +24,7 @@ final class ProgressDisplay {
   private var rate = TransferRate()
   private var block = TerminalBlock()
   private var timer: Timer?
-  /// What is to be printed above the block.
+  /// The prints that wait to appear above the block.
   private var above: [() -> Void] = []
 
   init(_ place: Place, _ console: Console, on loop: EventLoop, total: Int?) {
@@ -49,7 +49,7 @@ final class ProgressDisplay {
     board.update(by: event, of: number, at: loop.now)
   }
 
-  /// Counts a transfer that has ended; `pause` is for how long the host asks to be left alone.
+  /// Counts a transfer that has ended; `pause` is how long the host asks to be left alone.
   func settle(_ number: Int, isFailed: Bool, pause: Duration? = nil) {
     board.settle(number, isFailed: isFailed, heldUntil: pause.map { loop.now + $0 })
   }
@@ -72,7 +72,7 @@ final class ProgressDisplay {
     printAbove()
   }
 
-  /// Fits the block into a terminal of another size.
+  /// Redraws the block after the terminal has changed its size.
   func redraw() {
     if block.isShown { draw(text) }
   }

@@ -5,10 +5,10 @@ struct ProgressText {
   let board: TransferBoard
   let rate: Int?
   let elapsed: Duration
-  /// The moment for which it holds.
+  /// The moment that the text describes.
   let now: Instant
 
-  /// A line for each transfer, as many as there is room for, and one about all.
+  /// A line for each transfer, as many as fit, and one about all.
   func block(_ size: TerminalSize) -> [String] {
     // The last column stays free: some terminals wrap a line that fills it.
     let width = max(1, size.columns - 1)
@@ -22,7 +22,7 @@ struct ProgressText {
     return (lines + [total]).map { TextWidth.cut($0, to: width) }
   }
 
-  /// A line without a terminal: about all, and the first one that is under way.
+  /// The line where there is no terminal: about all transfers, and the first one under way.
   var line: String {
     guard let first = board.inOrder.first else { return total }
     return total + "; " + printable(withoutPasswords(first.subject)) + ": " + status(of: first)
@@ -49,13 +49,13 @@ struct ProgressText {
     return parts.joined(separator: ", ")
   }
 
-  /// By the bytes that are still to come, or else by the pictures.
+  /// The seconds left, judged by the bytes still to come, or else by the number of pictures.
   private var timeLeft: Int? {
     if let remaining = board.remaining {
       guard let rate, rate > 0 else { return nil }
       return (remaining + rate - 1) / rate
     }
-    // A few that were cached already say nothing about the others.
+    // A few pictures that were already cached say nothing about the others.
     guard let total = board.total, board.done > board.open.count, total > board.done else {
       return nil
     }
@@ -72,7 +72,7 @@ struct ProgressText {
     }.joined(separator: ":")
   }
 
-  /// How far a transfer is.
+  /// How far a transfer has got.
   private func status(of transfer: TransferBoard.Transfer) -> String {
     switch transfer.state {
     case .asked: return "asked for"

@@ -1,5 +1,5 @@
-// The block is at the bottom of what has been printed, with the cursor at the end of its last line. A terminal
-// that became narrower has broken the lines that no longer fit, if it does that at all: nearly all do.
+// The block is at the bottom of what has been printed, with the cursor at the end of its last line. A terminal that
+// became narrower has broken the lines that no longer fit; nearly all terminals do that.
 
 /// The lines at the bottom of a terminal that are replaced in place.
 struct TerminalBlock {
@@ -20,7 +20,7 @@ struct TerminalBlock {
       rows + max(1, (TextWidth.of(line) + size.columns - 1) / size.columns)
     }
     lines = []
-    // Row by row: a terminal that is told to erase all that it shows may keep it as something that was printed.
+    // Row by row: a terminal that is told to erase all that it shows may keep that text in its history.
     let above = String(repeating: "\u{1B}[A\u{1B}[K", count: min(rows, size.rows) - 1)
     return "\r\u{1B}[K" + above
   }

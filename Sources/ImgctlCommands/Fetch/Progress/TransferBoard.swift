@@ -13,7 +13,7 @@ struct TransferBoard {
     var state = State.asked
     var received = 0
     var expected: Int?
-    /// Until then its host has asked to be left alone.
+    /// The moment until which its host has asked to be left alone.
     var heldUntil: Instant?
 
     /// The host with its port, as the URL has it.
@@ -43,7 +43,7 @@ struct TransferBoard {
   /// The bytes that have come from origins.
   var received: Int { open.values.reduce(bytesOfEnded) { $0 + $1.received } }
 
-  /// The bytes that are still to come; nil if that is not known of every transfer.
+  /// The bytes that are still to come; nil if that is not known for every transfer.
   var remaining: Int? {
     guard let total, done + open.count == total else { return nil }
     var sum = 0
@@ -54,7 +54,7 @@ struct TransferBoard {
     return sum
   }
 
-  /// Those under way, the ones that move first, and otherwise the oldest first.
+  /// The transfers under way: those that have started come first; within each group, the oldest.
   var inOrder: [Transfer] {
     open.sorted { left, right in
       let (isMoving, other) = (left.value.state.isMoving, right.value.state.isMoving)
@@ -66,7 +66,7 @@ struct TransferBoard {
     open[number] = Transfer(subject)
   }
 
-  /// Changes a transfer by an event that came at a moment.
+  /// Updates a transfer after an event that came at a moment.
   mutating func update(by event: Reply, of number: Int, at now: Instant) {
     guard var transfer = open[number] else { return }
     switch event.event {
@@ -84,19 +84,19 @@ struct TransferBoard {
     open[number] = transfer
   }
 
-  /// Counts a transfer that has ended, with the moment until which the host has asked to be left alone: those that are queued for
-  /// it wait as well.
+  /// Counts a transfer that has ended, with the moment until which the host has asked to be left alone: transfers that
+  /// are queued for that host wait as well.
   mutating func settle(_ number: Int, isFailed: Bool, heldUntil end: Instant? = nil) {
     done += 1
     if isFailed { failed += 1 }
     let ended = open.removeValue(forKey: number)
     bytesOfEnded += ended?.received ?? 0
     if let end, let host = ended?.host { holds[host] = end }
-    // A run meets few hosts that do so. If there are many, the time is not shown.
+    // A run meets few such hosts. If there are many, the time is not shown.
     if holds.count > Self.mostHolds { holds = [:] }
   }
 
-  /// The moment until which a transfer waits for its host at least; nil where it does not.
+  /// The earliest moment at which a queued transfer's host may be asked; nil if it need not wait for that.
   func holdEnd(of transfer: Transfer) -> Instant? {
     guard transfer.state == .queued else { return nil }
     let ends = [transfer.heldUntil, holds.isEmpty ? nil : holds[transfer.host]]

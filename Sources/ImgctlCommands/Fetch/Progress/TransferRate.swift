@@ -6,10 +6,10 @@ struct TransferRate {
 
   private var samples: [(at: Instant, bytes: Int)] = []
 
-  /// Adds how many bytes have come in all until a moment.
+  /// Adds the total of the bytes that have come by a moment.
   mutating func add(total bytes: Int, at now: Instant) {
     samples.append((now, bytes))
-    // One sample stays from before the window, so that it is full.
+    // One sample from before the window stays, so that the whole window is covered.
     while samples.count > 2, now - samples[1].at >= Self.window { samples.removeFirst() }
   }
 

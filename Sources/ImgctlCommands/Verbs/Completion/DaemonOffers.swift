@@ -2,8 +2,8 @@ import ImgdConnection
 import ImgdSystem
 import ImgdWire
 
-/// What the daemon has to offer for a word. A person waits for it with a finger on the key: it is asked for a moment
-/// only, and never looks through all of a large cache.
+/// What the daemon has to offer for a word. A person waits for it with a finger on the key: it is given a moment only,
+/// and never looks through all of a large cache.
 struct DaemonOffers {
   /// The time for all questions together.
   private static let patience = Duration.seconds(1)
@@ -21,7 +21,7 @@ struct DaemonOffers {
     connection = try context.connect(mayWait: false)
   }
 
-  /// The sections of the configuration, and the keys of one as soon as no other fits.
+  /// The sections of the configuration, and the keys of a section once it is the only one that fits.
   func settings(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
     guard let sections = try ask(.config).object("config") else { return [] }
     let fitting = sections.fields.filter { ($0 + ".").hasPrefix(word) || word.hasPrefix($0 + ".") }
@@ -32,22 +32,22 @@ struct DaemonOffers {
     return offers
   }
 
-  /// URLs of the cache that begin with a word: those stored last, and those in memory where these are not too many.
+  /// URLs of the cache that begin with a word: those in memory, unless there are too many, and those stored last.
   func urls(_ word: String) throws(Failure) -> [UnfinishedLine.Offer] {
     var entries: [Reply] = []
     let memory = try ask(.stats).object("memory")
     if memory?.number("entries") ?? 0 <= Self.mostExamined {
       entries = try self.entries(.memory, prefix: word, atMost: Self.mostURLs)
     }
-    // A disk that is still being read at the start takes nothing from what memory has.
+    // While the disk is still being read after a start, the URLs in memory are offered all the same.
     if entries.count < Self.mostURLs { entries += (try? newest(word)) ?? [] }
     var known: Set<String> = []
     let urls = entries.compactMap { $0.text("url") }.filter { known.insert($0).inserted }
     return urls.prefix(Self.mostURLs).map { ($0, "") }
   }
 
-  /// Entries on disk that begin with a word, among those stored last. They are numbered as they are stored, and every
-  /// number is a cursor: so the end of the list is found by halving.
+  /// Entries on disk that begin with a word, among those stored last. Entries are numbered as they are stored, and any
+  /// number can be a cursor, so the end of the list is found by halving.
   private func newest(_ word: String) throws(Failure) -> [Reply] {
     var (low, high) = (0, Int(UInt32.max))
     while high - low > Self.mostExamined / 2 {

@@ -1,5 +1,5 @@
-// Each script asks `imgctl __complete` what fits the words up to the cursor. It answers lines: a word, and behind a tab
-// what it means. An empty line stands for the names of files, which the shell completes itself.
+// Each script asks `imgctl __complete` what fits the words up to the cursor. The answer is lines: a word and, after a
+// tab, what it means. An empty line stands for the names of files, which the shell completes itself.
 //
 // URLs of the cache were written by strangers. Zsh and fish quote what they put into a line; bash does not, so its
 // script does.
@@ -14,8 +14,8 @@ extension Completion.Shell {
     }
   }
 
-  // Bash has its own idea of words: it splits them at `:` and `=`, too, and completes the last piece, `$2`. What is
-  // offered for that has to begin like the whole word as it was typed, quotes included.
+  // Bash has its own idea of words: it splits them at `:` and `=`, too, and completes the last piece, `$2`. An offer
+  // has to begin like the whole word as it was typed, quotes included.
   private static let bashScript = #"""
     # Completions of imgctl for bash, as printed by: imgctl completion bash
 

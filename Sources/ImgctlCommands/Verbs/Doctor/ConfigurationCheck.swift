@@ -13,7 +13,7 @@ struct ConfigurationCheck {
     self.program = program
   }
 
-  /// Nothing about a daemon that was started with a socket of its own: its options are not known.
+  /// No findings about a daemon that was started with a socket of its own: its options are not known.
   var findings: [Finding] {
     guard place.isMachines || place.isOwn,
       let output = ProgramOutput.with(
@@ -36,7 +36,7 @@ struct ConfigurationCheck {
     let mistakes = text.split(separator: "\n")
       .map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : String($0) }
     let shown = mistakes.joined(separator: "\n")
-    // Files may be for root and the service alone.
+    // Some files may be readable only by root and the service.
     if !isRoot, mistakes.allSatisfy({ $0.hasSuffix("Permission denied") }) {
       return .note(subject, shown, remedy: "root can look at it: sudo imgctl doctor")
     }
@@ -49,8 +49,8 @@ struct ConfigurationCheck {
   /// EX_CONFIG, which is a macro.
   private static let configurationError: CInt = 78
 
-  /// The machine's service has the machine's configuration, and nothing of this user's environment; a user's own
-  /// has that user's, also if the user is root.
+  /// The environment of the check. The machine's service has the machine's configuration, and nothing of this user's
+  /// environment; a user's own daemon has that user's, even if the user is root.
   private var variables: [String: String] {
     guard place.isMachines else {
       var variables = environment

@@ -1,7 +1,7 @@
 import Glibc
 import ImgdConnection
 
-/// The state of the daemon's parts, as it tells of them.
+/// The state of the daemon's parts, as it reports them.
 struct DaemonCheck {
   private let stats: Reply
   private let config: Reply
@@ -72,7 +72,7 @@ struct DaemonCheck {
     }
   }
 
-  /// Where the daemon knows what would be right, it says so after a semicolon.
+  /// A remedy, if the daemon knows one, follows a semicolon.
   private func trouble(_ disk: Reply, _ directory: String) -> Finding {
     let parts = (disk.text("reason") ?? "\(directory) cannot be used")
       .split(separator: ";", maxSplits: 1)
@@ -88,7 +88,7 @@ struct DaemonCheck {
         + "df \(directory); ls -ld \(directory)")
   }
 
-  /// Files that differed from what was stored point at a disk that is about to fail.
+  /// Files that differ from what was stored point to a disk that is about to fail.
   private var damage: Finding? {
     guard let disk = stats.object("disk") else { return nil }
     let (corrupt, failed) = (disk.number("corrupt") ?? 0, disk.number("write_errors") ?? 0)

@@ -12,7 +12,7 @@ struct Doctor: Verb {
   func carryOut(in context: Context) throws(Failure) -> ExitCode {
     let place = SocketPlace(context)
     var findings = SocketCheck(place).findings
-    // Where nobody can connect there is nobody to ask.
+    // Without a connection there is no daemon to ask.
     var hasAnswered = false
     if !findings.contains(where: { $0.grade == .problem }) {
       let interview = Interview(context, place)

@@ -1,8 +1,8 @@
 import ImgdConnection
 
-/// The server that this host shares with others, and whether the purges of all of them arrive.
+/// The server that this host shares with others, and whether the purges of all hosts arrive.
 struct FleetCheck {
-  /// `Fleet.Server` as the configuration has it; empty where the machine shares with no other.
+  /// `Fleet.Server` as the configuration has it; empty if this machine is in no fleet.
   private let configured: String
   private let fleet: Reply?
 
@@ -27,11 +27,11 @@ struct FleetCheck {
 
   private func server(_ state: String, of fleet: Reply) -> Finding {
     let server = fleet.display("server")
-    // It names the server.
+    // The reason names the server.
     let text = fleet.text("reason")
     switch state {
     case "ok":
-      // The server works, and has a setting that will be a trouble one day.
+      // The server works, but has a setting that will cause trouble one day.
       if let text { return .note("fleet", text, remedy: "see fleet.md for the server's settings") }
       let counts = "\(fleet.display("hits")) hits, \(fleet.display("stores")) stored"
       return .ok("fleet", "\(server): \(counts)")

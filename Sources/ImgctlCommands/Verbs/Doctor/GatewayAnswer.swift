@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// What the gateway answers when it is asked how it is.
+/// The gateway's answer to a question about its health.
 enum GatewayAnswer: Equatable {
   case status(Int)
   /// It takes connections, and says nothing.
@@ -11,7 +11,7 @@ enum GatewayAnswer: Equatable {
   /// Only the line with the status is wanted.
   private static let longest = 4_096
 
-  /// Asks at a socket; nil where this user may not connect.
+  /// Asks the gateway at a socket; nil if this user may not connect.
   init?(of path: String) {
     do throws(SystemFailure) {
       let socket = try ClientSocket(path: path, mayWait: false)

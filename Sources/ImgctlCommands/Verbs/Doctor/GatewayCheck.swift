@@ -15,7 +15,8 @@ struct GatewayCheck {
       || socket["ActiveState"] == "active" || service["ActiveState"] == "failed"
   }
 
-  /// How it is, with the last error of its log, and its answer to a request for `/health`; nil unless it is wanted.
+  /// The gateway's state, with the last error of its log and its answer to a request for `/health`; nil unless it is
+  /// wanted.
   func finding(
     command: String, lastError: (_ unit: String) -> String?,
     answer: (_ socket: String) -> GatewayAnswer?
@@ -32,7 +33,7 @@ struct GatewayCheck {
         "imgd-http", "imgd-http.socket is \(socket["ActiveState"] ?? "?")",
         remedy: "\(command) enable --now imgd-http.socket")
     }
-    // A question would start it.
+    // A question would start the service.
     guard service["ActiveState"] == "active", let path, let answer = answer(path) else {
       return .ok("imgd-http", "imgd-http.socket is active")
     }

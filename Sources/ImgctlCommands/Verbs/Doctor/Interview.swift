@@ -4,7 +4,7 @@ import ImgdWire
 
 /// The daemon's answers to the questions of `imgctl doctor`.
 struct Interview {
-  /// What a daemon that works has told about itself.
+  /// What a working daemon says about itself.
   struct Answers {
     let hello: Reply
     let stats: Reply
@@ -34,7 +34,7 @@ struct Interview {
     }
   }
 
-  /// A daemon that cannot start tells everyone who asks why.
+  /// A daemon that cannot start tells everyone who asks why it cannot.
   private static func remedy(_ failure: Failure, _ place: SocketPlace) -> String {
     guard !failure.sentence.hasPrefix("imgd cannot start: ") else {
       return "correct that: imgd --check-config tells all mistakes of a configuration"

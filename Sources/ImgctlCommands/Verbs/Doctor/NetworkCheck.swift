@@ -2,7 +2,7 @@ import Glibc
 import ImgdConnection
 import ImgdSystem
 
-/// The settings by which the daemon reaches origins, beside those of this user's other programs.
+/// The settings by which the daemon reaches origins, compared with those of this user's other programs.
 struct NetworkCheck {
   /// The variables by which most programs find a proxy. imgd reads none of them.
   private static let variables = [

@@ -4,9 +4,9 @@ import Glibc
 enum ProcessUser {
   static var effective: UInt32 { geteuid() }
 
-  /// Whether the system's lists put the user into a group; the process may have been started before they did.
+  /// Whether the system lists the user in a group; the process may have been started before it did.
   static func isListed(inGroup gid: UInt32) -> Bool {
-    // What is returned is the C library's until the next call of this thread, and is copied at once.
+    // The result belongs to the C library until the next call of this thread, and is copied at once.
     guard let entry = unsafe getpwuid(effective), let name = unsafe entry.pointee.pw_name else {
       return false
     }

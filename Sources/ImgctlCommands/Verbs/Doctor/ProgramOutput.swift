@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// Another program's answer.
+/// What another program has printed, and how it ended.
 struct ProgramOutput {
   private static let longest = 1 << 16
 
@@ -9,7 +9,7 @@ struct ProgramOutput {
   let code: CInt?
   let text: String
 
-  /// The standard output of a program that is found as a shell finds it; nil if it does not start, or fails.
+  /// The standard output of a program that is looked up as a shell would do it; nil if it does not start, or fails.
   static func of(
     _ program: String, _ arguments: [String], environment: [String: String]
   ) -> String? {

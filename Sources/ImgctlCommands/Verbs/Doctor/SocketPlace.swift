@@ -2,7 +2,7 @@ import ImgdSystem
 
 /// The socket that imgctl uses, and why this one.
 struct SocketPlace {
-  /// The reason for the choice, in the order in which they count.
+  /// The possible reasons for the choice, the strongest first.
   enum Choice {
     case option, variable, ownDaemon, machine
   }

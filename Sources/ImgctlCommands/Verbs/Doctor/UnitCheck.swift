@@ -34,15 +34,15 @@ struct UnitCheck {
       GatewayAnswer(of: $0)
     }
     guard let finding else { return [] }
-    // Good news about the same files has been told.
+    // Good news about the same files has already been reported.
     let configuration = ConfigurationCheck(place, of: "imgd-http", environment: environment)
     return [finding] + configuration.findings.filter { $0.grade != .ok }
   }
 
-  /// The last error that a unit has logged, behind a colon; root alone may read the journal.
+  /// The last error that a unit has logged, after a colon; root alone may read the journal.
   private func lastError(_ unit: String) -> String? {
     guard place.isMachines, ProcessUser.effective == 0 else { return nil }
-    // Its own lines: what systemd says of it is no reason.
+    // Only the unit's own lines: what systemd says about it is not the reason.
     let arguments = [
       "--quiet", "--boot", "_SYSTEMD_UNIT=\(unit)", "--priority=err", "--lines=1", "--output=cat",
       "--no-pager",
@@ -108,7 +108,7 @@ struct UnitStates {
     return findings
   }
 
-  /// The properties of a unit; none of one that is not there.
+  /// The properties of a unit; empty if there is no such unit.
   func unit(_ name: String) -> [String: String] {
     units.first { $0["Id"] == name } ?? [:]
   }

@@ -5,9 +5,9 @@ enum DrawingProtocol: String {
   case kitty, sixel, symbols
 }
 
-/// A part of the screen on which pictures are drawn, each in one way.
+/// A part of the screen on which pictures are drawn, all in the same way.
 struct Canvas {
-  /// Half blocks are drawn from more pixels than they show, so that what goes into one is a mean.
+  /// Half blocks are drawn from more pixels than they show, so that each shows a mean.
   private static let symbolCell = PixelSize(width: 8, height: 16)
   /// The longest side that the daemon makes.
   private static let longestSide = 65_535
@@ -18,7 +18,7 @@ struct Canvas {
   /// The pixels for which there is room: the daemon makes no larger picture.
   let room: PixelSize
 
-  /// The best way that the screen has, unless one is wanted.
+  /// Draws in the best way that the screen has, unless another one is wanted.
   init(_ screen: Screen, _ wanted: DrawingProtocol?, _ context: Context) throws(Failure) {
     let drawing = wanted ?? Self.best(on: screen)
     guard drawing == .kitty || imgctl_open_chafa() != 0 else {
@@ -52,8 +52,8 @@ struct Canvas {
     }
   }
 
-  /// The cells that a picture takes as half blocks: as large as there is room for, but no pixel takes more than a half
-  /// block.
+  /// The cells that a picture takes as half blocks: as large as there is room for, but at most half a block for each
+  /// pixel.
   static func cells(for width: Int, _ height: Int, within limit: CellSize) -> CellSize {
     var (columns, halves) = (width, height)
     if columns > limit.columns {

@@ -1,7 +1,7 @@
 import CChafa
 
-/// How many colours a picture is drawn in. To a picture they are no decoration: it has them where its text goes into
-/// a file, too.
+/// How many colours a picture is drawn in. For a picture they are not a decoration: it keeps them when its text goes
+/// into a file, too.
 struct ColourDepth {
   let value: imgctl_colours
 

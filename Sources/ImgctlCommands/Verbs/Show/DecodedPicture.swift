@@ -5,7 +5,7 @@ import ImgdSystem
 struct DecodedPicture: ~Copyable {
   let width: Int
   let height: Int
-  /// The bytes from the beginning of a row to that of the next.
+  /// The bytes from the beginning of one row to the beginning of the next.
   let stride: Int
   private let memory: ReceivedMemory
 

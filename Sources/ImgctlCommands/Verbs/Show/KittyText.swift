@@ -31,7 +31,7 @@ enum KittyText {
       guard stride > row else {
         return letters.append(base64: bytes.extracting(first: row * height))
       }
-      // Rows with room between them are brought together first: base64 goes on from row to row.
+      // Rows with gaps between them are packed first: base64 goes on from row to row.
       var packed: [UInt8] = []
       packed.reserveCapacity(row * height)
       for start in Swift.stride(from: 0, to: stride * height, by: stride) {

@@ -1,5 +1,5 @@
 // A terminal answers a question as if its user typed the answer. So for as long as the answer takes, the terminal must
-// not echo, and its lines must not be gathered; and what was typed before must not be taken for an answer.
+// neither echo nor gather its input into lines; and what was typed before must not be taken for an answer.
 
 import Glibc
 import ImgdSystem
@@ -13,12 +13,12 @@ enum TerminalQuery {
   private static let question =
     "\u{1b}_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\u{1b}\\\u{1b}[16t\u{1b}[c"
 
-  /// Whether the terminal is one that understands a question; others would show it.
+  /// Whether the terminal understands the question; one that does not would show it.
   static func isUseful(in environment: [String: String]) -> Bool {
     !["", "dumb", "linux"].contains(environment["TERM"] ?? "")
   }
 
-  /// The answers; nil where there is nobody to ask, or where the user is typing.
+  /// The answers; nil if there is no terminal to ask, or if the user is typing.
   static func ask() -> TerminalReplies? {
     guard let terminal = try? FileDescriptor(opening: "/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK)
     else { return nil }
@@ -58,7 +58,7 @@ enum TerminalQuery {
     return unsafe tcgetattr(terminal.number, &settings) == 0 ? settings : nil
   }
 
-  /// Changes the settings at once, and throws nothing away that was typed.
+  /// Changes the settings at once, and discards nothing that was typed.
   private static func change(
     _ terminal: borrowing FileDescriptor, to settings: termios
   ) -> Bool {
@@ -78,7 +78,7 @@ enum TerminalQuery {
   }
 }
 
-/// Signals that would end the program, or stop it, while the terminal is not as it was. They come later.
+/// Holds back signals that would end or stop the program before the terminal has its settings back; they arrive later.
 private struct HeldSignals {
   private let before: sigset_t
 

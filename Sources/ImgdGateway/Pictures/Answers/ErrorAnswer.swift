@@ -1,7 +1,7 @@
 package import ImgdConnection
 internal import ImgdWire
 
-/// A failure as HTTP has it: a status, and an object of JSON for programs and people.
+/// A failure in terms of HTTP: a status, and an object of JSON for programs and people.
 package struct ErrorAnswer {
   private let error: GatewayError
   /// How many seconds to wait before the next attempt; nil where waiting does not help.
@@ -22,7 +22,7 @@ package struct ErrorAnswer {
     self.details = details
   }
 
-  /// A failure that the daemon tells.
+  /// A failure that the daemon reports.
   package init(_ reply: Reply) {
     let told = reply.object("error")
     let code = told?.text("code").flatMap { ReplyCode(rawValue: $0) } ?? .internal
@@ -36,10 +36,10 @@ package struct ErrorAnswer {
       details: details?.members.filter { Self.shown.contains($0.name) } ?? [])
   }
 
-  /// No connection to the daemon; the reason is not shown to strangers.
+  /// The answer without a connection to the daemon; the reason is not shown to strangers.
   package static var unreachable: ErrorAnswer { ErrorAnswer(.unreachable) }
 
-  /// The daemon did not answer in time.
+  /// The answer if the daemon did not answer in time.
   package static var silent: ErrorAnswer {
     ErrorAnswer(GatewayError(504, "timeout", "imgd did not answer in time", isRetryable: true))
   }
@@ -65,12 +65,13 @@ package struct ErrorAnswer {
 
   // MARK: What strangers hear
 
-  /// In place of a message that names an address of the inner network.
+  /// The message that replaces one with an address of the inner network; nil for any other code.
   private static func message(_ code: ReplyCode) -> String? {
     code == .blockedAddress ? "the host is at an address that imgd may not connect to" : nil
   }
 
-  /// Neither addresses of the inner network, nor receipts of others, nor what later daemons tell.
+  /// The details that strangers may see: no addresses of the inner network, no receipts of others, and nothing that
+  /// only later daemons report.
   private static let shown = [
     "status", "phase", "limit", "retry_after_ms", "expected", "received", "cached", "age", "stale",
   ]

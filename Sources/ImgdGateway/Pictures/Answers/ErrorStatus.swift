@@ -2,7 +2,7 @@ internal import ImgdWire
 
 /// The status of HTTP for each failure of the daemon.
 enum ErrorStatus {
-  /// That of a code; `origin` is the status of the origin's answer, if the failure is that.
+  /// The status for a code; `origin` is the status of the origin's answer, if that is the failure.
   static func status(of code: ReplyCode, origin: Int?) -> Int {
     switch code {
     case .badRequest, .badURL, .blockedScheme, .unknownField, .badJSON: 400
@@ -20,7 +20,7 @@ enum ErrorStatus {
     }
   }
 
-  /// What an origin says of a picture is true here as well; what it says of imgd's request is not.
+  /// What an origin says about a picture is true here as well; what it says about imgd's request is not.
   private static func status(ofOrigin status: Int) -> Int {
     switch status {
     case 404, 410: status

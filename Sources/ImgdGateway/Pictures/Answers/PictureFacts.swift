@@ -1,21 +1,21 @@
 internal import ImgdConnection
 internal import ImgdWire
 
-/// All that an answer of HTTP says about a picture, as the daemon has told it.
+/// All that an HTTP answer says about a picture, as the daemon has reported it.
 struct PictureFacts {
   let type: String
   let bytes: Int
-  /// A strong entity tag, with its quotes; nil where the daemon knows no checksum.
+  /// A strong entity tag, with its quotes; nil if the daemon has no checksum.
   let tag: String?
   /// Seconds since 1970.
   let modified: Int64?
   /// Whether others may keep it.
   let mayBeKept: Bool
   let age: Int
-  /// Nothing for one that is stale.
+  /// Zero for a stale picture.
   let freshFor: Int
 
-  /// Nil for an answer that brings no picture.
+  /// Nil for an answer without a picture.
   init?(_ reply: Reply) {
     guard reply.succeeded == true, let type = reply.text("type"),
       let lent = reply.objects("fds")?.first, let bytes = lent.number("bytes"), bytes > 0
@@ -29,7 +29,7 @@ struct PictureFacts {
     freshFor = reply.flag("stale") == true ? 0 : Self.sane(reply.number("fresh_for"))
   }
 
-  /// Within the range in which caches count.
+  /// Seconds, limited to the range in which caches count.
   private static func sane(_ seconds: Int?) -> Int {
     min(max(seconds ?? 0, 0), Int(Int32.max))
   }

@@ -6,9 +6,9 @@ struct PictureHeaders {
   typealias Fields = [(name: String, value: String)]
 
   let facts: PictureFacts
-  /// Fields of this request's answers, whatever they are.
+  /// Fields that every answer to this request has.
   let own: Fields
-  /// For how long the target is good at most, in seconds.
+  /// How long the target stays valid at most, in seconds.
   var mostFresh: Int?
 
   /// The fields for the whole picture.
@@ -39,7 +39,7 @@ struct PictureHeaders {
     return fields + own
   }
 
-  /// `max-age` counts from the origin's answer on, as `Age` does.
+  /// `max-age` counts from the origin's answer, as `Age` does.
   private var lifetime: String {
     guard facts.mayBeKept else { return "no-store" }
     let freshFor = min(facts.freshFor, max(mostFresh ?? .max, 0))
@@ -48,7 +48,7 @@ struct PictureHeaders {
 
   // MARK: Answers
 
-  /// The whole picture, from a file that has it and nothing else.
+  /// The whole picture, from a file that holds nothing else.
   func wholeResponse(_ file: consuming FileDescriptor?) -> HTTPResponse {
     response(200, whole, file, 0..<facts.bytes)
   }

@@ -1,16 +1,16 @@
 internal import ImgdText
 internal import ImgdWire
 
-/// The formats that a client takes beyond those that every one takes (RFC 9110, 12.5.1).
+/// The formats that a client takes beyond those that every client takes (RFC 9110, 12.5.1).
 struct AcceptedFormats {
-  /// More members are not looked at.
+  /// Further members are ignored.
   private static let most = 128
 
   /// The weights of formats by their names, in thousandths.
   private var weights: [String: Int] = [:]
 
-  /// Reads the values of `Accept`. A range of all pictures says nothing about new formats: browsers without
-  /// them have always sent it.
+  /// Reads the values of `Accept`. A range of all pictures says nothing about new formats: browsers that lack them have
+  /// always sent it.
   init(_ values: [String]) {
     var count = 0
     for value in values {
@@ -42,7 +42,7 @@ struct AcceptedFormats {
     writable.contains(format.rawValue) ? weights[format.rawValue] ?? 0 : 0
   }
 
-  /// The weight after a range, which is one where it is left out; nil if it cannot be read.
+  /// The weight after a range, which is one if it is left out; nil if it cannot be read.
   private static func weight(_ scanner: inout FieldScanner) -> Int? {
     scanner.skipBlanks()
     while scanner.takeByte(UInt8(ascii: ";")) {

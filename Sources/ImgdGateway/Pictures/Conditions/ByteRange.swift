@@ -1,9 +1,9 @@
-/// The part of a picture that a request wants (RFC 9110, 14.2).
+/// The part of a picture that a request asks for (RFC 9110, 14.2).
 enum ByteRange: Equatable {
   /// There is no such part, or the picture is not served in parts.
   case whole
   case part(Range<Int>)
-  /// It begins after the end.
+  /// The part begins after the end.
   case unsatisfiable
 
   /// Reads the values of `Range`; one part is served, several at once are not.

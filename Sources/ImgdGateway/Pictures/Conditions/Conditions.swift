@@ -62,7 +62,7 @@ struct Conditions {
     if let tag = facts.tag.flatMap({ EntityTag($0) }), tag.isStrongly(in: value) == true {
       return true
     }
-    // A date of this second may be that of two pictures.
+    // Two pictures may share a date in this second.
     guard let modified = facts.modified, modified < now else { return false }
     return HTTPDate.parse(value, now: now) == modified
   }
