@@ -37,7 +37,7 @@ final class Core {
   var fleet: FleetTier { parts.fleet }
   var memory: MemoryTier { parts.pictures.memory }
 
-  /// Told when a purge has taken pictures from memory.
+  /// Called when a purge has removed pictures from memory.
   var onMemoryPurge: () -> Void {
     get { parts.pictures.onMemoryPurge }
     set { parts.pictures.onMemoryPurge = newValue }
@@ -71,14 +71,14 @@ final class Core {
   /// Empties the memory tier; `then` is told what was in it.
   func emptyMemory(then: @escaping (Removal) -> Void) { parts.pictures.emptyMemory(then: then) }
 
-  /// Makes a picture that an earlier process has left in memory known to the requests that it fits.
+  /// Makes a picture that an earlier process left in memory available to the requests that it fits.
   func inherit(_ image: CachedImage) { parts.pictures.variants.inherit(image) }
 
   func holdMemory(to share: MemoryShare) { parts.pictures.holdMemory(to: share) }
 
   // MARK: The end of service
 
-  /// Says when no fetch is under way; none may begin from now on.
+  /// Calls back when no fetch is under way; none may begin from now on.
   func drain(_ drained: @escaping () -> Void) { parts.jobs.drain(drained) }
 
   /// Ends everything that waits for an answer.
@@ -88,10 +88,10 @@ final class Core {
     clients.refuseStanding(error)
   }
 
-  /// Lets go of the work that was not done when the loop stopped: it would keep the core for ever.
+  /// Drops the work that was not done when the loop stopped: it would keep the core alive for ever.
   func close() { parts.turns.removeAll() }
 
-  /// The activity, in one line for everybody who looks: numbers, and no URL.
+  /// The activity, in one line that everybody may read: numbers, and no URL.
   var statusText: String {
     let counts = memory.counts
     let lookups = counts.hits + counts.misses

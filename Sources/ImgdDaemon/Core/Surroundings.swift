@@ -2,11 +2,11 @@
 struct Surroundings {
   /// Reads the configuration again.
   var reload: (_ answered: @escaping (ReloadAnswer) -> Void) -> Void
-  /// The source that tells of memory pressure, and why it is not a better one.
+  /// The source that reports memory pressure, and why no better one is used.
   var pressureSource: () -> (name: String, note: String?)
-  /// Told with each command.
+  /// Called for each command, and for news of the disk tier.
   var onActivity: () -> Void
-  /// Where the fleet's server is; nil for a machine alone.
+  /// Where the fleet's server is; nil for a machine without a fleet.
   var fleetServer: String?
   var processFacts: () -> ProcessFacts
   var access: Access

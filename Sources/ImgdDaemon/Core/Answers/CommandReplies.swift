@@ -8,7 +8,7 @@ import ImgdText
 // The lines that every command ends with.
 
 extension ReplyPlace {
-  /// Ends a command well, with the fields that `content` adds.
+  /// Ends a command successfully, with the fields that `content` adds.
   func reply(id: RequestID, _ content: (inout JSONWriter) -> Void) {
     write { line in
       ReplyEncoder.begin(id: id, ok: true, into: &line)

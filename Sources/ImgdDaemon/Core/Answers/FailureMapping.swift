@@ -16,7 +16,7 @@ extension FetchFailure {
 }
 
 extension FetchFailure {
-  /// A failure that an origin has answered before.
+  /// A failure with which an origin has answered before.
   init(remembered answer: CachedImage, at now: Instant) {
     let response = answer.response
     let head = ResponseHead(
@@ -34,7 +34,8 @@ extension TransferFailure.Kind {
     case .blockedScheme: .blockedScheme
     case .blockedAddress: .blockedAddress
     case .dns: .dns
-    // To a client both mean that there is no answer of this origin, but only one may pass.
+    // To a client both mean that no answer comes from this origin, but only the first may pass with
+    // time.
     case .connect, .badAnswer: .connect
     case .tls: .tls
     case .timeout: .timeout
@@ -50,7 +51,8 @@ extension TransferFailure.Kind {
 }
 
 extension TransferFailure {
-  /// Nil leaves it to the code; for a status it depends on which.
+  /// Whether a retry makes sense; nil leaves that to the code, and for a status it depends on which
+  /// one.
   fileprivate var isRetryable: Bool? {
     switch kind {
     case .httpStatus: Self.isTransient(status: status ?? 0)

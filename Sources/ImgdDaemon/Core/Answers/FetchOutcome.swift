@@ -3,7 +3,7 @@ import ImgdSystem
 import ImgdTransfer
 import ImgdWire
 
-/// How far a fetch is.
+/// How far a fetch has come.
 enum FetchState: String {
   case queued
   case running
@@ -35,7 +35,7 @@ enum FetchOutcome {
     }
   }
 
-  /// The bytes that keeping it would hold.
+  /// The bytes that it would hold if it were kept.
   var cost: Int {
     switch self {
     case .image(let delivered): delivered.image.cost
@@ -61,14 +61,14 @@ struct DeliveredImage {
   var isStale = false
   /// The URL that redirects have led to; nil without any.
   var finalURL: String?
-  /// It is in the form that the fetch wants already.
+  /// Whether it is already in the form that the fetch wants.
   var isMade = false
   /// The age of the picture that it was made of.
   var originalAge: ShownAge?
-  /// What stands for the picture until it is there, if the fetch wants that.
+  /// Stands for the picture until it can be shown, if the fetch wants one.
   var placeholder: Placeholder?
 
-  /// With the word whether it is stale.
+  /// A copy that says whether it is stale at this moment.
   func asShown(at now: Instant) -> DeliveredImage {
     var shown = self
     shown.isStale = !image.isFresh(at: now)
@@ -76,7 +76,7 @@ struct DeliveredImage {
   }
 }
 
-/// How old a picture is, and for how long it is fresh, in seconds.
+/// How old a picture is, and for how long it stays fresh, in seconds.
 struct ShownAge {
   let age: Int
   let freshFor: Int
@@ -98,7 +98,7 @@ struct FetchFailure {
   /// Whether the origin has failed, so that a stale picture may stand in for its answer.
   var isOfOrigin = false
 
-  /// About the bytes that keeping it holds.
+  /// Roughly the bytes that it holds while it is kept.
   var cost: Int {
     let details = error.details.reduce(0) { $0 + 96 + $1.name.utf8.count }
     let headers = head?.headers.reduce(128) { $0 + 96 + $1.name.utf8.count + $1.value.utf8.count }
@@ -107,7 +107,7 @@ struct FetchFailure {
 }
 
 extension ResponseHead {
-  /// The head as far as it is shown to others than the one who asked, in so many bytes.
+  /// The head as far as it is shown to clients other than the one that asked, within `most` bytes.
   func fitting(within most: Int) -> ResponseHead {
     let kept = StoredHeaders.fitting(pairs, within: most)
     return ResponseHead(

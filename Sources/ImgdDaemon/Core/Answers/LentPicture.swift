@@ -1,7 +1,8 @@
 import ImgdCache
 import ImgdWire
 
-/// What those have to know of a picture who get its bytes as a descriptor, and may pass them on.
+/// What a client that gets a picture's bytes as a descriptor, and may pass them on, has to know
+/// about it.
 struct LentPicture {
   let version: PictureVersion
   /// Whether others may keep it.

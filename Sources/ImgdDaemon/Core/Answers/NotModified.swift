@@ -3,8 +3,7 @@ import ImgdSystem
 
 /// A stored answer without its picture, for a client that has that picture already.
 ///
-/// It holds what a 304 of the origin's would have told, and not the picture: kept for `wait`, it costs next to
-/// nothing.
+/// It holds what a 304 from the origin would have said, and not the picture: kept for `wait`, it costs next to nothing.
 struct NotModified {
   /// The header fields of a 304 (RFC 9110, 15.4.5), and the validator that a client may have to go by in place
   /// of a tag.
@@ -41,7 +40,7 @@ struct NotModified {
     return ShownAge(age: age.age + passed, freshFor: max(age.freshFor - passed, 0))
   }
 
-  /// About the bytes that keeping it holds.
+  /// Roughly the bytes that it holds while it is kept.
   var cost: Int {
     headers.list.reduce(256 + (finalURL?.utf8.count ?? 0)) {
       $0 + $1.name.utf8.count + $1.value.utf8.count

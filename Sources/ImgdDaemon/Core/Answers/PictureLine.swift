@@ -32,7 +32,7 @@ struct PictureLine {
     case inline(Payload)
     /// The descriptor rides on the line.
     case descriptor(LentPicture)
-    /// The same, of a decoded picture.
+    /// A descriptor of a decoded picture rides on the line.
     case pixels
   }
 
@@ -45,8 +45,8 @@ struct PictureLine {
   /// The origin's answer, where the request asks for it.
   var http: StoredResponse?
 
-  /// Writes the line for a client. Bytes that it carries are encoded where they are sent from: they are
-  /// most of it, and are not copied there.
+  /// Writes the line for a client. Bytes that it carries are encoded directly into the buffer that they are sent from:
+  /// they are most of the line, and are not copied.
   func write(to client: ReplyPlace) {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: picture.age, freshFor: picture.freshFor,

@@ -11,7 +11,7 @@ extension PictureDescription {
   /// The form in which it is kept with its picture: the mean colour, then the hash.
   var packed: [UInt8] { average + thumbHash }
 
-  /// Nil for anything but what `packed` gives.
+  /// Nil for anything other than what `packed` gives.
   init?(packed: [UInt8]) {
     guard packed.count > 4, packed.count <= 64 else { return nil }
     self.init(thumbHash: Array(packed[4...]), average: Array(packed[..<4]))
@@ -30,7 +30,7 @@ extension PictureDescription {
 }
 
 extension JSONWriter {
-  /// The fields of a placeholder, of an answer as of an event.
+  /// Writes the fields of a placeholder, in an answer or in an event.
   mutating func placeholder(_ placeholder: Placeholder) {
     switch placeholder {
     case .description(let description):

@@ -4,7 +4,7 @@ import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
-// The errors that the daemon itself answers, with the wrong value and what would be right.
+// The errors with which the daemon itself answers, with the wrong value and what would be right.
 
 extension WireError {
   static let shuttingDown = WireError(

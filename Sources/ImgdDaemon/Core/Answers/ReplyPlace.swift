@@ -1,8 +1,8 @@
 // The place to which the answers of one connection go.
 //
-// It is all that commands and fetches know of a client: who it is, whether it takes lines, and what has
-// still to be said to it. The connection reads requests, and sends what has collected here at the end of a
-// tick. A place outlives its connection, for those who still work for it; then it takes nothing any more.
+// It is all that commands and fetches know of a client: who it is, whether it takes lines, and what is still to be said
+// to it. The connection reads requests, and sends what has collected here at the end of a tick. A place outlives its
+// connection, for those who still work for it, but then takes nothing more.
 
 import ImgdSystem
 import ImgdWire
@@ -20,7 +20,7 @@ protocol ReplyCarrier: AnyObject {
 }
 
 final class ReplyPlace {
-  /// How much of pictures inside lines is sent before the tick ends; its room is kept for the next.
+  /// Pictures inside lines that take this many bytes are sent before the tick ends; the room is kept for the next ones.
   private static let muchToSend = 32 * 1024
 
   let peer: PeerCredentials
@@ -29,9 +29,9 @@ final class ReplyPlace {
   var claimant: Claimant { Claimant(uid: peer.uid, connection: number) }
   var limits: WireLimits
   private unowned let desk: ReplyDesk
-  /// Nil once the connection is closed, which holds this.
+  /// Nil once the connection, which holds this, is closed.
   private unowned var carrier: (any ReplyCarrier)?
-  /// Looked at for each line: a look at the connection would count references to it.
+  /// Checked for each line: asking the connection would count references to it.
   private(set) var isOpen = false
 
   /// Whether lines are taken: the client is there, and reads.
@@ -41,7 +41,7 @@ final class ReplyPlace {
   /// The client does not take what was sent.
   var isBehind = false
 
-  /// The work of the line that is executed.
+  /// The work of the line that is being executed.
   var work = LineWork()
   /// How many fetches will still be answered here.
   var awaited = 0
@@ -95,15 +95,15 @@ final class ReplyPlace {
     flushAtTickEnd()
   }
 
-  /// Appends a fetch's line of which all but the numbers is encoded, as `FetchLine` has it.
+  /// Appends a fetch's line, of which all but the numbers is encoded already, as `FetchLine` has it.
   func write(_ numbers: FetchLine.Numbers, id: Span<UInt8>, facts: [UInt8], ending: [UInt8]) {
     guard takesLines else { return }
     FetchLine.append(to: &outbox.bytes, id: id, numbers, facts: facts.span, ending: ending.span)
     flushAtTickEnd()
   }
 
-  /// Appends a picture's bytes to the line that they end. When much is there, it is sent at once: the room is used
-  /// again for the next picture, instead of growing by all that are asked for together.
+  /// Appends a picture's bytes to the line that they end. When there is much to send, it is sent at once: the room then
+  /// serves the next picture as well, instead of growing with all that are asked for together.
   func write(_ payload: Payload) {
     guard takesLines else { return }
     write { writer in
@@ -130,7 +130,7 @@ final class ReplyPlace {
     desk.flushAtTickEnd(self)
   }
 
-  /// Sends what is there; another line after that is one for the end of the tick.
+  /// Sends what is there; a line that comes after that is sent at the end of the tick.
   func flush() {
     willFlush = false
     carrier?.flush()
@@ -181,7 +181,7 @@ final class ReplyPlace {
   /// Something that the client waited for is over.
   func workEnded() { carrier?.workEnded() }
 
-  /// Lets a command wait for its answer: a connection is not idle meanwhile.
+  /// Lets a command wait for its answer: its connection is not idle in the meantime.
   func standBy(id: RequestID, receipt: ReceiptID? = nil) -> StandingCommands.Ticket {
     standing.add(StandingCommands.Command(id: id, receipt: receipt))
   }
@@ -210,8 +210,8 @@ final class ReplyPlace {
 
   // MARK: The work of a line
 
-  /// Carries out a command in steps, in the client's turns; the next line waits until a step answers that
-  /// there is no more. A step is short: a few dozen entries.
+  /// Carries out a command in steps, in the client's turns; the next line waits until a step returns that nothing is
+  /// left. A step is short: a few dozen entries.
   func walk(_ step: @escaping () -> Bool) { work.begin(step) }
 
   /// Lets the next request wait until `release`.
@@ -224,9 +224,9 @@ final class ReplyPlace {
   }
 }
 
-/// The work of a connection's last line that is not over yet.
+/// The work that is left of a connection's last line.
 struct LineWork {
-  /// The rest of it; answers whether there is more.
+  /// Carries out a part of the rest; returns whether there is more.
   private(set) var step: (() -> Bool)?
   /// How many commands have to be over before the next line.
   var holds = 0
@@ -242,6 +242,6 @@ struct LineWork {
     self.step = step
   }
 
-  /// There is no more of it, or nobody needs it.
+  /// Drops the rest: nothing is left, or nobody needs it.
   mutating func end() { step = nil }
 }

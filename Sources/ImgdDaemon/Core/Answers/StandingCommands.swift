@@ -1,6 +1,6 @@
 import ImgdWire
 
-/// The commands of a connection that wait for their answers: of the disk, of a fetch, of a reload.
+/// The commands of a connection that wait for their answers: from the disk, a fetch or a reload.
 struct StandingCommands {
   /// The right to answer one of them, once.
   struct Ticket {
@@ -24,12 +24,12 @@ struct StandingCommands {
     return Ticket(number: last)
   }
 
-  /// Whether the command still waits; it does not any more.
+  /// Ends the wait of a command; returns whether it was still waiting.
   mutating func close(_ ticket: Ticket) -> Bool {
     waiting.removeValue(forKey: ticket.number) != nil
   }
 
-  /// All that wait, in the order in which they came; none does any more.
+  /// Hands out all that wait, in the order in which they came, and forgets them.
   mutating func takeAll() -> [Command] {
     defer { waiting = [:] }
     return waiting.sorted { $0.key < $1.key }.map(\.value)

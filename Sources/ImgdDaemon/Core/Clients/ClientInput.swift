@@ -13,7 +13,7 @@ import ImgdSystem
 import ImgdWire
 
 final class ClientInput {
-  /// Reads from a client that takes no answers any more: a megabyte, more than its socket holds.
+  /// How many more reads are made from a client that takes no answers any more: a megabyte, more than its socket holds.
   private static let lastReads = 16
 
   private unowned let session: ClientSession
@@ -26,7 +26,7 @@ final class ClientInput {
   private var shapes = KnownShapes()
 
   private var hasReceived = false
-  /// A line has been parsed: none after it shows what the client speaks.
+  /// A line has been parsed: only the first one shows which protocol the client speaks.
   private var hasParsed = false
   /// The client speaks another protocol: nothing that it sends means anything.
   private var isForeign = false
@@ -64,7 +64,7 @@ final class ClientInput {
   /// Whether lines or parts of their work are left.
   private var isBusy: Bool { place.work.hasRest || isInLine || framer.isPaused }
 
-  /// Whether the next line, or the next part of work, has to wait for something else than its turn.
+  /// Whether the next line, or the next part of work, has to wait for something other than its turn.
   private var isBlocked: Bool { place.work.isHeld || (place.isFull && !isWindingUp) }
 
   /// Whether there is something to do that needs only a turn.
@@ -81,7 +81,7 @@ final class ClientInput {
     switch session.read(into: scratch) {
     case .bytes(let count):
       feed(count)
-      // Most often all is done, and nothing has changed.
+      // Usually everything is done, and nothing has changed.
       if isBusy || place.isFull { lineUp() }
     case .nothing: break
     case .end: endInput(isGone: isGone)
@@ -98,15 +98,15 @@ final class ClientInput {
     session.inputHasEnded()
   }
 
-  /// The client takes no answers any more. Its last requests are executed when it is its turn, as the
-  /// line of another client may be under execution.
+  /// The client takes no answers any more. Its last requests wait for its turn, since the line of another client may be
+  /// under execution.
   func windUp() {
     isWindingUp = true
     readsLeft = hasEnded ? 0 : Self.lastReads
     lineUp()
   }
 
-  /// The same at once, as the daemon ends.
+  /// Executes the last requests at once, as the daemon ends.
   func windUpNow() {
     turns.beginLast()
     windUp()
@@ -116,12 +116,12 @@ final class ClientInput {
     }
   }
 
-  /// No request that arrives from now on is whole for certain.
+  /// Notes that from now on no request is certain to arrive whole.
   func finish() { isFinishing = true }
 
   // MARK: Executing
 
-  /// Goes on until the client's turn is over; answers whether there is more to do.
+  /// Goes on until the client's turn is over; returns whether there is more to do.
   func takeTurn() -> Bool {
     isInLine = false
     goOn()
@@ -130,7 +130,7 @@ final class ClientInput {
     return isInLine
   }
 
-  /// Waits for a turn, where one is all that is missing.
+  /// Waits for a turn, if that is all that is missing.
   func lineUp() {
     if !isInLine, hasWork {
       isInLine = true
@@ -149,8 +149,8 @@ final class ClientInput {
     if isDone, isWindingUp, !place.work.hasRest { session.close() }
   }
 
-  /// Reads no more than a socket holds: a client may shut its reading side and go on talking for
-  /// ever. Answers whether there may be more.
+  /// Reads no more than a socket holds: a client may shut its reading side and go on talking for ever. Returns whether
+  /// there may be more.
   private func readRest() -> Bool {
     guard readsLeft > 0, case .bytes(let count) = session.read(into: scratch) else { return false }
     readsLeft -= 1
@@ -173,7 +173,7 @@ final class ClientInput {
     }
   }
 
-  /// What else arrives is read and means nothing: it would cost the client the answer if it were left unread.
+  /// Anything else that arrives is read and ignored: left unread, it would cost the client the answer.
   private func sendAway(_ foreign: ForeignProtocol) {
     isForeign = true
     session.sayLast(foreign.farewell)
@@ -185,8 +185,8 @@ final class ClientInput {
     framer.resume { serve($0, for: place) }
   }
 
-  /// Answers whether that was all. A client that has said nothing is about to: it is told to say it to the next
-  /// daemon, rather than left to guess what became of its request.
+  /// Executes the lines that are left; returns whether that was all. A client that has said nothing yet is about to: it
+  /// is told to ask the next daemon, rather than left to guess what became of its request.
   private func finishLines() -> Bool {
     if isFinishing, !hasReceived { place.refuse(id: .none, receipt: nil, .shuttingDown) }
     isCutting = true
@@ -215,8 +215,8 @@ final class ClientInput {
     place.refuse(id: .none, receipt: nil, .lineTooLong(limit: place.limits.line))
   }
 
-  /// `isLast` tells of a line that the stream ended before its newline: where it is the daemon that
-  /// has ended the stream, that may be the first half of a request.
+  /// `isLast` says that the stream ended before the line's newline: where it was the daemon that ended the stream, the
+  /// line may be the first half of a request.
   private func execute(_ line: Span<UInt8>, isLast: Bool) {
     guard !isForeign else { return }
     let isFirst = !hasParsed
@@ -229,7 +229,7 @@ final class ClientInput {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
     if case .request(.fetch(let request)) = parsed.outcome, request.isPlainest,
-      // Where every request is logged, each goes the way of those that are parsed.
+      // Where every request is logged, all of them are parsed.
       !Log.isVerbose, shapes.find(line) == nil
     {
       shapes.learn(from: line, in: allShapes)
@@ -237,7 +237,7 @@ final class ClientInput {
     requests.execute(parsed, place)
   }
 
-  /// Answers a line without parsing it, where it is of a known shape and asks for a picture in memory.
+  /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
     guard let (parts, wantsPath) = shapes.find(line) else { return false }
     return requests.answerKnown(line, parts, wantsPath, place)
@@ -245,7 +245,7 @@ final class ClientInput {
 
   // MARK: Work of a line
 
-  /// Goes on with the work of a line; answers whether it is over.
+  /// Goes on with the work of a line; returns whether it is over.
   private func walkOn() -> Bool {
     while let step = place.work.step {
       guard !turns.isOver(after: Turns.longStep), !isBlocked else { return false }
@@ -254,13 +254,13 @@ final class ClientInput {
     return true
   }
 
-  /// The connection has ended: what is left of a line's work is of no use.
+  /// Drops what is left of a line's work: the connection has ended, and nobody needs it.
   func stop() {
     place.work.end()
     shapes.forgetAll(in: allShapes)
   }
 
-  /// A command that the next line waited for is over.
+  /// Goes on after a command that the next line waited for.
   func lineReleased() {
     if !isCutting { lineUp() }
   }

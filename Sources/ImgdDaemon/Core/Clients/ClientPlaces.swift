@@ -1,8 +1,8 @@
 /// The places of connections, and how many of them each user has.
 ///
 /// A user may have a share of them (`Access`), so that one cannot shut out the others. Root has a few more, so that
-/// users who take all the others do not shut out the operator; not where root runs the daemon, whose clients may all
-/// be root's.
+/// users who take all the others do not shut out the operator; but not where root runs the daemon, since all its
+/// clients may be root's.
 struct ClientPlaces {
   private static let placesForRoot = 8
 

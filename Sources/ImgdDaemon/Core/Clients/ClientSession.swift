@@ -15,7 +15,7 @@ import ImgdWire
 final class ClientSession: TurnTaker, ReplyCarrier {
   // A session that waits for the end of a tick, or for a turn, is held by those who will call it.
 
-  /// Where its answers collect; others know of the client no more than this.
+  /// Where its answers collect; this is all that others see of the client.
   let place: ReplyPlace
   var peer: PeerCredentials { place.peer }
   var number: UInt64 { place.number }
@@ -55,7 +55,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     place.open(self)
   }
 
-  /// One that is still open at the end of the process is not closed by anybody.
+  /// Nobody else closes a session that is still open at the end of the process.
   deinit {
     if isOpen { place.close() }
   }
@@ -63,7 +63,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   // MARK: In
 
   private func ready(_ readiness: Readiness) {
-    // A client that is left out is ready in the next tick again.
+    // A client that is left out now is ready again in the next tick.
     if readiness.contains(.write), clients.turns.hasTimeForFirst { place.flush() }
     guard isOpen, !isDeaf else { return }
     if readiness.contains(.read), input.wantsBytes {
@@ -75,7 +75,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
 
   func read(into scratch: ReadScratch) -> StreamSocket.Arrival { socket.read(into: scratch) }
 
-  /// The kernel tells of a client that is gone again and again: it is not asked any more.
+  /// The kernel would report again and again that a client is gone: it is not asked any more.
   func becomeDeaf() {
     guard isOpen, !isDeaf else { return }
     place.becomeDeaf()
@@ -90,7 +90,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     workEnded()
   }
 
-  /// The client may be read from again, or not any more.
+  /// Updates whether the client is read from, now that its input has moved on.
   func inputHasMoved() {
     guard isOpen, !isDeaf else { return }
     updateInterest()
@@ -103,17 +103,17 @@ final class ClientSession: TurnTaker, ReplyCarrier {
 
   // MARK: Out
 
-  /// Sends a few bytes at once, and nothing any more.
+  /// Sends a few bytes at once, and nothing after them.
   func sayLast(_ bytes: [UInt8]) {
     place.countError()
     place.write { $0.bytes.append(contentsOf: bytes) }
-    // An empty socket takes them all; where it does not, there is nobody who reads.
+    // An empty socket takes them all; if it does not, nobody is reading.
     _ = place.outbox.send(to: socket)
     socket.endSending()
   }
 
   func sendEarly() {
-    // What comes of it is seen again at the end of the tick.
+    // The result shows again at the end of the tick.
     _ = send()
   }
 
@@ -154,7 +154,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
   var heldBytes: Int { place.outbox.bytes.capacity + input.heldBytes }
 
   private func updateInterest() {
-    // Numbers: the empty set and `insert` of an option set look types up at run time.
+    // With raw values: the empty set and `insert` of an option set look types up at run time.
     let read = input.wantsBytes ? Interest.read.rawValue : 0
     let write = place.outbox.unsent > 0 ? Interest.write.rawValue : 0
     watch?.interest = Interest(rawValue: read | write)
@@ -185,7 +185,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     if input.hasEnded { workEnded() } else { socket.endReceiving() }
   }
 
-  /// The same at once: answers that the client has not taken by then are lost.
+  /// Ends the connection at once: answers that the client has not taken by then are lost.
   func finishNow() {
     finish()
     place.flush()
@@ -193,7 +193,7 @@ final class ClientSession: TurnTaker, ReplyCarrier {
     close()
   }
 
-  /// A fetch or a command that the client waited for has ended.
+  /// Lets the connection end if nothing is left to do: a fetch or a command that the client waited for has ended.
   func workEnded() {
     if input.isDone, !hasWork { place.flushAtTickEnd() }
   }

@@ -16,7 +16,7 @@ final class Clients {
   private(set) var counts = Statistics.Clients()
   /// What becomes of the lines of clients; set once by the composition.
   var requests = Requests()
-  /// Told when a connection has ended; set once by the composition.
+  /// Called when a connection has ended; set once by the composition.
   var onDeparture: (ReplyPlace) -> Void = { _ in }
   var limits: WireLimits {
     didSet {
@@ -25,7 +25,7 @@ final class Clients {
     }
   }
 
-  /// Those who answer a line.
+  /// The functions that answer a line.
   struct Requests {
     /// Answers a line of a known shape without parsing it; false where it has to be executed.
     var answerKnown:
@@ -45,14 +45,13 @@ final class Clients {
 
   var connected: Int { sessions.count }
 
-  /// The bytes in the buffers of all clients, of which there are as many as `MaxClients` at most, and of
-  /// the shapes of their lines.
+  /// The bytes in the buffers of all clients, of which there are at most `MaxClients`, and in the shapes of their
+  /// lines.
   var heldBytes: Int { sessions.values.reduce(shapes.heldBytes) { $0 + $1.heldBytes } }
 
   // MARK: Arriving
 
-  /// Takes a client in, or tells it that there is no place. `peer` is known to a test alone; else the
-  /// kernel is asked.
+  /// Takes a client in, or tells it that there is no place. Only a test names `peer`; otherwise the kernel is asked.
   func admit(_ socket: consuming StreamSocket, as peer: PeerCredentials? = nil) {
     lastNumber += 1
     do throws(SystemFailure) {
@@ -70,7 +69,7 @@ final class Clients {
     }
   }
 
-  /// For a client that came when there was only the reserved descriptor left.
+  /// Turns away a client that came when only the reserved descriptor was left.
   func refuseBeyondDescriptors(_ socket: consuming StreamSocket) {
     turnAway(socket, .noDescriptorLeft(connections: sessions.count))
   }
@@ -82,20 +81,20 @@ final class Clients {
 
   // MARK: Ending
 
-  /// Answers every command that stands by.
+  /// Refuses every command that stands by.
   func refuseStanding(_ error: WireError) {
     for session in sessions.values { session.place.refuseStanding(error) }
   }
 
-  /// Ends all connections, each when the requests that have arrived on it are answered and the
-  /// answers taken; says when none is left.
+  /// Ends all connections, each when the requests that have arrived on it are answered and the answers taken; calls
+  /// back when none is left.
   func finish(_ finished: @escaping () -> Void) {
     whenFinished = finished
     for session in sessions.values { session.finish() }
     if sessions.isEmpty { finished() }
   }
 
-  /// Ends all connections at once; answers go as far as they can be sent without waiting.
+  /// Ends all connections at once; answers are sent as far as that is possible without waiting.
   func finishNow() {
     for session in sessions.values { session.finishNow() }
   }
@@ -118,9 +117,9 @@ final class Clients {
 }
 
 extension StreamSocket {
-  /// Says why its client is not taken in, as far as an empty buffer takes it, and lets it go.
+  /// Tells its client why it is not taken in, as far as an empty buffer takes that, and lets it go.
   consuming func turnAway(_ error: WireError, reading scratch: ReadScratch) {
-    // To the client, requests that are left unread would be a broken connection.
+    // To the client, requests that are left unread would look like a broken connection.
     endReceiving()
     _ = read(into: scratch)
     var writer = JSONWriter()

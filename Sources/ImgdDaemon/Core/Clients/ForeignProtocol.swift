@@ -5,7 +5,7 @@ import ImgdWire
 /// Somebody has pointed a web client at the socket. It is told in its own protocol where it is, so that it
 /// ends at once instead of waiting for what will not come.
 enum ForeignProtocol {
-  /// A request of HTTP/1, or the preface of HTTP/2; one with HEAD takes no body in the answer.
+  /// A request of HTTP/1, or the preface of HTTP/2; a HEAD request takes no body in the answer.
   case http(isHead: Bool)
   case tls
 
@@ -51,7 +51,7 @@ enum ForeignProtocol {
   private static let explanation =
     "This is the control socket of imgd, which speaks lines of JSON such as {\"cmd\":\"hello\"} and no "
 
-  /// All that is answered, before the connection ends.
+  /// The whole answer, before the connection ends.
   var farewell: [UInt8] {
     switch self {
     case .http(let isHead): Self.httpFarewell(withBody: !isHead)

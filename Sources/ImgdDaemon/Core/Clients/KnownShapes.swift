@@ -2,17 +2,17 @@ import ImgdWire
 
 /// The shapes of one client's lines.
 ///
-/// A client whose lines are of ever new shapes learns fewer and fewer of them: the first that none fits,
-/// the second, the fourth.
+/// If a client keeps sending lines of new shapes, fewer and fewer of them are learnt: the first line that no shape
+/// fits, the second, the fourth.
 struct KnownShapes {
   static let most = 4
 
   private var shapes: [LineShape] = []
-  /// The one that fitted last.
+  /// The shape that fitted last.
   private var last = 0
-  /// The one that gives way next.
+  /// The shape that is replaced next.
   private var oldest = 0
-  /// How many lines in a row have fitted none.
+  /// How many lines in a row have fitted no shape.
   private var misfits = 0
 
   /// The places of the parts of a line that has one of the shapes, and whether it asks for a path.
@@ -37,7 +37,7 @@ struct KnownShapes {
     return (parts, shapes[index].wantsPath)
   }
 
-  /// Learns from a line that none has fitted.
+  /// Learns from a line that no known shape fits.
   mutating func learn(from line: Span<UInt8>, in all: LineShapes) {
     misfits += 1
     guard misfits & (misfits - 1) == 0, let shape = all.learn(from: line) else { return }
@@ -51,7 +51,7 @@ struct KnownShapes {
     oldest = (oldest + 1) % Self.most
   }
 
-  /// The client is gone.
+  /// Forgets all shapes, since the client is gone.
   mutating func forgetAll(in all: LineShapes) {
     for shape in shapes { all.forget(shape) }
     shapes = []

@@ -11,7 +11,8 @@ final class LineShapes {
   /// The bytes that the shapes take.
   private(set) var heldBytes = 0
 
-  /// The shape of a line that asks for a picture which memory may have, for one client more.
+  /// The shape of a line that asks for a picture which memory may have; counts one more client that
+  /// sends it.
   func learn(from line: Span<UInt8>) -> LineShape? {
     guard let shape = LineShape(line), shape.request.isPlainest else { return nil }
     var shared = shape
@@ -23,7 +24,7 @@ final class LineShapes {
     return shared
   }
 
-  /// One client less sends it.
+  /// Counts one client fewer that sends lines of a shape.
   func forget(_ shape: LineShape) {
     uses.update(shape) { use in
       use?.clients -= 1

@@ -59,7 +59,7 @@ final class CollectCommands {
     }
   }
 
-  /// Ends those that it covers, in the turns of the client that has asked for it.
+  /// Ends the fetches that a `cancel` covers, in the turns of the client that has asked for it.
   private func cancel(
     upTo newest: UInt64, _ part: @escaping (_ number: UInt64, _ most: Int) -> MassEnding.Part,
     id: RequestID, from client: ReplyPlace, where isMeant: @escaping (FetchJob) -> Bool

@@ -57,7 +57,8 @@ final class Commands {
     }
   }
 
-  /// A connection has ended: it hears no more, and its fetches are cancelled unless detached.
+  /// Forgets a connection that has ended: it hears no more, and its fetches are cancelled unless
+  /// detached.
   func forget(_ client: ReplyPlace) {
     hub.unsubscribe(client)
     jobs.abandon(client)

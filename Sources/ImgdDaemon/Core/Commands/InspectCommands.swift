@@ -89,7 +89,7 @@ final class InspectCommands {
     line.field("receipt", slot.receipt)
   }
 
-  /// The tier that has an image; does not count as a use.
+  /// Answers which tier has an image; this does not count as a use.
   func query(_ query: QueryRequest, id: RequestID, for client: ReplyPlace) {
     do throws(URLProblem) {
       let base = CacheKey(
@@ -164,7 +164,7 @@ final class InspectCommands {
     ) { then($0) }
   }
 
-  /// The same for a picture that only the disk has.
+  /// The placeholder of a picture that only the disk has, which is read for that.
   private func find(
     placeholderOf key: CacheKey, _ query: QueryRequest, for client: ReplyPlace,
     then: @escaping (Placeholder?) -> Void
@@ -199,8 +199,7 @@ final class InspectCommands {
     }
   }
 
-  /// The next request of the client waits where it has a few pages in the making, so that these do not
-  /// become thousands.
+  /// Once a client has a few pages in the making, its next request waits, so that these do not become thousands.
   private func diskEntries(
     _ entries: EntriesRequest, after cursor: UInt64?, id: RequestID, for client: ReplyPlace
   ) {

@@ -1,9 +1,10 @@
 import ImgdSystem
 
-/// Figures for which something is passed over: all descriptors, all clients.
+/// Figures that take a pass over everything of a kind: all descriptors, all clients.
 ///
-/// Each `stats` gets new ones, up to eight in a tenth of a second; the others in it get the last of them.
-/// A client that asks a few times sees the effect of what it did in between, and a flood of `stats` costs no more.
+/// Each `stats` gets new ones, up to eight in a tenth of a second; any others in that time get the last of them. A
+/// client that asks a few times sees the effect of what it did in between, and a flood of `stats` costs no more than
+/// that.
 struct MeasuredFigures {
   struct Figures {
     let facts: ProcessFacts

@@ -14,7 +14,7 @@ import ImgdSystem
 import ImgdWire
 
 final class Purge {
-  /// The parts of the core that have what a purge may mean. It keeps none of them alive.
+  /// The parts of the core that have what a purge may mean. This keeps none of them alive.
   struct Places {
     unowned let downloader: Downloader
     unowned let pictures: PictureTiers
@@ -55,7 +55,7 @@ final class Purge {
       scope, as: isSoft ? .marked : filter.matchesAll ? .removedAll : .purged, places.hub, then)
   }
 
-  /// Goes on for a part; answers whether there is more.
+  /// Carries out another part; returns whether there is more.
   func step() -> Bool {
     switch stage {
     case .asked: begin()
@@ -154,7 +154,7 @@ private final class PurgeEnding {
 }
 
 extension PurgeOutcome {
-  /// As far as the disk tier knows by now.
+  /// What was removed, as far as the disk tier knows by now.
   var removal: Removal {
     if case .done(let removal) = self { removal } else { .none }
   }

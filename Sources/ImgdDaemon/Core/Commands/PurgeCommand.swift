@@ -22,9 +22,9 @@ final class PurgeCommand {
   /// How many purges of one client may wait for the disk before its next request waits for one of them.
   private static let mostWaiting = 64
 
-  /// Removes what matches, and keeps what is on its way from being stored. The client's next request
-  /// waits until nothing that matches is found any more; the purge does not end with the client. Other hosts
-  /// are told when it is over here.
+  /// Removes what matches, and prevents what is on its way from being stored. The client's next request waits until
+  /// nothing that matches is found any more; the purge does not end with the client. Other hosts are told when it is
+  /// over here.
   func purge(_ purge: PurgeRequest, id: RequestID, from client: ReplyPlace) {
     do throws(WireError) {
       let filter = try PurgeFilter(purge)
@@ -85,7 +85,7 @@ final class PurgeCommand {
 }
 
 extension PurgeRequest {
-  /// When a picture was last used, and whether it is fresh, is a matter of each host; so is a single tier.
+  /// When a picture was last used and whether it is fresh are each host's own matter; so is a single tier.
   fileprivate var isForAllHosts: Bool { tier == .all && unusedFor == nil && !expired }
 }
 

@@ -129,7 +129,7 @@ enum ReloadAnswer {
   /// The keys with a new value; the `waiting` ones among them take effect at a restart.
   case changed([String], waiting: [String])
   case refused(ConfigurationProblems)
-  /// The daemon stops, and has not read it.
+  /// The daemon is stopping, and has not read it.
   case stopping
 
   /// Why nothing has changed; nil when the configuration was good.
@@ -145,7 +145,7 @@ enum Features {
   static let all = [
     "inline", "fd", "slots", "subscribe", "wait", "detach", "tags", "ttl", "progress",
   ]
-  /// Those that take a decoder.
+  /// Those that need a decoder.
   static let ofDecoder = ["pixels", "resize", "format", "describe"]
 }
 

@@ -3,8 +3,8 @@ import ImgdWire
 
 /// The description of several answers to one name.
 enum VariantFields {
-  /// An origin may list thousands of headers, and a client send them with long values: of one answer so
-  /// many bytes are shown.
+  /// An origin may list thousands of headers, and a client send them with long values: at most this many bytes of one
+  /// answer are shown.
   private static let mostBytes = 8 << 10
 
   /// Writes the answers, if there are any.

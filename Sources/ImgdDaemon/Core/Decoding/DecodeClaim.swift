@@ -1,6 +1,6 @@
 import ImgdWire
 
-/// One wish for an order: in whose name, and how urgent.
+/// One wish for an order: on whose behalf, and how urgent.
 struct DecodeClaim: Hashable {
   let claimant: Claimant
   let priority: Priority
@@ -23,16 +23,16 @@ struct DecodeClaims {
     for claim in claims { _ = add(claim) }
   }
 
-  /// Each once, in no order.
+  /// Each of them once, in no particular order.
   var all: Dictionary<DecodeClaim, Int>.Keys { counts.keys }
 
-  /// Counts one more; whether it is the first of its kind.
+  /// Adds one, and returns whether it is the first of its kind.
   mutating func add(_ claim: DecodeClaim) -> Bool {
     counts[claim, default: 0] += 1
     return counts[claim] == 1
   }
 
-  /// Counts one less; whether it was the last of its kind.
+  /// Removes one, and returns whether it was the last of its kind.
   mutating func remove(_ claim: DecodeClaim) -> Bool {
     guard counts[claim] != nil else { return false }
     counts.countDown(claim)

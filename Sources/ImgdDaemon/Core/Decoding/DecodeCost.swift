@@ -1,17 +1,17 @@
-// How long a decoder will take, as far as that can be said beforehand: by the pixels of the picture, of its size in
-// between and of what is made.
+// How long a decoder will take, as far as that can be said beforehand: by the pixels of the picture, of its
+// intermediate size and of the result.
 //
-// The figures are measured ones of a noisy photograph, in nanoseconds of one processor for a pixel, with the savers
-// as imgd uses them. They are fixed: the same order has the same place on every day, and no client can teach the
-// daemon a wrong figure. They decide who is let through, and what an order is charged until it ends; a wrong one is
-// paid by the account that the order is for.
+// The figures were measured with a noisy photograph, in nanoseconds of one processor per pixel, with the savers as imgd
+// uses them. They are fixed: the same order has the same place every day, and no client can teach the daemon a wrong
+// figure. They decide who is let through, and what an order is charged until it ends; a wrong one is paid for by the
+// account that the order is for.
 
 import ImgdCache
 import ImgdDecode
 import ImgdPicture
 
 extension ServiceTime {
-  /// The time that it takes to make this of a picture, which a JPEG's own coding may make much longer.
+  /// The time that it takes to make a rendition of a picture; a JPEG's own coding may make it much longer.
   init(making rendition: Rendition, of facts: ImageFacts, coded coding: JPEGCoding = .baseline) {
     let frames = rendition.frames == .all && rendition.output.mayMove ? Double(facts.frames) : 1
     let isTurned = facts.orientation >= 5
@@ -28,7 +28,7 @@ extension ServiceTime {
 }
 
 enum DecodeCost {
-  /// Width and height of a picture that may be larger than any can be.
+  /// Width and height, which may be larger than those of any picture.
   struct Size {
     var width: Double
     var height: Double
@@ -36,12 +36,12 @@ enum DecodeCost {
     var pixels: Double { width * height }
   }
 
-  /// For the messages, and for the smallest picture.
+  /// Added for each order: the messages take time, and so does even the smallest picture.
   static let each = Duration.milliseconds(2)
-  /// More is nothing but a guess, and for what is charged an order of that length is long enough.
+  /// Anything longer would be a mere guess, and as a charge this is long enough.
   static let longest = Duration.seconds(10)
 
-  /// For one frame.
+  /// The time for one frame.
   static func nanoseconds(
     _ rendition: Rendition, of own: Size, _ format: PictureFormat, _ coding: JPEGCoding
   ) -> Double {
@@ -49,7 +49,7 @@ enum DecodeCost {
     let box = rendition.box ?? rendition.output.ownBox
     guard let box else { return read + own.pixels * rendition.output.writing(format) }
     let scaled = box.scaled(own)
-    // Loaders of these leave out what is not wanted.
+    // The loaders of these formats leave out what is not needed.
     let isReadSmall =
       (format == .jpeg || format == .webp) && !box.isLinear && scaled.pixels * 16 <= own.pixels
     let scaling =
@@ -65,12 +65,12 @@ extension Rendition.Output {
     if case .file = self { true } else { false }
   }
 
-  /// The size that it is brought to alone.
+  /// The box that the output implies where the order names none.
   fileprivate var ownBox: Rendition.Box? {
     self == .description ? Rendition.Box(width: 100, height: 100) : nil
   }
 
-  /// For a pixel of what is made of a picture of this format.
+  /// The time to write one pixel; `own` is the format of the original.
   fileprivate func writing(_ own: PictureFormat) -> Double {
     guard case .file(let format, _) = self else { return 2 }
     return (format ?? own).writing
@@ -99,7 +99,7 @@ extension PictureFormat {
     }
   }
 
-  /// What cannot be written becomes a PNG.
+  /// A picture in a format that cannot be written becomes a PNG.
   fileprivate var writing: Double {
     switch self {
     case .jpeg: 5
@@ -132,7 +132,7 @@ extension Rendition.Box {
 
   private func limit(_ factor: Double) -> Double { enlarges ? factor : min(1, factor) }
 
-  /// What is left of it.
+  /// What is left after cropping.
   fileprivate func cut(_ scaled: DecodeCost.Size) -> DecodeCost.Size {
     guard fit == .cover else { return scaled }
     return DecodeCost.Size(

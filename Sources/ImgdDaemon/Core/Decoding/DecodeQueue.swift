@@ -16,16 +16,16 @@ struct QueuedOrder {
   var wasReturned = false
 }
 
-/// Orders that wait for a decoder, and who pays for those that have one: users take turns, inside a user its
-/// connections, and inside a connection its shares, by the time that they use. Inside a share the priority decides, and
-/// then who came first: nobody is urgent at the expense of others.
+/// Orders that wait for a decoder, and the accounts that pay for those that have one. Users take turns by the time that
+/// they use; so do the connections of a user, and the shares of a connection. Within a share the priority decides, and
+/// then the order of arrival: nobody is urgent at the expense of others.
 ///
-/// An order for which several wait stands in the line of each. It starts with the first whose turn comes, and that one
-/// pays.
+/// An order that several wait for stands in the line of each. It starts with the first of them whose turn comes, and
+/// that one pays.
 ///
-/// A user who has a decoder gets the last free one only for orders that are expected to end in a moment. This
-/// is not decided by connections and shares: anybody can have as many of those as they like, and with two of them
-/// would have all decoders for as long as an order may take.
+/// A user who has a decoder gets the last free one only for orders that are expected to end in a moment. Connections
+/// and shares do not count here: anybody can have as many of those as they like, and two of them would be enough to
+/// hold all decoders for as long as an order may take.
 struct DecodeQueue {
   private struct Waiting {
     var queued: QueuedOrder
@@ -60,14 +60,14 @@ struct DecodeQueue {
     for claim in queued.claims.all { lineUp(claim, serial, expecting: queued.expected) }
   }
 
-  /// Takes out an order that is given up; nil when it does not wait.
+  /// Takes out an order that is given up; nil when it is not waiting.
   mutating func remove(serial: UInt64) -> QueuedOrder? {
     guard let order = waiting.removeValue(forKey: serial) else { return nil }
     for claim in order.claims.values { line.remove(claim) }
     return order.queued
   }
 
-  /// Somebody more waits for an order; false when it does not wait itself.
+  /// Adds a claim on an order; false when the order itself is not waiting.
   mutating func join(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard let expected = waiting[serial]?.queued.expected else { return false }
     if waiting[serial]?.queued.claims.add(claim) == true {
@@ -76,7 +76,7 @@ struct DecodeQueue {
     return true
   }
 
-  /// Somebody waits for it no longer: it keeps the places of the others. False when it does not wait itself.
+  /// Takes back a claim on an order, which keeps the places of the others; false when the order itself is not waiting.
   mutating func leave(_ serial: UInt64, _ claim: DecodeClaim) -> Bool {
     guard waiting[serial] != nil else { return false }
     if waiting[serial]?.queued.claims.remove(claim) == true,
@@ -100,7 +100,7 @@ struct DecodeQueue {
 
   // MARK: Turns
 
-  /// Whether there is an order for a free decoder, which may be the last free one.
+  /// Whether there is an order for a free decoder; `isLast` says that it is the last free one.
   func hasNext(forLast isLast: Bool) -> Bool {
     line.heads(admits: admission(forLast: isLast)) != nil
   }
@@ -124,7 +124,7 @@ struct DecodeQueue {
     return { held[$0.uid] == nil ? .anything : .quick }
   }
 
-  /// The decoder of an order is free: the account that it ran for is charged with the time that it took.
+  /// Notes that the decoder of an order is free: the account that it ran for is charged for the time that it took.
   mutating func settle(_ serial: UInt64, at now: Instant) {
     guard let run = running.removeValue(forKey: serial) else { return }
     held.countDown(run.claim.claimant.uid)
@@ -133,7 +133,7 @@ struct DecodeQueue {
     if let expected = run.claim.expected { slow.note(run.picture, took: time, expected: expected) }
   }
 
-  /// Takes out all that wait, in their turns.
+  /// Takes out all waiting orders, in the order of their turns.
   mutating func removeAll(at now: Instant) -> [QueuedOrder] {
     var all: [QueuedOrder] = []
     while let next = removeNext(forLast: false, at: now) {
@@ -145,7 +145,7 @@ struct DecodeQueue {
 }
 
 extension Priority {
-  /// The first is served first.
+  /// The lowest rank is served first.
   fileprivate var rank: Int64 {
     switch self {
     case .high: 0

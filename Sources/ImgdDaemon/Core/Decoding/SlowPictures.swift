@@ -1,11 +1,10 @@
 import ImgdCache
 
-/// Pictures over which decoders took far longer than their sizes let expect: other forms of them are not taken for
-/// quick any more.
+/// Pictures over which decoders took far longer than their sizes suggest: other forms of them no longer count as quick.
 struct SlowPictures {
-  /// How many are remembered; beyond that the first that was noted is forgotten.
+  /// How many are remembered; beyond that the oldest is forgotten.
   private static let most = 1_024
-  /// A busy machine makes all take longer: what counts is out of all proportion.
+  /// A busy machine makes every order take longer: only what is out of all proportion counts.
   private static let factor: Int64 = 4
   private static let least = ServiceTime(.seconds(1))
 
@@ -13,7 +12,7 @@ struct SlowPictures {
   private var order: [BodyChecksum] = []
   private var next = 0
 
-  /// What an order of the picture takes at least, as far as that is known.
+  /// The least time that an order for the picture takes, as far as that is known.
   func time(of picture: BodyChecksum) -> ServiceTime { times[picture] ?? ServiceTime(.zero) }
 
   mutating func note(_ picture: BodyChecksum, took time: ServiceTime, expected: ServiceTime) {

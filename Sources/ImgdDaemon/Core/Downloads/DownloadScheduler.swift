@@ -1,10 +1,10 @@
 // Chooses the waiting download that starts next.
 //
 // A download that several connections want stands in the line of each, and starts with the first whose turn it is
-// (`FairQueue`), as soon as its host and the places let it (`HostGate`). Inside a connection the first goes first, or
+// (`FairQueue`), as soon as its host and the places let it (`HostGate`). Within a connection the first goes first, or
 // the last.
 //
-// It is a table and nothing else: it starts nothing, and knows the time from its caller.
+// It is a table and nothing else: it starts nothing, and gets the time from its caller.
 
 import ImgdSystem
 import ImgdWire
@@ -19,9 +19,9 @@ final class DownloadScheduler {
 
   private final class Download {
     let host: HostQueue
-    /// One for each connection that wants it, while it waits.
+    /// One claim for each connection that wants it, while it waits.
     var claims: [Claimant: Claim] = [:]
-    /// In whose name it runs.
+    /// The claimant for whom it runs.
     var holder: Claimant?
     var isSlow = false
     /// The requests that wait for it, by priority.
@@ -59,8 +59,8 @@ final class DownloadScheduler {
 
   // MARK: In and out
 
-  /// Puts a download at the young end of its priority, or, where its request has waited for its turn
-  /// before, at the front of its connection's. Times never go back from call to call.
+  /// Puts a download at the young end of its priority, or, if its request has waited for its turn before, at the front
+  /// of its connection's line. Times never go back from call to call.
   func enqueue(
     _ serial: UInt64, host name: String, by claimant: Claimant, _ priority: Priority,
     isServedNext: Bool = false, at now: Instant
@@ -73,7 +73,7 @@ final class DownloadScheduler {
     join(serial, by: claimant, priority, isServedNext: isServedNext, at: now)
   }
 
-  /// Counts one more request for a download, which may come up in the turn of that connection too.
+  /// Counts one more request for a download, which may then come up in the turn of that connection too.
   ///
   /// A claim whose priority is raised comes after those that had the higher one before.
   func join(
@@ -94,7 +94,7 @@ final class DownloadScheduler {
     lineUp(claim, of: download, isServedLast: settings.order == .fifo && !isServedNext)
   }
 
-  /// Counts one request less. A claim whose priority falls comes before those that had the lower one.
+  /// Counts one request fewer. A claim whose priority falls comes before those that had the lower one.
   func leave(_ serial: UInt64, by claimant: Claimant, _ priority: Priority) {
     guard let download = downloads[serial] else { return }
     changeRequests(of: download) { $0[priority] -= 1 }
@@ -149,7 +149,7 @@ final class DownloadScheduler {
     lineUp(claim, of: download, isServedLast: isRaised)
   }
 
-  /// Turns the order of every connection round.
+  /// Reverses the order within every connection.
   private func reverseAll() {
     let all = downloads.values.flatMap { download in
       download.claims.values.map { (claim: $0, host: download.host) }
@@ -181,7 +181,7 @@ final class DownloadScheduler {
     return started
   }
 
-  /// Says whether a running download is slow: then it has no share in `maxActive`.
+  /// Notes whether a running download is slow: if so, it has no share in `maxActive`.
   func mark(_ serial: UInt64, isSlow: Bool) {
     guard let download = downloads[serial], download.holder != nil, download.isSlow != isSlow
     else { return }
@@ -191,12 +191,12 @@ final class DownloadScheduler {
 
   // MARK: Hosts that ask to be left alone
 
-  /// Starts nothing from a host until then; after that, one goes first, and if that is well the others.
+  /// Starts nothing from a host until then; after that, one download goes first, and if that goes well, the others.
   func hold(_ name: String, until end: Instant) { gate.hold(name, until: end) }
 
   /// The end of the time for which a host has asked to be left alone; nil where it has not.
   func holdEnd(of name: String) -> Instant? { gate.holdEnd(of: name) }
 
-  /// When the next host may be asked again for which something waits, or nil.
+  /// When the next host may be asked again; nil where there is none, or nothing waits.
   var nextRelease: Instant? { queuedCount > 0 ? gate.nextRelease : nil }
 }

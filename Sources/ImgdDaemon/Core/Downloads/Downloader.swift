@@ -1,8 +1,8 @@
 // The transfers under way, and their waiters.
 //
-// A request joins a transfer that is under way for the same thing, or begins one. Each waiter has
-// its own receipt and leaves by itself; when the last one has left, the transfer is aborted and its
-// place is free at once, or, where orphans may finish, it fills the cache for the next request.
+// A request joins a transfer that is under way for the same thing, or begins one. Each waiter has its own receipt and
+// leaves on its own; when the last one has left, the transfer is aborted and its place is free at once, or, where
+// orphans may finish, it fills the cache for the next request.
 //
 // The table is touched by the control loop alone, and "closed for joining" is the same step as
 // taking the waiters out: no request can join a transfer whose outcome is being handed out.
@@ -15,7 +15,7 @@ import ImgdWire
 final class Downloader {
   /// How long an item may wait in the queue before it is taken ahead of all younger ones.
   static let ageBound = Duration.seconds(10)
-  /// A download, its place in the queue and in the tables.
+  /// Roughly what a download takes, with its places in the queue and in the tables.
   private static let bytesOfOne = 1_024
   private static let reviewPause = Duration.milliseconds(250)
   /// No origin holds back its downloads for longer, whatever it says.
@@ -28,14 +28,14 @@ final class Downloader {
   private var orphans: Orphans
   private var downloads = SteadyDictionary<UInt64, MergedDownload>()
   private var byKey = SteadyDictionary<MergeKey, [MergedDownload]>()
-  /// Those whose transfers run; nobody may wait for them any more.
+  /// Those whose transfers run; possibly nobody waits for them any more.
   private var runningBySerial: [UInt64: MergedDownload] = [:]
   private var lastSerial: UInt64 = 0
   private(set) var counts = Statistics.Downloads()
   private let flows = FlowWatch()
   private var review: Timer?
   private var release: Timer?
-  /// Told when there may be places for more transfers; set once by the composition.
+  /// Called when there may be places for more transfers; set once by the composition.
   var onPlaces: () -> Void = {}
 
   init(
@@ -65,7 +65,7 @@ final class Downloader {
   /// A place among those that wait for a download.
   struct Place {
     let download: MergedDownload
-    /// Others had begun it.
+    /// Whether others had begun it.
     let isShared: Bool
     let number: UInt64
   }
@@ -91,14 +91,14 @@ final class Downloader {
     downloads(for: key).contains { $0.admits(mode) }
   }
 
-  /// The downloads for a key, compared with what was purged meanwhile.
+  /// The downloads for a key, compared with what was purged in the meantime.
   private func downloads(for key: MergeKey) -> [MergedDownload] {
     let downloads = byKey[key] ?? []
     for download in downloads { download.check(against: purges) }
     return downloads
   }
 
-  /// A number for what brings a picture: later ones are greater.
+  /// A number for something that brings a picture: later numbers are greater.
   func nextSerial() -> UInt64 {
     lastSerial += 1
     return lastSerial
@@ -126,7 +126,7 @@ final class Downloader {
   private func widen(_ download: MergedDownload, to wanted: PictureWish.Allowance) {
     var allowance = download.allowance
     var own = wanted
-    // The engine counts from the start of the transfer, which may be long ago.
+    // The engine counts from the start of the transfer, which may have been long ago.
     if let begunAt = download.begunAt { own.time += loop.now - begunAt }
     allowance.widen(to: own)
     guard allowance != download.allowance else { return }
@@ -136,8 +136,8 @@ final class Downloader {
       serial: download.serial, maxBytes: allowance.bytes, deadline: allowance.time)
   }
 
-  /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends.
-  /// Answers whether others may start in its place.
+  /// Takes a waiter off its transfer, which goes on for the others, or as an orphan, or ends. Returns whether others
+  /// may start in its place.
   func leave(_ place: Place) -> Bool {
     let download = place.download
     guard let wish = download.remove(at: place.number) else { return false }
@@ -171,7 +171,7 @@ final class Downloader {
 
   // MARK: Running
 
-  /// Begins the transfers for which there is a place now, and answers which.
+  /// Begins the transfers for which there is a place now, and returns them.
   func startReady() -> [MergedDownload] {
     reviewFlows()
     let started: [MergedDownload] = scheduler.startable(at: loop.now).compactMap { serial in
@@ -186,8 +186,8 @@ final class Downloader {
     return started
   }
 
-  /// Looks for downloads that are slow, where others wait: at once when the first comes to wait, and
-  /// four times a second from then on.
+  /// Looks for slow downloads while others wait: at once when the first begins to wait, and four times a second from
+  /// then on.
   private func reviewFlows() {
     guard review == nil, scheduler.queuedCount > 0, scheduler.places.isShared else { return }
     for serial in flows.review(at: loop.now) { scheduler.mark(serial, isSlow: true) }
@@ -227,8 +227,7 @@ final class Downloader {
       isAfterPublic: download.mergeKey.isAfterPublic)
   }
 
-  /// Takes in a report, and answers the download that it is about; nil when that is over already,
-  /// or begins once more.
+  /// Takes in a report, and returns the download that it is about; nil when that is over already, or begins once more.
   func receive(_ report: TransferReport) -> MergedDownload? {
     guard let download = downloads[report.serial] else { return nil }
     switch report.event {
@@ -256,8 +255,7 @@ final class Downloader {
     return download
   }
 
-  /// Fetches the picture anew, without a condition: the origin has confirmed another version than
-  /// the stored one.
+  /// Fetches the picture anew, without a condition: the origin has confirmed a version other than the stored one.
   private func askAgain(_ download: MergedDownload, after result: TransferResult) {
     counts.completed += 1
     counts.retries += result.retries
@@ -265,7 +263,7 @@ final class Downloader {
     begin(download)
   }
 
-  /// Leaves a host alone for as long as it asks for, together with what waits for it.
+  /// Leaves a host alone for as long as it asks for, and with it everything that waits for it.
   private func holdHost(of download: MergedDownload, after outcome: TransferOutcome) {
     guard case .failed(let failure) = outcome, let pause = failure.retryAfter, pause > .zero,
       failure.status == 429 || failure.status == 503
@@ -314,25 +312,25 @@ final class Downloader {
 
   // MARK: Looking in
 
-  /// What a download waits for. A transfer that the engine has not taken up has only waited for its turn.
+  /// What a download waits for. A transfer that the engine has not taken up yet has only waited for its turn.
   func phase(of download: MergedDownload) -> WaitingPhase {
     if let phase = download.transferPhase.known { return .transfer(phase) }
     return .queue(running: activeCount, isHostHeld: scheduler.holdEnd(of: download.url.host) != nil)
   }
 
-  /// How long a download waits at least, since its host has asked to be left alone.
+  /// The least time that a download waits, because its host has asked to be left alone.
   func pause(of download: MergedDownload) -> Duration? {
     download.state == .queued ? pause(of: download.url.host) : nil
   }
 
-  /// How long a host is to be left alone, as it has asked; nil where it may be asked now.
+  /// How long a host is still left alone, as it has asked for; nil where it may be asked now.
   func pause(of host: String) -> Duration? {
     scheduler.holdEnd(of: host).map { $0 - loop.now }.flatMap { $0 > .zero ? $0 : nil }
   }
 
   /// What the transfers hold.
   var holdings: TransferHoldings { transfers.holdings }
-  /// About the bytes that the downloads hold besides the requests for them and their bodies.
+  /// Roughly the bytes that the downloads hold besides the requests for them and their bodies.
   var heldBytes: Int { downloads.count * Self.bytesOfOne }
   var activeCount: Int { scheduler.places.active }
   var slowCount: Int { scheduler.places.slow }
@@ -342,7 +340,7 @@ final class Downloader {
 }
 
 extension CachedImage {
-  /// The request headers that ask an origin whether the image still holds.
+  /// The request headers that ask an origin whether the image is still right.
   fileprivate var conditions: [HeaderField] {
     var headers: [HeaderField] = []
     if let tag = response.entityTag { headers.append(HeaderField("If-None-Match", tag)) }

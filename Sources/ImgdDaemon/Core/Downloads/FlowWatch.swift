@@ -1,6 +1,7 @@
 import ImgdSystem
 
-/// Which of the running downloads are slow: less than 16 KiB have come in the last second or more.
+/// Finds the running downloads that are slow: less than 16 KiB of them have come in the last second
+/// or more.
 final class FlowWatch {
   static let window = Duration.seconds(1)
   static let leastBytes = 16 << 10
@@ -23,7 +24,7 @@ final class FlowWatch {
     flows[serial] = nil
   }
 
-  /// Takes in how far a download is; true when it was slow and flows again.
+  /// Takes in how far a download has come; true when it was slow and flows again.
   func noteProgress(_ serial: UInt64, received: Int, at now: Instant) -> Bool {
     guard var flow = flows[serial] else { return false }
     flow.received = received
@@ -35,12 +36,12 @@ final class FlowWatch {
     return flowsAgain
   }
 
-  /// Looks at all of them and tells those that became slow.
+  /// Looks at all of them and returns those that became slow.
   func review(at now: Instant) -> [UInt64] {
     var slow: [UInt64] = []
     for (serial, flow) in flows where now - flow.since >= Self.window {
       let isSlow = Self.isSlow(flow, at: now)
-      // One that is slow flows again with its bytes, and not with time.
+      // A slow download flows again when bytes come, not when time passes.
       if isSlow, !flow.isSlow { slow.append(serial) }
       flows[serial] = Flow(
         since: now, counted: flow.received, received: flow.received,

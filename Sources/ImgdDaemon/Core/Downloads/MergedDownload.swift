@@ -11,7 +11,7 @@ final class MergedDownload {
   /// The end of a download, as its waiters see it.
   enum Settlement {
     case ended(FetchOutcome)
-    /// They have to go on somewhere else.
+    /// The waiters have to go on somewhere else.
     case redirected(Redirect)
   }
 
@@ -33,7 +33,7 @@ final class MergedDownload {
   var mark: FleetPosition?
   /// When its transfer began; nil while it waits.
   var begunAt: Instant?
-  /// The tiers that a purge keeps it out of, or a later download that has brought its answer first; its picture
+  /// The tiers that it is kept out of, by a purge or by a later download that has brought its answer first; its picture
   /// is delivered all the same.
   private(set) var closedTiers: Set<Tier> = []
   /// The last purge that it was compared with and that was not about it.
@@ -56,7 +56,7 @@ final class MergedDownload {
   private var waiting = Roll<Waiter>()
   private var lastToLeave: PictureWish?
 
-  /// One who waits, and is told each time that there is something new.
+  /// One who waits, and is told whenever something is new.
   struct Waiter {
     let wish: PictureWish
     let attend: (MergedDownload) -> Void
@@ -67,10 +67,10 @@ final class MergedDownload {
     fileprivate(set) var isUnderWay = false
     /// The number of the last waiter that was told.
     fileprivate var place: UInt64 = 0
-    /// There is more news, which those at the front have not been told.
+    /// Whether something has become new that the waiters at the front have not been told.
     fileprivate var isStale = false
 
-    /// Answers whether somebody has to carry it out; a round under way is made once more.
+    /// Begins a round, and returns whether somebody has to carry it out; a round under way is repeated.
     mutating func begin() -> Bool {
       isStale = isUnderWay
       defer { isUnderWay = true }
@@ -100,10 +100,10 @@ final class MergedDownload {
 
   var url: CanonicalURL { mergeKey.key.url }
 
-  /// Its picture is kept nowhere.
+  /// Whether its picture is kept nowhere.
   var isPurgedEverywhere: Bool { closedTiers.count == Tier.allCases.count }
 
-  /// No request joins it any more: one that comes after a purge wants the picture after it.
+  /// Whether no request joins it any more: one that comes after a purge wants the picture as it is after that.
   var isPurged: Bool { !closedTiers.isEmpty }
 
   /// Compares it with the purges that came since, before somebody joins it or its picture is kept.
@@ -117,7 +117,7 @@ final class MergedDownload {
     if !isPurged { checked = purges.newest }
   }
 
-  /// A later one has brought its picture first.
+  /// Keeps it out of all tiers: a later download has brought its picture first.
   func close() { closedTiers = Set(Tier.allCases) }
 
   /// The waiters, in the order in which they joined.
@@ -133,13 +133,13 @@ final class MergedDownload {
   /// Whether any of them wants the picture kept.
   var isForKeeping: Bool { wishes.contains(where: \.isForKeeping) }
 
-  /// Whether a confirmation names another version of the answer than the stored one, or another target.
+  /// Whether a confirmation names a version of the answer other than the stored one, or another target.
   func isMisconfirmed(by head: ResponseHead) -> Bool {
     guard let headers = confirming?.response.headers else { return false }
     return !headers.areConfirmed(by: head.pairs) || !headers.haveTarget(of: head.pairs)
   }
 
-  /// Notes that all is there; a short body's head has not been told of before.
+  /// Notes that everything has come; the head of a short body has not been reported before.
   func noteEnd(with result: TransferResult) {
     if !hasHeaders { expected = result.expected }
     hasHeaders = true
@@ -148,13 +148,13 @@ final class MergedDownload {
   /// The bytes that its body has or is announced to have.
   var size: Int { hasHeaders ? max(received, expected ?? 0) : 0 }
 
-  /// Adds one that waits, and returns its place.
+  /// Adds a waiter, and returns its place.
   func add(_ waiter: Waiter) -> UInt64 {
     tags = EntryTags.union(tags, waiter.wish.tags)
     return waiting.append(waiter)
   }
 
-  /// Takes one out that has been told, or wants to hear nothing more; answers its wish.
+  /// Takes out a waiter that has been told, or wants to hear nothing more; returns its wish.
   @discardableResult
   func remove(at place: UInt64) -> PictureWish? {
     guard let waiter = waiting.remove(place) else { return nil }
@@ -162,7 +162,7 @@ final class MergedDownload {
     return waiter.wish
   }
 
-  /// The next waiters of the round; it ends with the last ones of them all.
+  /// The next waiters of the round, which ends with the last ones.
   func nextOfRound(most: Int) -> [Waiter] {
     let part = waiting.part(after: round.place, most: most)
     round.move(to: part.end)
@@ -171,8 +171,8 @@ final class MergedDownload {
 
   /// Whether a request under `mode` may share this transfer.
   ///
-  /// A request for a fresh answer shares only transfers that were begun to get one; the others take
-  /// any answer of the network.
+  /// A request for a fresh answer shares only transfers that were begun to get one; the others take any answer from the
+  /// network.
   func admits(_ mode: CacheMode) -> Bool {
     guard state != .closed, !isPurged else { return false }
     switch mode {

@@ -3,7 +3,7 @@ import ImgdPicture
 import ImgdSystem
 import ImgdTransfer
 
-/// A transfer's event on its way to the core, with the picture that the body is.
+/// A transfer's event on its way to the core, with the picture that its body was recognised as.
 struct TransferReport: Sendable {
   typealias Content = Result<ReceivedPicture, NotAPicture>
 

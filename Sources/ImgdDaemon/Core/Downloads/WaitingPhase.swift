@@ -21,7 +21,7 @@ enum WaitingPhase {
     }
   }
 
-  /// The error of a fetch whose time has ended in this phase.
+  /// The error of a fetch whose time has run out in this phase.
   func timeout(of host: String, after limit: Duration) -> WireError {
     WireError(
       .timeout, complaint(about: host, after: limit),

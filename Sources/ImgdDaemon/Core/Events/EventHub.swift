@@ -5,15 +5,14 @@ import ImgdWire
 
 /// The subscribers, and the events for them.
 ///
-/// An event is encoded once for all of them, and not at all when nobody listens. A few subscribers are
-/// told at once; where they are many, their telling takes turns with other work, so that what it costs
-/// is not paid by the one who has caused the event.
+/// An event is encoded once for all of them, and not at all when nobody listens. A few subscribers are told at once;
+/// telling many takes turns with other work, so that the one who caused the event does not pay for it.
 final class EventHub {
   private static let mostAtOnce = 16
 
   private let turns: Turns
   private var subscribers: [Subscriber] = []
-  /// The same by the numbers of their connections.
+  /// The subscribers by the numbers of their connections.
   private var byClient: [UInt64: Subscriber] = [:]
   private var wanted: Topics = []
   private var log = EventLog()
@@ -74,7 +73,7 @@ final class EventHub {
     }
   }
 
-  /// Tells of a picture that was given at once.
+  /// Tells of a picture that was shown at once.
   func hit(_ receipt: ReceiptID, url: String, from source: DeliveredImage.Source) {
     tell(.jobs, "job") { event in
       event.field("receipt", receipt)
@@ -95,7 +94,7 @@ final class EventHub {
     }
   }
 
-  /// Tells of a purge that is in force, whatever has been found: copies of what it means may be elsewhere.
+  /// Tells of a purge that is in force, whether or not it found anything: copies of what it means may be elsewhere.
   func purge(_ what: CacheChange, _ removal: Removal, tier: Tier) {
     cache(what, entries: removal.entries, bytes: removal.bytes, tier: tier)
   }
@@ -141,7 +140,7 @@ final class EventHub {
     tell(.config, "config") { $0.field("what", wasTaken ? "reloaded" : "refused") }
   }
 
-  /// Calls when all that there is to tell has been told: within this call, unless the telling takes turns.
+  /// Calls back when everything has been told: within this call, unless the telling takes turns.
   func whenTold(_ then: @escaping () -> Void) {
     guard isTelling else { return then() }
     waiting.append((log.last, then))
@@ -164,7 +163,7 @@ final class EventHub {
     turns.carryOut { [unowned self] in tellOne() }
   }
 
-  /// Tells one subscriber all that is new; answers whether there is more to tell.
+  /// Tells one subscriber all that is new; returns whether there is more to tell.
   private func tellOne() -> Bool {
     if next < subscribers.count {
       subscribers[next].hear(log)
@@ -210,6 +209,6 @@ enum CacheChange: String {
   case evicted
   case purged
   case removedAll = "removed_all"
-  /// A purge has left the pictures, and has each confirmed before it is shown as fresh.
+  /// A soft purge has left the pictures in place, and has each confirmed before it is shown as fresh.
   case marked
 }

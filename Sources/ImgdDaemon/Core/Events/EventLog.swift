@@ -3,8 +3,8 @@ import ImgdWire
 
 /// The newest events, for subscribers who are told in turns.
 ///
-/// It is bounded: an event that has to make room is lost to those who have not heard it by then, and the
-/// tally at each event says how many of which topics that are.
+/// It is bounded: an event that has to make room is lost to those who have not heard it by then, and the tally kept
+/// with each event says how many were lost of which topics.
 struct EventLog {
   static let most = 1_024
 
@@ -27,7 +27,7 @@ struct EventLog {
     let topic: Topics
     /// Encoded, but for its end.
     let text: [UInt8]
-    /// With all events before this one.
+    /// The tally of all events before this one.
     fileprivate let before: Tally
   }
 
@@ -50,6 +50,6 @@ struct EventLog {
     return (rest, rest.first?.before ?? tally)
   }
 
-  /// Everybody has heard them all.
+  /// Drops all events, once everybody has heard them.
   mutating func empty() { events = Fifo() }
 }

@@ -43,7 +43,7 @@ final class Subscriber {
     tally = log.tally
   }
 
-  /// Tells how many events were lost, now that the client has read what was before them.
+  /// Tells how many events were lost, now that the client has read what came before them.
   func catchUp() {
     guard lost > 0 else { return }
     let event = EventHub.encode("overflow") { $0.field("lost", lost) }

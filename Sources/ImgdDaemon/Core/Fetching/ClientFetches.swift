@@ -1,11 +1,11 @@
 /// The fetches of one connection: those that it waits for, those that were begun on it, and its
 /// slots.
 final class ClientFetches {
-  /// Answered on this connection, and ended with it unless they are detached.
+  /// The fetches that are answered on this connection, and end with it unless they are detached.
   private var waiting = JobRoll() {
     didSet { client.awaited = waiting.count }
   }
-  /// Begun here and not ended, detached ones too.
+  /// How many were begun here and have not ended, including detached ones.
   private var begun = 0
   private(set) var slots = Slots()
   private let client: ReplyPlace
@@ -28,7 +28,7 @@ final class ClientFetches {
     if let slot = job.slot { slots.begin(job, in: slot, limit: limit) }
   }
 
-  /// The answer does not go over this connection any more.
+  /// Notes that the answer no longer goes over this connection.
   func detach(_ job: FetchJob) {
     waiting.remove(job)
   }
@@ -38,12 +38,12 @@ final class ClientFetches {
     if let slot = job.slot { slots.remove(job, endedAs: state, from: slot) }
   }
 
-  /// Hands out all that wait; none does any more.
+  /// Hands out all fetches that wait, and forgets them.
   func takeWaiting() -> JobRoll {
     defer { waiting = JobRoll() }
     return waiting
   }
 
-  /// Hands out those of a slot, which shows something else from now on.
+  /// Hands out the fetches of a slot that shows something else from now on.
   func takeRunning(inSlot name: String) -> JobRoll { slots.takeRunning(in: name) }
 }

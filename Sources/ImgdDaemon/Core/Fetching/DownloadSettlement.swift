@@ -7,7 +7,7 @@ import ImgdTransfer
 import ImgdWire
 
 final class DownloadSettlement: FetchPart {
-  /// An unknown name is not remembered for longer than that, whatever the rule.
+  /// The longest time for which an unknown name is remembered, whatever the rule.
   private static let longestUnknownName = Duration.seconds(5)
 
   let ground: FetchGround
@@ -22,7 +22,7 @@ final class DownloadSettlement: FetchPart {
     self.settings = settings
   }
 
-  /// The outcome of a download for its waiters, once the picture is stored as far as it may be.
+  /// Stores the picture of a download as far as it may be stored, and returns the outcome for its waiters.
   func settle(
     _ outcome: TransferOutcome, _ content: TransferReport.Content?, of download: MergedDownload
   ) -> MergedDownload.Settlement {
@@ -125,7 +125,7 @@ final class DownloadSettlement: FetchPart {
       receivedAt: fleet.wallSeconds, delay: delay(of: download))
   }
 
-  /// When what has just arrived is stored.
+  /// The moment at which what has just arrived is stored.
   private var moment: StoredMoment { StoredMoment(loop.now, wall: WallClock.seconds) }
 
   private func ttl(of download: MergedDownload) -> Duration? {
@@ -139,7 +139,7 @@ final class DownloadSettlement: FetchPart {
     return .seconds((loop.now - begunAt).components.seconds)
   }
 
-  /// Keeps a picture where any waiter wants it kept, or the last one of an orphan wanted it.
+  /// Keeps a picture where any waiter wants it kept, or, for an orphan, where its last waiter wanted it.
   private func keep(_ image: CachedImage, of download: MergedDownload) {
     guard download.isForKeeping else { return }
     if !download.isPurged { downloader.overtake(by: download) }
@@ -150,8 +150,8 @@ final class DownloadSettlement: FetchPart {
     fleet.keep(image, of: download)
   }
 
-  /// Removes what an answer takes the place of under another key than its own: the origin has begun or ceased
-  /// to let all have it.
+  /// Removes what an answer replaces under a key other than its own: the origin has begun or ceased to let everybody
+  /// have it.
   private func removeReplaced(by image: CachedImage, of download: MergedDownload) {
     let others: [CacheKey?] = [download.mergeKey.key, download.confirming?.key]
     for case let other? in others where other != image.key {
@@ -180,12 +180,11 @@ final class DownloadSettlement: FetchPart {
     return .failure(failure)
   }
 
-  /// Removes a picture of which the origin says that there is none: that is its answer now, in place
-  /// of the picture. A client that takes stored pictures of any age must not be shown for ever one
-  /// that was taken down.
+  /// Removes a picture that its origin no longer has: the answer that says so takes its place. A client that accepts
+  /// stored pictures of any age must not be shown for ever one that was taken down.
   ///
-  /// A request with headers of its own can have been refused for what it was, and speaks only of
-  /// what was stored for its like, or of what it asked the origin to confirm.
+  /// A request with headers of its own may have been refused because of them: the answer is only about what was stored
+  /// for requests like it, or about what it asked the origin to confirm.
   private func forget(_ download: MergedDownload) {
     guard download.isForKeeping, !download.isPurged,
       download.mergeKey.headers.isEmpty || download.mergeKey.key.variant != nil
@@ -195,7 +194,7 @@ final class DownloadSettlement: FetchPart {
     if removePicture(of: download) { downloader.overtake(by: download) }
   }
 
-  /// Remembers an answer as long as HTTP lets a cache, in place of the one that was there before.
+  /// Remembers an answer for as long as HTTP permits a cache to, in place of the one before.
   private func remember(
     _ head: ResponseHead, _ redirect: Redirect?, of download: MergedDownload
   ) {
@@ -220,8 +219,8 @@ final class DownloadSettlement: FetchPart {
         tags: download.tags, serial: download.serial, checked: download.checked, stored: moment))
   }
 
-  /// Whether a failure can be told later: for a while, when it has been confirmed, or in place of an origin that
-  /// fails. A redirect of any age is of use to those who ask for that.
+  /// Whether a failure can serve as an answer later: for a while, once it has been confirmed, or in place of an origin
+  /// that fails. A redirect of any age is of use to clients that accept any age.
   private func isOfUse(_ freshness: Freshness, _ response: StoredResponse) -> Bool {
     if response.canBeConfirmed { return true }
     guard !freshness.needsConfirmation else { return false }
@@ -247,19 +246,20 @@ final class DownloadSettlement: FetchPart {
     return pictures.remove(confirmed, olderThan: download.serial) || wasThere
   }
 
-  /// Forgets the answers in whose place another one has come.
+  /// Forgets the answers that this one replaces.
   private func removeAnswers(to download: MergedDownload) {
     for key in [download.mergeKey.key, download.confirming?.key].compactMap(\.self) {
       pictures.answers.remove(key, olderThan: download.serial)
     }
   }
 
-  /// The answer to a condition of the client's own may be right for nobody else.
+  /// Whether the answer may be remembered: one to a condition of the client's own may be right for nobody else.
   private func mayRemember(_ download: MergedDownload) -> Bool {
     !download.isPurged && !download.mergeKey.hasCondition && download.isForKeeping
   }
 
-  /// A lifetime that a request has set is for its picture, and so for the way there, but for no failure.
+  /// The freshness of an answer without a picture. A lifetime that a request has set applies to its picture, and so to
+  /// the redirects on the way there, but to no failure.
   private func answerFreshness(
     of headers: HeaderList, status: Int, _ target: String?, for key: CacheKey,
     _ download: MergedDownload
@@ -282,14 +282,14 @@ final class DownloadSettlement: FetchPart {
 }
 
 extension TransferOutcome {
-  /// Whether a host has answered: its name is known.
+  /// Whether a host has answered, so that its name is known.
   fileprivate var isOfHost: Bool {
     if case .failed(let failure) = self { failure.head != nil } else { true }
   }
 }
 
 extension TransferFailure {
-  /// Whether it is a whole answer, by whose status there is no picture.
+  /// Whether it is a whole answer whose status says that no picture comes with it.
   fileprivate var isAnswer: Bool {
     kind == .httpStatus || kind == .emptyBody && (status == 204 || status == 205)
   }

@@ -142,7 +142,7 @@ final class FetchAnswers {
 
   // MARK: Lines before that
 
-  /// The line of a request that does not wait.
+  /// Writes the line of a request that does not wait.
   func acknowledge(_ job: FetchJob, as state: FetchState) {
     job.client?.reply(id: job.id) { line in
       line.field("receipt", job.receipt)
@@ -151,8 +151,8 @@ final class FetchAnswers {
     }
   }
 
-  /// Tells the client that the fetch is queued or started, if it wants to hear that; `pause` is for how long its host
-  /// is left alone.
+  /// Tells the client that the fetch is queued or started, if it wants to hear that; `pause` is how long its host is
+  /// left alone.
   func tell(_ event: StaticString, of job: FetchJob, after pause: Duration? = nil) {
     guard job.request.events else { return }
     job.client?.write { line in
@@ -163,7 +163,7 @@ final class FetchAnswers {
     }
   }
 
-  /// Tells the client what stands for the picture, if it wants to hear that and has to wait.
+  /// Sends the client the placeholder of the picture, if it wants to hear that and has to wait.
   func tellPlaceholder(of delivered: DeliveredImage, to job: FetchJob) {
     guard job.request.events, let placeholder = delivered.placeholder else { return }
     let facts = delivered.image.facts
@@ -186,7 +186,7 @@ final class FetchAnswers {
     }
   }
 
-  /// The event with the final count comes once, whether or not the transfer has told it.
+  /// Sends the event with the final count once, whether or not the transfer has reported it.
   func finishProgress(of job: FetchJob, with outcome: FetchOutcome) {
     guard job.request.progress, case .image(let delivered) = outcome,
       delivered.source == .network
@@ -196,7 +196,7 @@ final class FetchAnswers {
     writeProgress(of: job, received: bytes, expected: bytes, to: client)
   }
 
-  /// Tells how far a fetch is; told again only when that has changed.
+  /// Tells how far a fetch has come, unless that has been told already.
   private func writeProgress(
     of job: FetchJob, received: Int, expected: Int?, to client: ReplyPlace
   ) {
@@ -212,7 +212,7 @@ final class FetchAnswers {
 }
 
 extension Recipient {
-  /// The client that a job belongs to, or, with the named id and form, one that collects its outcome.
+  /// The client that a job belongs to, or one that collects its outcome, with an id and a delivery of its own.
   init(_ client: ReplyPlace, of job: FetchJob, id: RequestID, delivery: Delivery? = nil) {
     self.init(
       client, job.request, delivery: delivery, id: id, receipt: job.receipt,

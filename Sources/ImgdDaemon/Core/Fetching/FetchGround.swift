@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// What fetches stand on, in the order of their way.
+/// The objects that the stages of a fetch share, in the order in which a fetch meets them.
 struct FetchGround {
   let pictures: PictureTiers
   let made: MadePictures
@@ -13,7 +13,7 @@ struct FetchGround {
   let loop: EventLoop
 }
 
-/// A part of the way of fetches, which stands on the ground of all.
+/// A stage of fetches, with access to the objects that all of them share.
 protocol FetchPart {
   var ground: FetchGround { get }
 }

@@ -5,15 +5,15 @@ import ImgdWire
 
 /// One receipt: a client's request, and the connection that gets the answer.
 ///
-/// It exists from the moment a fetch is accepted that memory cannot answer, until its one terminal
-/// line has been written; `FetchJobs.end` is the only way out.
+/// It exists from the moment that a fetch which memory cannot answer is accepted until its one terminal line has been
+/// written; `FetchJobs.end` is the only way out.
 final class FetchJob {
   /// A `wait` command that waits for the outcome.
   struct Collector {
     let client: ReplyPlace
     let ticket: StandingCommands.Ticket
     let id: RequestID
-    /// Replaces the form that the fetch asked for.
+    /// Replaces the delivery that the fetch asked for.
     let delivery: Delivery?
 
     var openClient: ReplyPlace? { client.isOpen ? client : nil }
@@ -21,7 +21,7 @@ final class FetchJob {
 
   /// What a job waits for: one thing at a time, and its place among all who wait for that.
   enum Wait {
-    /// A look at the disk, as long as there is nothing else.
+    /// A look at the disk; also the state of a job that waits for nothing.
     case disk
     /// A look at the fleet's server.
     case fleet(FleetLookups.Place)
@@ -41,7 +41,7 @@ final class FetchJob {
   let url: CanonicalURL
   /// The identity of the request, before any redirect.
   let requested: MergeKey
-  /// What becomes of it.
+  /// Decides what becomes of it.
   var machine: FetchMachine
   let uid: UInt32
   let slot: String?
@@ -53,7 +53,7 @@ final class FetchJob {
     get { waiting?.isOpen == true ? waiting : nil }
     set { waiting = newValue }
   }
-  /// The connection that it was begun on and whose slot it fills; it may not wait for the answer.
+  /// The connection that it was begun on and whose slot it fills; it need not be the one that waits for the answer.
   var owner: ReplyPlace? {
     get { beginner?.isOpen == true ? beginner : nil }
     set { beginner = newValue }
@@ -64,7 +64,7 @@ final class FetchJob {
   var isCoalesced = false
   var deadline: Timer?
 
-  /// In whose name it waits, and in whose turn its transfer starts.
+  /// The claimant for whom it waits, and in whose turn its transfer starts.
   var claimant: Claimant
   /// The bytes for which it counts.
   let weight: Int
@@ -116,7 +116,7 @@ final class FetchJob {
 
   var priority: Priority { request.priority }
 
-  /// Each once, in no order.
+  /// Each tag once, in no particular order.
   var tags: Set<String> { Set(request.tags) }
 
   var state: FetchState {
@@ -132,7 +132,7 @@ final class FetchJob {
     if case .download(let place) = waitingFor { place.download } else { nil }
   }
 
-  /// An outcome as this one sees it: with the stale picture that may stand in for it, its own limit, and whether it
+  /// An outcome as this job sees it: with the stale picture that may stand in for it, its own limit, and whether it
   /// joined another's transfer.
   func own(_ outcome: FetchOutcome, at now: Instant) -> FetchOutcome {
     switch standingIn(for: outcome, at: now) {

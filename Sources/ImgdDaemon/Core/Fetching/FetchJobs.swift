@@ -46,15 +46,15 @@ final class FetchJobs: FetchPart {
 
   func isLive(_ job: FetchJob) -> Bool { registry[job.receipt] === job }
 
-  /// Refuses a receipt that is in use, or that is another user's: what is kept under it must not go
-  /// because somebody else has learnt it.
+  /// Refuses a receipt that is in use, or that is another user's: what is kept under it must not be
+  /// lost because somebody else has learnt it.
   func checkIsFree(_ receipt: ReceiptID, for uid: UInt32) throws(WireError) {
     guard registry[receipt] == nil else { throw .duplicate(receipt) }
     let owner = outcome(of: receipt)?.job.uid ?? registry.formerOwner(of: receipt)
     guard owner == nil || owner == uid else { throw .takenByAnother(receipt) }
   }
 
-  /// Whether a fetch of that receipt is known to be over.
+  /// Whether a fetch with that receipt is known to be over.
   func hasEnded(_ receipt: ReceiptID) -> Bool {
     registry.hasEnded(receipt) || outcome(of: receipt) != nil
   }
@@ -77,7 +77,7 @@ final class FetchJobs: FetchPart {
     fetches(of: client)?.hasRoom(inSlot: slot, limit: client.limits.receipts) ?? true
   }
 
-  /// Makes the slot of a fetch free: the same fetch goes on beside it there, and any other is
+  /// Frees the slot of a fetch: an identical fetch goes on beside it there, and any other is
   /// cancelled first, so that a late result is never taken for the new one.
   func makeRoom(for job: FetchJob, on client: ReplyPlace, then: @escaping () -> Void) {
     guard let slot = job.slot,
@@ -111,12 +111,12 @@ final class FetchJobs: FetchPart {
 
   // MARK: Ending
 
-  /// The only way out for a job; one that has ended meanwhile is passed over.
+  /// The only way out for a job; one that has ended in the meantime is skipped.
   func end(_ job: FetchJob, _ outcome: FetchOutcome, path: PictureLine.Path? = nil) {
     guard isLive(job) else { return }
     letGo(job)
     job.deadline?.cancel()
-    // A job that is kept with its outcome has paid for the outcome's bytes alone.
+    // What a job has found stored is not counted when the job is kept with its outcome.
     job.machine.forgetStored()
     registry.remove(job)
     shares.release(job)
@@ -147,7 +147,7 @@ final class FetchJobs: FetchPart {
     }
   }
 
-  /// The answer to a job does not go over its connection any more.
+  /// Notes that the answer to a job no longer goes over its connection.
   private func detach(_ job: FetchJob) {
     if let client = job.client { fetches(of: client)?.detach(job) }
   }
@@ -168,7 +168,7 @@ final class FetchJobs: FetchPart {
     end(job, .failure(FetchFailure(error: .cancelled(supersededBy: receipt))))
   }
 
-  /// Cancels the fetches in a slot that shows something else from now on, in parts where they are
+  /// Cancels the fetches in a slot that shows something else from now on, in parts if there are
   /// many; the client's next request waits until that is done.
   func supersede(
     _ slot: String, of client: ReplyPlace, by receipt: ReceiptID?, then: @escaping () -> Void
@@ -203,7 +203,7 @@ final class FetchJobs: FetchPart {
     supersede(slot, of: client, by: refused.receipt, then: answer)
   }
 
-  /// Ends the fetches of a connection that is gone, but for detached ones.
+  /// Ends the fetches of a connection that is gone, except detached ones.
   func abandon(_ client: ReplyPlace) {
     guard !byClient.isEmpty,
       let waiting = byClient.removeValue(forKey: client.number)?.takeWaiting(), !waiting.isEmpty
@@ -219,7 +219,7 @@ final class FetchJobs: FetchPart {
 
   var isDraining: Bool { whenDrained != nil }
 
-  /// Says when no fetch is under way; none may begin from now on.
+  /// Calls back when no fetch is under way; none may begin from now on.
   func drain(_ drained: @escaping () -> Void) {
     whenDrained = drained
     if count == 0 { drained() }

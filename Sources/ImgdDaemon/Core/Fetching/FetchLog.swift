@@ -3,7 +3,7 @@ import ImgdProgram
 import ImgdSystem
 import ImgdWire
 
-/// The entry of the log for a fetch that has ended; written only where an entry for each request is wanted.
+/// The log entry for a fetch that has ended; written only where every request is logged.
 enum FetchLog {
   /// A picture in memory or on disk, shown at once.
   static func hit(

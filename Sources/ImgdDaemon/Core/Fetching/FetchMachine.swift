@@ -20,8 +20,8 @@
 //             a redirect       as begun, for its target
 //             a failure        give, where a stale answer may stand in for it
 //
-// Whether something is of use says `CacheDecision`. The machine touches no cache, no connection and no clock:
-// `FetchPipeline` carries the steps out, and says what has come of them.
+// `CacheDecision` says whether something is of use. The machine touches no cache, no connection and no clock:
+// `FetchPipeline` carries out the steps, and reports what came of them.
 
 import ImgdCache
 import ImgdSystem
@@ -29,11 +29,12 @@ import ImgdWire
 
 struct FetchMachine {
   enum Event {
-    /// It was accepted.
+    /// The fetch was accepted.
     case begun
-    /// It was made for a stale answer that was shown to another fetch; the picture, where that is one.
+    /// The fetch was made to confirm a stale answer that was shown to another one; nil where that answer is not a
+    /// picture.
     case begunToConfirm(CachedImage?)
-    /// What was made before of a picture that may be shown.
+    /// A rendition, made earlier, of a picture that may be shown.
     case made(DeliveredImage?)
     /// The picture in memory or on disk.
     case found(DeliveredImage?)
@@ -49,7 +50,7 @@ struct FetchMachine {
     case find
     case show(DeliveredImage, confirmsLater: Bool)
     case showOfFleet(FleetFound, confirmsLater: Bool)
-    /// Looks among the answers without a picture; a picture in memory may have been of no use.
+    /// Looks among the answers without a picture; `missesMemory` says that a picture in memory was of no use.
     case recall(missesMemory: Bool)
     case give(CachedImage, confirmsLater: Bool)
     case askFleet
@@ -58,7 +59,7 @@ struct FetchMachine {
     case end(FetchOutcome)
   }
 
-  /// What decides besides the events.
+  /// What decisions depend on besides the events.
   struct Circumstances {
     let now: Instant
     let rules: FreshnessRules
@@ -70,17 +71,17 @@ struct FetchMachine {
   private(set) var route: FetchRoute
   /// How it looks at what is cached.
   private(set) var mode: CacheMode
-  /// It is the daemon's own, to confirm what was shown stale.
+  /// Whether the fetch is the daemon's own, to confirm what was shown stale.
   let isRefresh: Bool
-  /// Neither memory nor disk has answered the look-up of its present hop.
+  /// Whether neither memory nor disk has answered the look-up of its present hop.
   private(set) var isMiss = false
   /// What the origin is asked to confirm.
   private(set) var offered: CachedImage?
   /// The stale picture that stands in if the origin fails.
   private(set) var fallback: DeliveredImage?
-  /// The stale answer without a picture that does.
+  /// The stale answer without a picture that stands in if the origin fails.
   private var fallbackAnswer: CachedImage?
-  /// Whether it has not tried yet to have other hosts wait for its download.
+  /// Whether it may still try to have other hosts wait for its download.
   private var mayClaim = true
   private let uid: UInt32
 
@@ -106,7 +107,7 @@ struct FetchMachine {
     }
   }
 
-  /// Lets go of what is stored, which is another URL's or of use no more.
+  /// Lets go of what is stored, which belongs to another URL or is no longer of use.
   mutating func forgetStored() {
     offered = nil
     fallback = nil
@@ -115,8 +116,8 @@ struct FetchMachine {
 
   // MARK: Caches
 
-  /// What was made of a picture is looked for first: then the picture itself need not be read. A client's
-  /// condition is about the picture itself.
+  /// Looks for a rendition first: if there is one, the picture itself need not be read. A client's condition is about
+  /// the picture itself.
   private mutating func begin(_ circumstances: Circumstances) -> Step {
     guard mode.reads else { return judge(nil as DeliveredImage?, circumstances) }
     return route.mergeKey.hasCondition ? .find : .findMade
@@ -161,7 +162,7 @@ struct FetchMachine {
       let state = answer.state(at: circumstances.now)
       switch mode.decision(on: state, rules: circumstances.rules) {
       case .use: return .give(answer, confirmsLater: false)
-      // A failure of any age is not what those want who take pictures of any age.
+      // A client that accepts pictures of any age does not want old failures.
       case .useStale where answer.redirect != nil: return .give(answer, confirmsLater: false)
       case .useStaleAndRefresh: return .give(answer, confirmsLater: true)
       case .confirm(mayFallBack: true): fallbackAnswer = answer
@@ -179,8 +180,8 @@ struct FetchMachine {
     return .end(.failure(FetchFailure(remembered: answer, at: circumstances.now)))
   }
 
-  /// Looks for what a redirect leads to, as for any other URL. What is stored of the former hop does not stand in
-  /// for another URL's.
+  /// Looks for what a redirect leads to, as for any other URL. What is stored for the former hop does not stand in for
+  /// the new one.
   private mutating func follow(_ redirect: Redirect, _ circumstances: Circumstances) -> Step {
     do throws(WireError) {
       try route.follow(redirect, uid: uid, atMost: circumstances.mostRedirects)
@@ -188,7 +189,7 @@ struct FetchMachine {
       return .end(.failure(FetchFailure(error: error)))
     }
     forgetStored()
-    // Only what was shown stale is to be confirmed, whatever it leads to.
+    // Only the answer that was shown stale has to be confirmed, not what it leads to.
     if isRefresh { mode = .default_ }
     return begin(circumstances)
   }
@@ -220,7 +221,7 @@ struct FetchMachine {
     fallback = nil
   }
 
-  /// A picture of the fleet is used, or confirmed.
+  /// Uses a picture of the fleet, or has it confirmed.
   private mutating func judge(_ found: FleetFound, _ circumstances: Circumstances) -> Step {
     switch decision(on: found.image.state(at: circumstances.now), circumstances.rules) {
     case .use, .useStale: return .showOfFleet(found, confirmsLater: false)
@@ -238,13 +239,13 @@ struct FetchMachine {
     }
   }
 
-  /// A fetch that has a stale picture confirmed takes one that need not be.
+  /// A fetch that has a stale picture confirmed also takes one that needs no confirmation.
   private func decision(on stored: StoredState, _ rules: FreshnessRules) -> CacheDecision {
     guard isRefresh else { return mode.decision(on: stored, rules: rules) }
     return stored.isUsable ? .use : .confirm(mayFallBack: false)
   }
 
-  /// Claims what the fleet has, so that other hosts wait for what the origin says of it.
+  /// Claims what the fleet has, so that other hosts wait for what the origin says about it.
   private mutating func replace(_ stamp: UInt64) -> Step {
     guard mayClaim, !mode.isForStored else { return goOn(under: nil) }
     mayClaim = false
@@ -269,7 +270,7 @@ struct FetchMachine {
   }
 }
 
-/// What is remembered of an origin that has no picture to give.
+/// What is remembered of an origin that had no picture to give.
 enum RecalledAnswer {
   case answer(CachedImage)
   /// The name of its host could not be looked up a moment ago.

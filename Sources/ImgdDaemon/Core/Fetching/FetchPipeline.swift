@@ -1,7 +1,7 @@
-// What becomes of fetches, carried out: memory → disk → fleet → origin → answer.
+// Carries fetches out: memory → disk → fleet → origin → answer.
 //
-// `FetchMachine` says which step comes next to a fetch. This takes the step, goes on with what has come of it, and has
-// the fetch wait where that takes time.
+// `FetchMachine` says which step comes next for a fetch. This takes the step, goes on with the result, and has the
+// fetch wait where that takes time.
 
 import ImgdCache
 import ImgdSystem
@@ -33,7 +33,7 @@ final class FetchPipeline: FetchPart {
 
   // MARK: Steps
 
-  /// Carries a fetch on from what has happened, as far as it goes at once.
+  /// Takes a fetch as far as it can go at once after an event.
   private func carry(_ job: FetchJob, on event: FetchMachine.Event) {
     let circumstances = FetchMachine.Circumstances(
       now: loop.now, rules: FreshnessRules(settings.http),
@@ -45,7 +45,7 @@ final class FetchPipeline: FetchPart {
     }
   }
 
-  /// Answers what has come of a step; nil where that comes later, or the fetch is over.
+  /// Carries out a step and returns what came of it; nil where that comes later, or the fetch is over.
   private func carryOut(_ step: FetchMachine.Step, for job: FetchJob) -> FetchMachine.Event? {
     switch step {
     case .findMade: return findMade(for: job)
@@ -204,7 +204,7 @@ final class FetchPipeline: FetchPart {
     for download in downloader.startReady() { attend(to: download) }
   }
 
-  /// Brings all who wait for a download up to date with it: at once, or in parts where they are many.
+  /// Brings all who wait for a download up to date with it: at once, or in parts if there are many.
   private func attend(to download: MergedDownload) {
     guard download.waiterCount > Turns.waitersAtOnce || download.round.isUnderWay else {
       for waiter in download.waiters { waiter.attend(download) }
@@ -219,10 +219,10 @@ final class FetchPipeline: FetchPart {
   }
 
   private func attend(to job: FetchJob, of download: MergedDownload) {
-    // It may have ended with one that was told before.
+    // The job may have ended along with one that was told before it.
     guard case .download(let place) = job.waitingFor, place.download === download else { return }
     if job.isQueued { tellStarted(job) }
-    // It may be right for others that wait.
+    // The size may be right for others that wait.
     guard job.allowance.bytes >= download.size else {
       return jobs.end(job, .failure(FetchFailure(error: .tooLarge(limit: job.allowance.bytes))))
     }
@@ -235,7 +235,7 @@ final class FetchPipeline: FetchPart {
 
   // MARK: Waiting
 
-  /// Accepts that a job is not over in the same call.
+  /// Announces and acknowledges a job that does not end in the same call, and limits its time.
   private func wait(for job: FetchJob) {
     announce(job)
     acknowledge(job, as: job.state)
@@ -266,7 +266,7 @@ final class FetchPipeline: FetchPart {
   /// Ends the job when the time is over, even if others have granted the transfer more.
   private func expect(_ job: FetchJob, within limit: Duration) {
     job.deadline = loop.schedule(after: limit) { [unowned self, unowned job] in
-      // The picture may be there, and the job be one of many who are about to get it.
+      // The picture may have come, and the job may be one of many that are about to get it.
       if let download = job.download, download.settlement != nil {
         return attend(to: job, of: download)
       }
@@ -287,7 +287,7 @@ final class FetchPipeline: FetchPart {
 
   // MARK: Ending
 
-  /// Ends a job with what has come of it, when that is in the form that is wanted.
+  /// Ends a job with its outcome, once that is in the form that is wanted.
   private func complete(_ job: FetchJob, _ outcome: FetchOutcome) {
     let outcome = job.own(outcome, at: loop.now)
     guard case .image(let delivered) = outcome else {
@@ -296,7 +296,7 @@ final class FetchPipeline: FetchPart {
     }
     if job.needsDecoder(for: delivered) {
       wait(for: job)
-      // What has been transferred has met that deadline; a decoder has one of its own.
+      // The transfer has met that deadline; a decoder has one of its own.
       if job.request.timeout == nil { job.deadline?.cancel() }
     } else {
       acknowledge(job, as: outcome.state)

@@ -1,7 +1,7 @@
-// The way in of a fetch: request → picture at hand, or a key and a job.
+// The way in for a fetch: request → picture at hand, or a key and a job.
 //
 // A plain hit ends here, in the same call, without a job and without leaving the loop. A request that has to wait
-// becomes a `FetchJob`, of which `FetchPipeline` sees what becomes.
+// becomes a `FetchJob`, which `FetchPipeline` carries out.
 
 import ImgdCache
 import ImgdSystem
@@ -51,7 +51,7 @@ final class FetchRequests: FetchPart {
 
   // MARK: Accepting
 
-  /// `digest` is that of the URL as it was written, where it has been computed.
+  /// `digest` belongs to the URL as it was written, where it has been computed.
   private func accept(
     _ request: FetchRequest, _ digest: KeyDigest?, id: RequestID, from client: ReplyPlace
   ) throws(WireError) {
@@ -80,7 +80,7 @@ final class FetchRequests: FetchPart {
     jobs.makeRoom(for: job, on: client) { [unowned self] in begin(job, on: client) }
   }
 
-  /// The receipt may have been used by another client while the slot was made free.
+  /// Another client may have used the receipt while the slot was being freed.
   private func begin(_ job: FetchJob, on client: ReplyPlace) {
     guard jobs[job.receipt] == nil else {
       return client.refuse(
@@ -90,7 +90,7 @@ final class FetchRequests: FetchPart {
     pipeline.begin(job)
   }
 
-  /// Everything that refuses a request before it has any effect.
+  /// Makes all the checks that may refuse a request, before it has any effect.
   private func check(_ request: FetchRequest, from client: ReplyPlace) throws(WireError) {
     if let receipt = request.receipt { try jobs.checkIsFree(receipt, for: client.peer.uid) }
     guard jobs.hasRoom(on: client, inSlot: request.slot) else {

@@ -1,7 +1,7 @@
 import ImgdCache
 import ImgdWire
 
-/// The way of a fetch along redirects. Each hop is looked up as what it is, a URL of its own.
+/// The way of a fetch along redirects. Each hop is looked up as a URL of its own.
 struct FetchRoute {
   /// The present hop.
   private(set) var mergeKey: MergeKey

@@ -1,5 +1,5 @@
-// The last steps of a picture before its answer, in the form that the fetch wants: what stands for it until
-// it is there, the rendition, and a file where a path is wanted.
+// The last steps before a picture is answered in the form that the fetch wants: its placeholder, the rendition, and a
+// file where a path is wanted.
 
 import ImgdCache
 import ImgdDecode
@@ -93,7 +93,7 @@ final class FormPreparation {
 }
 
 extension DeliveredImage {
-  /// The rendition in place of its original, with what is told of that.
+  /// The rendition in place of its original, with what the answer says about the original.
   fileprivate func made(_ made: Renditions.Made, at now: Instant) -> DeliveredImage {
     var delivered = DeliveredImage(image: made.image, source: source)
     if source == .memory || source == .disk, let from = made.source { delivered.source = from }

@@ -2,9 +2,8 @@ import ImgdSystem
 
 /// Gives memory back to the machine when much less is held than before.
 ///
-/// The allocator keeps what was freed in small pieces. Looking for whole pages takes it some
-/// milliseconds, so that happens once, a moment after the last of many requests has ended, and at most
-/// twice a minute.
+/// The allocator keeps what was freed in small pieces. Looking for whole pages takes it a few milliseconds, so that
+/// happens once, a moment after the last of many requests has ended, and at most twice a minute.
 final class FreedMemory {
   /// Less is not worth the work.
   static let worthwhile = 8 << 20
@@ -14,7 +13,7 @@ final class FreedMemory {
   private let loop: EventLoop
   private let giveBack: () -> Void
   private var held = 0
-  /// The most that was held since memory was given back.
+  /// The most that was held since memory was last given back.
   private var most = 0
   private var last: Instant?
   private var timer: Timer?

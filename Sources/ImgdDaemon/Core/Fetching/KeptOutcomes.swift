@@ -6,8 +6,8 @@ import ImgdWire
 
 /// Outcomes of fetches without a waiting client, until `wait` collects them.
 ///
-/// Bounded in number, in age and in bytes: an outcome may be all that holds its picture, and it keeps
-/// its request. Of the number and of the bytes a user may have a half.
+/// They are bounded in number, in age and in bytes: an outcome may be all that holds its picture, and it keeps its
+/// request. A user may have half of the outcomes and half of the bytes.
 struct KeptOutcomes {
   static let longestKept = Duration.seconds(600)
   static let mostKept = 1_000
@@ -16,12 +16,12 @@ struct KeptOutcomes {
     let job: FetchJob
     let outcome: FetchOutcome
     let endedAt: Instant
-    /// As it was when the outcome came; a memfd that is made later is paid for elsewhere.
+    /// The cost when the outcome came; a memfd that is made later is counted elsewhere.
     fileprivate let cost: Int
   }
 
   private var kept: [ReceiptID: Kept] = [:]
-  /// In the order of their ends; of a receipt that was used again, the earlier ones are void.
+  /// In the order in which they ended; where a receipt was used again, its earlier jobs are void.
   private var inOrder: [FetchJob] = []
   private var head = 0
   private(set) var bytes = 0
@@ -61,7 +61,7 @@ struct KeptOutcomes {
     if users[dropped.job.uid]?.count == 0 { users[dropped.job.uid] = nil }
   }
 
-  /// Forgets the oldest of a user that has more than its share.
+  /// Forgets the oldest outcomes of a user that has more than its share.
   private mutating func dropBeyondShare(of uid: UInt32) {
     let most = access.share(of: uid, in: Self.mostKept)
     let mostBytes = access.share(of: uid, in: mostBytes)
@@ -97,7 +97,7 @@ struct KeptOutcomes {
 }
 
 extension FetchJob {
-  /// About what a job holds that has ended: its request, whose headers are in its key once more.
+  /// Roughly what a job that has ended holds: its request, whose headers are in its key a second time.
   fileprivate var cost: Int {
     let headers = mergeKey.headers.reduce(0) { $0 + 128 + $1.name.utf8.count + $1.value.utf8.count }
     let tags = request.tags.reduce(0) { $0 + 32 + $1.utf8.count }
@@ -109,7 +109,7 @@ extension FetchJob {
 private struct KeptOfUser {
   var count = 0
   var bytes = 0
-  /// In the order of their ends; some may be gone.
+  /// In the order in which they ended; some may be gone.
   var inOrder = Fifo<FetchJob>()
 
   mutating func add(_ job: FetchJob, cost: Int) {

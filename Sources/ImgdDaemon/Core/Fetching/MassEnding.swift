@@ -29,12 +29,12 @@ final class MassEnding {
     self.end = end
   }
 
-  /// All fetches of a roll that is nobody else's.
+  /// Ends all fetches of a roll that nobody else uses.
   convenience init(_ roll: JobRoll, end: @escaping (FetchJob) -> Void) {
     self.init(upTo: roll.newest, { roll.part(after: $0, most: $1) }, end: end)
   }
 
-  /// Ends some; answers whether there may be more.
+  /// Ends some of them; returns whether there may be more.
   func step() -> Bool {
     let part = part(position, Self.mostExamined)
     let before = count

@@ -2,8 +2,8 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// A hit in memory of which nothing has to be found out, whether the shape of its line or the parser has said
-/// what is wanted.
+/// A hit in memory about which nothing has to be found out, whether the shape of its line or the parser has said what
+/// is wanted.
 struct PlainHit {
   let image: CachedImage
   /// The fields that all answers with the picture have, encoded.
@@ -12,10 +12,10 @@ struct PlainHit {
   let ending: [UInt8]
 }
 
-/// The shortest way of a fetch: from the places of its id and its URL in the line to the answer, when the
-/// picture is in memory and nothing has to be found out.
+/// The shortest way for a fetch: from the places of its id and its URL in the line to the answer, when the picture is
+/// in memory and nothing has to be found out.
 ///
-/// It does all that the long way does for such a hit, or nothing.
+/// It does everything that the long way does for such a hit, or nothing at all.
 final class PlainHits {
   private let memory: MemoryTier
   private let disk: DiskTier

@@ -25,8 +25,8 @@ final class ReadyAnswers: FetchPart {
 
   /// The whole way of a hit in memory for the usual request, which names nothing but a URL.
   ///
-  /// No job and no allocation that lasts. A URL that is not in canonical form goes the long way: no
-  /// image is kept under such a one.
+  /// It takes no job and no lasting allocation. A URL that is not in canonical form goes the long way: no image is kept
+  /// under such a URL.
   private func answerFromMemory(
     _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
@@ -36,7 +36,7 @@ final class ReadyAnswers: FetchPart {
     return answer(request, with: image, id: id, to: client)
   }
 
-  /// The same for a picture that is known under another URL, to which remembered redirects lead.
+  /// Answers with a picture that is known under another URL, to which remembered redirects lead.
   private func answerAlongRedirects(
     _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {

@@ -9,12 +9,12 @@ struct JobRegistry {
   private static let rememberedEnds = 1_000
 
   private var live = SteadyDictionary<ReceiptID, FetchJob>()
-  /// The same in the order in which they came.
+  /// The live fetches in the order in which they came.
   private(set) var roll = JobRoll()
-  /// Those with a tag.
+  /// The live fetches by tag.
   private var tagged = SteadyDictionary<String, JobRoll>()
   private var lastNumber: UInt64 = 0
-  /// With the users who had them: until it is forgotten, a receipt is its user's.
+  /// The receipts that have ended, and the users who had them: until it is forgotten, a receipt belongs to its user.
   private var ended: [ReceiptID: UInt32] = [:]
   private var endedInOrder: [ReceiptID] = []
   private var oldestEnd = 0
@@ -40,7 +40,7 @@ struct JobRegistry {
     }
   }
 
-  /// Those with a tag, or all of them.
+  /// The live fetches with a tag; without one, all of them.
   func roll(of tag: String?) -> JobRoll {
     guard let tag else { return roll }
     return tagged[tag] ?? JobRoll()

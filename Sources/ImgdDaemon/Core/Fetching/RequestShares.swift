@@ -1,8 +1,8 @@
 // What requests under way hold, and whose they are.
 //
-// A request counts from the moment it is accepted to its end, also when it is detached and its
-// connection has gone. It counts with its bytes: ten thousand small ones are nothing, ten thousand with
-// header fields of 60 KB are half a gigabyte. Of the limits for all together a user may have a share (`Access`).
+// A request counts from the moment it is accepted to its end, even when it is detached and its connection has gone. It
+// counts with its bytes: ten thousand small ones are nothing, ten thousand with header fields of 60 KB are half a
+// gigabyte. A user may have a share of the limits for all users together (`Access`).
 
 import ImgdSystem
 import ImgdWire
@@ -25,7 +25,7 @@ final class RequestShares {
     heap = FreedMemory(loop: loop)
   }
 
-  /// Whether nothing is remembered of anybody.
+  /// Whether nothing is remembered about anybody.
   var isEmpty: Bool { users.isEmpty && bytes.isEmpty }
 
   // MARK: Beginning and ending
@@ -53,7 +53,7 @@ final class RequestShares {
 
   // MARK: Limits
 
-  /// Why a request that brings so many bytes is not accepted; nil if it is.
+  /// Why a request that brings `weight` bytes is not accepted; nil if it is.
   func refusal(of weight: Int, from claimant: Claimant, _ limits: WireLimits) -> WireError? {
     let user = access.share(of: claimant.uid, in: limits.requestBytesOfAll)
     if bytes[claimant, default: 0] + weight > limits.requestBytes {
@@ -78,8 +78,8 @@ final class RequestShares {
 }
 
 extension FetchRequest {
-  /// About the bytes that the request holds while it is under way: its texts, some of them twice, and
-  /// what the daemon keeps with each.
+  /// Roughly the bytes that the request holds while it is under way: its texts, some of them twice, and what the daemon
+  /// keeps with each.
   var weight: Int {
     var sum = 512 + 2 * url.utf8.count + (identifier?.utf8.count ?? 0)
     guard hasExtras else { return sum }

@@ -7,9 +7,10 @@ struct Slots {
     let url: String
     /// The receipt of the fetch that came last.
     let receipt: ReceiptID
-    /// The state in which that one ended; nil while it is under way.
+    /// The state in which that fetch ended; nil while it is under way.
     var end: FetchState?
-    /// The fetches that fill it: more than one when the same was asked for again in the meantime.
+    /// The fetches that fill it: more than one when the same thing was asked for again in the
+    /// meantime.
     var running = JobRoll()
     /// The last one of them.
     var newest: FetchJob?
@@ -23,7 +24,7 @@ struct Slots {
   }
 
   private(set) var all: [String: Slot] = [:]
-  /// The names of those that nothing fills.
+  /// The names of the slots that nothing fills.
   private var idle: Set<String> = []
 
   subscript(name: String) -> Slot? { all[name] }
@@ -34,7 +35,7 @@ struct Slots {
     return first.requested == mergeKey && first.request.hasSameOptions(as: request)
   }
 
-  /// A new name replaces an idle one, once there are `limit`.
+  /// Adds a fetch to a slot; once there are `limit` slots, a new name replaces an idle one.
   mutating func begin(_ job: FetchJob, in name: String, limit: Int) {
     if all[name] == nil, all.count >= limit, let idle = idle.popFirst() { all[idle] = nil }
     idle.remove(name)
@@ -44,7 +45,8 @@ struct Slots {
     all[name] = Slot(url: job.url.text, receipt: job.receipt, running: running, newest: job)
   }
 
-  /// Whether a request may name its slot: one that is there, or one of a bounded number.
+  /// Whether a request may name its slot: one that is there already, or a new one for which there
+  /// is room.
   func hasRoom(for name: String?, limit: Int) -> Bool {
     guard let name else { return true }
     return all[name] != nil || all.count < limit || !idle.isEmpty
@@ -58,7 +60,7 @@ struct Slots {
     all[name]?.newest = nil
   }
 
-  /// Hands out the fetches of a slot, which is idle then.
+  /// Hands out the fetches of a slot, which has none afterwards.
   mutating func takeRunning(in name: String) -> JobRoll {
     all[name]?.takeRunning() ?? JobRoll()
   }

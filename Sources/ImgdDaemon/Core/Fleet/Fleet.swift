@@ -11,11 +11,12 @@ protocol Fleet: AnyObject {
   func look(_ look: FleetLook)
   /// Claims a picture that a look has found, which is then confirmed or fetched again; it stays readable.
   func claim(serial: UInt64, _ digest: KeyDigest, replacing stamp: UInt64)
-  /// Keeps a claim for as long again.
+  /// Extends a claim by its full time.
   func renew(serial: UInt64)
-  /// Ends a look or gives a claim back without a picture; where the origin has none any more, what is stored goes.
+  /// Ends a look or gives a claim back without a picture; `removing` deletes what is stored, where the origin no longer
+  /// has it.
   func release(serial: UInt64, removing: Bool)
-  /// Deletes what is stored without having been claimed, since it is no longer right.
+  /// Deletes what is stored, without a claim, since it is no longer right.
   func remove(_ digest: KeyDigest)
   func store(_ store: FleetStore)
   /// Puts a purge into the log; `sent` or `unsent` follows.

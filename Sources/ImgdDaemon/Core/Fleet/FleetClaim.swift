@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// The word of this host that it fetches a picture: other hosts wait for it.
+/// This host's promise to fetch a picture: other hosts wait for it.
 ///
 /// It ends once, with the picture or without.
 final class FleetClaim {
@@ -10,7 +10,7 @@ final class FleetClaim {
     didSet { downloadSerial = download?.serial }
   }
   private(set) var downloadSerial: UInt64?
-  /// When it is looked at whether it has to be renewed.
+  /// Runs out when the claim may have to be renewed.
   var renewal: Timer?
   private var seen = 0
 
@@ -18,7 +18,7 @@ final class FleetClaim {
     self.serial = serial
   }
 
-  /// Whether anything has come from the origin since this was asked last.
+  /// Whether anything has come from the origin since this was last asked.
   func takeProgress() -> Bool {
     guard let download, download.state == .running, download.hasHeaders else { return false }
     let now = download.received + 1

@@ -4,16 +4,16 @@ import ImgdSystem
 
 /// The claims of this host, and the pictures that it stores in the fleet's server.
 ///
-/// Each claim ends in one way of two: its picture is stored, or it is released.
+/// Each claim ends in one of two ways: its picture is stored, or it is released.
 final class FleetClaims {
-  /// Often enough that a claim of ten seconds survives a lost one.
+  /// Often enough that a claim of ten seconds survives a lost renewal.
   private static let renewalPause = Duration.seconds(3)
 
   private let fleet: any Fleet
   private let loop: EventLoop
   private var settings: Configuration
   private var open: [UInt64: FleetClaim] = [:]
-  /// Those that are to be fulfilled by a download, by its number.
+  /// The claims that a download is meant to fulfil, by its number.
   private var ofDownloads: [UInt64: FleetClaim] = [:]
   /// The bytes of the pictures that are on their way to the server.
   private var leaving: [UInt64: Int] = [:]
@@ -42,7 +42,7 @@ final class FleetClaims {
     return claim
   }
 
-  /// Has a download fulfil a claim, unless either has another already.
+  /// Has a download fulfil a claim, unless either of them has another already.
   func attach(_ claim: FleetClaim, to download: MergedDownload) {
     guard isOpen(claim.serial), claim.download == nil, ofDownloads[download.serial] == nil else {
       return
@@ -60,7 +60,7 @@ final class FleetClaims {
     }
   }
 
-  /// Gives a claim back. Where the origin has no such picture any more, `removing` takes it from the server.
+  /// Gives a claim back. Where the origin no longer has the picture, `removing` takes it from the server.
   func release(_ claim: FleetClaim, removing: Bool) {
     if close(claim) { fleet.release(serial: claim.serial, removing: removing) }
   }
@@ -70,7 +70,7 @@ final class FleetClaims {
     for claim in open.values { release(claim, removing: false) }
   }
 
-  /// Answers whether it was open.
+  /// Closes a claim; returns whether it was open.
   private func close(_ claim: FleetClaim) -> Bool {
     claim.renewal?.cancel()
     if let serial = claim.downloadSerial { ofDownloads[serial] = nil }
@@ -99,10 +99,11 @@ final class FleetClaims {
     return true
   }
 
-  /// Deletes a picture of the server without a claim.
+  /// Deletes a picture from the server without a claim.
   func remove(_ digest: KeyDigest) { fleet.remove(digest) }
 
-  /// What cannot be confirmed is of no use when it is past all that its origin grants.
+  /// How long the server keeps a picture. One that cannot be confirmed is of no use when it is past all that its origin
+  /// grants.
   private func lifetime(of image: CachedImage) -> Duration {
     let most = settings.fleet.ttl
     guard !image.response.canBeConfirmed else { return most }

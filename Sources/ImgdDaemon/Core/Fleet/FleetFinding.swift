@@ -4,26 +4,26 @@ import ImgdPicture
 import ImgdSystem
 import ImgdWire
 
-/// The outcome of a look at the fleet's server, for one that has waited for it.
+/// The outcome of a look at the fleet's server, for a fetch that has waited for it.
 enum FleetFinding {
   /// The origin has to be asked; with a claim, other hosts wait for what it says.
   case nothing(FleetClaim?)
-  /// Others who have waited have begun to ask the origin a while ago, and may have its answer already.
+  /// Others who waited began to ask the origin a while ago, and may have its answer already.
   case nothingEarlier
-  /// There is something of no use. It can be claimed, so that a picture takes its place.
+  /// What was found is of no use. It can be claimed, so that a picture takes its place.
   case replaceable(stamp: UInt64)
   /// There is a picture, fresh or not.
   case picture(FleetFound)
 }
 
-/// A picture that another host has fetched, or this one in an earlier life.
+/// A picture that another host has fetched, or that this one fetched in an earlier life.
 final class FleetFound {
   let image: CachedImage
   /// Tells it apart from others under its key.
   let stamp: UInt64
   /// The tiers of this machine in which it is wanted.
   let tiers: Set<Tier>
-  /// It is in those tiers.
+  /// Whether it has been put into those tiers.
   var hasRisen = false
 
   init(_ image: CachedImage, stamp: UInt64, for lookup: FleetLookup) {
@@ -34,10 +34,10 @@ final class FleetFound {
 }
 
 extension FleetPicture {
-  /// The image that a value of the server is; nil if the value is about another key, or makes no sense.
+  /// The image that a value of the server stands for; nil if the value is about another key, or makes no sense.
   ///
-  /// What the picture is, its bytes say, on what its answer depends, the request, and when it was stored, its age
-  /// alone: other hosts may err, and their clocks may be off.
+  /// Its bytes say what the picture is, the request says what its answer depends on, and only its age says when it was
+  /// stored: other hosts may err, and their clocks may be off.
   func image(_ picture: PictureMeasures, for lookup: FleetLookup, at now: Instant) -> CachedImage? {
     let key = lookup.name.key
     return CachedImage.make(

@@ -1,7 +1,7 @@
 import ImgdFleet
 import ImgdProgram
 
-/// Writes a line for each change of the fleet's state. A server that is tried again changes nothing.
+/// Writes a line for each change of the fleet's state. Trying a server again is no change.
 final class FleetJournal {
   private var told: FleetState?
 
@@ -10,7 +10,7 @@ final class FleetJournal {
     // Each try may fail in a way of its own.
     if state.phase == .down, told?.phase == .down { return }
     told = state
-    // It names the server.
+    // The reason names the server.
     let reason = state.reason ?? "the fleet's server is \(state.phase.rawValue)"
     switch state.phase {
     case .connecting: break

@@ -13,7 +13,7 @@ final class FleetLookup {
     case replacing
   }
 
-  /// Fetches that agree in it share one.
+  /// Fetches that agree in this share a look.
   struct Name: Hashable {
     let key: MergeKey
     let purpose: Purpose
@@ -41,7 +41,7 @@ final class FleetLookup {
 
   var waiterCount: Int { waiting.count }
 
-  /// Adds one that waits, and returns its place.
+  /// Adds a waiter, and returns its place.
   func add(_ wish: PictureWish, then: @escaping (FleetFinding) -> Void) -> UInt64 {
     tiers.formUnion(wish.tiers)
     return waiting.append(then)
@@ -49,8 +49,7 @@ final class FleetLookup {
 
   func remove(at place: UInt64) { waiting.remove(place) }
 
-  /// Tells the next of them, in the order in which they came, and returns whether there are more; nobody may come any
-  /// more.
+  /// Tells some of them, in the order in which they came, and returns whether there are more; nobody may join any more.
   func tellSome(_ finding: FleetFinding) -> Bool {
     for _ in 0..<Turns.waitersAtOnce {
       guard let tell = waiting.removeOldest() else { return false }

@@ -66,7 +66,7 @@ final class FleetLookups {
     let number: UInt64
   }
 
-  /// Waits for a look, which is under way or begins; `serial` is the number of one that begins.
+  /// Waits for a look that is under way, or begins one; `serial` gives a new one its number.
   func lookUp(
     _ key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest, claiming: Bool,
     serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
@@ -77,7 +77,7 @@ final class FleetLookups {
     }
   }
 
-  /// The same for the claim of what a look has found.
+  /// Waits for the claim of what a look has found, in the same way.
   func claim(
     _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish, _ digest: KeyDigest,
     serial: () -> UInt64, then: @escaping (FleetFinding) -> Void
@@ -114,7 +114,7 @@ final class FleetLookups {
     }
   }
 
-  /// Takes one off its look, which ends with the last one.
+  /// Takes a fetch off its look, which ends when the last one has left.
   func leave(_ place: Place) {
     let lookup = place.lookup
     lookup.remove(at: place.number)
@@ -131,7 +131,7 @@ final class FleetLookups {
 
   // MARK: Answers
 
-  /// Takes in an answer, and the picture that it brings as its bytes say.
+  /// Takes in an answer, with the picture that its bytes were recognised as.
   func receive(_ answer: FleetAnswer, _ picture: PictureMeasures?, for serial: UInt64) {
     guard let lookup = bySerial[serial] else {
       if case .claimed = answer, !claims.isOpen(serial) {
@@ -151,7 +151,7 @@ final class FleetLookups {
     }
   }
 
-  /// A value of the server was of no use.
+  /// Counts a value of the server that was of no use.
   func noteDefect() { unusable += 1 }
 
   private func miss(_ lookup: FleetLookup, _ finding: FleetFinding) {
@@ -159,7 +159,7 @@ final class FleetLookups {
     end(lookup, finding)
   }
 
-  /// Waits for the other host, unless the look is for reading alone.
+  /// Waits for the other host, unless the look is only for reading.
   private func hold(_ lookup: FleetLookup) {
     guard lookup.name.purpose != .reading else {
       fleet.release(serial: lookup.serial, removing: false)
@@ -194,13 +194,13 @@ final class FleetLookups {
     settings.downloads.acceptTypes.contains { $0.rawValue == picture.format.name }
   }
 
-  /// Tells all who wait, in parts where they are many.
+  /// Tells all who wait, in parts if there are many.
   private func end(_ lookup: FleetLookup, _ finding: FleetFinding) {
     forget(lookup)
     let areMore = lookup.tellSome(finding)
     var later = finding
     if case .nothing(let claim) = finding {
-      // Nobody is left who fetches the picture.
+      // Nobody is left to fetch the picture.
       if let claim, claim.download == nil { claims.release(claim, removing: false) }
       if lookup.name.purpose != .reading { later = .nothingEarlier }
     }

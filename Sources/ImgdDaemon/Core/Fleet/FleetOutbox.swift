@@ -4,16 +4,16 @@
 //      ▲            │
 //      └──unsent────┘
 //
-// The client that has asked for one waits until it is in the log, but no longer than a timeout: then it has a row in the
-// index file, so that it outlives the process, and is sent when the server is back. One that is in the log stays
-// here until it is heard from there: only then do we know the purges that came before it.
+// The client that asked for a purge waits until it is in the log, but no longer than a timeout: then the purge gets a
+// row in the index file, so that it outlives the process, and is sent when the server is back. A purge that is in the
+// log stays here until it is heard from there: only then are the purges that came before it known.
 
 import ImgdCache
 import ImgdFleet
 import ImgdProgram
 import ImgdSystem
 
-/// What became of a purge that other hosts are to carry out, too.
+/// What became of a purge that other hosts carry out, too.
 enum FleetSending: String {
   case sent
   /// It will be sent as soon as that is possible.
@@ -25,13 +25,13 @@ final class FleetOutbox {
   static let most = 10_000
   static let mostBytes = 4 << 20
   private static let mostUnderWay = 16
-  /// The pause after the server has taken a purge neither in nor ended the connection.
+  /// The pause after the server has refused a purge without ending the connection.
   private static let pause = Duration.seconds(1)
 
   private final class Item {
     let purge: FleetPurge
     let serial: UInt64
-    /// It is in the log, and has not been heard from there.
+    /// It is in the log, but has not been heard from there yet.
     var isSent = false
     /// It has a row, or will have one soon.
     var isKept = false
@@ -59,7 +59,7 @@ final class FleetOutbox {
   private var items: [UInt64: Item] = [:]
   private var bytes = 0
   private var serial: UInt64 = 0
-  /// Those to be sent: first the ones that were under way before, in the order of their numbers.
+  /// What is still to be sent: first the purges that were under way before, in the order of their numbers.
   private var again: [Item] = []
   private var line = Fifo<Item>()
   private var underWay: Set<UInt64> = []
@@ -77,7 +77,7 @@ final class FleetOutbox {
     self.timeout = timeout
   }
 
-  /// How many have still to be sent.
+  /// How many are still to be sent.
   var count: Int { items.count - waitingForLog }
 
   /// The memory that it takes, roughly.
@@ -97,7 +97,7 @@ final class FleetOutbox {
     }
   }
 
-  /// Takes over what an earlier process has not sent.
+  /// Takes over what an earlier process did not send.
   func adopt(_ notes: FleetNotes) {
     for purge in notes.purges where items[purge.nonce] == nil {
       history.addOwn(purge)
@@ -117,7 +117,7 @@ final class FleetOutbox {
     pump()
   }
 
-  /// All that should have a row.
+  /// All purges that should have a row.
   var rows: [FleetPurge] {
     items.values.filter(\.isKept).sorted { $0.serial < $1.serial }.map(\.purge)
   }
@@ -132,7 +132,7 @@ final class FleetOutbox {
     return item
   }
 
-  /// Has one written down before its client is told that it is pending.
+  /// Has a purge written down before its client is told that it is pending.
   private func keep(_ item: Item) {
     guard !item.isKept, !item.isSent else { return }
     item.isKept = true
@@ -140,7 +140,7 @@ final class FleetOutbox {
     disk.keepFleetPurge(item.purge) { _ in item.tell(.pending) }
   }
 
-  /// Puts one purge of everything in the place of too many; answers whether it has.
+  /// Replaces the purges by one of everything if there are too many; returns whether it did.
   private func limit() -> Bool {
     guard items.count > Self.most || bytes > Self.mostBytes else { return false }
     let all = items.values.sorted { $0.serial < $1.serial }
@@ -159,7 +159,7 @@ final class FleetOutbox {
 
   // MARK: Sending
 
-  /// The server can be used from now on, or no longer.
+  /// Notes whether the server can be used from now on.
   func follow(_ state: FleetState) {
     isUp = state.phase == .ok
     if !isUp { for nonce in underWay { putBack(nonce) } }
@@ -173,7 +173,7 @@ final class FleetOutbox {
     }
   }
 
-  /// The next one to be sent; those that have got into the log meanwhile are passed over.
+  /// The next purge to send; those that have got into the log in the meantime are skipped.
   private func next() -> Item? {
     while let item = again.isEmpty ? line.popFirst() : again.removeFirst() {
       if !item.isSent, items[item.purge.nonce] === item { return item }
@@ -188,7 +188,7 @@ final class FleetOutbox {
     keep(item)
   }
 
-  /// The server has not taken one in.
+  /// Notes that the server has refused a purge.
   func wasRefused(_ nonce: UInt64) {
     guard underWay.contains(nonce) else { return }
     putBack(nonce)
@@ -199,7 +199,7 @@ final class FleetOutbox {
     }
   }
 
-  /// One is in the log.
+  /// Notes that a purge is in the log.
   func wasSent(_ nonce: UInt64) {
     underWay.remove(nonce)
     guard let item = items[nonce], !item.isSent else { return pump() }
@@ -214,7 +214,7 @@ final class FleetOutbox {
     pump()
   }
 
-  /// Takes note of a purge in the log; answers whether it is one of these.
+  /// Notes that a purge was heard from the log; returns whether it is one of these.
   func wasHeard(_ nonce: UInt64) -> Bool {
     guard items[nonce] != nil else { return false }
     // It may be heard before the server has answered.
@@ -226,8 +226,7 @@ final class FleetOutbox {
     return true
   }
 
-  /// The log is another one than that which purges were sent to: those that were not heard from there are sent
-  /// again.
+  /// Sends the purges again that were not heard from the log: it is no longer the one that they were sent to.
   func sendUnheardAgain() {
     let unheard = items.values.filter(\.isSent).sorted { $0.serial < $1.serial }
     for item in unheard {

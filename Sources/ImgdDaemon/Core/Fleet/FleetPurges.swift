@@ -5,8 +5,8 @@ import ImgdSystem
 
 /// The purges that this host hears from the others, and those that it sends to them.
 ///
-/// It reads the log from where the index file says that it was left, and says what is missing: then everything is
-/// confirmed by its origin before it is shown again.
+/// It reads the log from the place that the index file has noted, and tells when something is missing: then everything
+/// is confirmed by its origin before it is shown again.
 final class FleetPurges {
   /// The events since the start.
   struct Counts: Equatable {
@@ -27,11 +27,11 @@ final class FleetPurges {
   private var hasJoined = false
   /// The log was joined before the index file could be read.
   private var hasJoinedBlindly = false
-  /// The life of the log that was last joined, or left.
+  /// The generation of the log that was last joined, or left.
   private var generation: UInt64?
   /// Purges up to this number are in force, or will be.
   private var through: UInt64 = 0
-  /// No log was ever read here: what it no longer has when it is, was missed.
+  /// No log has ever been read here: purges that are cut off before it is first read were missed.
   private var isFirstLog = false
 
   init(
@@ -66,10 +66,10 @@ final class FleetPurges {
 
   var counts: Counts { Counts(sent: outbox?.sent ?? 0, heard: heard, gaps: gaps) }
 
-  /// How many purges of this host have still to be sent.
+  /// How many purges of this host are still to be sent.
   var pending: Int { outbox?.count ?? 0 }
 
-  /// How many have been heard, and are not yet in force for good.
+  /// How many have been heard, but are not yet in force for good.
   var lag: Int { applied.count }
 
   /// The memory that it takes, roughly.
@@ -77,8 +77,8 @@ final class FleetPurges {
 
   // MARK: Purges of this host
 
-  /// Notes a purge that begins here and is for all hosts: from now on it means all that the server has. Nil
-  /// where there is no fleet.
+  /// Notes a purge that begins here and is for all hosts: from now on it applies to all that the server has. Nil
+  /// without a fleet.
   func note(_ filter: PurgeFilter, isSoft: Bool) -> FleetPurge? {
     guard fleet != nil else { return nil }
     let purge = FleetPurge(
@@ -87,7 +87,7 @@ final class FleetPurges {
     return purge
   }
 
-  /// Sends one that is in force here.
+  /// Sends a purge that is in force here.
   func send(_ purge: FleetPurge, then: @escaping (FleetSending) -> Void) {
     outbox?.send(purge, then: then)
   }
@@ -104,7 +104,7 @@ final class FleetPurges {
     case .read(let notes):
       outbox?.adopt(notes)
       keepAnew()
-      // Purges may have been heard in between of which that disk knows nothing.
+      // Purges may have been heard in between that this disk has no record of.
       if hasJoinedBlindly { noteGap("the cache directory was opened late", at: nil) }
       hasJoinedBlindly = false
     case .unreadable where !hasJoined:
@@ -127,7 +127,7 @@ final class FleetPurges {
 
   // MARK: Events
 
-  /// Takes in what the engine tells of purges.
+  /// Takes in what the engine reports about purges.
   func receive(_ event: FleetEvent) {
     switch event {
     case .state(let state): outbox?.follow(state)

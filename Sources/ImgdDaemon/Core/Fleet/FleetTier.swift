@@ -17,7 +17,7 @@ final class FleetTier {
     var timeouts = 0
     var stores = 0
     var refused = 0
-    /// Pictures that were not stored since their claims had not stood any more.
+    /// Pictures that were not stored because their claims no longer stood.
     var overtaken = 0
     /// Values that could not be used.
     var invalid = 0
@@ -30,7 +30,7 @@ final class FleetTier {
     let claims: FleetClaims
   }
 
-  /// Nil for a machine alone.
+  /// Nil for a machine without a fleet.
   private let parts: Parts?
   private let history: PurgeHistory
   private let pictures: PictureTiers
@@ -63,7 +63,7 @@ final class FleetTier {
 
   // MARK: Looking in
 
-  /// The state, while something is wrong; its reason names the server and is not for everybody.
+  /// The state, if something is wrong; its reason names the server and is not for everybody.
   var trouble: String? {
     state.phase != .ok && state.reason != nil ? state.phase.rawValue : nil
   }
@@ -89,7 +89,7 @@ final class FleetTier {
 
   // MARK: Looking
 
-  /// Looks for what is wanted; `then` is told later. Nil where that is of no use, and nothing was begun.
+  /// Looks for what is wanted; `then` is called later. Nil where that is of no use, and nothing was begun.
   func lookUp(
     _ key: MergeKey, _ wish: PictureWish, then: @escaping (FleetFinding) -> Void
   ) -> FleetLookups.Place? {
@@ -103,7 +103,7 @@ final class FleetTier {
       serial: downloader.nextSerial, then: then)
   }
 
-  /// Claims what a look has found, which is then confirmed or fetched again; nil likewise.
+  /// Claims what a look has found, which is then confirmed or fetched again. Nil for the same reasons.
   func claim(
     _ stamp: UInt64, for key: MergeKey, _ wish: PictureWish,
     then: @escaping (FleetFinding) -> Void
@@ -122,10 +122,10 @@ final class FleetTier {
 
   func isLooking(for key: MergeKey) -> Bool { parts?.lookups.isUnderWay(key) == true }
 
-  /// Takes one off the look that it waits for.
+  /// Takes a fetch off the look that it waits for.
   func leave(_ place: FleetLookups.Place) { parts?.lookups.leave(place) }
 
-  /// Keeps a picture that is shown in the tiers in which it is wanted.
+  /// Keeps a picture that is being shown, in the tiers in which it is wanted.
   func rise(_ found: FleetFound) {
     guard !found.hasRisen, !found.tiers.isEmpty,
       pictures.memory.peek(found.image.key)?.serial ?? 0 < found.image.serial
@@ -136,14 +136,14 @@ final class FleetTier {
 
   // MARK: Downloads
 
-  /// Notes before a transfer which purges it comes after, and the claim that it is to fulfil.
+  /// Notes, before a transfer, which purges it comes after, and the claim that it is meant to fulfil.
   func attach(_ claim: FleetClaim?, to download: MergedDownload) {
     if download.state == .queued, download.mark == nil { download.mark = history.position }
     if let claim { parts?.claims.attach(claim, to: download) }
   }
 
-  /// Stores what a download has brought, if everybody may have it and somebody wants it stored. Otherwise an older one
-  /// goes: nobody is to find that afterwards.
+  /// Stores what a download has brought, if everybody may have it and somebody wants it stored. Otherwise an older
+  /// picture is removed, so that nobody finds it afterwards.
   func keep(_ image: CachedImage, of download: MergedDownload) {
     guard !download.isPurged else { return giveUp(download) }
     guard let claims = parts?.claims, state.phase == .ok, let mark = download.mark,
@@ -154,14 +154,14 @@ final class FleetTier {
     else { return remove(download) }
   }
 
-  /// Gives the claim of a download back that brings no picture for all, if it has one.
+  /// Gives back the claim, if any, of a download that brings no picture for everybody.
   func giveUp(_ download: MergedDownload) {
     if let claim = parts?.claims.claim(of: download) {
       parts?.claims.release(claim, removing: false)
     }
   }
 
-  /// The same where what the server has is right no more.
+  /// Removes what the server has, which is no longer right, and gives back the claim of the download, if any.
   func remove(_ download: MergedDownload) {
     if let claim = parts?.claims.claim(of: download) {
       parts?.claims.release(claim, removing: true)
@@ -172,12 +172,12 @@ final class FleetTier {
     }
   }
 
-  /// Gives everything back, at the end of service.
+  /// Gives all claims back, at the end of service.
   func giveBackAll() { parts?.claims.releaseAll() }
 
   // MARK: Reports
 
-  /// Takes in what the engine tells of look-ups and stores.
+  /// Takes in what the engine reports about look-ups and stores.
   func receive(_ report: FleetReport) {
     guard let parts else { return }
     switch report.event {
@@ -197,7 +197,7 @@ final class FleetTier {
 }
 
 extension MergeKey {
-  /// The digest under which other hosts find the picture; nil for one that is not for all.
+  /// The digest under which other hosts find the picture; nil for a picture that is not for everybody.
   var digestForAll: KeyDigest? {
     credentialNames.isEmpty && key.scope == nil && !hasCondition ? key.digest : nil
   }

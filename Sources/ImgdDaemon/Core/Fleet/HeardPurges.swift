@@ -4,18 +4,18 @@ import ImgdSystem
 
 /// Carries out what other hosts have purged, in the order of the log, in turns with everybody's work.
 ///
-/// How far that has come is written down behind the purges themselves: what was not carried out for good before a
-/// kill is told again.
+/// How far that has come is written down after the purges themselves: what was not carried out for good before a kill
+/// is heard again.
 final class HeardPurges {
-  /// How many wait; beyond that everything is marked stale in their place.
+  /// How many may wait; beyond that, everything is marked stale in their place.
   static let most = 20_000
-  /// How many wait for the disk at once.
+  /// How many may wait for the disk at once.
   private static let mostBegun = 1_024
 
-  /// Goes on with a purge for a part; answers whether there is more.
+  /// Carries out another part of a purge; returns whether there is more.
   typealias Step = () -> Bool
 
-  /// Begins a purge of all tiers; the last closure is told when it is durable. Set once by the composition.
+  /// Begins a purge of all tiers; the last closure is called when it is durable. Set once by the composition.
   var begin: (PurgeFilter, _ isSoft: Bool, _ then: @escaping () -> Void) -> Step? = { _, _, _ in
     nil
   }
@@ -25,7 +25,7 @@ final class HeardPurges {
     let filter: PurgeFilter?
     let isSoft: Bool
     let askedAt: Instant
-    /// The place in the log up to which all is in force when it is.
+    /// The place in the log up to which everything is in force once this is.
     let position: FleetPosition?
     var isDone = false
 
@@ -44,10 +44,10 @@ final class HeardPurges {
   private let loop: EventLoop
   private var waiting = Fifo<Item>()
   private var begun = Fifo<Item>()
-  /// The one that is being carried out in memory.
+  /// The purge that is being carried out in memory.
   private var current: Step?
   private var isUnderWay = false
-  /// The last place in the log up to which all is in force, in this life.
+  /// The last place in the log up to which everything has come into force since the start.
   private(set) var position: FleetPosition?
 
   init(disk: DiskTier, turns: Turns, loop: EventLoop) {
@@ -56,7 +56,7 @@ final class HeardPurges {
     self.loop = loop
   }
 
-  /// How many have been heard and are not in force for good.
+  /// How many have been heard, but are not in force for good.
   var count: Int { waiting.count + begun.count }
 
   // MARK: Orders
@@ -80,7 +80,7 @@ final class HeardPurges {
     append(Item(PurgeFilter(), isSoft: true, askedAt: loop.now, position: position))
   }
 
-  /// Whether too many wait: then everything is marked stale in place of all of them.
+  /// Marks everything stale in place of all that wait, if there are too many; returns whether it did.
   func giveUpIfTooMany() -> Bool {
     guard waiting.count > Self.most else { return false }
     let last = waiting.all.compactMap(\.position).last
@@ -107,7 +107,7 @@ final class HeardPurges {
     turns.carryOut { [unowned self] in step() }
   }
 
-  /// Goes on for a part; answers whether there is more.
+  /// Carries out another part; returns whether there is more.
   private func step() -> Bool {
     if let step = current {
       if !step() { current = nil }
@@ -143,8 +143,8 @@ final class HeardPurges {
 }
 
 extension PurgeFilter {
-  /// The same filter when some time has passed since it was asked for: pictures that have come since are younger.
-  /// How long ago that was is known within the delays of the server: fetching one picture too many anew is the safe
+  /// The filter as it has to be some time after it was asked for: pictures that have come since are younger. How long
+  /// ago that was is known only to within the delays of the server: fetching a picture anew without need is the safe
   /// mistake.
   fileprivate func aged(since askedAt: Instant, at now: Instant) -> PurgeFilter {
     var aged = self

@@ -2,7 +2,7 @@ import ImgdCache
 import ImgdFleet
 import ImgdSystem
 
-/// The purges of the whole fleet, as far as this host has heard them: what the server has may be older than one
+/// The purges of the whole fleet, as far as this host has heard them: what the server has may be older than a purge
 /// that means it.
 ///
 /// A picture is stored with the last purge that its host had heard when its transfer was begun. A host that
@@ -27,13 +27,13 @@ final class PurgeHistory {
   }
 
   private let loop: EventLoop
-  /// The life of the server's data that the log is of.
+  /// The generation of the server's data that the log belongs to.
   private var generation: UInt64 = 0
   /// The last purge that was heard; nil as long as the log has not been read.
   private(set) var position: FleetPosition?
   /// Purges up to this number have been forgotten, or were never heard.
   private var floor: UInt64 = 0
-  /// Those behind the floor, and what they mean.
+  /// The purges above the floor, and what they mean.
   private var entries = Fifo<Entry>()
   private var entryBytes = 0
   private var table = PurgeTable()
@@ -43,7 +43,7 @@ final class PurgeHistory {
   /// Purges of this host that are in the log by now.
   private var settled: Set<UInt64> = []
   private var lastOwn: UInt64 = 0
-  /// Those up to this number are in the log.
+  /// Purges of this host up to this number are in the log.
   private var ownFloor: UInt64 = 0
 
   init(loop: EventLoop) {
@@ -62,7 +62,7 @@ final class PurgeHistory {
 
   // MARK: The log
 
-  /// The log is read from its beginning, or on from where it was left.
+  /// Notes that the log is read from its beginning, or on from where it was left.
   func begin(_ join: FleetJoin) {
     let goesOn = !join.isFromBeginning && join.generation == generation && join.loss == nil
     guard !goesOn else { return }
@@ -75,7 +75,7 @@ final class PurgeHistory {
   /// Takes in a purge of the log.
   func hear(_ heard: HeardPurge) {
     guard heard.number > position?.number ?? 0 else { return }
-    // Of what comes before the first one, or is not told, nothing is known.
+    // Nothing is known about purges before the first one, or about those that are skipped.
     if heard.number != floor + UInt64(entries.count) + 1 { forgetLog(upTo: heard.number - 1) }
     let purge = heard.purge
     entries.append(Entry(nonce: purge.nonce, filter: purge.filter))
@@ -87,7 +87,7 @@ final class PurgeHistory {
     while entries.count > Self.most || table.bytes + entryBytes > Self.mostBytes { forgetOldest() }
   }
 
-  /// Ages are known in whole seconds: fetching one picture too many is the safe mistake.
+  /// Ages are known in whole seconds: fetching a picture anew without need is the safe mistake.
   private func limit(of filter: PurgeFilter, askedAt: Instant) -> Instant? {
     filter.olderThan.map { askedAt.before($0) + .seconds(1) }
   }
@@ -114,7 +114,8 @@ final class PurgeHistory {
       storedBefore: limit(of: purge.filter, askedAt: loop.now))
   }
 
-  /// Notes that one is in the log, or that another one stands for it. It may count until the earlier ones are, too.
+  /// Notes that a purge is in the log, or that another one stands for it. It may go on counting until the earlier ones
+  /// are in the log, too.
   func settleOwn(_ nonce: UInt64) {
     settled.insert(nonce)
     while let first = own.first, settled.remove(first.nonce) != nil {
@@ -133,7 +134,7 @@ final class PurgeHistory {
     let storedAt = loop.now.before(age)
     let isOfLog = isOfLog(mark)
     let own = ownTable.verdict(on: key, tags: tags, after: ownFloor, storedAt: storedAt)
-    // Of a picture with another history each purge that is known of may be a later one.
+    // For a picture with another history, every purge that is known may be a later one.
     let heard = table.verdict(
       on: key, tags: tags, after: isOfLog ? mark.number : 0, storedAt: storedAt)
     switch (own, heard) {
@@ -143,7 +144,7 @@ final class PurgeHistory {
     }
   }
 
-  /// Whether it is known of all purges after a mark.
+  /// Whether all purges after a mark are known.
   private func isOfLog(_ mark: FleetPosition) -> Bool {
     guard position != nil, mark.generation == generation, mark.number >= floor else { return false }
     let place = mark.number - floor

@@ -1,8 +1,8 @@
 // The stored answers that a request may be shown.
 //
-// A request without credentials has one key, and what is stored there is for all. One with credentials has a
-// key that is its user's alone, and beside it, as far as its credentials may be shared, the key without them:
-// there it finds what the origin lets everybody have (`CredentialSharing`), no matter who has fetched it.
+// A request without credentials has one key, and what is stored there is for all. One with credentials has a key that
+// is its user's alone, and beside it, as far as its credentials may be shared, the key without them: there it finds
+// what the origin lets everybody have (`CredentialSharing`), no matter which user has fetched it.
 
 import ImgdCache
 import ImgdTransfer

@@ -9,20 +9,20 @@
 //   no-cache         load      confirm        confirm               confirm
 //   reload, no-store load      load           load                  load
 //
-// A fresh answer is within its lifetime, not `no-cache`, and not marked by a soft purge. An answer with
-// one of the last two is confirmed under `default` whatever its age and whatever is granted to stale
-// ones; so is one with `must-revalidate` once it is stale.
+// A fresh answer is within its lifetime, not `no-cache`, and not marked by a soft purge. An answer that is one of the
+// last two is confirmed under `default` whatever its age and whatever is granted to stale ones; so is one with
+// `must-revalidate` once it is stale.
 //
-// A confirmation that fails may fall back on what is stored. Under `default` the
-// origin's stale-if-error decides, and where it is silent the rule of this machine. A request under
-// `no-cache` wants to know that the picture holds: that wish yields only to the origin's own word,
-// which is a stale-if-error that it has sent, or the promise that a fresh answer is immutable.
-// Nothing falls back under `reload` and `no-store`: they ask for the network's answer alone.
+// A confirmation that fails may fall back on what is stored. Under `default` the origin's stale-if-error decides, and
+// where it is silent, the rule of this machine. A request under `no-cache` wants to be sure that the picture is still
+// right: that wish yields only to the origin's own word, which is a stale-if-error that it has sent, or the promise
+// that a fresh answer is immutable. Nothing falls back under `reload` and `no-store`: they ask for the network's answer
+// alone.
 //
-// `force-cache`, `only-if-cached` and `peek` show a stored picture at any age and whatever its origin wants of
-// caches. That is what their users ask for, and the answer says that the picture is stale. Only a picture that
-// another's credentials have opened for as long as it is fresh is not theirs to take: when it is stale, the
-// first confirms it, and to the others it is not there.
+// `force-cache`, `only-if-cached` and `peek` show a stored picture at any age and whatever its origin wants of caches.
+// That is what their users ask for, and the answer says that the picture is stale. Only a picture that another's
+// credentials have opened for as long as it is fresh is not theirs to take: once it is stale, the first of them has it
+// confirmed, and for the others it is not there.
 
 import ImgdCache
 import ImgdWire
@@ -33,7 +33,7 @@ enum CacheDecision: Sendable, Equatable {
   case use
   /// Show what is stored, and say that it is stale.
   case useStale
-  /// The same, and fetch it again for later requests.
+  /// Show what is stored, say that it is stale, and fetch it again for later requests.
   case useStaleAndRefresh
   /// Ask the origin, under a condition where there are validators; when the origin fails, what is
   /// stored may stand in for it or not.

@@ -15,7 +15,7 @@ extension FetchRequest {
     isPlain && identifier == nil && !http && (delivery == .path || delivery == .none)
   }
 
-  /// The variant of a plain request: that of its user, where it has an identifier.
+  /// The variant of a plain request: its user's own, where it has an identifier.
   func plainVariant(of uid: UInt32) -> KeyVariant? {
     identifier == nil ? nil : KeyVariant(identifier: identifier, uid: uid)
   }
@@ -23,7 +23,7 @@ extension FetchRequest {
   /// The deadline of this request alone.
   var timeout: Duration? { timeoutMilliseconds.map { .milliseconds($0) } }
 
-  /// What its transfer may take, within what any may.
+  /// What its transfer may take, within what every transfer may.
   func allowance(within limits: Configuration.Downloads) -> PictureWish.Allowance {
     PictureWish.Allowance(
       bytes: min(maxBytes ?? limits.maxBytes, limits.maxBytes), time: timeout ?? limits.timeout)

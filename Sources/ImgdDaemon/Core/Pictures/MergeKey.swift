@@ -4,18 +4,18 @@ import ImgdWire
 
 /// The identity of a transfer: requests that agree in it may share one, if their policy allows it.
 ///
-/// Bytes decide. Headers may have 60 KB, and a table hashes a key each time that it is looked for: they are
-/// hashed once.
+/// Keys are compared byte by byte. Headers may have 60 KB, and a table hashes a key at each search: so they are hashed
+/// once.
 struct MergeKey: Hashable {
   let key: CacheKey
   /// The variant of the key without the headers: for an identifier, its user.
   let owner: KeyVariant?
   /// Extra request headers, by lower-case name: an origin may answer differently to each set.
   let headers: [HeaderField]
-  /// Those of them that are credentials, which no other origin may see.
+  /// The names of those that are credentials, which no other origin may see.
   let credentialNames: Set<String>
-  /// Whether a public address has redirected here: the request may go to public addresses only, which
-  /// others need not put up with.
+  /// Whether a public address has redirected here: the request may go to public addresses only, a limit that others
+  /// need not put up with.
   let isAfterPublic: Bool
   /// The key of an answer that the origin lets everybody have, for a request whose credentials allow that.
   let sharedKey: CacheKey?
@@ -55,12 +55,12 @@ struct MergeKey: Hashable {
     hasher.combine(headersHash)
   }
 
-  /// Whether the client asks under a condition of its own: then 304 says nothing of what is cached.
+  /// Whether the client asks under a condition of its own: then a 304 says nothing about what is cached.
   var hasCondition: Bool { headers.contains { Self.isCondition($0.name) } }
 
   private static func isCondition(_ name: String) -> Bool { name.hasPrefix("if-") }
 
-  /// The same without the client's own conditions: for a request that is about what is cached.
+  /// The key without the client's own conditions: for a request that is about what is cached.
   var unconditional: MergeKey {
     guard hasCondition else { return self }
     return MergeKey(
@@ -71,7 +71,7 @@ struct MergeKey: Hashable {
   /// The headers that the clients sent along.
   var sent: HeaderList { headers.map { ($0.name, $0.value) } }
 
-  /// The same as `Vary` compares them.
+  /// The headers as `Vary` compares them.
   var fields: SentFields { SentFields(sent, credentials: credentialNames) }
 
   /// The key of the name alone, to which there may be several answers.
@@ -81,7 +81,7 @@ struct MergeKey: Hashable {
 extension MergeKey {
   /// The identity of a request that is not plain, or whose picture is not known to be there.
   ///
-  /// `digest` is that of the key, where it has been computed.
+  /// `digest` belongs to the key, where it has been computed.
   init(
     _ request: FetchRequest, _ url: CanonicalURL, uid: UInt32, credentials: CredentialNames,
     digest: KeyDigest?
@@ -102,9 +102,9 @@ extension MergeKey {
     self.init(key: key, owner: owner, headers: headers, credentialNames: names)
   }
 
-  /// The same request for the URL that a redirect leads to, as that origin may see it: another origin gets
-  /// no credentials, and need not know which page of the first one the request comes from. It may redirect
-  /// back, so that they do not return.
+  /// The same request for the URL that a redirect leads to, as that origin may see it: another origin gets no
+  /// credentials, and need not know which page of the first one the request comes from. It may redirect back: the
+  /// credentials do not return then either.
   func redirected(to target: CanonicalURL, by redirect: Redirect, uid: UInt32) -> MergeKey {
     let isSameOrigin = target.hasSameOrigin(as: key.url)
     let headers =

@@ -8,7 +8,7 @@ extension PictureTiers {
   ) {
     let lending = disk.lend(image, mayStore: mayStore, countsAsUse: countsAsUse)
     guard lending == .waiting else { return then(PictureLine.Path(lending, of: image)) }
-    // It may have been stored meanwhile, and not have been verified yet.
+    // By then it may have been stored, but not verified yet.
     disk.whenSettled(image) { [unowned self] in
       lendFile(of: image, mayStore: mayStore, countsAsUse: countsAsUse, then: then)
     }

@@ -1,13 +1,13 @@
-// The pictures that the daemon has, in two tiers, and the answers beside them that are none.
+// The pictures that the daemon has, in two tiers, and beside them the answers that are not pictures.
 //
-// A look-up goes memory, then disk; a picture that is read from disk rises into memory. What is
-// stored, confirmed, purged or gone at its origin changes both tiers here and nowhere else.
+// A look-up goes to memory, then to disk; a picture that is read from disk rises into memory. What is stored,
+// confirmed, purged or gone at its origin changes both tiers here and nowhere else.
 
 import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// The memory tier, the disk tier, and the answers that are no pictures.
+/// The memory tier, the disk tier, and the answers that are not pictures.
 final class PictureTiers {
   let memory: MemoryTier
   let disk: DiskTier
@@ -23,7 +23,7 @@ final class PictureTiers {
   private var isTrimming = false
   /// The part of its capacity that the memory tier may use, since memory was last short.
   private var share = MemoryShare.whole
-  /// Told when a purge has taken pictures from memory: no copy may be left elsewhere either.
+  /// Called when a purge has removed pictures from memory: no copy may be left elsewhere either.
   var onMemoryPurge: () -> Void = {}
 
   init(
@@ -42,7 +42,7 @@ final class PictureTiers {
   }
 
   func apply(_ settings: Configuration) {
-    // Each failure was given its time when it was noted; a new rule is wanted at once.
+    // Each failure was given its time when it was noted, but a new rule has to apply at once.
     if settings.http.negativeFreshness != self.settings.http.negativeFreshness {
       answers.removeAll()
     }
@@ -89,8 +89,8 @@ final class PictureTiers {
     }
   }
 
-  /// A fresh picture on disk of which the tier has at hand all that the answer needs; it rises into memory
-  /// behind the answer.
+  /// A fresh picture on disk for which the tier has at hand all that the answer needs; it rises into memory after the
+  /// answer.
   func readyHit(
     for request: FetchRequest, _ digest: KeyDigest, uid: UInt32
   ) -> ReadyHit? {
@@ -127,10 +127,10 @@ final class PictureTiers {
     }
   }
 
-  /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that
-  /// depend on the request, or the one under its own key. `counts` is false for a look that is no look-up.
+  /// Looks for the picture that a request may be shown, fresh or not: the newest that fits of those that depend on the
+  /// request, or the one under its own key. `counts` is false for a look that does not count as a look-up.
   ///
-  /// `rise` makes of what is found what the request sees.
+  /// `rise` turns what is found into what the request sees.
   func find(
     _ key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
   ) -> Look<Sighting?> {
@@ -142,7 +142,7 @@ final class PictureTiers {
       .map { chosen($0, for: key) }
   }
 
-  /// The answer for all that was looked for, or one that is for a request's credentials alone and newer.
+  /// The answer for everybody that was looked for, or a newer one that is for a request's credentials alone.
   private func chosen(_ sighting: Sighting?, for key: MergeKey) -> Sighting? {
     let shared = (sighting?.image).flatMap { key.admits($0) ? $0 : nil }
     return newer(inMemory(key), shared).map { .onDisk($0) }
@@ -169,7 +169,7 @@ final class PictureTiers {
     return disk.fetch(key.key, countsAsUse: counts) { then(sighting($0)) }.map(sighting)
   }
 
-  /// A picture from disk goes into memory, unless it, or a newer one, has got there meanwhile.
+  /// Takes a picture from disk into memory, unless it, or a newer one, has got there in the meantime.
   func rise(_ sighting: Sighting?, for key: MergeKey, keeping: Bool) -> DeliveredImage? {
     if case .inMemory(let image) = sighting {
       return DeliveredImage(image: image, source: .memory)
@@ -189,7 +189,7 @@ final class PictureTiers {
     return risen
   }
 
-  /// The picture that a request may be shown, as far as it is in memory; counts as nothing.
+  /// The picture that a request may be shown, if it is in memory; nothing is counted.
   func inMemory(_ key: MergeKey) -> CachedImage? {
     let own = variants.inMemory(key) { underOwnKey(key) }
     guard let shared = key.shared else { return own }
@@ -197,8 +197,8 @@ final class PictureTiers {
     return newer(own, others.flatMap { key.admits($0) ? $0 : nil })
   }
 
-  /// Whether an answer for a request's credentials alone has been followed by one for all, as far as the disk
-  /// knows without reading.
+  /// Whether an answer for a request's credentials alone has been followed by one for everybody, as far as the disk can
+  /// tell without reading.
   private func isOutdated(_ image: CachedImage, for key: MergeKey) -> Bool {
     guard let sharedKey = key.sharedKey, image.key.scope != nil, memory.peek(sharedKey) == nil,
       let entry = disk.glance(at: sharedKey, countsAsUse: false)
@@ -211,7 +211,7 @@ final class PictureTiers {
     return image
   }
 
-  /// Keeps a few bytes that stand for a picture with it, in both tiers.
+  /// Keeps the description of a picture with it, in both tiers.
   func describe(_ image: CachedImage, as description: [UInt8]) {
     noteEviction(memory.describe(image, as: description))
     // It may still be on its way to the disk.
@@ -222,7 +222,7 @@ final class PictureTiers {
 
   // MARK: Files
 
-  /// Moves a picture's bytes into a memfd, where they are not in one, and opens it for a client.
+  /// Moves a picture's bytes into a memfd, unless they are in one already, and opens it for a client.
   func openDescriptor(of image: CachedImage) throws(SystemFailure) -> FileDescriptor {
     noteEviction(memory.makeLendable(image))
     return try image.payload.openReadOnly()
@@ -230,8 +230,8 @@ final class PictureTiers {
 
   // MARK: Keeping
 
-  /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others
-  /// of `tiers`: nobody may find that afterwards. Those stay as they are from which it was purged meanwhile.
+  /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others of `tiers`: nobody
+  /// may find that one afterwards. Tiers from which it was purged in the meantime stay as they are.
   func keep(_ image: CachedImage, wanted: Set<Tier>, in tiers: Set<Tier>) {
     let tiers = tiers.filter { purges.verdict(on: image, in: $0.scope) != .purged }
     let mayBeKept = image.freshness.refusal == nil
@@ -260,7 +260,7 @@ final class PictureTiers {
     }
   }
 
-  /// Room is made in parts where many pictures have to go for it.
+  /// Reports an eviction; more room is made in parts if many pictures have to go for it.
   func noteEviction(_ evicted: Removal) {
     hub.cache(.evicted, evicted)
     guard memory.isTrimming, !isTrimming else { return }
@@ -278,10 +278,9 @@ final class PictureTiers {
     if let refusal = disk.add(image), refusal != .purged { disk.remove(image.key) }
   }
 
-  /// Keeps an answer that is no picture in the place of the picture that was there before, and of an
-  /// earlier answer.
+  /// Keeps an answer that is not a picture in place of the picture that was there before, and of an earlier answer.
   ///
-  /// An origin in trouble says nothing of its picture, which may stand in for it.
+  /// An origin in trouble says nothing about its picture, which may stand in for it.
   func keep(answer: CachedImage) {
     let speaksOfPicture = answer.response.status < 500
     if speaksOfPicture { _ = remove(answer.key, olderThan: answer.serial) }
@@ -306,7 +305,7 @@ final class PictureTiers {
     return true
   }
 
-  /// Notes that nothing is in memory any more that a purge means.
+  /// Notes that memory no longer has anything that a purge means.
   func endSweep(after row: PurgeList.Row) {
     purges.endSweep(after: row)
     guard !row.isSoft else { return }

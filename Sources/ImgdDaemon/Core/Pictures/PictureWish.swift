@@ -1,6 +1,7 @@
 import ImgdWire
 
-/// What a fetch wants of a picture at its present hop, as far as those have to know who get it for several at once.
+/// What a fetch wants of a picture at its present hop, as far as it matters where one picture is got for several
+/// fetches.
 struct PictureWish {
   /// The most that a transfer may take for it.
   struct Allowance: Equatable {
@@ -14,11 +15,11 @@ struct PictureWish {
   }
 
   let mode: CacheMode
-  /// It is the daemon's own, to confirm what was shown stale.
+  /// Whether the fetch is the daemon's own, to confirm what was shown stale.
   let isRefresh: Bool
-  /// A redirect has led here.
+  /// Whether a redirect has led here.
   let isRedirected: Bool
-  /// In whose name it waits.
+  /// The claimant for whom it waits.
   let claimant: Claimant
   let priority: Priority
   let allowance: Allowance

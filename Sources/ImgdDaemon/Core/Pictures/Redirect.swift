@@ -1,8 +1,8 @@
 import ImgdCache
 
-/// An origin's word that what was asked for is to be had under another URL.
+/// An origin's statement that what was asked for is found under another URL.
 struct Redirect {
-  /// Absolute.
+  /// The absolute URL.
   let target: String
   /// Whether a public address has sent it: then it must not lead to a private one.
   let isFromPublicAddress: Bool

@@ -1,9 +1,9 @@
-// Answers of origins that are no pictures, in place of asking again: redirects, failures, and names that
-// are unknown.
+// Answers of origins that are not pictures, remembered to avoid asking again: redirects, failures, and names that are
+// unknown.
 //
-// An answer is an entry like a picture, with a key, header fields, tags and a freshness of its own, but
-// without bytes, in a tier of its own beside the pictures: neither makes the other go. It is stored,
-// confirmed, shown stale and purged as pictures are. A restart forgets it: its origin is asked once more.
+// An answer is an entry like a picture, with a key, header fields, tags and a freshness of its own, but without bytes,
+// in a tier of its own beside the pictures: neither displaces the other. It is stored, confirmed, shown stale and
+// purged as pictures are. A restart forgets it: its origin is asked once more.
 //
 // A name that cannot be looked up is nobody's answer, and is remembered for seconds.
 
@@ -12,16 +12,16 @@ import ImgdSystem
 
 /// The remembered answers, within a capacity.
 final class RememberedAnswers {
-  /// The bytes of header fields that are kept with an answer: all that honest origins send. Those that decide
-  /// about it may be more.
+  /// The bytes of header fields that are kept with an answer: all that honest origins send. Fields that decide about
+  /// the answer may take more.
   private static let mostHeaderBytes = 2_048
   /// The bytes of the table of answers that depend on headers of the request.
   private static let mostVariantBytes = 2 << 20
-  /// What all of them may hold, however much there may be of pictures.
+  /// What all of them may hold together, however much the pictures may.
   private static let mostBytes = 64 << 20
   private static let mostAtOnce = 256
 
-  /// It makes no room itself, so that entries go in parts.
+  /// It makes no room itself, so that entries are removed in parts.
   private let tier: MemoryTier
   private(set) var capacity: Int
   private var variants = VariantTable(mostBytes: mostVariantBytes)
@@ -74,8 +74,8 @@ final class RememberedAnswers {
       headers, within: isUsual ? mostHeaderBytes : StoredHeaders.mostKept)
   }
 
-  /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than
-  /// so many.
+  /// Where fresh redirects lead from a URL that a plain request names; nil where none is known, or more than `limit`
+  /// are.
   func endOfRedirects(from url: String, atMost limit: Int) -> String? {
     guard tier.count > 0 else { return nil }
     var end = url
@@ -104,7 +104,7 @@ final class RememberedAnswers {
     _ = tier.add(answer, at: loop.now)
   }
 
-  /// Makes room among those that depend on headers of the request; false for one that a later one has
+  /// Makes room among the answers that depend on headers of the request; false for an answer that a later one has
   /// overtaken.
   private func admit(_ answer: CachedImage) -> Bool {
     guard answer.base != nil else { return true }
@@ -113,13 +113,13 @@ final class RememberedAnswers {
     return true
   }
 
-  /// Forgets the answer under a key that a later transfer has not brought: there is another one now.
+  /// Forgets the answer under a key, unless a later transfer has brought it: there is another one now.
   func remove(_ key: CacheKey, olderThan serial: UInt64) {
     guard tier.count > 0, tier.peek(key)?.serial ?? 0 < serial else { return }
     _ = tier.remove(key)
   }
 
-  /// Makes room after the capacity has become less, in parts.
+  /// Makes room in parts after the capacity has been reduced.
   private func trim() {
     guard !isTrimming else { return }
     isTrimming = true
@@ -171,6 +171,6 @@ final class RememberedAnswers {
     return tier.beginSweep(after: row)
   }
 
-  /// Goes on for some answers; tells whether there are more. It is called until there are none.
+  /// Goes on with some answers; returns whether there are more. It is called until there are none.
   func goOn(with sweep: inout MemoryTier.Sweep) -> Bool { tier.goOn(with: &sweep) }
 }

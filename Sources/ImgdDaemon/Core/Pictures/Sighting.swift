@@ -1,6 +1,6 @@
 import ImgdCache
 
-/// A picture that was found, and whether memory has it or the disk.
+/// A picture that was found, and whether memory or the disk has it.
 enum Sighting {
   case inMemory(CachedImage)
   case onDisk(CachedImage)

@@ -4,7 +4,7 @@ import ImgdSystem
 /// Failures to look up the name of a URL's host, which are remembered for seconds: a page that asks for a missing
 /// picture again and again does not have its name looked up every time.
 ///
-/// When they are too many, all of them are forgotten, which costs a look-up more for each.
+/// When there are too many, all of them are forgotten, which costs one more look-up for each.
 struct UnknownNames {
   private static let most = 4_096
   private static let mostBytes = 4 << 20

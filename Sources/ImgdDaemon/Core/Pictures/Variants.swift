@@ -5,8 +5,8 @@
 //                 ▼                                                        ▼
 //              the rows of the name, once                         the request's own key
 //
-// An answer without `Vary` is under the key of its request, and found by its like alone: clients may send
-// any header, and none chooses what others are shown.
+// An answer without `Vary` is under the key of its request, and found only by requests like it: clients may send any
+// header, but none chooses what others are shown.
 
 import ImgdCache
 import ImgdWire
@@ -14,14 +14,14 @@ import ImgdWire
 /// The answers to each name that depend on the request, in both tiers.
 final class Variants {
   private static let mostAtOnce = 64
-  /// More purges are one of everything: what is in memory stays known, and the disk is asked for the rest.
+  /// More purges become one of everything: what is in memory stays known, and the disk is asked for the rest.
   private static let mostPurges = 8
 
   private let memory: MemoryTier
   private let disk: DiskTier
   private let turns: Turns
   private var table = VariantTable()
-  /// Purges whose names are still to be forgotten, the first of them from a place on.
+  /// Purges whose names are still to be forgotten, the first of them from `place` on.
   private var purges: [PurgeFilter] = []
   private var place = 0
   /// Look-ups that wait for the rows of a name.
@@ -53,7 +53,7 @@ final class Variants {
     return .later
   }
 
-  /// The newest answer that fits a request, if it is in memory; `own` answers where none fits.
+  /// The newest answer that fits a request, if it is in memory; `own` is asked where none fits.
   func inMemory(_ key: MergeKey, orElse own: () -> CachedImage?) -> CachedImage? {
     guard let first = fitting(key).first else { return own() }
     guard let image = memory.peek(first.key(below: key.base)), first.isStill(image) else {
@@ -121,7 +121,7 @@ final class Variants {
     return .now(nil)
   }
 
-  /// Has an answer read from disk; the next one is looked for where it has gone.
+  /// Has an answer read from disk; if it is gone, the next one is looked for.
   private func fetch(
     _ choice: Variant, under name: CacheKey, orElse others: ArraySlice<Variant>,
     for key: MergeKey, counts: Bool, then: @escaping (Sighting?) -> Void
@@ -155,8 +155,8 @@ final class Variants {
 
   // MARK: Answers come and go
 
-  /// Takes in an answer that is kept, or that is not and has come in place of another one; false for one
-  /// that a later transfer has overtaken.
+  /// Takes in an answer that is kept, or one that is not kept but comes in place of another; false for one that a later
+  /// transfer has overtaken.
   func admit(_ image: CachedImage, isKept: Bool, in tiers: Set<Tier>) -> Bool {
     guard let base = image.base, !tiers.isEmpty else { return true }
     guard isKept else {
@@ -175,7 +175,7 @@ final class Variants {
     carryOut(changes)
   }
 
-  /// Removes the answers that fit a request, but for those of later transfers.
+  /// Removes the answers that fit a request, except those of later transfers.
   func remove(fitting key: MergeKey, olderThan serial: UInt64) {
     for variant in table.fitting(key.base, { key.fields }) where variant.serial < serial {
       table.remove(variant, of: key.base)
@@ -197,8 +197,8 @@ final class Variants {
 
   // MARK: Purges
 
-  /// Forgets, in parts, the answers that a purge was about and that memory has no longer; the disk is asked
-  /// for those that it has.
+  /// Forgets, in parts, the answers that a purge was about and that memory no longer has; the disk is asked for those
+  /// that it has.
   func forget(_ filter: PurgeFilter) {
     guard table.count > 0 else { return }
     purges.append(filter)

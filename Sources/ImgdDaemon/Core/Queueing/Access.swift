@@ -1,4 +1,4 @@
-/// What a user may have of what there is for all, and may end of others.
+/// How much a user may have of what all share, and whose work a user may end.
 ///
 /// Root and the user that the daemon runs as could end the daemon: nothing is kept from them. Anybody else may have
 /// a half, so that no user is told that others have taken everything.

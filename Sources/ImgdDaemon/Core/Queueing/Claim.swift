@@ -1,20 +1,20 @@
 import ImgdSystem
 import ImgdWire
 
-/// The wish of one claimant for something that waits: it stands in one line.
+/// The wish of one claimant for something that waits. It stands in one line.
 final class Claim: Hashable {
   /// The number of what is wanted.
   let serial: UInt64
   let claimant: Claimant
   /// How long its service is expected to take; nil where every service counts as one step.
   let expected: ServiceTime?
-  /// How many came before it: no two have the same.
+  /// Its number in the order of arrival: no two have the same.
   let arrival: Int64
-  /// After that it has waited for too long; nil: never.
+  /// The time after which it has waited for too long; nil for never.
   let due: Instant?
   /// The priority of the line in which it stands.
   var priority: Priority
-  /// Of one claimant's the smallest is served next.
+  /// Of one claimant's claims, the one with the smallest key is served next.
   var turnKey: Int64
   /// The requests behind it, where these may change its priority.
   var requests = PriorityCounts()
@@ -47,7 +47,7 @@ struct PriorityCounts {
 
   var isEmpty: Bool { low + normal + high == 0 }
 
-  /// The highest that is there; without any it is the lowest.
+  /// The highest priority that any request has; without requests, the lowest.
   var highest: Priority { high > 0 ? .high : normal > 0 ? .normal : .low }
 
   subscript(priority: Priority) -> Int {

@@ -1,4 +1,4 @@
-/// Claims of one claimant: in the order of their keys, and by who came first.
+/// The claims of one claimant, in the order of their keys and in the order of arrival.
 struct ClaimLine {
   private var byTurn = KeyedHeap<Claim>()
   private var byArrival = KeyedHeap<Claim>()

@@ -1,21 +1,21 @@
-// What waits, and whose turn it is: by priority, then by turns of users and of what is theirs, and in the end by the
+// What waits, and whose turn it is: by priority, then by turns of users and of what belongs to them, and finally by the
 // claimant's own order.
 //
-// Age moves nothing across these shares: of a claimant what is overdue goes first, and a lower priority in which
-// something is overdue gets one service in four. Else a higher priority always goes first.
+// Age gives nobody more turns: among a claimant's own claims the overdue ones go first, and a lower priority in which
+// something is overdue gets one service in four. Otherwise a higher priority always goes first.
 
 import ImgdSystem
 import ImgdWire
 
 /// Claims in a line of turns for each priority.
 struct FairQueue {
-  /// Of so many services, one goes to what is overdue with a lower priority.
+  /// One in this many services goes to what is overdue at a lower priority.
   private static let servicesForAge = 4
 
   let lines: [Priority: TurnLine]
   private var servicesSinceAge = servicesForAge - 1
 
-  /// With turns of users, and of what is theirs down to that level.
+  /// With turns of users, and of what belongs to them down to that level.
   init(to last: TurnLevel) {
     lines = Dictionary(
       uniqueKeysWithValues: Priority.allCases.map { ($0, TurnLine(.user, to: last)) })

@@ -1,19 +1,18 @@
 // Lets claims into the common queue, as far as their hosts have places.
 //
 // The limits: never more than `mostPerHost` from one host, none from a host that has asked to be left alone, and in all
-// as many as `Places` admits. A host of which all that run are slow gets more only when nothing else may start.
+// as many as `Places` admits. A host whose running downloads are all slow gets more only when nothing else may start.
 //
 // A host whose places are taken must not be looked at again and again, however much waits for it. So each host has
-// lines of its own, one for each user and priority, and offers of each only the head in the common queue, and only
+// lines of its own, one for each user and priority, and offers only the head of each in the common queue, and only
 // while it has a place. A step is a few operations on heaps for each user that waits for the host, whatever the number
-// of claims, connections and hosts; in a search for somebody who may have a place, those that hold some are passed
-// over.
+// of claims, connections and hosts; a search for somebody who may have a place also has to skip those that hold some.
 
 import ImgdSystem
 import ImgdWire
 
 final class HostGate {
-  /// Of more hosts that are held, the one whose time ends first is asked again early.
+  /// If more hosts are held, the one whose time ends first is asked again early.
   private static let mostHeld = 1_000
 
   var mostPerHost: Int
@@ -77,7 +76,7 @@ final class HostGate {
     }
   }
 
-  /// Looks at one of the hosts that let others go first, at another one each time.
+  /// Looks at one of the hosts that let others go first, a different one each time.
   private func nextOfYielding(at now: Instant) -> Claim? {
     let name = yielding.first { name in
       hosts[name].map { $0.queued > 0 && $0.hasPlace(atMost: mostPerHost) } == true
@@ -89,7 +88,7 @@ final class HostGate {
     return claim
   }
 
-  /// Gives a place to what is wanted, in the turn of one that wants it.
+  /// Gives a place to what a claim is for, in the turn of its claimant.
   func givePlace(to claim: Claim, at host: HostQueue, _ priority: Priority) {
     host.line(for: claim).claims.charge(for: claim)
     queue.lines[claim.priority]?.charge(for: claim)
@@ -106,7 +105,7 @@ final class HostGate {
     if host.yields, !isSlow || host.active == 0 { setYields(host, false) }
   }
 
-  /// One that runs became slow, or flows again.
+  /// Notes that a running download became slow, or flows again.
   func mark(at host: HostQueue, _ priority: Priority, isSlow: Bool) {
     places.change(priority, isSlow: isSlow)
     host.slow += isSlow ? 1 : -1
@@ -123,7 +122,7 @@ final class HostGate {
 
   // MARK: Hosts that ask to be left alone
 
-  /// Starts nothing from a host until then; after that, one goes first, and if that is well the others.
+  /// Starts nothing from a host until then; after that, one download goes first, and if that goes well, the others.
   func hold(_ name: String, until end: Instant) {
     let host = host(named: name)
     if let held = host.heldUntil, held > end { return }
@@ -158,7 +157,7 @@ final class HostGate {
     for host in hosts.values { refreshOffers(of: host) }
   }
 
-  /// Offers what may start of a host after a change there, and drops a host without any use.
+  /// Offers what may start at a host after a change there, and drops the host if it is unused.
   func refresh(_ host: HostQueue) {
     refreshOffers(of: host)
     if host.isUnused { hosts[host.name] = nil }
@@ -172,7 +171,7 @@ final class HostGate {
     for line in host.lines.values { refreshOffer(of: line, at: host) }
   }
 
-  /// Sees to it that the head of a line is offered while its host has a place, and nothing else is.
+  /// Ensures that the head of a line, and nothing else, is offered, and only while its host has a place.
   private func refreshOffer(of line: HostLine, at host: HostQueue) {
     let wanted = hasPlace(host) ? line.candidates { places.holdsBack($0) } : []
     guard wanted != line.offered else { return }

@@ -1,7 +1,7 @@
 import ImgdSystem
 import ImgdWire
 
-/// What waits for one host, and the number of what is under way there.
+/// What waits for one host, and how much is under way there.
 final class HostQueue {
   let name: String
   /// How much waits, and how much runs.
@@ -9,14 +9,14 @@ final class HostQueue {
   var active = 0
   /// How many of the running ones are slow.
   var slow = 0
-  /// All of them were slow, and none has flowed or ended in time since: others go first.
+  /// All that ran were slow, and none has flowed again or ended in time since: other hosts go first.
   var yields = false
   /// The host has asked to be left alone until then.
   var heldUntil: Instant?
-  /// Its time is over, and whether it answers again is still to be seen: one at a time.
+  /// Whether it answers again after that time is still to be seen: until then, one at a time.
   var isOnProbation = false
-  /// Those that wait, by priority and user. A line knows whose turn it was, and stays as long as
-  /// anything of the host waits or runs.
+  /// The lines of what waits, by priority and user. A line remembers whose turn it was, and stays as long as anything
+  /// of the host waits or runs.
   private(set) var lines: [LineName: HostLine] = [:]
 
   struct LineName: Hashable {
@@ -30,7 +30,7 @@ final class HostQueue {
 
   var isUnused: Bool { queued == 0 && active == 0 && heldUntil == nil }
 
-  /// Whether one more may run beside those that do.
+  /// Whether one more may run beside those that run already.
   func hasPlace(atMost limit: Int) -> Bool {
     heldUntil == nil && active < (isOnProbation ? 1 : limit)
   }
@@ -49,15 +49,14 @@ final class HostQueue {
 final class HostLine {
   let priority: Priority
   let claims = TurnLine(.connection, to: .connection)
-  /// Those that stand in the common queue for this one: the next, and the oldest of the same
-  /// connection.
+  /// The claims that stand in the common queue for this line: the next, and the oldest of the same connection.
   var offered: [Claim] = []
 
   init(_ priority: Priority) {
     self.priority = priority
   }
 
-  /// Those to offer: of the connection whose turn it is, unless it has to let others go first.
+  /// The claims to offer: those of the connection whose turn it is, unless it has to let others go first.
   func candidates(hasToWait: (Claimant) -> Bool) -> [Claim] {
     let ready = claims.heads { hasToWait($0) ? .nothing : .anything }
     guard let heads = ready ?? claims.heads(admits: { _ in .anything }) else { return [] }

@@ -1,7 +1,7 @@
 /// Values by key, the smallest key first; each value is there once.
 ///
-/// Where a value stands is found by looking while there are a few, and in an index when there are
-/// many: most heaps hold one value, and there may be a hundred thousand heaps.
+/// A value's place is found by a linear search while there are few values, and in an index when
+/// there are many: most heaps hold one value, and there may be a hundred thousand heaps.
 struct KeyedHeap<Value: Hashable> {
   private static var mostWithoutIndex: Int { 16 }
 
@@ -26,7 +26,7 @@ struct KeyedHeap<Value: Hashable> {
     rise(from: entries.count - 1)
   }
 
-  /// The same, or takes it out where the key is nil.
+  /// Puts a value in with a key, or takes it out where the key is nil.
   mutating func set(_ value: Value, key: Int64?) {
     if let key { insert(value, key: key) } else { remove(value) }
   }
@@ -41,7 +41,7 @@ struct KeyedHeap<Value: Hashable> {
     settle(at: place)
   }
 
-  /// The first value that is wanted. It costs as much as there are unwanted ones before it.
+  /// The first value that is wanted. The cost grows with the number of unwanted values before it.
   func first(where isWanted: (Value) -> Bool) -> Value? {
     guard let top = entries.first else { return nil }
     if isWanted(top.value) { return top.value }
@@ -81,7 +81,8 @@ struct KeyedHeap<Value: Hashable> {
     }
   }
 
-  /// Moves those on the way down by one each, and writes the one that rises only where it stays.
+  /// Moves the entries on the way down by one level each, and writes the one that rises only where
+  /// it stays.
   private mutating func rise(from start: Int) {
     let entry = entries[start]
     var place = start

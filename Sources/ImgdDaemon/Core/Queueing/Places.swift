@@ -2,15 +2,14 @@ import ImgdWire
 
 /// The places of running downloads: how many there are, and who holds them.
 ///
-/// With eight places or more, an eighth is kept for connections that hold none, and the half of it for
-/// users that hold none. There, a download that is slow does not count: its server would decide
-/// otherwise how much room the others have. How many may run with the slow ones is bounded as well,
-/// in all, for a user and for a connection. With fewer places every one counts: an operator who sets so few
-/// means it.
+/// With eight places or more, an eighth is kept for connections that hold none, and half of that for users that hold
+/// none. A download that is slow does not count then: otherwise its server would decide how much room the others have.
+/// How many may run including the slow ones is bounded as well, in all, for a user and for a connection. With fewer
+/// places every download counts: an operator who sets such a low limit means it.
 struct Places {
-  /// Fewer places are given out one by one.
+  /// The fewest places for which the rules about shares hold.
   static let fewestToShare = 8
-  /// Running downloads in all, the slow ones too, for each place.
+  /// How many downloads may run for each place, including the slow ones.
   private static let mostPerPlace = 8
 
   /// How many may run that are not slow.
@@ -20,14 +19,14 @@ struct Places {
   /// The most that ever ran at once.
   private(set) var peak = 0
   private var low = 0
-  /// Of each user, and of each connection.
+  /// How many each user and each connection holds.
   private(set) var held: [Claimant: Int] = [:]
 
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Whether the rules of more than a few places hold.
+  /// Whether there are enough places for the rules about shares.
   var isShared: Bool { limit >= Self.fewestToShare }
   private var free: Int { limit - active + (isShared ? slow : 0) }
   private var reserve: Int { isShared ? limit / 8 : 0 }
@@ -44,7 +43,7 @@ struct Places {
     priority != .low || limit < 2 || low < limit - 1
   }
 
-  /// Whether a connection of a user who is admitted, or any of the user, may have one.
+  /// Whether a user may have a place, or a connection of a user who is admitted.
   func admits(_ claimant: Claimant) -> Bool {
     let held = held[claimant, default: 0]
     let (most, kept) =
@@ -52,8 +51,8 @@ struct Places {
     return hasAny && held < most && (held == 0 || free > kept)
   }
 
-  /// Whether the connection has to wait for the places that it holds: it is passed over for another
-  /// one at the same host.
+  /// Whether the connection has to wait because of the places that it holds: another one at the same host goes ahead of
+  /// it.
   func holdsBack(_ claimant: Claimant) -> Bool {
     guard isShared, let held = held[claimant] else { return false }
     return free <= reserve || held >= mostOfConnection
@@ -76,13 +75,13 @@ struct Places {
     if isSlow { slow -= 1 } else if priority == .low { low -= 1 }
   }
 
-  /// A running one became slow, or flows again.
+  /// Notes that a running download became slow, or flows again.
   mutating func change(_ priority: Priority, isSlow: Bool) {
     slow += isSlow ? 1 : -1
     if priority == .low { low += isSlow ? -1 : 1 }
   }
 
-  /// The requests for a running one that is not slow have another priority.
+  /// Notes that the requests for a running download that is not slow have another priority.
   mutating func change(from before: Priority, to after: Priority) {
     low += (after == .low ? 1 : 0) - (before == .low ? 1 : 0)
   }

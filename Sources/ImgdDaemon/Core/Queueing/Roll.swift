@@ -1,8 +1,8 @@
-/// Those who wait, or are under way, in the order of their numbers: for leaving one by one, and for passing over
-/// them in parts.
+/// Those who wait, or are under way, in the order of their numbers. They can leave one by one, and be gone through in
+/// parts.
 ///
-/// One that has left leaves a gap; gaps are closed when they are more than half, so that a change costs a few steps
-/// on the average, and a place is found by its number.
+/// A member that has left leaves a gap; gaps are closed when they are more than half, so that a change costs a few
+/// steps on average, and a place is found by its number.
 struct Roll<Member> {
   private struct Place {
     let number: UInt64
@@ -11,7 +11,7 @@ struct Roll<Member> {
 
   private var places: [Place] = []
   private(set) var count = 0
-  /// The number of the newest that is or was here.
+  /// The number of the newest member that is or was here.
   private(set) var newest: UInt64 = 0
   /// The number of the last one that was taken out as the oldest.
   private var oldestTaken: UInt64 = 0
@@ -26,13 +26,13 @@ struct Roll<Member> {
     count += 1
   }
 
-  /// Takes in one under the next number, and answers that.
+  /// Takes in one under the next number, and returns that number.
   mutating func append(_ member: Member) -> UInt64 {
     add(member, numbered: newest + 1)
     return newest
   }
 
-  /// Takes one out, and answers it; nil if it is not here any more.
+  /// Takes one out, and returns it; nil if it is no longer here.
   @discardableResult
   mutating func remove(_ number: UInt64) -> Member? {
     let index = index(after: number - 1)
@@ -55,7 +55,7 @@ struct Roll<Member> {
 
   var all: [Member] { places.compactMap(\.member) }
 
-  /// One of them; nil when there is none.
+  /// The oldest of them; nil when there is none.
   var oldest: Member? { places.first { $0.member != nil }?.member }
 
   /// The first after a number.
@@ -66,8 +66,8 @@ struct Roll<Member> {
     return nil
   }
 
-  /// Some of those after a number, the oldest first, and the number up to which that was; nil where there are
-  /// no more.
+  /// Some of those after a number, the oldest first, and the number of the last place that was looked at; nil where
+  /// there are no more.
   func part(after number: UInt64, most: Int = 64) -> (members: [Member], end: UInt64?) {
     let start = index(after: number)
     let end = min(start + most, places.count)

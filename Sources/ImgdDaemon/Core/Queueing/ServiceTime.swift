@@ -2,8 +2,8 @@ import ImgdSystem
 
 /// The time that a service takes, or is expected to take.
 struct ServiceTime: Comparable {
-  /// What is expected to take no longer is let through where slow things wait: those who come next wait for no
-  /// more than that.
+  /// What is expected to take no longer than this is let through where slow things wait: those who come next wait no
+  /// longer than that.
   static let quick = ServiceTime(.milliseconds(250))
 
   private let time: Duration
@@ -12,7 +12,7 @@ struct ServiceTime: Comparable {
 
   var isQuick: Bool { self <= .quick }
 
-  /// In nanoseconds. Nothing is free of charge, or one could take all turns.
+  /// The charge in nanoseconds. Nothing is free of charge, or one claimant could take all turns.
   var charge: Int64 { max(1_000, time.nanoseconds) }
 
   static func < (left: ServiceTime, right: ServiceTime) -> Bool { left.time < right.time }

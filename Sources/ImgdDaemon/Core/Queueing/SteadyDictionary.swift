@@ -4,8 +4,8 @@
 /// next one makes everybody wait for tens of milliseconds. Here the keys are spread over many tables, each of
 /// which grows by itself.
 ///
-/// It is in the target that uses it, for whose keys it is compiled: one code for all kinds of keys costs three
-/// times as much.
+/// It is in the target that uses it, and so is compiled for the keys of that target: generic code for all kinds of keys
+/// costs three times as much.
 struct SteadyDictionary<Key: Hashable, Value> {
   private static var parts: Int { 256 }
 
@@ -20,7 +20,7 @@ struct SteadyDictionary<Key: Hashable, Value> {
     set { update(key) { $0 = newValue } }
   }
 
-  /// Changes the value of a key where it is; nil stands for none, before and after.
+  /// Changes the value of a key in place; nil stands for none, before and after.
   mutating func update(_ key: Key, _ change: (inout Value?) -> Void) {
     let part = Self.part(of: key)
     let before = tables[part].count
@@ -28,7 +28,7 @@ struct SteadyDictionary<Key: Hashable, Value> {
     count += tables[part].count - before
   }
 
-  /// Removes a key, and answers its value.
+  /// Removes a key, and returns its value.
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Value? {
     let value = tables[Self.part(of: key)].removeValue(forKey: key)
@@ -36,7 +36,7 @@ struct SteadyDictionary<Key: Hashable, Value> {
     return value
   }
 
-  /// Bits that the table itself does not choose by: its size stays far below them.
+  /// Uses bits of the hash that the table itself does not use: its size stays far below them.
   private static func part(of key: Key) -> Int {
     Int(truncatingIfNeeded: UInt(bitPattern: key.hashValue) >> (UInt.bitWidth - 8))
   }

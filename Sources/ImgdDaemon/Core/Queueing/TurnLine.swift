@@ -3,16 +3,16 @@
 // Each member has a stamp on the clock of its line: the smallest is next. A service moves the stamp on, either by one
 // step or by its time.
 //
-// By steps, the one that was served goes behind all others. A newcomer goes just ahead of the one that was served
-// last: it waits for those that wait already, and never for one that has had its turn, also when that one has nothing
-// left and comes again.
+// By steps, the one that was served goes behind all others. A newcomer goes just ahead of the one that was served last:
+// it waits for those that wait already, and never for one that has had its turn, even when that one has nothing left
+// and comes again.
 //
-// By time, the stamp is what a member has used. A service is charged with what it is expected to take when it starts,
-// and with what it took when it ends. The clock stands at the stamp of the member that was served last, and newcomers
-// begin there, ahead of all who have had something: one that was away has saved nothing, and one that was passed over
-// no more than a moment. The clock is also moved on by what was used, divided by all present: a member that owes much
-// comes up in time, though there may be a newcomer for every service. Of a long service only the beginning counts
-// here, or newcomers would wait for all who are owed that time.
+// By time, the stamp is what a member has used. When a service starts, the member is charged for the time that the
+// service is expected to take; when it ends, for the time that it took. The clock stands at the stamp of the member
+// that was served last, and newcomers begin there, ahead of all who have had something: one that was away has saved
+// nothing, and one that was passed over no more than a moment. The clock also moves on by what was used, divided by the
+// number of members present: a member that owes much comes up in time, even if there is a newcomer for every service.
+// Only the beginning of a long service counts here, or newcomers would wait for all who are owed that time.
 
 /// What a member may be served with.
 enum Admission: Comparable {
@@ -30,7 +30,7 @@ final class TurnLine {
   typealias Heads = (next: Claim, oldest: Claim)
 
   /// Members that are not present are remembered up to this number, if the clock has not passed them or their own
-  /// members have turns: of more, the one that owes least is forgotten.
+  /// members have turns. Beyond that, the one that owes least is forgotten.
   private static let mostRemembered = 64
   /// The length of a step. Newcomers stand within one, ahead of the clock.
   private static let step: Int64 = 1 << 20
@@ -45,7 +45,7 @@ final class TurnLine {
     let inner: TurnLine?
     var claims = ClaimLine()
 
-    /// Changes it, and answers where it stands then; nil: in that line it does not.
+    /// Changes it, and returns where it stands then in each heap; nil where it does not.
     mutating func keys(after change: (inout Member) -> Void) -> (offered: Int64?, quick: Int64?) {
       change(&self)
       let key = isNew ? stamp - TurnLine.step : stamp
@@ -54,7 +54,7 @@ final class TurnLine {
       return (isEmpty ? nil : key, hasQuick ? key : nil)
     }
 
-    /// Whether it makes a difference when it comes again.
+    /// Whether remembering it makes a difference when it comes again.
     func counts(at clock: Int64) -> Bool {
       !isNew && stamp > clock || inner?.members.isEmpty == false
     }
@@ -63,16 +63,16 @@ final class TurnLine {
   private let level: TurnLevel
   private let last: TurnLevel
   private var members: [Claimant: Member] = [:]
-  /// Those of which something is offered, and those of which something quick is.
+  /// The members that offer something, and those that offer something quick.
   private var offered = KeyedHeap<Claimant>()
   private var quick = KeyedHeap<Claimant>()
-  /// Those that are not present, and are remembered.
+  /// The members that are not present, but are remembered.
   private var gone = KeyedHeap<Claimant>()
   private var clock: Int64 = 0
   /// The stamp of the last newcomer.
   private var newest: Int64 = 0
 
-  /// With members of this level, and below them of others down to the last.
+  /// With members of this level, and lines of members below them down to the last level.
   init(_ level: TurnLevel, to last: TurnLevel) {
     self.level = level
     self.last = last
@@ -115,7 +115,7 @@ final class TurnLine {
     members[name]?.isNew = true
   }
 
-  /// The time is what its service took in the end, where it had one that is measured.
+  /// `time` is what its service took in the end, if it had one that is measured.
   func leave(_ claim: Claim, after time: ServiceTime? = nil) {
     change(claim) {
       if let time, let expected = claim.expected { $0.stamp += time.charge - expected.charge }
@@ -125,7 +125,7 @@ final class TurnLine {
     if let time { moveClock(to: clock + min(time, .quick).charge / Int64(present)) }
     let name = claim.claimant.member(at: level)
     guard let member = members[name], member.present == 0 else { return }
-    // By time, nothing is owed without anybody else.
+    // By time, nobody owes anything when nobody else is there.
     if claim.expected != nil, present == 1 { return reset() }
     gone.insert(name, key: member.stamp)
     forgetIfPossible(name)
@@ -180,7 +180,7 @@ final class TurnLine {
     leave(claim)
   }
 
-  /// What is offered of the member whose turn it is among those that are admitted, on every level.
+  /// What is offered by the member whose turn it is among those that are admitted, on every level.
   func heads(
     for admission: Admission = .anything, admits: (Claimant) -> Admission
   ) -> Heads? {

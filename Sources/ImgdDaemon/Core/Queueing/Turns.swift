@@ -1,51 +1,50 @@
 // The shares of a tick.
 //
-// A client's bytes may ask for work of any length: a thousand lines, or one that passes over a hundred
-// thousand entries. New work gets a first turn at once. What is left when that
-// is over waits here, and goes on in turns with all others, at the end of ticks, when everybody who has
-// come meanwhile has had a first turn. So a client waits for the first turns of the others and for one
-// share of long work, never for the whole of it.
+// A client's bytes may ask for work of any length: a thousand lines, or one that goes through a hundred thousand
+// entries. New work gets a first turn at once. What is left when that is over waits here, and goes on in turns with all
+// others, at the end of ticks, when everybody who has come in the meantime has had a first turn. So a client waits for
+// the first turns of the others and for one share of long work, never for the whole of it.
 //
 //   first turn ──over──► newcomers ──over──► others ──┐
 //                                              ▲      │ over
 //                                              └──────┘
 //
-// Turns are measured in time, which is looked at every few steps: one step of one command costs what
-// ten thousand of another do. Work that is not of one client, such as the answers to all who wait for
-// one download, takes turns as clients do.
+// Turns are measured in time, and the clock is looked at every few steps: one step of one command costs what ten
+// thousand of another do. Work that belongs to no single client, such as the answers to all who wait for one download,
+// takes turns as clients do.
 
 import ImgdSystem
 
-/// One whose work may be longer than a turn.
+/// Somebody whose work may be longer than a turn.
 protocol TurnTaker: AnyObject {
-  /// Goes on until the turn is over; answers whether there is more to do at this moment.
+  /// Goes on until the turn is over; returns whether there is more to do at this moment.
   func takeTurn() -> Bool
 }
 
 /// Gives everybody with work a share of the control loop's time.
 final class Turns {
-  // In nanoseconds, since a duration is reckoned with in 128 bits.
+  // In nanoseconds, since arithmetic on durations takes 128 bits.
 
   /// The length of a first turn: enough for the hits that one read brings.
   private static let firstTurn: Int64 = 200_000
-  /// The length of the later ones.
+  /// The length of later turns.
   private static let turn: Int64 = 100_000
-  /// The time of one tick for those whose first turn is over.
+  /// The time in one tick for those whose first turn is over.
   private static let longWork: Int64 = 150_000
-  /// When first turns have taken so long in one tick, each is only one step long.
+  /// Once first turns have taken this long in one tick, each is only one step long.
   private static let firstTurns: Int64 = 1_000_000
 
   private static let stepsBetweenLooks = 32
-  /// How many that wait for one outcome are told in one step.
+  /// How many of those that wait for one outcome are told in one step.
   static let waitersAtOnce = 16
-  /// The steps that a hit counts for, whose line is known.
+  /// The steps that a hit with a line of a known shape counts for.
   static let hit = 1
 
   private let loop: EventLoop
   private var newcomers = Fifo<any TurnTaker>()
   private var others = Fifo<any TurnTaker>()
   private var isTurnOfOthers = false
-  /// The clock as it was last looked at: a moment of the turn that is being taken.
+  /// The clock as it was last looked at: a moment within the turn that is being taken.
   private(set) var lastLook: Instant
   /// The end of that turn, in nanoseconds.
   private var end: Int64
@@ -65,7 +64,7 @@ final class Turns {
     begin(isEarly ? Self.firstTurn : 0, at: now)
   }
 
-  /// Whether the tick has still time for more than one step of everybody.
+  /// Whether the tick still has time for more than one step by everybody.
   var hasTimeForFirst: Bool {
     loop.moment.nanoseconds - loop.now.nanoseconds < Self.firstTurns
   }
@@ -81,7 +80,7 @@ final class Turns {
     steps = length > 0 ? 0 : Self.stepsBetweenLooks
   }
 
-  /// Whether the turn is over, after so many steps more.
+  /// Whether the turn is over, after `count` more steps.
   @inline(__always)
   func isOver(after count: Int = 1) -> Bool {
     steps &+= count
@@ -95,8 +94,7 @@ final class Turns {
     return false
   }
 
-  /// The number of steps after which the clock is looked at: for a step that is long by itself, such as
-  /// any other command.
+  /// What a step counts for that is long by itself, such as any other command: the clock is looked at after it.
   static var longStep: Int { stepsBetweenLooks }
 
   /// Lines up one that has more to do; it must not be in line already.
@@ -105,24 +103,24 @@ final class Turns {
     loop.beginLongWork()
   }
 
-  /// Carries out work that is of no single client, in steps, until one answers that there is no more.
+  /// Carries out work that belongs to no single client, in steps, until one returns that nothing is left.
   func carryOut(_ step: @escaping () -> Bool) {
     wait(SteppedWork(step, in: self))
   }
 
-  /// The same, with the first step at once.
+  /// Carries out such work with the first step at once.
   func start(_ step: @escaping () -> Bool) {
     if step() { carryOut(step) }
   }
 
-  /// Forgets all who wait: they hold what holds this. For the end, when no tick follows.
+  /// Forgets all who wait, at the end, when no tick follows: they hold the objects that hold this one.
   func removeAll() {
     var (first, second) = (Fifo<any TurnTaker>(), Fifo<any TurnTaker>())
     swap(&first, &newcomers)
     swap(&second, &others)
   }
 
-  /// Takes turns for as long as a tick allows; answers whether anybody is left.
+  /// Takes turns for as long as a tick allows; returns whether anybody is left.
   private func carryOutSome() -> Bool {
     var now = loop.moment
     let close = now.nanoseconds + Self.longWork
@@ -134,7 +132,7 @@ final class Turns {
     return !newcomers.isEmpty || !others.isEmpty
   }
 
-  /// Newcomers and the others by turns, so that neither wait for the last one of the other kind.
+  /// Takes newcomers and the others alternately, so that neither kind waits for the last of the other.
   private func next() -> (any TurnTaker)? {
     isTurnOfOthers.toggle()
     return isTurnOfOthers
@@ -142,7 +140,7 @@ final class Turns {
   }
 }
 
-/// Work in steps, each of which answers whether there is more.
+/// Work in steps, each of which returns whether there is more.
 private final class SteppedWork: TurnTaker {
   private let step: () -> Bool
   private unowned let turns: Turns

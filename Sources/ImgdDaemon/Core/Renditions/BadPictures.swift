@@ -2,11 +2,11 @@ import ImgdCache
 import ImgdDecode
 import ImgdSystem
 
-/// Pictures over which a decoder came to an end, that it could not read, or of which it could not make some form: for
-/// a while they are not decoded again, under whatever URL of their host they come, until a purge names one of these.
+/// Pictures that ended a decoder, that it could not read, or that it could not bring into some form. For a while they
+/// are not decoded again, under whichever URL of their host they come, unless a purge names one of those URLs.
 ///
-/// Their bytes are told by a checksum, for which others can be made: so a host has no say over the pictures of
-/// another.
+/// Their bytes are identified by a checksum, and other bytes can be made to match it: so the host counts as well, and
+/// none has a say over the pictures of another.
 struct BadPictures {
   private static let mostKnown = 1_024
   private static let longestKnown = Duration.seconds(300)
@@ -17,7 +17,7 @@ struct BadPictures {
     let checksum: BodyChecksum
     let bytes: Int
     let host: String
-    /// The one form that cannot be made; nil where none is tried.
+    /// The one form that cannot be made; nil where no form is tried again.
     let rendition: Rendition?
 
     init(_ image: CachedImage, as rendition: Rendition?) {
@@ -31,24 +31,24 @@ struct BadPictures {
   private struct Case {
     let failure: DecodeFailure
     let until: Instant
-    /// Tells it from an earlier one about the same subject.
+    /// Tells it apart from an earlier case of the same subject.
     let number: UInt64
     var names: BadNames
   }
 
   private var known: [Subject: Case] = [:]
-  /// Those that were forgotten early among them.
+  /// In the order in which they came; some may have been forgotten since.
   private var order = Fifo<(subject: Subject, number: UInt64)>()
   private var last: UInt64 = 0
 
-  /// Remembers a failure, if it is one of the bytes or of the form.
+  /// Remembers a failure, if the bytes or the form are to blame.
   mutating func note(
     _ failure: DecodeFailure, of image: CachedImage, as rendition: Rendition, at now: Instant
   ) {
     let subject: Subject
     switch failure.cause {
     case .damaged: subject = Subject(image, as: nil)
-    // It may have been the writer that crashed, over a form that somebody else has chosen.
+    // It may have been the writer that crashed, over a form that one client chose: other forms are still tried.
     case .crashed: subject = Subject(image, as: rendition.isFile ? rendition : nil)
     case .timedOut, .unmade, .killed: subject = Subject(image, as: rendition)
     case .unsupported, .tooLarge, .unavailable, .stopped, .queueFull: return
@@ -79,17 +79,17 @@ struct BadPictures {
 
   // MARK: Forgetting
 
-  /// Other limits may let pass what failed under those before.
+  /// What failed under the former limits may pass under others.
   mutating func forget() {
     known = [:]
     order = Fifo()
   }
 
-  /// A purge that goes over what is known, in parts.
+  /// A purge of what is known, carried out in parts.
   struct Purge {
-    /// The conditions on an image's age are left out: it says nothing about whether its bytes are good.
+    /// Without the conditions on an image's age, which says nothing about whether its bytes are good.
     private let filter: PurgeFilter
-    /// What has become known since is left alone.
+    /// Cases that were noted after it began are left alone.
     fileprivate let newest: UInt64
     fileprivate var next: UInt64 = 0
 
@@ -103,10 +103,10 @@ struct BadPictures {
 
   func beginPurge(_ filter: PurgeFilter) -> Purge { Purge(filter, newest: last) }
 
-  /// Goes on with a purge for some of them; answers whether there are more.
+  /// Continues a purge with some of the cases; returns whether there are more.
   mutating func goOn(with purge: inout Purge) -> Bool {
     guard !known.isEmpty, let first = order.first else { return false }
-    // The numbers in the line follow each other without a gap.
+    // The numbers in `order` follow each other without a gap.
     let start = Int(max(purge.next, first.number) - first.number)
     let end = min(start + Self.mostCompared, order.count)
     for place in start..<max(start, end) {
@@ -122,7 +122,7 @@ struct BadPictures {
   var count: Int { known.count }
 }
 
-/// Under which names a bad picture was asked for. A few are kept: beyond that each purge may have meant it.
+/// The names under which a bad picture was asked for. Only a few are kept: beyond that, any purge may mean it.
 private struct BadNames {
   private static let most = 4
   private static let mostBytes = 2_048

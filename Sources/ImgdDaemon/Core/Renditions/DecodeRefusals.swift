@@ -10,7 +10,7 @@ extension DecodeLimits {
       pixels: settings.maxPixels, frames: settings.maxFrames, dimension: settings.maxDimension)
   }
 
-  /// Why a picture is not decoded, by what its header claims; nil when it is.
+  /// Why a picture is not decoded, going by what its header claims; nil if it is.
   func refusal(of facts: ImageFacts) -> DecodeFailure? {
     let (width, height, frames) = (Int(facts.width), Int(facts.height), Int(facts.frames))
     if frames > self.frames {
@@ -22,7 +22,7 @@ extension DecodeLimits {
         .tooLarge,
         "the picture has \(width) x \(height) pixels, and Decode.MaxDimension is \(dimension)")
     }
-    // Each is less than 2^31, and together they may be more than a number holds.
+    // Each is less than 2^31, but their product may overflow.
     let (all, isTooMuch) = (width * height).multipliedReportingOverflow(by: frames)
     guard isTooMuch || all > pixels else { return nil }
     let moving = frames > 1 ? " in \(frames) frames" : ""

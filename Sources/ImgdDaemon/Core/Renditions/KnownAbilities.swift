@@ -2,12 +2,12 @@ import ImgdDecode
 import ImgdPicture
 import ImgdWire
 
-/// What decoders can do here, or why there is none.
+/// What decoders can do here, or why there is no decoder.
 typealias KnownAbilities = Result<DecoderAbilities, DecodeFailure>
 
 extension Renditions {
-  /// Has a command answered when it is known what decoders can do: the first who asks waits for a decoder to
-  /// say so, and the next request of that client waits for the answer. `isAtOnce` says that it is the client's turn still.
+  /// Answers a command once it is known what decoders can do: the first client that asks waits for a decoder to say so,
+  /// and its next request waits for the answer. `isAtOnce` says that it is still the client's turn.
   func tellAbilities(
     to client: ReplyPlace, id: RequestID,
     answer: @escaping (KnownAbilities, _ isAtOnce: Bool) -> Void
@@ -30,18 +30,18 @@ extension Renditions {
 }
 
 extension DecoderAbilities.Layers {
-  /// How much of the sandbox there is.
+  /// How much of the sandbox is in force.
   var extent: String { isSuperset(of: .all) ? "full" : isEmpty ? "off" : "partial" }
 }
 
 extension JSONWriter {
-  /// The formats, the library, the sandbox; without a decoder the reason.
+  /// Writes the formats, the library and the sandbox; without a decoder, the reason for that.
   mutating func abilities(_ abilities: KnownAbilities) {
     switch abilities {
     case .success(let abilities):
       field("sandbox", abilities.layers.extent)
       formats("decodes", abilities.reads)
-      // Those that `format` can name: a decoder may write others, in which a picture stays when it is resized.
+      // Only those that `format` can name: a decoder may write others as well, to resize a picture in its own format.
       formats("encodes", abilities.writes.filter { OutputFormat(rawValue: $0.name) != nil })
       field("library", abilities.library)
     case .failure(let failure):

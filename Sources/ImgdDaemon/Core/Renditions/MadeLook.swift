@@ -2,7 +2,7 @@ import ImgdCache
 import ImgdDecode
 import ImgdWire
 
-/// A look for what was made of a picture before.
+/// A look for a rendition that was made earlier.
 struct MadeLook {
   /// A picture that may be shown now, as far as it is known without reading it.
   struct Original {

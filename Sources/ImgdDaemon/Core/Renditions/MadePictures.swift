@@ -3,7 +3,7 @@ import ImgdDecode
 import ImgdSystem
 import ImgdWire
 
-/// What was made of pictures, in the tiers.
+/// The renditions of pictures, in the tiers.
 final class MadePictures {
   private let pictures: PictureTiers
   private let loop: EventLoop
@@ -15,7 +15,7 @@ final class MadePictures {
 
   // MARK: Finding
 
-  /// Looks for what was made of a picture that may be shown now, without reading the picture.
+  /// Looks for a rendition of a picture that may be shown now, without reading the picture itself.
   func find(_ look: MadeLook, then: @escaping (DeliveredImage?) -> Void)
     -> Look<DeliveredImage?>
   {
@@ -36,7 +36,7 @@ final class MadePictures {
   /// A picture that the request may be shown without asking its origin, as far as that is known at once.
   private func original(of look: MadeLook) -> MadeLook.Original? {
     if let image = pictures.inMemory(look.key) { return original(image, of: look) }
-    // The description of one that is on disk is in its record.
+    // The description of a picture on disk is in its record, which a glance does not read.
     guard !look.describes, look.mode != .noCache,
       let entry = pictures.disk.glance(at: look.key.key, countsAsUse: look.mode.counts)
     else { return nil }
@@ -62,7 +62,7 @@ final class MadePictures {
     return image
   }
 
-  /// One that is found rises into memory, if it is to be kept there.
+  /// Looks for a rendition on disk; one that is found rises into memory, if it may be kept there.
   func onDisk(
     _ key: CacheKey, keepingIn tiers: Set<Tier>, countsAsUse: Bool,
     then: @escaping (CachedImage?) -> Void
@@ -76,7 +76,7 @@ final class MadePictures {
 
   // MARK: Keeping
 
-  /// Keeps what was made of a picture.
+  /// Keeps a rendition in the tiers; decoded pictures never go to disk.
   func keep(_ image: CachedImage, in tiers: Set<Tier>) {
     let tiers = image.isPixels ? tiers.subtracting([.disk]) : tiers
     pictures.keep(image, wanted: tiers, in: tiers)

@@ -6,7 +6,7 @@ import ImgdWire
 // The form of a picture that a request wants, and whether a picture has it already.
 
 extension FetchRequest {
-  /// Nil for the picture as its origin sends it.
+  /// The rendition that the request wants; nil for the picture as its origin sends it.
   var rendition: Rendition? {
     let form = form
     guard delivery == .pixels || !form.isOriginal else { return nil }
@@ -19,7 +19,7 @@ extension FetchRequest {
 }
 
 extension PictureFormat {
-  /// Nil for the picture's own.
+  /// Nil for the picture's own format.
   fileprivate init?(_ format: OutputFormat) {
     switch format {
     case .original: return nil
@@ -51,13 +51,14 @@ extension Rendition.Box {
     if ownWidth == width && ownHeight == height { return true }
     guard ownWidth <= width, ownHeight <= height else { return false }
     guard enlarges else { return true }
-    // As large as it can be inside the box.
+    // It is as large as it can be inside the box.
     return fit == .contain && (ownWidth == width || ownHeight == height)
   }
 }
 
 extension Rendition {
-  /// Whether a picture has to be decoded for it; one that is as wanted passes through untouched.
+  /// Whether a picture has to be decoded for it; one that is already as wanted passes through
+  /// untouched.
   func isNeeded(for facts: ImageFacts) -> Bool {
     guard case .file(let format, let quality) = output else { return true }
     if quality != nil || facts.frames > 1 && frames == .first { return true }
@@ -68,7 +69,7 @@ extension Rendition {
     return !box.keeps(width: isTurned ? height : width, height: isTurned ? width : height)
   }
 
-  /// The form in a text, which is part of keys that outlive the program.
+  /// The form as text, which is part of keys that outlive the program.
   var form: String {
     "\(output.form) \(frames == .all ? "all" : "first") \(box.map(\.form) ?? "own")"
   }

@@ -4,7 +4,7 @@ import ImgdWire
 
 /// A rendition that is being looked for or made, and all who wait for it.
 final class RenditionWork {
-  /// One of those that wait.
+  /// The place of one that waits.
   struct Place {
     let work: RenditionWork
     let claim: DecodeClaim
@@ -14,14 +14,14 @@ final class RenditionWork {
   let key: CacheKey
   let rendition: Rendition
   let original: CachedImage
-  /// Who the picture's bytes are held for: the first that asked.
+  /// The claimant for whom the picture's bytes are held: the first that asked.
   let holder: Claimant
   let serial: UInt64
   /// The last purge that the original was compared with when this began.
   let checked: UInt64
-  /// The tiers that any of those who ask wants it kept in.
+  /// The tiers in which any of those who ask wants it kept.
   private(set) var tiers: Set<Tier> = []
-  /// Decoders know of it.
+  /// Whether it has been ordered from a decoder.
   var isBegun = false
   private var waiting = Roll<Waiter>()
 
@@ -39,13 +39,13 @@ final class RenditionWork {
     checked = order.original.checked
   }
 
-  /// Nobody waits for it any more.
+  /// Whether nobody waits for it any more.
   var isIdle: Bool { waiting.isEmpty }
 
-  /// In whose names it waits.
+  /// The claims of all who wait for it.
   var claims: DecodeClaims { DecodeClaims(waiting.all.map(\.claim)) }
 
-  /// Whether what is made of the original may stay: the original may.
+  /// Whether the rendition may be kept: it may if its original may.
   var mayKeep: Bool { original.freshness.refusal == nil }
 
   func join(_ order: Renditions.Order, _ then: @escaping (Renditions.Outcome) -> Void) -> Place {
@@ -56,8 +56,8 @@ final class RenditionWork {
 
   func leave(_ place: Place) { waiting.remove(place.number) }
 
-  /// Tells the next of those that wait, in the order in which they came, and returns whether there are more; nobody
-  /// may come any more.
+  /// Tells some of those that wait, in the order in which they came, and returns whether there are more; nobody may
+  /// join any more.
   func tellSome(_ outcome: Renditions.Outcome) -> Bool {
     for _ in 0..<Turns.waitersAtOnce {
       guard let waiter = waiting.removeOldest() else { return false }

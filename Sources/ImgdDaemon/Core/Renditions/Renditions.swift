@@ -4,8 +4,8 @@
 //                                                                                          │
 //                          all who wait ◄── kept as an entry of its own, if the original may be ◄─┘
 //
-// A rendition is looked for under an original that may be shown now, and its key has the checksum of the
-// original's bytes: it needs no freshness, and never outlives its picture.
+// A rendition is looked for under an original that may be shown now, and its key contains the checksum of the
+// original's bytes: it needs no freshness of its own, and never outlives its picture.
 
 import ImgdCache
 import ImgdDecode
@@ -16,14 +16,14 @@ import ImgdWire
 final class Renditions {
   typealias Outcome = Result<Made, DecodeFailure>
 
-  /// A rendition, and where it was.
+  /// A rendition, and where it was found.
   struct Made {
     let image: CachedImage
     /// Nil for one that has only just been made.
     let source: DeliveredImage.Source?
   }
 
-  /// Bytes that a checksum goes over in a few microseconds.
+  /// As many bytes as a checksum covers in a few microseconds.
   private static let mostSummedAtOnce = 64 << 10
 
   private let decoding: any Decoding
@@ -57,7 +57,7 @@ final class Renditions {
 
   var figures: DecodingFigures { decoding.figures }
 
-  /// The bytes of the pictures that renditions are made of now.
+  /// The bytes of the pictures of which renditions are being made.
   var heldBytes: Int { waiting.bytes }
 
   func learnAbilities(then: @escaping (Result<DecoderAbilities, DecodeFailure>) -> Void) {
@@ -66,10 +66,10 @@ final class Renditions {
 
   // MARK: Purges
 
-  /// Begins to forget what is known to be bad of the pictures that a purge names.
+  /// Begins to forget the bad pictures that a purge names.
   func beginPurge(_ filter: PurgeFilter) -> BadPictures.Purge { bad.beginPurge(filter) }
 
-  /// Goes on with a purge for a part; answers whether there is more.
+  /// Carries out another part of a purge; returns whether there is more.
   func goOn(with purge: inout BadPictures.Purge) -> Bool { bad.goOn(with: &purge) }
 
   // MARK: Making
@@ -85,7 +85,7 @@ final class Renditions {
     let countsAsUse: Bool
   }
 
-  /// Finds or makes a rendition; `then` is called once, at once or later, unless the place is given up.
+  /// Finds or makes a rendition; `then` is called once, immediately or later, unless the place is given up.
   @discardableResult
   func make(_ order: Order, then: @escaping (Outcome) -> Void) -> RenditionWork.Place? {
     let (original, rendition) = (order.original, order.rendition)
@@ -107,7 +107,7 @@ final class Renditions {
     return place
   }
 
-  /// Makes what stands for a picture until it is there, and keeps it with the picture.
+  /// Makes the placeholder of a picture, and keeps it with the picture.
   @discardableResult
   func describe(_ order: Order, then: @escaping (Placeholder) -> Void) -> RenditionWork.Place? {
     if let description = PictureDescription(packed: order.original.description) {
@@ -124,7 +124,7 @@ final class Renditions {
     }
   }
 
-  /// Waits for a rendition with others: it comes in the turn of the first of them.
+  /// Waits for a rendition together with others: it is made when the turn of the first of them comes.
   private func join(
     _ work: RenditionWork, _ order: Order, _ then: @escaping (Outcome) -> Void
   ) -> RenditionWork.Place {
@@ -132,7 +132,7 @@ final class Renditions {
     return work.join(order, then)
   }
 
-  /// Leaves a rendition to those that still wait for it; without any it is given up.
+  /// Leaves a rendition to those that still wait for it; if there are none, it is given up.
   func leave(_ place: RenditionWork.Place) {
     let work = place.work
     work.leave(place)
@@ -220,7 +220,7 @@ final class Renditions {
         storedAt: original.storedAt) != .untouched
   }
 
-  /// Goes over the bytes of a picture; over many, in turns with all others.
+  /// Sums the bytes of a picture; if there are many, in turns with all other work.
   private func sum(_ picture: MadePicture, for work: RenditionWork) {
     var sum = PartialChecksum(of: picture.content)
     turns.start { [unowned self] in
@@ -238,7 +238,7 @@ final class Renditions {
     end(work, .success(Made(image: image, source: nil)))
   }
 
-  /// Tells all who wait, in parts where they are many.
+  /// Tells all who wait, in parts if there are many.
   private func end(_ work: RenditionWork, _ outcome: Outcome) {
     forget(work)
     turns.start { work.tellSome(outcome) }
@@ -246,14 +246,14 @@ final class Renditions {
 }
 
 extension Rendition {
-  /// Whether it is written as a file, which the disk may have: pixels and descriptions are not.
+  /// Whether it is a file, which the disk may keep; pixels and descriptions are not.
   var isFile: Bool {
     if case .file = output { true } else { false }
   }
 }
 
 extension JPEGCoding {
-  /// As the beginning of a picture's bytes says it.
+  /// Reads the coding from the beginning of a picture's bytes.
   fileprivate init(of image: CachedImage) {
     self =
       image.facts.pictureFormat == .jpeg ? image.payload.withBytes { JPEGCoding($0) } : .baseline
@@ -261,7 +261,7 @@ extension JPEGCoding {
 }
 
 extension CachedImage {
-  /// What a decoder has made of this picture. A small file has no descriptor of its own.
+  /// The image of what a decoder has made of this picture. A small file gets no descriptor of its own.
   fileprivate func made(
     _ made: MadePicture, _ checksum: BodyChecksum, key: CacheKey, checked: UInt64
   ) -> CachedImage {

@@ -1,18 +1,17 @@
 import ImgdCache
 import ImgdDecode
 
-/// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until then,
-/// whatever goes from the tiers.
+/// The bytes of the pictures that wait for a decoder or are with one: they are held in memory until it is done with
+/// them, whatever leaves the tiers.
 ///
-/// Downloads bring pictures faster than decoders take them. Of the limit a user may have a share (`Access`). The last
-/// eighth of that is for those who have little: after its first
-/// picture, a share of a connection gets no more of it than is left to others then, so that an address behind the
-/// gateway does not keep the pictures of all others out. A picture of which a share wants several forms is held once,
-/// and counts once.
+/// Downloads bring pictures faster than decoders take them. A user may have a share of the limit (`Access`). The last
+/// eighth of that is for those who hold little: there, after its first picture, a share of a connection may hold no
+/// more than it then leaves to others, so that one address behind the gateway does not keep out the pictures of all
+/// others. A picture of which a share wants several forms is held once, and counts once.
 struct WaitingPictures {
   static let mostBytes = 256 << 20
 
-  /// A picture for one share.
+  /// A picture that is held for one share.
   private struct Holding: Hashable {
     let claimant: Claimant
     let picture: ObjectIdentifier

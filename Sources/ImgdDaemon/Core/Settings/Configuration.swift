@@ -71,9 +71,9 @@ package struct Configuration: Sendable, Equatable {
   package struct HTTP: Sendable, Equatable {
     package var defaultFreshness = Duration.seconds(3600)
     package var heuristicPercent = 10
-    /// How long a 404 or 410 is remembered; zero: not at all.
+    /// How long a 404 or 410 is remembered; zero for not at all.
     package var negativeFreshness = Duration.seconds(60)
-    /// How long a stale picture may be delivered if the origin fails; zero: not at all.
+    /// How long a stale picture may be delivered if the origin fails; zero for not at all.
     package var staleIfError = Duration.zero
     /// The longest lifetime that a request may set with `ttl`.
     package var maxTTL = Duration.seconds(7 * 86_400)
@@ -102,7 +102,7 @@ package struct Configuration: Sendable, Equatable {
 
   /// The server that hosts share.
   package struct Fleet: Sendable, Equatable {
-    /// `unix:/path` or `host:port`; empty for a machine alone.
+    /// `unix:/path` or `host:port`; empty for a machine without a fleet.
     package var server = ""
     package var user = ""
     package var passwordFile = ""
@@ -115,10 +115,10 @@ package struct Configuration: Sendable, Equatable {
   /// The processes that decode pictures, and how much they take on.
   package struct Decode: Sendable, Equatable {
     package var workers = DecoderCount.auto
-    /// Over all frames.
+    /// Pixels of all frames together.
     package var maxPixels = 100_000_000
     package var maxFrames = 1_000
-    /// Of either side.
+    /// Pixels of either side.
     package var maxDimension = 65_535
     package var timeout = Duration.seconds(10)
     /// Address space for each process.

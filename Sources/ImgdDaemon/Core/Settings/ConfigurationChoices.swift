@@ -30,7 +30,7 @@ package enum DecoderCount: Sendable, Equatable {
   case count(Int)
 }
 
-/// Whether a decoder is used that lacks a part of its sandbox.
+/// Whether a decoder that lacks a part of its sandbox is used.
 package enum SandboxChoice: String, Sendable, CaseIterable {
   case required
   case bestEffort = "best-effort"
@@ -47,7 +47,7 @@ package enum Share: Sendable, Equatable {
   case bytes(Int)
   case percent(Int)
 
-  /// The amount in bytes; a percentage is one of `whole`.
+  /// The amount in bytes; a percentage is taken of `whole`.
   package func bytes(of whole: Int) -> Int {
     switch self {
     case .bytes(let bytes): bytes

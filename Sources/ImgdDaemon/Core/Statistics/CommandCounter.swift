@@ -1,7 +1,7 @@
 /// Counts the commands of all clients.
 final class CommandCounter {
   private(set) var count = 0
-  /// Told with each command; set once by the composition.
+  /// Called for each command; set once by the composition.
   var onCommand: () -> Void = {}
 
   func countCommand() {

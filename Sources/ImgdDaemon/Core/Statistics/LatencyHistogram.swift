@@ -13,7 +13,7 @@ struct LatencyHistogram {
 
   var count: UInt64 { settled + last.times }
 
-  /// Counts one thing that took so long.
+  /// Counts one thing that took this long.
   mutating func record(_ nanoseconds: Int64) {
     if nanoseconds != last.value { settle(before: nanoseconds) }
     last.times &+= 1

@@ -8,7 +8,7 @@ enum Statistics {
     var coalesced = 0
     var retries = 0
     var revalidated = 0
-    /// Transfers that ended with another URL.
+    /// Transfers that ended with a redirect to another URL.
     var redirected = 0
     /// Bodies that were put together from what had come before and the rest.
     var resumed = 0
