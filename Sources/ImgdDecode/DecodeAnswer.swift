@@ -12,10 +12,10 @@ package enum DecodeAnswer: Sendable {
 package struct MadePicture: Sendable {
   /// Nil for pixels: four bytes each, row after row without a gap.
   package let format: PictureFormat?
-  /// Upright.
+  /// The width of the upright picture.
   package let width: Int
   package let height: Int
-  /// Of the file; for pixels those of the picture they were decoded from.
+  /// The frames of the file; for pixels, those of the picture that they were decoded from.
   package let frames: Int
   package let content: Payload
 
@@ -28,7 +28,7 @@ package struct MadePicture: Sendable {
   }
 }
 
-/// A few bytes that stand for a picture until it is there.
+/// A few bytes that stand for a picture until it can be shown.
 package struct PictureDescription: Hashable, Sendable {
   /// About 25 bytes; see evanw.github.io/thumbhash.
   package let thumbHash: [UInt8]
@@ -41,9 +41,9 @@ package struct PictureDescription: Hashable, Sendable {
   }
 }
 
-/// Why there is nothing.
+/// Why an order has no result.
 package struct DecodeFailure: Error, Hashable, Sendable {
-  /// The kinds of reasons, of which each has an answer of its own.
+  /// The kinds of reasons, each of which has an answer of its own.
   package enum Cause: UInt8, Sendable, CaseIterable {
     /// The bytes are damaged, or not what they seem to be.
     case damaged
@@ -51,9 +51,9 @@ package struct DecodeFailure: Error, Hashable, Sendable {
     case unsupported
     /// More pixels, frames or bytes than the limits allow.
     case tooLarge
-    /// The decoder came to an end over it.
+    /// The decoder ended while it worked on the order.
     case crashed
-    /// It took longer than it may.
+    /// The order took longer than it may.
     case timedOut
     /// There is no decoder, or none that may be used.
     case unavailable
@@ -61,9 +61,9 @@ package struct DecodeFailure: Error, Hashable, Sendable {
     case stopped
     /// Too much waits for a decoder already.
     case queueFull
-    /// The picture can be read, and still this form of it could not be made.
+    /// The picture can be read, but this form of it could not be made.
     case unmade
-    /// The decoder was killed from outside over it, more than once.
+    /// The decoder was killed from outside while it worked on the order, more than once.
     case killed
   }
 

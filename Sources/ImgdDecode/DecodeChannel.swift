@@ -2,9 +2,9 @@
 // not at all, and its descriptor with it. The decoder begins with its abilities; from then on each order of
 // the daemon is followed by one answer.
 //
-// The daemon believes nothing of what it receives. What is too long, has more or fewer descriptors than it
-// should, a memfd that can still change, a number out of its range or a byte too much makes the whole message
-// broken, and its descriptors are closed.
+// The daemon believes nothing of what it receives. A message that is too long, or has more or fewer descriptors
+// than it should, a memfd that can still change, a number out of range or a byte too many, is broken as a whole,
+// and its descriptors are closed.
 
 internal import CLinux
 import Glibc
@@ -18,7 +18,7 @@ package struct DecodeChannel: ~Copyable {
     self.descriptor = descriptor
   }
 
-  /// Makes a connection and gives away its ends; they are closed where another program is started.
+  /// Makes a connection and gives away its ends, both of which are closed on `exec`.
   package static func pair<Result: ~Copyable>(
     _ take: (_ daemon: consuming DecodeChannel, _ decoder: consuming DecodeChannel)
       throws(SystemFailure) -> Result
@@ -37,13 +37,13 @@ package struct DecodeChannel: ~Copyable {
     case nothing
     /// The decoder has closed its end.
     case end
-    /// No message, or one that cannot be true.
+    /// Bytes that are no message, or a message that cannot be true.
     case broken
   }
 
   // MARK: Sending
 
-  /// Sends an order; false when the decoder is gone. Its picture is in a memfd already.
+  /// Sends an order, whose picture is in a memfd already; false when the decoder is gone.
   package func send(_ order: DecodeOrder) -> Bool {
     guard let picture = order.picture.descriptor else {
       preconditionFailure("the picture of an order is in a memfd")
@@ -65,7 +65,7 @@ package struct DecodeChannel: ~Copyable {
     send(abilities.message)
   }
 
-  /// There is always room: one message at most is under way.
+  /// There is always room: at most one message is under way.
   private func send(_ message: [UInt8], with attached: CInt = -1) -> Bool {
     unsafe message.withUnsafeBytes {
       unsafe linux_send(descriptor.number, $0.baseAddress, $0.count, attached) == message.count
@@ -97,7 +97,7 @@ package struct DecodeChannel: ~Copyable {
     }
   }
 
-  /// The next order of the daemon, which is waited for; nil when there will be none.
+  /// Waits for the next order of the daemon; nil when there will be none.
   package func receiveOrder() -> DecodeOrder? {
     var raw = RawMessage(from: descriptor, waits: true)
     guard raw.state == .whole, let reader = MessageReader(raw.bytes), reader.kind == .order,

@@ -7,7 +7,7 @@ package struct DecodeOrder: Sendable {
   package let serial: UInt64
   /// As recognised by the bytes; no loader of another format is tried.
   package let format: PictureFormat
-  /// In a memfd.
+  /// The bytes of the picture, in a memfd.
   package let picture: Payload
   package let rendition: Rendition
   package let limits: DecodeLimits
@@ -24,12 +24,12 @@ package struct DecodeOrder: Sendable {
   }
 }
 
-/// How large a picture may be that is decoded, and what is made of it.
+/// Limits for a picture that is decoded, and for what is made of it.
 package struct DecodeLimits: Hashable, Sendable {
-  /// Over all frames.
+  /// Pixels of all frames together.
   package var pixels: Int
   package var frames: Int
-  /// Of either side.
+  /// Pixels of either side.
   package var dimension: Int
 
   package init(pixels: Int = 100_000_000, frames: Int = 1_000, dimension: Int = 65_535) {

@@ -1,8 +1,8 @@
 package import ImgdPicture
 
-/// What a decoder says of itself before it takes orders.
+/// What a decoder says about itself before it takes orders.
 package struct DecoderAbilities: Hashable, Sendable {
-  /// The parts of the sandbox that it has put itself into.
+  /// The layers of the sandbox that the decoder has put itself into.
   package struct Layers: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 

@@ -1,15 +1,15 @@
 package import ImgdPicture
 
-/// Another form of a picture that a decoder makes of its bytes: pixels, a file of another size or format, or
+/// Another form of a picture that a decoder makes from its bytes: pixels, a file of another size or format, or
 /// its description.
 package struct Rendition: Hashable, Sendable {
-  /// The form in which it comes.
+  /// The form of the result.
   package enum Output: Hashable, Sendable {
-    /// RGBA, 8 bits each, alpha not multiplied in; the first frame.
+    /// The first frame in RGBA, 8 bits each, alpha not premultiplied.
     case pixels
-    /// A file; without a format in that of the picture, or the nearest that can be written.
+    /// A file; without a format, in that of the picture or the nearest that can be written.
     case file(PictureFormat?, quality: Int?)
-    /// A few bytes that stand for the picture until it is there.
+    /// A few bytes that stand for the picture until it can be shown.
     case description
   }
 
@@ -19,7 +19,7 @@ package struct Rendition: Hashable, Sendable {
   }
 
   package var output: Output
-  /// The size to fit it into; nil for its own.
+  /// The size to fit the picture into; nil for its own.
   package var box: Box?
   package var frames: Frames
 
@@ -31,7 +31,7 @@ package struct Rendition: Hashable, Sendable {
 
   /// A size, and how a picture of other proportions is fitted into it.
   package struct Box: Hashable, Sendable {
-    /// How its proportions meet those of the box.
+    /// How a picture whose proportions differ from those of the box is placed in it.
     package enum Fit: UInt8, Sendable {
       /// Inside the box, keeping its proportions.
       case contain

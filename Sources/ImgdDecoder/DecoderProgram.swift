@@ -1,6 +1,6 @@
-// The process that decodes. In this order: it ends with its parent, keeps no descriptor but the channel, loads the
-// libraries and lets them read what they read once, shuts itself off, tells what it can do, and takes orders.
-// Nothing of a stranger is read before it is shut off, and no name of a file means anything to it after.
+// The process that decodes. In this order, it ties its life to its parent's, keeps no descriptor but the channel,
+// loads the libraries and lets them read what they read only once, shuts itself off, reports what it can do, and
+// takes orders. No bytes of strangers are read before it is shut off, and no file name means anything to it after.
 
 import Glibc
 import ImgdDecode

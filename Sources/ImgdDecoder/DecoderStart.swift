@@ -1,6 +1,6 @@
-/// What the daemon says on the command line: the channel's descriptor, and how much memory may be taken.
+/// What the daemon says on the command line: the channel's descriptor, and how much memory may be used.
 struct DecoderStart: Equatable {
-  /// What is there before the first order is not counted.
+  /// Memory that is in use before the first order is not counted.
   static let usualMemory = 1 << 30
 
   let channel: CInt

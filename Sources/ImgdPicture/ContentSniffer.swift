@@ -1,6 +1,6 @@
-/// Guesses from the first bytes what a body is that is no picture.
+/// Guesses from the first bytes of a body what it is, if it is not a picture.
 enum ContentSniffer {
-  /// The bytes of a text that are looked at.
+  /// How many bytes of a text are looked at.
   private static let textLimit = 256
 
   static func description(of bytes: Span<UInt8>) -> String {
@@ -36,7 +36,7 @@ enum ContentSniffer {
     return tags.contains { $0.hasPrefix("html") } ? "an HTML page" : "XML"
   }
 
-  /// The first bytes in lower case, without a leading byte order mark and blanks.
+  /// The first bytes in lower case, without leading blanks or a byte order mark.
   private struct Start {
     let text: String
     /// Whether it is UTF-8 without control characters.

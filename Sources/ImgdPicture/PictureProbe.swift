@@ -13,8 +13,8 @@
 
 /// Recognises and measures pictures without decoding a pixel.
 package enum PictureProbe {
-  /// Elements that one walk visits at most; further ones are not counted (an estimate: a GIF of 250 MB
-  /// has as many blocks).
+  /// The most elements that one walk visits; further ones are not counted. A GIF of 250 MB has about
+  /// this many blocks.
   static let mostSteps = 1_000_000
 
   /// Reads the format, size, frames and orientation from the structure of a whole file.

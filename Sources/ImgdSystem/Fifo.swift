@@ -3,7 +3,7 @@ package struct Fifo<Element> {
   @usableFromInline package private(set) var items: [Element?] = []
   @usableFromInline package private(set) var head = 0
 
-  // Inlined into other targets: a call that is not would look the type of the element up at run time.
+  // Inlined into other targets: otherwise each call would look up the type of the element at run time.
   @inlinable @inline(__always) package var count: Int { items.count - head }
 
   @inlinable @inline(__always) package var isEmpty: Bool { count == 0 }
@@ -35,7 +35,7 @@ package struct Fifo<Element> {
     guard head < items.count else { return nil }
     let first = items[head].take()
     head += 1
-    // At most as many elements are moved as have left since the last time.
+    // Moves at most as many elements as have been removed since the last time.
     if 2 * head >= items.count {
       items.removeFirst(head)
       head = 0

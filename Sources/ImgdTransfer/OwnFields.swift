@@ -1,6 +1,6 @@
 /// The header fields that the engine gives every request.
 package struct OwnFields: Sendable {
-  /// What ends the lines of every request: curl would send `Expect` unasked.
+  /// The last lines of every request: curl would otherwise send `Expect` unasked.
   static let closingLines = ["Expect:"]
 
   let fields: [HeaderField]

@@ -39,7 +39,7 @@ package final class TransferEngine: Sendable {
     try start(settings: settings, lookUp: NameAnswer.fromSystem, report: report)
   }
 
-  /// The same with names that are looked up by `lookUp`, on threads of its own.
+  /// Starts an engine whose names are looked up by `lookUp`, on threads of its own.
   static func start(
     settings: TransferSettings, lookUp: @escaping @Sendable (String) -> NameAnswer,
     report: @escaping @Sendable (TransferEvent) -> Void
@@ -62,7 +62,7 @@ package final class TransferEngine: Sendable {
     mailbox.post(.begin(order))
   }
 
-  /// Changes the limits of a transfer, if it is still under way; the deadline counts from its begin.
+  /// Changes the limits of a transfer, if it is still under way; the deadline counts from its beginning.
   package func adjust(serial: UInt64, maxBytes: Int, deadline: Duration) {
     mailbox.post(.adjust(serial: serial, maxBytes: maxBytes, deadline: deadline))
   }
@@ -82,7 +82,7 @@ package final class TransferEngine: Sendable {
     mailbox.post(.dropPartials)
   }
 
-  /// What the engine holds; does not wait for it.
+  /// What the engine holds; reading it does not wait for the engine.
   package var holdings: TransferHoldings { count.all }
 
   /// Calls `answer` on the transfer thread, in a tick of its loop.

@@ -6,7 +6,7 @@ package enum TransferEvent: Sendable {
   /// the length of the body, or sends it encoded. Repeated when a body that broke off is fetched from
   /// its start again, but not when it is continued: progress then goes on over the whole body.
   ///
-  /// Left out when the whole body has come with them.
+  /// Left out when the whole body has arrived with them.
   case headers(serial: UInt64, expected: Int?)
   /// At most ten per second; the final count comes with the outcome.
   case progress(serial: UInt64, received: Int, expected: Int?)
@@ -30,7 +30,7 @@ package struct TransferResult: Sendable {
   package let retries: Int
   /// The bytes that the last attempt continued from; 0 when it began from the start.
   package let resumedFrom: Int
-  /// The length of the body as its headers told it.
+  /// The length of the body as its headers announced it.
   package let expected: Int?
 
   /// The size of the body, decoded.
@@ -47,7 +47,7 @@ package struct TransferResult: Sendable {
   }
 }
 
-/// A redirect, as far as the engine goes.
+/// A redirect, which the engine reports and does not follow.
 package struct TransferRedirect: Sendable {
   package let head: ResponseHead
   /// The URL that it leads to, absolute, without user, password and fragment.

@@ -4,7 +4,7 @@ package struct TransferFailure: Error, Sendable {
   package enum Kind: Sendable, Hashable {
     case badURL, blockedScheme, blockedAddress
     case dns, connect, tls
-    /// In the phase that took too long, by its own limit or by that of the whole transfer.
+    /// With the phase that took too long, by its own limit or by that of the whole transfer.
     case timeout(TransferPhase)
     case httpStatus
     case tooLarge, emptyBody, truncated
@@ -42,7 +42,7 @@ package struct TransferFailure: Error, Sendable {
     self.message = message
   }
 
-  /// An answer that brings no picture by its status.
+  /// The failure of an answer whose status means that it brings no picture.
   package static func answer(_ head: ResponseHead, of host: String) -> TransferFailure {
     let isEmpty = (200..<300).contains(head.status) && head.status != 206
     var failure = TransferFailure(
@@ -54,7 +54,7 @@ package struct TransferFailure: Error, Sendable {
 
   package var status: Int? { head?.status }
 
-  /// Whether a status speaks of the moment, and not of the thing that was asked for: the same
+  /// Whether a status is about the moment rather than the thing that was asked for: the same
   /// request may succeed when it is made again soon.
   package static func isTransient(status: Int) -> Bool {
     [408, 425, 429, 500, 502, 503, 504].contains(status)

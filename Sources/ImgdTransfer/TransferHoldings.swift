@@ -16,7 +16,7 @@ package struct TransferHoldings: Sendable, Equatable {
   package init() {}
 }
 
-/// The same, kept up by the transfer thread and read by any other without waiting.
+/// The holdings, kept up to date by the transfer thread and read by any other without waiting.
 final class HoldingsCount: Sendable {
   /// One number, which one thread writes.
   struct Gauge: ~Copyable, Sendable {

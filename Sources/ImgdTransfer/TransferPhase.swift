@@ -5,10 +5,10 @@ import Synchronization
 package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
   /// The addresses of the host, or a turn to look them up.
   case dns
-  /// A connection, that through a proxy included.
+  /// A connection, including one through a proxy.
   case connect
   case tls
-  /// The head of the answer: the request is sent.
+  /// The head of the answer: the request has been sent.
   case firstByte
   /// The rest of the body.
   case body
@@ -45,7 +45,7 @@ package enum TransferPhase: UInt8, Sendable, CaseIterable, Comparable {
 /// The present phase of one transfer, which the engine writes and any thread may read.
 ///
 /// After a redirect, and in another attempt, phases begin again. A pause between two attempts counts
-/// to the phase in which the first one failed.
+/// towards the phase in which the first one failed.
 package final class PhaseCell: Sendable {
   private static let none = UInt8.max
   private let value = Atomic(PhaseCell.none)
@@ -58,7 +58,7 @@ package final class PhaseCell: Sendable {
   /// The phase of a transfer that the engine has taken up.
   var phase: TransferPhase { known ?? .connect }
 
-  /// Called by the engine alone, from the begin of the transfer on.
+  /// Called by the engine alone, from the beginning of the transfer on.
   package func enter(_ phase: TransferPhase) {
     value.store(phase.rawValue, ordering: .relaxed)
   }

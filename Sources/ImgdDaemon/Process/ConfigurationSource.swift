@@ -1,11 +1,11 @@
 import Glibc
 import ImgdProgram
 
-/// The source of the configuration, the first time and at each reload.
+/// Where the configuration comes from, at the start and at each reload.
 struct ConfigurationSource: Sendable {
   let options: CommandLineOptions
   let environment: [String: String]
-  /// The socket in use, if the configuration does not decide that.
+  /// The path of the socket in use, if the configuration does not decide it.
   private var socket: String?
 
   init(options: CommandLineOptions, environment: [String: String]) {
@@ -36,14 +36,14 @@ struct ConfigurationSource: Sendable {
     return source
   }
 
-  /// Whether a directory is the one, or in the one, that the service manager makes at every start.
+  /// Whether a directory is, or is inside, the one that the service manager makes at every start.
   func isManagers(_ directory: String) -> Bool {
     let instance = Instance(environment: environment, uid: geteuid())
     guard let made = instance.directory(named: "CACHE_DIRECTORY") else { return false }
     return directory == made || directory.hasPrefix(made + "/")
   }
 
-  /// Warns that a socket that the configuration names is not made.
+  /// Warns if the configuration names a socket that is not used because systemd has made another one.
   func warnOfUnusedSocket(in wanted: Configuration) {
     let usual = Instance(environment: environment, uid: geteuid()).defaults.control.socket
     guard let socket, wanted.control.socket != socket, wanted.control.socket != usual else {

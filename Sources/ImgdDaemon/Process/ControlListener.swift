@@ -1,7 +1,7 @@
 import Glibc
 import ImgdSystem
 
-/// The listening socket: takes connections off it and hands them to the clients' registry.
+/// Accepts connections on the listening socket and hands them to the registry of clients.
 final class ControlListener {
   /// Connections accepted before other events get their turn.
   private static let acceptedPerTick = 16
@@ -48,13 +48,13 @@ final class ControlListener {
     return .accepted
   }
 
-  /// The kernel is short of memory: asking again at once would only turn the loop.
+  /// The kernel is short of memory: asking again at once would only spin the loop.
   private func rest() {
     watch?.interest = []
     loop.schedule(after: .milliseconds(100)) { [weak self] in self?.watch?.interest = .read }
   }
 
-  /// Accepts no connection any more, but for those that the kernel has taken already.
+  /// Stops accepting connections, except for those that the kernel has already accepted.
   func close() {
     watch?.cancel()
     guard listener.close() else { return }

@@ -1,8 +1,8 @@
-// The composition: the parts of which there is one each, built in order and taken down in reverse.
+// The composition: the parts that exist once, built in order and taken down in reverse.
 //
 // Everything here lives on the control loop, which is the thread that calls `run`. The transfer
-// engine has a loop and a thread of its own, and so has that of a fleet; they get orders and answer
-// with reports, both of them values in mailboxes.
+// engine has a loop and a thread of its own, and so does the fleet engine; they get orders and
+// answer with reports, both as values in mailboxes.
 
 import Glibc
 import ImgdCache
@@ -16,11 +16,11 @@ import ImgdWire
 final class Daemon {
   static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
-  /// How long fetches may go on when the daemon is told to stop.
+  /// How long fetches may continue when the daemon is told to stop.
   private static let drainLimit = Duration.milliseconds(7_500)
-  /// When clients must have taken their last lines; closing the cache takes the rest of ten seconds.
+  /// When clients must have taken their last lines; the rest of ten seconds is for closing the cache.
   private static let stopLimit = Duration.milliseconds(9_500)
-  /// How long the first answer may wait for the index of the disk tier to be opened, and read.
+  /// How long the first answer may wait for the index of the disk tier: to be opened, and to be read.
   private static let openLimit = Duration.seconds(5)
   private static let loadLimit = Duration.milliseconds(50)
 
@@ -107,7 +107,7 @@ final class Daemon {
     reloader.onAnswer = { [unowned self] in answer($0) }
   }
 
-  /// The core and the parts around it that need each other: the core is made last.
+  /// The core and the memory pressure, for closures that are made before them.
   private final class Links {
     weak var core: Core?
     weak var pressure: MemoryPressure?
@@ -184,7 +184,7 @@ final class Daemon {
     }
   }
 
-  /// The actions when memory is short: everything that can be fetched again goes.
+  /// What happens when memory is short: everything that can be fetched again is freed.
   private static func effects(
     on core: Core, _ engine: TransferEngine, _ decoders: DecoderPool, _ handover: MemoryHandover
   ) -> PressureRelief.Effects {
@@ -197,7 +197,7 @@ final class Daemon {
           Heap.giveBack()
           released(removed)
         }
-        // Again when the pictures on their way to the disk have got there.
+        // Once more when the pictures on their way to the disk have arrived there.
         core.disk.giveBack { Heap.giveBack() }
       },
       hold: { core.holdMemory(to: $0) },
@@ -218,7 +218,7 @@ final class Daemon {
     service.closes()
     decoders.stop()
     engine.stop()
-    // Before the disk: nothing is noted any more of what it would still tell.
+    // Before the disk: nothing that the fleet might still report is noted any more.
     fleet?.engine.stop()
     core.disk.stop()
     handover.leaveForGood()
@@ -261,7 +261,7 @@ final class Daemon {
     }
   }
 
-  /// Not while it starts, since a reload ends with being ready, and not while it stops.
+  /// Reloads once the start is over, since a reload ends with being ready, and not while stopping.
   private func reload() {
     guard isServing else { return reloadIsDue = true }
     if !isStopping { reloader.reload() }
@@ -283,8 +283,8 @@ final class Daemon {
 
   // MARK: Stopping
 
-  /// Takes nothing new, and lets the fetches under way come to their end for a while; a second
-  /// signal ends them.
+  /// Accepts nothing new, and gives the fetches under way some time to finish; a second signal
+  /// ends them.
   private func drain() {
     isStopping = true
     service.beginsStop()
@@ -298,7 +298,7 @@ final class Daemon {
     loop.schedule(after: Self.stopLimit) { [loop] in loop.stop() }
   }
 
-  /// The directory of the pictures was removed, and the service manager makes it again only at a start.
+  /// Ends because the directory of the pictures was removed: the service manager makes it only at a start.
   private func endToBeStartedAgain() {
     guard isServing, !isStopping else { return }
     Log.warning(
@@ -309,7 +309,7 @@ final class Daemon {
     drain()
   }
 
-  /// Every request that has arrived gets its line; then nothing is left to do.
+  /// Gives every request that has arrived its line, and then ends.
   private func finish() {
     core.clients.finish { [loop] in loop.stop() }
   }

@@ -7,10 +7,10 @@ package enum DaemonProgram {
   /// How long a journal that reads nothing may hold up the end of the process.
   private static let timeToLog = Duration.seconds(1)
 
-  /// Does what the process was started for and answers the exit code.
+  /// Does what the process was started for and returns the exit code.
   package static func run() -> CInt { run(arguments: ProcessArguments.all) }
 
-  /// Does what the arguments ask for and answers the exit code, one of sysexits.
+  /// Does what the arguments ask for and returns the exit code, one of sysexits.
   package static func run(arguments: [String]) -> CInt {
     defer { Log.finish(within: timeToLog) }
     do {
@@ -53,7 +53,7 @@ package enum DaemonProgram {
     }
   }
 
-  /// Root looks with the eyes of the service's user.
+  /// Checks the files; if root asks, with the rights of the service's user.
   private static func check(_ files: [ServiceFile]) -> CInt {
     let instance = Instance(environment: ProcessEnvironment.all, uid: geteuid())
     let user =
@@ -70,7 +70,7 @@ package enum DaemonProgram {
     // Before anything starts a thread, so that every thread inherits it.
     SignalWatch.block(Daemon.signals)
     signal(SIGPIPE, SIG_IGN)
-    // Where a parent ignores it, nobody is told how a decoder has ended.
+    // If the parent ignored it, nobody would be told how a decoder ended.
     signal(SIGCHLD, SIG_DFL)
     OpenFiles.raiseLimit()
     Heap.mergeFreedAtOnce()

@@ -6,7 +6,7 @@ final class FleetLink {
   let engine: FleetEngine
   private var settings: FleetSettings
 
-  /// Nil for a machine alone. What the engine tells comes to the loop, with pictures that are recognised already.
+  /// Nil for a machine without a fleet. The engine's reports arrive on the loop, their pictures already recognised.
   init?(
     _ fleet: Configuration.Fleet, on loop: EventLoop,
     receive: @escaping (FleetReport) -> Void
@@ -17,7 +17,7 @@ final class FleetLink {
     engine = try FleetEngine.start(settings: settings) { event in mailbox.post(FleetReport(event)) }
   }
 
-  /// Another server, user, password file or namespace waits for a restart.
+  /// Applies other settings; another server, user, password file or namespace waits for a restart.
   func apply(_ fleet: Configuration.Fleet) {
     settings.adopt(fleet)
     engine.apply(settings)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension ProcessFacts {
-  /// As the kernel tells them now.
+  /// Reads the facts as the kernel reports them now.
   static func read() -> ProcessFacts {
     let pages = pages
     return ProcessFacts(
@@ -22,7 +22,7 @@ extension ProcessFacts {
     defer { unsafe closedir(directory) }
     var count = 0
     while unsafe readdir(directory) != nil { count += 1 }
-    return count - 3  // ".", ".." and the one that looks
+    return count - 3  // ".", ".." and the directory itself
   }
 }
 

@@ -94,7 +94,7 @@ final class Reloader {
     }
   }
 
-  /// Warns of settings that are valid and probably not intended.
+  /// Warns of settings that are valid but probably not intended.
   private func warn(of reading: Reading) {
     for warning in reading.warnings { Log.warning(.configuration, warning) }
     let socket = reading.configuration.control.socket

@@ -24,7 +24,7 @@ extension DecoderAbilities {
     formats.reduce(0) { $0 | 1 << UInt32($1.rawValue) }
   }
 
-  /// Nil where a bit stands for no format.
+  /// Nil if a bit stands for no format.
   private static func formats(_ bits: UInt32) -> Set<PictureFormat>? {
     let formats = Set(PictureFormat.allCases.filter { bits >> UInt32($0.rawValue) & 1 == 1 })
     return Self.bits(of: formats) == bits ? formats : nil

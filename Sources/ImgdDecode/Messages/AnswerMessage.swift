@@ -21,7 +21,7 @@ extension DecodeAnswer {
     return writer.bytes
   }
 
-  /// What came in, if it says nothing that cannot be.
+  /// Reads an answer; nil if it states something impossible.
   init?(_ reader: consuming MessageReader, content: Payload?) {
     switch (reader.byte(), content) {
     case (0, let content?):
@@ -38,7 +38,7 @@ extension DecodeAnswer {
     guard reader.isAtEnd else { return nil }
   }
 
-  /// Whether it is of the kind that was asked for.
+  /// Whether the answer is of the kind that was asked for.
   package func isAnswer(to rendition: Rendition) -> Bool {
     switch (self, rendition.output) {
     case (.failure, _), (.description, .description): true
@@ -86,7 +86,7 @@ extension MessageReader {
     return PictureDescription(thumbHash: thumbHash, average: average)
   }
 
-  /// The other causes are the daemon's to tell.
+  /// The other causes are for the daemon alone to state.
   fileprivate mutating func failure() -> DecodeFailure? {
     guard let cause = byte().flatMap(DecodeFailure.Cause.init),
       [.damaged, .unsupported, .tooLarge, .unmade].contains(cause), let reason = text()

@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// Reads a message that may be anything; every read is nil where the bytes do not allow it.
+/// Reads a message that may be anything; every read returns nil where the bytes do not allow it.
 struct MessageReader {
   private(set) var kind = MessageKind.abilities
   private var rest: ArraySlice<UInt8>
@@ -14,7 +14,7 @@ struct MessageReader {
     self.kind = kind
   }
 
-  /// Whether all has been read.
+  /// Whether everything has been read.
   var isAtEnd: Bool { rest.isEmpty }
 
   mutating func number<N: FixedWidthInteger & UnsignedInteger>(_: N.Type) -> N? {
@@ -49,7 +49,7 @@ struct MessageReader {
     return Array(rest.prefix(length))
   }
 
-  /// A text in which what cannot be printed has been escaped.
+  /// A text with its unprintable characters escaped.
   mutating func text() -> String? {
     list(0...MessageLayout.longestText).map { printable(String(decoding: $0, as: UTF8.self)) }
   }

@@ -8,14 +8,14 @@ enum MessageKind: UInt16 {
 enum MessageLayout {
   /// The letters imgd.
   static let mark: UInt32 = 0x6467_6d69
-  /// Counted up with every change, since a decoder may have been installed after its daemon was started.
+  /// Incremented with every change, since a decoder may have been installed after its daemon was started.
   static let version: UInt16 = 1
-  /// Longer ones are refused.
+  /// The most bytes of a message; longer ones are refused.
   static let longest = 1_024
-  /// Of a text, in bytes.
+  /// The most bytes of a text.
   static let longestText = 200
   static let longestThumbHash = 64
-  /// Where a value is left out.
+  /// Stands for a value that is left out.
   static let none: UInt8 = 255
 }
 
@@ -41,7 +41,7 @@ struct MessageWriter {
     append(UInt8(flag ? 1 : 0))
   }
 
-  /// A number from 0 on.
+  /// Appends a number that is not negative.
   mutating func append32(_ number: Int) {
     append(UInt32(clamping: number))
   }

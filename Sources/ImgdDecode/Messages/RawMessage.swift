@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import ImgdSystem
 
-/// A message as it came, with its descriptors; those that nobody takes are closed.
+/// A message as it arrived, with its descriptors; those that nobody takes are closed.
 struct RawMessage: ~Copyable {
   enum State {
     case whole, nothing, end, broken

@@ -1,5 +1,5 @@
-// BMP and ICO are decoded here. libvips leaves them to ImageMagick, which would bring two hundred formats, its
-// configuration files and its past; these two are short, and Swift checks every access.
+// BMP and ICO are decoded here. libvips leaves them to ImageMagick, which would bring along two hundred formats,
+// its configuration files and its past; these two are short, and Swift checks every access.
 
 import CVips
 import ImgdDecode
@@ -21,7 +21,7 @@ enum Bitmap {
     return try VipsPicture(copying: pixels.bytes, width: pixels.width, height: pixels.height)
   }
 
-  /// The largest entry of an icon, of these the one with most colours.
+  /// Decodes the largest entry of an icon; among several of that size, the one with the most colours.
   private static func icon(_ file: Span<UInt8>, _ source: Source) throws(DecodeFailure)
     -> VipsPicture
   {
@@ -31,7 +31,7 @@ enum Bitmap {
       // 0 stands for 256.
       let width = (Int(try file.at(place)) + 255) % 256 + 1
       let height = (Int(try file.at(place + 1)) + 255) % 256 + 1
-      // In a cursor it is a part of the hot spot.
+      // In a cursor this field is part of the hot spot.
       let depth = try file.little16(2) == 1 ? try file.little16(place + 6) : 0
       if (width * height, depth) > (best.size, best.depth) {
         best = (
@@ -51,7 +51,7 @@ enum Bitmap {
     return try image(content, source)
   }
 
-  /// A bitmap above its mask: a bit each, 1 for what is not seen.
+  /// Decodes a bitmap that is followed by its mask: one bit for each pixel, 1 for a pixel that is not seen.
   private static func image(_ content: Span<UInt8>, _ source: Source)
     throws(DecodeFailure) -> VipsPicture
   {
@@ -70,7 +70,7 @@ enum Bitmap {
       let row = (header.width + 31) / 32 * 4
       for y in 0..<height {
         for x in 0..<header.width {
-          // A mask that is missing hides nothing.
+          // A missing mask hides nothing.
           let place = header.end + colours + y * row + x / 8
           let isHidden = place < content.count && content[place] >> (7 - x % 8) & 1 == 1
           let line = header.isTopDown ? y : height - 1 - y

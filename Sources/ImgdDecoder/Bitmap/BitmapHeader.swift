@@ -1,6 +1,6 @@
 import ImgdDecode
 
-/// The header of a Windows bitmap, as it stands in a BMP and in the entries of an ICO.
+/// The header of a Windows bitmap, as found in a BMP and in the entries of an ICO.
 struct BitmapHeader {
   enum Compression: Int {
     case none = 0
@@ -9,12 +9,12 @@ struct BitmapHeader {
   }
 
   let width: Int
-  /// That of an icon counts its mask as well.
+  /// In an icon it counts the rows of the mask as well.
   let height: Int
   let isTopDown: Bool
   let depth: Int
   let compression: Compression
-  /// RGB.
+  /// Red, green and blue of each colour.
   let palette: [[UInt8]]
   let masks: ChannelMasks
   /// Where the palette ends: in an icon the pixels follow.
@@ -71,13 +71,13 @@ struct BitmapHeader {
   }
 }
 
-/// Which bits of a pixel are which channel: red, green, blue, alpha.
+/// Which bits of a pixel belong to which channel: red, green, blue, alpha.
 struct ChannelMasks {
   static let of16Bits = ChannelMasks([0x7C00, 0x03E0, 0x001F, 0])
   static let of32Bits = ChannelMasks([0xFF_0000, 0xFF00, 0xFF, 0])
 
   private let shifts: [Int]
-  /// The largest value of each channel; 0 for one that is not there.
+  /// The largest value of each channel; 0 for a channel that is missing.
   private let largest: [Int]
 
   private init(_ masks: [Int]) {
@@ -93,7 +93,7 @@ struct ChannelMasks {
     self.init(masks)
   }
 
-  /// A channel of a pixel in 8 bits; alpha that is not there is full.
+  /// A channel of a pixel in 8 bits; without alpha, a pixel is opaque.
   func value(_ channel: Int, of pixel: Int) -> UInt8 {
     let most = largest[channel]
     guard most > 0 else { return channel == 3 ? 255 : 0 }

@@ -1,14 +1,14 @@
 import ImgdDecode
 
-/// RGBA of a bitmap.
+/// The pixels of a bitmap as RGBA.
 struct BitmapPixels {
   let width: Int
   let height: Int
-  /// Without alpha in the file all of it is opaque.
+  /// All of them opaque if the file has no alpha.
   var bytes: [UInt8]
 
-  /// The pixels from `start` on; `height` is that of the header, or without an icon's mask. Only icons mean alpha by
-  /// the fourth byte of plain pixels of 32 bits, and so keep it.
+  /// Reads the pixels from `start` on; `height` is that of the header, without the mask of an icon. The fourth byte
+  /// of plain 32-bit pixels is alpha only in icons, so only they keep it.
   init(
     _ file: Span<UInt8>, _ header: BitmapHeader, from start: Int, height: Int, keepsAlpha: Bool
   ) throws(DecodeFailure) {
@@ -54,9 +54,9 @@ struct BitmapPixels {
   }
 }
 
-/// Bitmaps in which equal pixels are counted.
+/// Bitmaps with run lengths, in which equal pixels are counted.
 enum BitmapRuns {
-  /// An index for each pixel, rows as in the file; those that are left out have the first colour.
+  /// An index for each pixel, rows as in the file; pixels that are left out have the first colour.
   static func indices(_ file: Span<UInt8>, _ header: BitmapHeader, from start: Int)
     throws(DecodeFailure) -> [UInt8]
   {

@@ -1,10 +1,10 @@
 import CVips
 import ImgdPicture
 
-/// Pictures that are decoded before the process shuts itself off: what a library loads or reads at its first picture,
-/// it has then. And a format is only said to be read if one was.
+/// Pictures that are decoded before the process shuts itself off: libraries then have what they load or read at
+/// their first picture. A format is reported as readable only if its picture was decoded.
 enum FirstPictures {
-  /// Decodes one of each format in this thread, and returns those that came out.
+  /// Decodes a picture of each format in this thread, and returns the formats that succeeded.
   static func decode() -> Set<PictureFormat> {
     var formats: Set<PictureFormat> = [.bmp, .ico]
     for (format, digits) in FirstPictureBytes.all where isDecoded(bytes(digits), format) {
@@ -21,8 +21,8 @@ enum FirstPictures {
         let image = unsafe cvips_load(loader.name, bytes.baseAddress, bytes.count, 0)
       else { return false }
       defer { unsafe g_object_unref(image) }
-      // A whole image would be computed by a thread of the library, which stays for a while and would be outside of
-      // the sandbox; a part is computed by this one. WebP is an exception: its header has to be enough.
+      // A whole image would be computed by a thread of the library, which stays for a while and would be outside
+      // the sandbox; a part is computed by this thread. WebP is an exception: its header has to be enough.
       guard format != .webp else { return true }
       guard let region = unsafe vips_region_new(image) else { return false }
       defer { unsafe g_object_unref(region) }

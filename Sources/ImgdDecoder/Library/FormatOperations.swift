@@ -1,6 +1,6 @@
 import ImgdPicture
 
-/// What libvips calls its loaders and savers.
+/// The names that libvips gives its loaders and savers.
 extension PictureFormat {
   struct Operation {
     let name: String
@@ -13,7 +13,7 @@ extension PictureFormat {
     }
   }
 
-  /// Nil for what is read without the library.
+  /// Nil for a format that is read without the library.
   var loader: Operation? {
     switch self {
     case .jpeg: Operation("jpegload_buffer", "VipsForeignLoadJpeg")
@@ -28,7 +28,7 @@ extension PictureFormat {
     }
   }
 
-  /// Nil for what is not written.
+  /// Nil for a format that is not written.
   var saver: Operation? {
     switch self {
     case .jpeg: Operation("jpegsave_buffer", "VipsForeignSaveJpeg")
@@ -42,8 +42,8 @@ extension PictureFormat {
     }
   }
 
-  /// The longest side that is written; nil where the limits of imgd are smaller. An AVIF may be larger, and libheif
-  /// refuses to read it then.
+  /// The longest side that is written; nil where the limits of imgd are smaller. An AVIF may be larger, but libheif
+  /// then refuses to read it.
   var longestSide: Int? {
     switch self {
     case .jpeg: 65_500
@@ -54,6 +54,6 @@ extension PictureFormat {
     }
   }
 
-  /// Whether a file of this format may move, and is read and written so.
+  /// Whether a file of this format may be animated, and is read and written that way.
   var isAnimatable: Bool { self == .gif || self == .webp }
 }

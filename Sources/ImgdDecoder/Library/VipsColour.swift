@@ -3,7 +3,7 @@ import ImgdDecode
 
 /// Colours as a screen without colour management shows them.
 extension VipsPicture {
-  /// sRGB of 8 bits, with alpha if there was some.
+  /// sRGB of 8 bits, with alpha if there was any.
   func inScreenColours() throws(DecodeFailure) -> VipsPicture {
     let byProfile = try convertedByProfile()
     let bytes = try (byProfile ?? self).converted().inBytes()
@@ -28,13 +28,13 @@ extension VipsPicture {
     try unsafe VipsPicture(cvips_opaque(image))
   }
 
-  /// On white, as a page shows it: a format without alpha would show what is under it.
+  /// The picture on white, as a page shows it: a format without alpha would show what alpha hides.
   func onWhite() throws(DecodeFailure) -> VipsPicture {
     hasAlpha ? try unsafe VipsPicture(cvips_flat(image)) : self
   }
 
-  /// Whether it comes with a profile of other colours than those of a screen. Without one there is nothing to
-  /// convert: to take the way over a profile all the same would change the colours a little.
+  /// Whether the picture comes with a profile of colours other than those of a screen. Without one there is nothing
+  /// to convert: a detour through a profile would only change the colours a little.
   var hasOwnColours: Bool {
     profile.map { !ColourProfile.isScreen($0) } ?? false
   }

@@ -1,24 +1,25 @@
 internal import CVips
 import ImgdDecode
 
-/// What libvips says of the last call that failed.
+/// What libvips says about the last call that failed.
 enum VipsError {
   /// The step that has failed.
   enum Step {
-    /// The loader, with nothing behind it.
+    /// The loader alone, without later steps.
     case loader
-    /// Any other: a loader may have failed in it, too.
+    /// Any other step: a loader may have failed within it, too.
     case later
   }
 
-  /// The failure, whose text is forgotten then.
+  /// Returns the failure, and clears its text.
   static func takeFailure(of step: Step = .later) -> DecodeFailure {
     defer { vips_error_clear() }
     let text = unsafe String(cString: vips_error_buffer())
     return failure(text.split(separator: "\n").map(String.init), of: step)
   }
 
-  /// What lines of a library say. The first that says why is the reason: further ones are about what failed because of it.
+  /// The failure that lines of a library describe. The first line that says why is the reason: later ones are about
+  /// what failed because of it.
   static func failure(_ lines: [String], of step: Step) -> DecodeFailure {
     for (cause, words) in [(DecodeFailure.Cause.tooLarge, tooLarge), (.unsupported, unsupported)] {
       let line = lines.first { line in
@@ -31,10 +32,10 @@ enum VipsError {
     return DecodeFailure(step == .loader ? .damaged : .unmade, reason)
   }
 
-  /// Warnings of calls that succeeded stand there as well.
+  /// Clears the text, in which warnings of calls that succeeded are found as well.
   static func forget() { vips_error_clear() }
 
-  /// libheif looks for more bytes than there are, also where it needs none.
+  /// libheif looks for more bytes than there are, even where it needs none.
   private static let attempt = ": bad seek to "
   private static let tooLarge = [
     "out of memory", "insufficient memory", "cannot allocate", "failed to allocate",

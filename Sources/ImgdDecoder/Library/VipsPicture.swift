@@ -25,11 +25,11 @@ import ImgdDecode
   }
 
   var width: Int { unsafe Int(vips_image_get_width(image)) }
-  /// Of all frames, which are one below the other.
+  /// The height of all frames together, which are one below the other.
   var height: Int { unsafe Int(vips_image_get_height(image)) }
   var bands: Int { unsafe Int(vips_image_get_bands(image)) }
   var hasAlpha: Bool { unsafe vips_image_hasalpha(image) != 0 }
-  /// Of one frame.
+  /// The height of one frame.
   var frameHeight: Int { unsafe Int(vips_image_get_page_height(image)) }
   var orientation: Int { unsafe Int(vips_image_get_orientation(image)) }
 
@@ -44,7 +44,7 @@ import ImgdDecode
 }
 
 extension VipsPicture {
-  /// A copy of RGBA.
+  /// A copy of RGBA pixels.
   convenience init(copying pixels: [UInt8], width: Int, height: Int) throws(DecodeFailure) {
     let image = unsafe pixels.withUnsafeBytes {
       unsafe vips_image_new_from_memory_copy(

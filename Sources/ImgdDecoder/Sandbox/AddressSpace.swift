@@ -1,13 +1,13 @@
 import Glibc
 
-/// What the process has before it is shut off.
+/// The addresses and threads that the process has before it is shut off.
 enum AddressSpace {
   /// The bytes of addresses in use; 0 where the kernel does not say.
   static var mapped: UInt64 {
     field("VmSize:").map { $0 * 1_024 } ?? 0
   }
 
-  /// Whether there is no other thread. One that has been waited for to its end may still be counted for a moment.
+  /// Whether there is no other thread. A thread that has been joined may still be counted for a moment.
   static func isThreadAlone() -> Bool {
     for _ in 0..<patience {
       guard let threads = field("Threads:") else { return false }
@@ -17,7 +17,7 @@ enum AddressSpace {
     return false
   }
 
-  /// In milliseconds.
+  /// How many milliseconds other threads are given to disappear.
   private static let patience = 200
 
   private static func field(_ name: String) -> UInt64? {

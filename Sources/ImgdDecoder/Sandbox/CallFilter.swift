@@ -1,12 +1,12 @@
-// What is not named here fails with EPERM: libraries ask for this and that, and go on without it. What no decoder
-// ever asks for, and an intruder does, ends the process.
+// A call that is not named here fails with EPERM: libraries try this and that, and go on without it. A call that no
+// decoder ever makes, but an intruder would, ends the process.
 
 import CSeccomp
 import Glibc
 
 /// The filter of system calls, for all threads of the process.
 enum CallFilter {
-  /// Called as often as wanted, with whatever arguments.
+  /// May be called at any time, with any arguments.
   private static let allowed = [
     // Memory and threads.
     "brk", "munmap", "mremap", "madvise", "futex", "membarrier", "set_robust_list", "rseq",
@@ -19,19 +19,19 @@ enum CallFilter {
     "recvmsg", "sendmsg", "read", "write", "close", "lseek", "memfd_create", "ftruncate",
   ]
 
-  /// Called for one purpose: the argument with this number, under the mask, has to have the value.
+  /// May be called for one purpose: the argument with this number, under the mask, must have the value.
   private static let bound: [(call: String, argument: UInt32, mask: UInt64, value: UInt64)] = [
     ("mmap", 2, UInt64(PROT_EXEC), 0),
     ("mprotect", 2, UInt64(PROT_EXEC), 0),
     ("clone", 0, 0x1_0000, 0x1_0000),  // CLONE_THREAD
-    // To nobody but the other end.
+    // Without an address: to nobody but the other end.
     ("sendto", 4, .max, 0),
     ("fcntl", 1, .max, UInt64(F_GETFD)),
     ("fcntl", 1, .max, UInt64(F_GETFL)),
     ("fcntl", 1, .max, 1_033),  // F_ADD_SEALS
     ("fcntl", 1, .max, 1_034),  // F_GET_SEALS
     ("prctl", 0, .max, 15),  // PR_SET_NAME
-    // A process that comes to a bad end sends itself the signal.
+    // A process that aborts sends the signal to itself.
     ("tgkill", 0, .max, UInt64(getpid())),
   ]
 
@@ -48,7 +48,7 @@ enum CallFilter {
   static func load() -> Bool {
     guard let filter = unsafe seccomp_init(failing(EPERM)) else { return false }
     defer { unsafe seccomp_release(filter) }
-    // Threads that a library may have started; and a tree, since some calls are made often.
+    // For the threads that a library may have started, too; and as a tree, since some calls are made often.
     guard unsafe seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0 else { return false }
     _ = unsafe seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2)
     for call in allowed {
@@ -62,7 +62,7 @@ enum CallFilter {
     for call in fatal {
       guard unsafe add(filter, SCMP_ACT_KILL_PROCESS, call) else { return false }
     }
-    // Its flags are in memory, where a filter cannot see them: glibc then takes `clone`.
+    // The flags of `clone3` are in memory, where a filter cannot see them: glibc then falls back to `clone`.
     guard unsafe add(filter, failing(ENOSYS), "clone3") else { return false }
     return unsafe seccomp_load(filter) == 0
   }

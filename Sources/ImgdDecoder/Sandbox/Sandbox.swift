@@ -1,11 +1,11 @@
 // What the process keeps itself from, in layers, so that a hole in one of them is not a way out:
 //
-// - process: no new rights by a program that it would start, not to be looked into, killed with its parent;
+// - process: it gains no rights by starting a program, cannot be looked into, and is killed with its parent;
 // - limits: memory, the size and the number of files;
 // - files: Landlock, with no rule at all, so that no name leads to a file, nor an address to a service;
-// - calls: a filter of system calls, which leaves what computing and the channel need.
+// - calls: a filter of system calls, which permits only what computing and the channel need.
 //
-// Landlock is about the thread that asks for it and those that it starts: so there must be no other one yet.
+// Landlock applies to the thread that asks for it and to those that it starts: so there must be no other one yet.
 
 import CLinux
 import Glibc
@@ -16,11 +16,12 @@ import ImgdSystem
 enum Sandbox {
   /// The number of the channel from here on.
   private static let channel: CInt = 3
-  /// An order takes three: its picture, what is made of it, and one more while it is sealed.
+  /// An order takes three: its picture, what is made of it, and one more while that is sealed.
   private static let descriptors: UInt64 = 16
   private static let priority: CInt = 10
 
-  /// Ends with the parent and drops what came from it. If the parent has gone already, the channel has ended.
+  /// Ties the process to its parent's life and drops what came from it. If the parent is gone already, the channel
+  /// has ended.
   static func begin(channel number: CInt) -> DecodeChannel? {
     _ = linux_die_with_parent()
     guard fcntl(number, F_GETFD) >= 0, linux_keep_descriptor(number, channel) == 0 else {
@@ -28,12 +29,12 @@ enum Sandbox {
     }
     _ = clearenv()
     linux_lower_priority(priority)
-    // Each thread's own would reserve 64 MB of the addresses.
+    // An arena for each thread would reserve 64 MB of addresses.
     linux_limit_arenas(2)
     return DecodeChannel(FileDescriptor(owning: channel))
   }
 
-  /// Shuts the process off and returns the layers that hold, each of which was looked at.
+  /// Shuts the process off and returns the layers that hold, each of which was checked.
   static func shut(memory: Int) -> DecoderAbilities.Layers {
     var layers: DecoderAbilities.Layers = []
     let isAlone = AddressSpace.isThreadAlone()
@@ -56,7 +57,7 @@ enum Sandbox {
     return false
   }
 
-  /// A call that cannot fail otherwise.
+  /// Tries a call that cannot fail without the filter.
   private static var isWithoutCalls: Bool {
     getppid() < 0
   }

@@ -3,7 +3,7 @@ import ImgdDecode
 
 /// Cuts the same part out of all frames of an animation.
 enum AnimationCut {
-  /// The part that a crop keeps, which is decided by the first frame.
+  /// Cuts out the part that a crop keeps, which the first frame decides.
   static func cut(_ column: VipsPicture, to size: Size, crop: Rendition.Box.Crop)
     throws(DecodeFailure) -> VipsPicture
   {
@@ -21,7 +21,7 @@ enum AnimationCut {
   {
     let height = column.frameHeight
     guard size != Size(width: column.width, height: height) else { return column }
-    // The frames are read in another order than one row after the other.
+    // The frames are not read one row after the other.
     let whole = try column.computed()
     var frames: [VipsPicture] = []
     for top in stride(from: 0, to: whole.height, by: height) {
@@ -46,7 +46,7 @@ extension VipsPicture {
       cvips_part(image, CInt(left), CInt(top), CInt(size.width), CInt(size.height)))
   }
 
-  /// Where the part of this size is that draws the eye, in the first frame. All its pixels are at hand.
+  /// Finds, in the first frame, the part of this size that draws the eye; all pixels must have been computed.
   func attentive(_ size: Size) throws(DecodeFailure) -> Corner {
     let frame = try part(0, 0, Size(width: width, height: frameHeight))
     let (left, top) = try frame.cut(size).place

@@ -1,7 +1,7 @@
 /// The embedded description of a picture's colours.
 enum ColourProfile {
-  /// Whether it says by its name that the colours are those of a screen: then there is nothing to convert, which
-  /// would take longer than to decode the picture.
+  /// Whether the profile's name says that the colours are those of a screen: then there is nothing to convert, which
+  /// would take longer than decoding the picture.
   static func isScreen(_ profile: [UInt8]) -> Bool {
     guard word(profile, 16) == 0x5247_4220,  // "RGB "
       let count = word(profile, 128), count <= 100,
@@ -21,7 +21,7 @@ enum ColourProfile {
     }
   }
 
-  /// The beginnings of names; the others are what libjxl calls it.
+  /// The beginnings of such names; all but the first are what libjxl calls sRGB.
   private static let names = ["sRGB", "RGB_D65_SRG_Rel_SRG", "RGB_D65_SRG_Per_SRG"]
 
   private static func holds(_ bytes: [UInt8], _ text: [UInt8], at start: Int) -> Bool {

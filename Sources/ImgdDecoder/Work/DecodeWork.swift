@@ -1,9 +1,9 @@
 package import ImgdDecode
 import ImgdSystem
 
-/// Carries out orders. Nothing of one is left for the next.
+/// Carries out orders. Nothing of one order remains for the next.
 package enum DecodeWork {
-  /// What becomes of an order.
+  /// Carries out an order, and returns what became of it.
   package static func answer(_ order: DecodeOrder) -> DecodeAnswer {
     order.picture.withBytes { bytes in
       unsafe bytes.withUnsafeBufferPointer { bytes in

@@ -2,7 +2,7 @@ import ImgdDecode
 
 /// Makes the few bytes that stand for a picture.
 enum DescriptionWork {
-  /// The algorithm takes no more.
+  /// The longest side that the algorithm accepts.
   private static let side = 100
 
   static func make(_ source: Source) throws(DecodeFailure) -> PictureDescription {
@@ -19,7 +19,7 @@ enum DescriptionWork {
       average: average(pixels))
   }
 
-  /// The mean of the colours, weighted by how far each is seen, and of the alpha.
+  /// The mean of the colours, weighted by how visible each is, and of the alpha.
   private static func average(_ pixels: [UInt8]) -> [UInt8] {
     var sums = [0, 0, 0]
     var seen = 0

@@ -1,7 +1,7 @@
 /// How a picture covers a size for which it has to be enlarged.
 ///
-/// What overflows is cut off before, and not after: of a wide picture that covers something high, nearly nothing is
-/// seen, and the whole of it, enlarged, might have a thousand times as many pixels as are wanted.
+/// What overflows is cut off before enlarging, not afterwards: when a wide picture covers a tall box, hardly any of
+/// it is seen, and the whole of it, enlarged, might have a thousand times as many pixels as are wanted.
 struct EnlargedCover {
   private let across: CoveredSide
   private let down: CoveredSide
@@ -15,17 +15,17 @@ struct EnlargedCover {
     down = CoveredSide(own: own.height, wanted: wanted.height, factor: factor)
   }
 
-  /// What is seen of the picture, in whole pixels.
+  /// The size of what is seen of the picture, in whole pixels.
   var seen: Size { Size(width: across.mostSeen, height: down.mostSeen) }
 
-  /// What is cut out of the picture.
+  /// The size of the part that is cut out of the picture.
   var part: Size { Size(width: across.count, height: down.count) }
 
-  /// That part, enlarged.
+  /// The size of that part when it is enlarged.
   var enlarged: Size { Size(width: across.enlarged, height: down.enlarged) }
 
-  /// Where the part begins in the picture, and what is wanted in the part when it is enlarged. Without a place from
-  /// which on the picture is seen it is its middle.
+  /// Where the part begins in the picture, and where the wanted area begins in the enlarged part. Without `place`,
+  /// the middle of the picture is seen.
   func corners(seenFrom place: Corner?) -> (part: Corner, wanted: Corner) {
     let left = across.starts(seenFrom: place?.left)
     let top = down.starts(seenFrom: place?.top)
@@ -43,7 +43,7 @@ struct Corner {
 
 /// A side of a picture, of which a part is enlarged to cover a length.
 private struct CoveredSide {
-  /// Pixels beside those that are seen, with which the outermost are mixed.
+  /// Pixels beside those that are seen, which are mixed into the outermost ones.
   private static let margin = 2
 
   private let own: Int

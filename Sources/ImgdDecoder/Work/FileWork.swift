@@ -43,7 +43,7 @@ enum FileWork {
 }
 
 extension PictureFormat {
-  /// What cannot be written is refused before the work.
+  /// Refuses sides that cannot be written, before any work is done.
   fileprivate func checkSides(of size: Size) throws(DecodeFailure) {
     guard let most = longestSide, max(size.width, size.height) > most else { return }
     throw DecodeFailure(
@@ -52,8 +52,8 @@ extension PictureFormat {
 }
 
 extension VipsPicture {
-  /// Of all that is noted beside the pixels, only how an animation plays is kept: where and by whom a picture was
-  /// taken is nobody's business, and its orientation and colours have been applied.
+  /// Removes everything that is noted besides the pixels, except how an animation plays: where and by whom a picture
+  /// was taken is nobody's business, and its orientation and colours have been applied.
   fileprivate func dropMetadata() {
     guard let names = unsafe vips_image_get_fields(image) else { return }
     defer { unsafe g_strfreev(names) }

@@ -6,12 +6,12 @@ import ImgdPicture
 ///
 /// All sizes are known, and within the limits, before a pixel is computed.
 struct FittedPicture {
-  /// Of a frame, upright.
+  /// The size of a frame of the result, upright.
   let size: Size
   private let source: Source
   private let opened: VipsPicture
   private let box: Rendition.Box?
-  /// The size of a frame before, upright.
+  /// The size of a frame before fitting, upright.
   private let own: Size
   /// For a picture that has to be enlarged to cover the box.
   private let cover: EnlargedCover?
@@ -27,7 +27,7 @@ struct FittedPicture {
     cover = box?.fit == .cover ? EnlargedCover(of: own, wanted: self.size) : nil
     let frames = opened.frames
     try source.check(width: self.size.width, height: self.size.height, frames: frames)
-    // All others are at most as large as the picture itself, or as what is made of it.
+    // All other steps are at most as large as the picture itself, or as the result.
     if let between = cover?.enlarged {
       try source.check(width: between.width, height: between.height, frames: frames, "in between")
     }
@@ -45,14 +45,14 @@ struct FittedPicture {
       box.fit != .cover
       ? VIPS_INTERESTING_NONE
       : box.crop == .attention ? VIPS_INTERESTING_ATTENTION : VIPS_INTERESTING_CENTRE
-    // What is scaled in linear light has to be decoded in full.
+    // A picture that is scaled in linear light has to be decoded in full.
     let shrink = box.isLinear ? 1 : own.shrink(to: box)
     let opened = try source.openSmall(shrink: shrink) ?? opened
     return try opened.fitted(
       to: Size(fitting: own, into: box), size: size, crop: crop, isLinear: box.isLinear)
   }
 
-  /// The library would cut the column of all frames: here each is cut.
+  /// The library would cut the column of all frames as one picture: here each frame is cut.
   private func moving(_ box: Rendition.Box) throws(DecodeFailure) -> VipsPicture {
     let scaled = box.fit == .cover ? own.covering(box) : size
     let column = try opened.fitted(
@@ -79,7 +79,7 @@ struct FittedPicture {
 }
 
 extension VipsPicture {
-  /// How many are one below the other.
+  /// How many frames are one below the other.
   var frames: Int { height / max(1, frameHeight) }
 
   /// The size of a frame as it is seen.
@@ -88,7 +88,7 @@ extension VipsPicture {
       ? Size(width: frameHeight, height: width) : Size(width: width, height: frameHeight)
   }
 
-  /// A part of each frame.
+  /// Cuts the same part out of each frame.
   fileprivate func cut(to size: Size, at corner: Corner) throws(DecodeFailure) -> VipsPicture {
     frames > 1
       ? try AnimationCut.cut(self, to: size, at: corner)
@@ -105,8 +105,8 @@ extension VipsPicture {
 }
 
 extension Source {
-  /// Some loaders decode a smaller picture in less time, roughly; half of the way is left for the library, which does
-  /// it well. Nil for the others, or if there is too little to leave out.
+  /// Opens a smaller picture, which some loaders decode in less time, but roughly: half of the way is left to the
+  /// library, which does it well. Nil for the other loaders, or if there is too little to leave out.
   fileprivate func openSmall(shrink: Double) throws(DecodeFailure) -> VipsPicture? {
     guard shrink >= 4, let loader = format.loader else { return nil }
     let opened: VipsPicture

@@ -4,9 +4,9 @@ import ImgdDecode
 import ImgdPicture
 import ImgdSystem
 
-/// Pixels of an ordinary JPEG, which most pictures are, without libvips: it takes a quarter of the time.
+/// Decodes an ordinary JPEG, as most pictures are, without libvips: that takes a quarter of the time.
 enum JPEGWork {
-  /// Nil for those that need more: CMYK, or other colours than those of a screen.
+  /// Nil for pictures that need more: CMYK, or colours other than those of a screen.
   static func make(_ source: Source) throws(DecodeFailure) -> MadePicture? {
     guard source.format == .jpeg, try isOrdinary(source) else { return nil }
     let (width, height) = (source.picture.width, source.picture.height)
@@ -31,8 +31,8 @@ enum JPEGWork {
     return isOrdinary && ColourProfile.isScreen(bytes)
   }
 
-  /// The pixels in a memfd. They are written some rows at a time: to touch the pages of a new memfd in the address space
-  /// takes twice as long as to have the kernel fill them.
+  /// The pixels in a memfd. They are written a few rows at a time: touching the pages of a new memfd in the address
+  /// space takes twice as long as letting the kernel fill them.
   private static func decode(_ source: Source) throws(DecodeFailure) -> Payload? {
     let (width, height) = (source.picture.width, source.picture.height)
     let sink = RowSink(count: width * height * 4)
@@ -49,7 +49,7 @@ enum JPEGWork {
     return isDecoded ? try sink.finish() : nil
   }
 
-  /// Whether it was decoded; false for what is not decoded here.
+  /// Returns whether the picture was decoded; false for pictures that are not decoded here.
   private static func call(_ body: (UnsafeMutablePointer<CChar>) -> jpeg_result)
     throws(DecodeFailure) -> Bool
   {
@@ -67,7 +67,7 @@ enum JPEGWork {
   }
 }
 
-/// Takes the rows of a picture, from above.
+/// Takes the rows of a picture, from the top down.
 private final class RowSink {
   private var writer = PayloadWriter()
 

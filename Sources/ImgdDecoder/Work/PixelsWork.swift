@@ -23,7 +23,7 @@ enum PixelsWork {
   }
 }
 
-/// Memory for what is given to the daemon.
+/// Memory for results that are given to the daemon.
 enum OutputMemory {
   static func make(count: Int) throws(DecodeFailure) -> MappedMemory {
     do {
@@ -49,14 +49,14 @@ enum OutputMemory {
 }
 
 extension VipsPicture {
-  /// Turned as its orientation says.
+  /// The picture, turned as its orientation says.
   func upright() throws(DecodeFailure) -> VipsPicture {
     guard orientation > 1 else { return self }
-    // Turning reads the rows in another order than they are decoded in.
+    // Turning reads the rows in an order other than that of decoding.
     return try computed().turned()
   }
 
-  /// Computes the pixels to where they are wanted; there is room for all of them.
+  /// Computes the pixels into `room`, which has exactly their size.
   func write(to room: UnsafeMutableRawBufferPointer) throws(DecodeFailure) {
     precondition(room.count == width * height * bands, "the room is that of the pixels")
     let target = try unsafe VipsPicture(
@@ -65,7 +65,7 @@ extension VipsPicture {
     try target.copyPixels(of: self)
   }
 
-  /// Computes the pixels of another picture to where this one has its own.
+  /// Computes the pixels of another picture into the memory of this one.
   private func copyPixels(of other: VipsPicture) throws(DecodeFailure) {
     guard unsafe vips_image_write(other.image, image) == 0 else { throw VipsError.takeFailure() }
   }

@@ -2,7 +2,7 @@ import ImgdDecode
 
 /// Width and height, at least one pixel each.
 struct Size: Equatable {
-  /// Of a side that is not limited; the library allows no more.
+  /// Stands for a side that is not limited; the library allows no more.
   private static let unlimited = 10_000_000
 
   let width: Int
@@ -13,7 +13,7 @@ struct Size: Equatable {
     self.height = max(1, height)
   }
 
-  /// What the library is told, so that a picture of a size comes out in the box.
+  /// The size to ask the library for, so that a picture of the size `own` comes out in the box.
   init(fitting own: Size, into box: Rendition.Box) {
     let width = box.width ?? Self.unlimited
     let height = box.height ?? Self.unlimited
@@ -24,7 +24,7 @@ struct Size: Equatable {
       height: isBound ? min(height, own.height) : height)
   }
 
-  /// The size of a picture that is inside the box.
+  /// The size of a picture that is fitted inside the box.
   init(inside box: Rendition.Box, _ own: Size) {
     guard box.fit == .contain else {
       self.init(fitting: own, into: box)
@@ -37,14 +37,14 @@ struct Size: Equatable {
     self = own.scaled(by: sides.min() ?? 1, enlarging: box.enlarges)
   }
 
-  /// The size in which it covers the box.
+  /// The size at which the picture covers the box.
   func covering(_ box: Rendition.Box) -> Size {
     let across = Double(box.width ?? width) / Double(width)
     let down = Double(box.height ?? height) / Double(height)
     return scaled(by: max(across, down), enlarging: box.enlarges)
   }
 
-  /// By how much it could shrink and still be large enough, on the side where that is less.
+  /// The factor by which the picture could shrink and still be large enough: the smaller one of its two sides.
   func shrink(to box: Rendition.Box) -> Double {
     let target = box.fit == .contain ? Size(inside: box, self) : covering(box)
     return min(

@@ -6,7 +6,7 @@ import ImgdPicture
 @safe struct Source {
   let picture: PictureMeasures
   let limits: DecodeLimits
-  // Safe: lent for the duration of an order, as all that is made of it.
+  // Safe: lent for the duration of an order, as is everything made from it.
   private let bytes: UnsafeBufferPointer<UInt8>
 
   init(_ bytes: UnsafeBufferPointer<UInt8>, format: PictureFormat, limits: DecodeLimits)
@@ -38,7 +38,7 @@ import ImgdPicture
   var start: UnsafePointer<UInt8>? { unsafe bytes.baseAddress }
   var count: Int { unsafe bytes.count }
 
-  /// Limits of what will be held at once, at some step of the work.
+  /// Checks what will be held at once, at some step of the work, against the limits.
   func check(width: Int, height: Int, frames: Int, _ step: String? = nil) throws(DecodeFailure) {
     let moving = frames > 1 ? " in \(frames) frames" : ""
     let size = "\(width)x\(height)\(moving)" + (step.map { " \($0)" } ?? "")
@@ -58,8 +58,8 @@ import ImgdPicture
     }
   }
 
-  /// What the daemon says of a picture is what is done with it: not every loader finds the orientation. Those of the
-  /// other formats turn the picture themselves.
+  /// Sets the orientation as the daemon states it, since not every loader finds it. The loaders of the other formats
+  /// turn the picture themselves.
   func orient(_ opened: VipsPicture) {
     switch format {
     case .jpeg, .png, .webp, .tiff: opened.set("orientation", picture.orientation)
@@ -67,7 +67,7 @@ import ImgdPicture
     }
   }
 
-  /// The picture by its loader; nothing but its header has been read yet.
+  /// Opens the picture with its loader; nothing but its header has been read yet.
   func open(allFrames: Bool = false) throws(DecodeFailure) -> VipsPicture {
     guard let loader = format.loader else {
       return try withBytes { bytes throws(DecodeFailure) in

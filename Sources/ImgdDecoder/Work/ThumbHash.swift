@@ -1,6 +1,6 @@
 // ThumbHash, after its published description (evanw.github.io/thumbhash): a cosine transform of brightness, of two
-// differences of colours and of alpha, each cut to its slowest waves, in four bits a wave. A header says the means,
-// how strong the waves are, and the proportions.
+// differences of colours and of alpha, each cut to its slowest waves, at four bits a wave. A header states the
+// means, how strong the waves are, and the proportions.
 
 import Glibc
 
@@ -83,9 +83,9 @@ private struct Planes {
 /// The slow waves of one channel.
 private struct Waves {
   private(set) var mean = 0.0
-  /// That of the strongest.
+  /// The strength of the strongest wave.
   private(set) var strength = 0.0
-  /// From 0 to 1, a half being no wave.
+  /// The waves from 0 to 1, where one half means no wave.
   private(set) var relative: [Double] = []
 
   init(_ plane: [Double], width: Int, height: Int, across: Int, down: Int) {

@@ -1,11 +1,11 @@
 /// A WebP file as the library writes it: whatever it is told, it adds a chunk about resolution and the like, which is
-/// more than some icons take.
+/// larger than some icons.
 enum WebPFile {
   private static let dropped = ["EXIF", "XMP "].map { Array($0.utf8) }
-  /// In the flags of the extended header.
+  /// The bits for such chunks in the flags of the extended header.
   private static let notes: UInt8 = 0b0000_1100
 
-  /// The file without chunks that are not about pixels; the file itself if it is not as expected.
+  /// The file without chunks that are not about pixels; unchanged if it is not built as expected.
   static func withoutNotes(_ file: [UInt8]) -> [UInt8] {
     guard file.count >= 12 else { return file }
     var kept = Array(file[..<12])

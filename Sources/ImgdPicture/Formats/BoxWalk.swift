@@ -8,7 +8,7 @@ struct Box {
 /// Goes from box to box in a range, and never into one: a caller begins another walk for the content
 /// of a box, so the depth is fixed by the code and not by the bytes.
 struct BoxWalk {
-  /// Boxes of one level that are looked at; large photo files have a few hundred.
+  /// The most boxes of one level that are looked at; large photo files have a few hundred.
   private static let mostBoxes = 100_000
 
   private var offset: Int
@@ -20,13 +20,13 @@ struct BoxWalk {
     end = range.upperBound
   }
 
-  /// Nil at the end, at the limit, and at a box that is shorter than its own header.
+  /// The next box; nil at the end, at the limit, and at a box that is shorter than its own header.
   mutating func next(in bytes: Span<UInt8>) -> Box? {
     guard boxesLeft > 0, offset <= end - 8, let short = bytes.big32(at: offset),
       let name = bytes.fourCC(at: offset + 4)
     else { return nil }
     boxesLeft -= 1
-    // 0 means up to the end, 1 that 64 bits follow the name.
+    // 0 means up to the end, 1 that a size of 64 bits follows the name.
     let header = short == 1 ? 16 : 8
     let size = short == 1 ? bytes.big64(at: offset + 8) : short == 0 ? end - offset : short
     guard let size, size >= header, header <= end - offset else { return nil }

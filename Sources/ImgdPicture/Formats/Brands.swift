@@ -1,12 +1,12 @@
 /// The brands of an ISO file: one major brand, and others that it is compatible with.
 struct Brands {
-  /// Brands looked at; files have up to a dozen.
+  /// The most brands that are looked at; files have up to a dozen.
   private static let mostBrands = 64
 
   private let major: FourCC
   /// The format of the first brand that implies one; nil when only the items show it.
   let format: PictureFormat?
-  /// Whether any brand is one of pictures.
+  /// Whether any brand is one for pictures.
   let isPicture: Bool
 
   init(_ bytes: Span<UInt8>) {

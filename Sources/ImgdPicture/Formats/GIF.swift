@@ -18,7 +18,7 @@ enum GIF {
     return PictureMeasures(format: .gif, width: width, height: height, frames: max(walk.frames, 1))
   }
 
-  /// Bytes of the colour table that the flags of a screen or an image announce.
+  /// The size in bytes of the colour table that the flags of a screen or an image announce.
   fileprivate static func colourTableSize(_ flags: Int) -> Int {
     flags & 0x80 == 0 ? 0 : 3 << ((flags & 7) + 1)
   }
@@ -40,7 +40,7 @@ private struct BlockWalk {
     self.offset = offset
   }
 
-  /// Until the trailer, the end, the limit, or a byte that begins no block.
+  /// Walks until the trailer, the end, the limit, or a byte that begins no block.
   mutating func walkBlocks(of bytes: Span<UInt8>) {
     while let kind = bytes.byte(at: offset) {
       switch kind {
@@ -57,7 +57,7 @@ private struct BlockWalk {
     }
   }
 
-  /// False when they have no end, or none within the limit.
+  /// Returns false when the sub-blocks have no end, or none within the limit.
   private mutating func skipSubBlocks(in bytes: Span<UInt8>) -> Bool {
     while stepsLeft > 0, let length = bytes.byte(at: offset) {
       stepsLeft -= 1

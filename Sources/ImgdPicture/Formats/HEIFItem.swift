@@ -80,7 +80,7 @@ struct HEIFItem {
     return nil
   }
 
-  /// Wide or narrow number, two bytes about protection, then the codec.
+  /// An entry has a wide or narrow number, two bytes about protection, then the codec.
   private static func codec(
     of item: Int, statedIn entry: Range<Int>, of bytes: Span<UInt8>
   ) -> FourCC? {

@@ -43,7 +43,7 @@ struct ItemProperties {
     return (item, start..<offset)
   }
 
-  /// The top bit of each marks an essential property, and is ignored.
+  /// The top bit of each index marks an essential property, and is ignored.
   private func indices(at place: Range<Int>, in bytes: Span<UInt8>) -> [Int] {
     var indices: [Int] = []
     for offset in stride(from: place.lowerBound, to: place.upperBound, by: indexSize) {

@@ -1,6 +1,6 @@
 /// A codestream that begins with its size, bare or in boxes, one of which repeats the size.
 enum JPEG2000 {
-  /// The reference grid without the offset of the picture in it.
+  /// The size is that of the reference grid, less the offset of the picture in it.
   static func measureCodestream(_ bytes: Span<UInt8>) throws(NotAPicture) -> PictureMeasures {
     guard let right = bytes.big32(at: 8), let bottom = bytes.big32(at: 12),
       let left = bytes.big32(at: 16), let top = bytes.big32(at: 20)

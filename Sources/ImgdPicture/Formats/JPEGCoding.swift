@@ -8,10 +8,10 @@ package struct JPEGCoding: Equatable, Sendable {
     self.colours = colours
   }
 
-  /// The usual one, also of what is no JPEG.
+  /// The usual coding, also assumed for bytes that are no JPEG.
   package static let baseline = JPEGCoding(isProgressive: false, colours: 3)
 
-  /// What the frame header says.
+  /// Reads the coding from the frame header.
   package init(_ bytes: Span<UInt8>) {
     var walk = MarkerWalk()
     var coding = JPEGCoding.baseline
@@ -28,6 +28,6 @@ package struct JPEGCoding: Equatable, Sendable {
     self = coding
   }
 
-  /// With Huffman's or arithmetic codes, alone or differential.
+  /// With Huffman or arithmetic codes, alone or differential.
   private static let progressive = [0xC2, 0xC6, 0xCA, 0xCE]
 }

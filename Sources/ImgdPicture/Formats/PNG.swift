@@ -38,8 +38,8 @@ enum PNG {
 
   /// The data of the chunks between header and pixels.
   ///
-  /// Only a PNG that announces an animation as the format has it is one: else it is what a viewer shows,
-  /// the still picture of its pixels.
+  /// A PNG is an animation only if it announces one as the format requires: otherwise it is what a
+  /// viewer shows, the still picture of its pixels.
   private struct Extras {
     var frames: Int { announcedFrames ?? 1 }
     var orientation = 1

@@ -39,7 +39,7 @@ enum WebP {
     return PictureMeasures(format: .webp, width: width & 0x3FFF, height: height & 0x3FFF)
   }
 
-  /// Two sides of 14 bits, less one, and a version that must be 0 in the top three bits.
+  /// Two sides of 14 bits, each stored as one less, and in the top three bits a version that must be 0.
   private static func lossless(in bytes: Span<UInt8>) -> PictureMeasures? {
     guard bytes.byte(at: firstPayload) == 0x2F, let bits = bytes.little32(at: firstPayload + 1),
       bits >> 29 == 0

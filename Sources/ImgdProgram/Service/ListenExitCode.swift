@@ -2,7 +2,7 @@ import Glibc
 package import ImgdSystem
 
 extension ListenProblem {
-  /// One of sysexits: the unit decides by it whether another attempt can succeed.
+  /// One of sysexits, by which the unit decides whether another attempt can succeed.
   package var exitCode: CInt {
     switch self {
     case .taken: EX_UNAVAILABLE

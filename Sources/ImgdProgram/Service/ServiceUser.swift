@@ -1,6 +1,6 @@
-// Root may read everything, and the service may not: it runs as a user of its own. So a check by root becomes
-// that user, once everything else has been looked at, and asks the kernel what may be read: it knows of groups,
-// of access control lists, and of the directories on the way.
+// Root may read everything, but the service may not: it runs as a user of its own. So a check by root becomes
+// that user, once everything else has been looked at, and asks the kernel what may be read: the kernel considers
+// groups, access control lists, and the directories on the way.
 
 import Glibc
 import ImgdSystem
@@ -10,11 +10,11 @@ package struct ServiceUser: Sendable, Equatable {
   let name: String
   let uid: UInt32
   let gid: UInt32
-  /// The groups beside its own.
+  /// The groups besides its own.
   let groups: [UInt32]
 
-  /// The user of a unit; where no service manager knows the unit, the one that the installation makes. Nil where
-  /// there is none, and for root.
+  /// The user of a unit; if no service manager knows the unit, the one that the installation makes. Nil if there is
+  /// no user, and for root.
   package init?(of unit: String, orNamed usual: String) {
     guard let facts = Self.facts(of: unit) else {
       self.init(named: usual, group: nil, supplementary: [])
@@ -26,7 +26,7 @@ package struct ServiceUser: Sendable, Equatable {
   }
 
   init?(named name: String, group: String?, supplementary: [String]) {
-    // What is returned is the C library's until the next call of this thread, and is copied at once.
+    // The entry belongs to the C library until the next call of this thread, and is copied at once.
     guard let entry = unsafe getpwnam(name), unsafe entry.pointee.pw_uid != 0 else { return nil }
     self.name = name
     uid = unsafe entry.pointee.pw_uid
@@ -35,7 +35,7 @@ package struct ServiceUser: Sendable, Equatable {
     groups = Self.groups(of: name, gid) + supplementary.compactMap { Self.number(ofGroup: $0) }
   }
 
-  /// What systemd knows of a unit that is installed; nil where it knows nothing, or does not run.
+  /// What systemd says about an installed unit; nil if it does not know the unit, or does not run.
   private static func facts(of unit: String) -> [String: String]? {
     guard unsafe access("/run/systemd/system", F_OK) == 0 else { return nil }
     let properties = "LoadState,User,Group,SupplementaryGroups"
@@ -43,7 +43,7 @@ package struct ServiceUser: Sendable, Equatable {
     guard let stream = unsafe popen(line, "r") else { return nil }
     var text = ""
     var buffer = [CChar](repeating: 0, count: 4096)
-    // Each call fills at most the size of the buffer, and ends what it fills with a zero.
+    // Each call writes at most the size of the buffer, and ends what it writes with a zero.
     while unsafe fgets(&buffer, CInt(buffer.count), stream) != nil {
       text += String(
         decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -78,7 +78,7 @@ package struct ServiceUser: Sendable, Equatable {
       ?? "\(gid)"
   }
 
-  /// Makes this process the user's, for good; false where root may not do that.
+  /// Makes this process the user's, for good; returns false if root may not do that.
   fileprivate func become() -> Bool {
     unsafe setgroups(groups.count, groups) == 0 && setgid(gid) == 0 && setuid(uid) == 0
   }
@@ -97,8 +97,8 @@ package struct ServiceFile: Sendable {
 }
 
 extension ServiceUser {
-  /// The files that are there and closed to the user, each with what would be right. For the end of a process:
-  /// it is the user's from here on.
+  /// The files that exist but are closed to the user, each with the remedy. Only for the end of a process: it is
+  /// the user's from here on.
   package func complaints(about files: [ServiceFile]) -> [String] {
     let group = groupName
     guard become() else { return [] }
@@ -118,7 +118,7 @@ extension ServiceUser {
     return sentence + "chmod \(isDirectory ? "o+rx" : "o+r") \(file.path)"
   }
 
-  /// Whether the user has a right; also for what is not there, which is another mistake or none.
+  /// Whether the user has a right; also true if there is no such file, which is another mistake or none.
   private static func isOpen(_ path: String, _ right: CInt) -> Bool {
     // The path is a C string for the length of the call.
     unsafe access(path, right) == 0 || ![EACCES, EPERM].contains(errno)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Text on its way to a descriptor of the process.
+/// A descriptor of the process to which text is written.
 package struct StandardStream: TextOutputStream {
   private let descriptor: CInt
 

@@ -42,7 +42,7 @@ package struct Directory: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// The bytes of its file system: those that this process may still use, and all.
+  /// The bytes of its file system: those that this process may still use, and all of them.
   package func space() throws(SystemFailure) -> (free: Int, total: Int) {
     var answer = statvfs()
     guard unsafe fstatvfs(descriptor.number, &answer) == 0 else {
@@ -78,7 +78,7 @@ package struct Directory: ~Copyable, Sendable {
       descriptor.number, below, purpose.number, mayWait ? 1 : 0)
     if number >= 0 { return FileDescriptor(owning: number) }
     switch (errno, mayWait) {
-    // A system call filter that does not know this call yet answers EPERM.
+    // A system call filter that does not know this call yet returns EPERM.
     case (ENOSYS, true), (EPERM, true): return try openBySteps(below, for: purpose)
     case (ENOSYS, false), (EPERM, false), (EINVAL, false):
       throw failure("openat2", below, errno: EAGAIN)
@@ -86,7 +86,7 @@ package struct Directory: ~Copyable, Sendable {
     }
   }
 
-  /// The same as `open`, for a kernel without `openat2`.
+  /// Opens a file below as `open` does, on a kernel without `openat2`.
   func openBySteps(_ below: String, for purpose: Purpose) throws(SystemFailure) -> FileDescriptor {
     let number = unsafe linux_open_by_steps(descriptor.number, below, purpose.number)
     guard number >= 0 else { throw failure("openat", below) }
@@ -118,7 +118,8 @@ package struct Directory: ~Copyable, Sendable {
     return made
   }
 
-  /// A change of permissions wakes everybody who watches the directory above, and is seldom needed.
+  /// Changes permissions only where they differ, which is seldom: a change wakes everybody who watches
+  /// the directory above.
   private func settle(_ permissions: UInt32) throws(SystemFailure) {
     let present = try status().permissions
     let wanted = present & S_ISGID | permissions
@@ -157,7 +158,7 @@ package struct Directory: ~Copyable, Sendable {
 
   // MARK: Listing
 
-  /// The names in it, in no order, without `.` and `..`.
+  /// The names in it, in no particular order, without `.` and `..`.
   package func names() throws(SystemFailure) -> [String] {
     // A stream takes over its descriptor and moves its offset, so it gets one of its own.
     let own = try open(".", for: .listing)

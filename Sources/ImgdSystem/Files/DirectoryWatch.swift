@@ -10,11 +10,11 @@ package final class DirectoryWatch {
   package struct Event {
     /// The directory, as returned by `add`; nil when events have been lost.
     package let directory: CInt?
-    /// The name of the file; nil when it was the directory itself.
+    /// The name of the file; nil when the directory itself has changed.
     package let name: String?
   }
 
-  /// Of a file that another one is moved over the kernel says no more than that a file has come by that name.
+  /// When a file is moved over another one, the kernel says only that a file was moved to that name.
   private static let interest =
     UInt32(IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
     | UInt32(IN_ONLYDIR | IN_DONT_FOLLOW)
@@ -33,7 +33,7 @@ package final class DirectoryWatch {
 
   /// Watches a directory from now on; returns the number that its events carry.
   ///
-  /// Without `noticesWriting` nothing is said of what is written to its files.
+  /// Without `noticesWriting`, writing to its files causes no events.
   package func add(_ path: String, noticesWriting: Bool = true) throws(SystemFailure) -> CInt {
     let interest = Self.interest | (noticesWriting ? UInt32(IN_MODIFY) : 0)
     let number = unsafe inotify_add_watch(descriptor.number, path, interest)
@@ -46,7 +46,7 @@ package final class DirectoryWatch {
     var events: [Event] = []
     while case let count = unsafe read(descriptor.number, &buffer, buffer.count), count > 0 {
       append(to: &events, from: count)
-      // There was room for one more: it was the last.
+      // There was room for another event: no more are waiting.
       if count <= buffer.count - Self.longestEvent { break }
     }
     return events

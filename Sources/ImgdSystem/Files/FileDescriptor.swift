@@ -1,8 +1,8 @@
 internal import CLinux
 import Glibc
 
-// Public and frozen, or else Embedded Swift permits no `discard`, and does not find the deinit from another
-// module.
+// Public and frozen, because otherwise Embedded Swift permits no `discard`, and does not find the deinit from
+// another module.
 
 /// The only owner of one descriptor, which is closed with it.
 @frozen public struct FileDescriptor: ~Copyable {
@@ -15,7 +15,7 @@ import Glibc
     self.closesSlowly = closesSlowly
   }
 
-  /// Opens a file; one that is new is its owner's alone.
+  /// Opens a file; a new one is accessible only to its owner.
   package init(opening path: String, _ flags: CInt) throws(SystemFailure) {
     // The path is a C string for the length of the call.
     let number = unsafe open(path, flags | O_CLOEXEC, 0o600)
@@ -27,7 +27,7 @@ import Glibc
     if closesSlowly { SlowClosing.close(number) } else { Glibc.close(number) }
   }
 
-  /// The same descriptor, for whose closing nobody waits.
+  /// The same descriptor, to be closed by `SlowClosing`, so that nobody waits for that.
   consuming func closingSlowly() -> FileDescriptor {
     FileDescriptor(owning: release(), closesSlowly: true)
   }
@@ -65,7 +65,7 @@ import Glibc
   }
 
   /// Copies `count` bytes of `source` from `start` on to this file's offset, within the kernel, and
-  /// returns how many there were: fewer when `source` ends before.
+  /// returns how many there were: fewer when `source` ends earlier.
   ///
   /// `copy_file_range` would be no better: it refuses to copy between file systems.
   func append(
@@ -81,12 +81,12 @@ import Glibc
     return copied
   }
 
-  /// What one read brings; empty at the end. `subject` names the file in a failure.
+  /// The bytes of one read; empty at the end. `subject` names the file in a failure.
   package func part(_ limit: Int, of subject: String) throws(SystemFailure) -> [UInt8] {
     try Self.part(limit, from: number, of: subject)
   }
 
-  /// The same of a descriptor that belongs to somebody else.
+  /// The bytes of one read from a descriptor that belongs to somebody else.
   package static func part(
     _ limit: Int, from number: CInt, of subject: String
   ) throws(SystemFailure) -> [UInt8] {
@@ -102,7 +102,7 @@ import Glibc
     return bytes
   }
 
-  /// All that follows the file's offset, at most `limit` bytes of it.
+  /// Everything after the file's offset, but at most `limit` bytes.
   package func rest(_ limit: Int, of subject: String) throws(SystemFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < limit {
@@ -133,7 +133,7 @@ import Glibc
     return bytes
   }
 
-  /// The first `count` bytes of the file, if the kernel has all of them at hand; it is never waited for.
+  /// The first `count` bytes of the file, if the kernel has all of them at hand; the disk is never waited for.
   func frontAtHand(_ count: Int) -> [UInt8]? {
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, filled in
       let got = unsafe linux_read_at_hand(number, room.baseAddress, count, 0)

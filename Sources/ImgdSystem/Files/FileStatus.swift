@@ -24,9 +24,10 @@ package struct FileStatus: Sendable {
   package let size: Int
   /// The bytes of its blocks.
   package let allocated: Int
-  /// Another number after each change of the file, its permissions or its name, and for each file; never 0.
+  /// A number that differs after each change of the file, its permissions or its name, and from file to file;
+  /// never 0.
   ///
-  /// It is made of the inode and the time of its last change, which programs cannot set.
+  /// It is made from the inode and the time of its last change, which programs cannot set.
   package let stamp: UInt64
 
   package var isWritableByOthers: Bool { permissions & 0o022 != 0 }

@@ -3,8 +3,8 @@ import Glibc
 
 /// A file that one process at a time has locked, with that process's id in it.
 ///
-/// The kernel releases the lock with its holder. The file is never removed: otherwise two processes
-/// could lock two files of one name.
+/// The kernel releases the lock when its holder ends. The file is never removed: otherwise two
+/// processes could lock two files of one name.
 package struct ProcessLock: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
 

@@ -37,7 +37,7 @@ package final class LoopClock {
   package static var monotonic: LoopClock { LoopClock() }
 
   private var manual: Instant?
-  /// How far a manual clock moves whenever it is read: then all work takes time.
+  /// How far a manual clock moves whenever it is read, so that all work takes time.
   package var stride = Duration.zero
 
   private init(manual: Instant? = nil) {

@@ -14,9 +14,9 @@
 // again: its generation no longer matches, and the event is dropped.
 //
 // Every tick ends: actions deferred to the next tick and timers set by timers wait for the next one,
-// and so do timers beyond a number, as a thousand may be due at one moment. Only actions that run at the
-// end of a tick may defer more to the same end. Work that is too long for a tick is cut into parts by its
-// owner, who is called for the next part when all others have been served.
+// and so do timers beyond a fixed number, as a thousand may be due at one moment. Only actions that run
+// at the end of a tick may defer more to the same end. Work that is too long for a tick is cut into
+// parts by its owner, who is called for the next part when all others have been served.
 
 internal import CLinux
 import Glibc
@@ -36,12 +36,12 @@ package struct Readiness: OptionSet, Sendable {
   /// The other side will send no more. Reported together with `.read`.
   package static let halfClosed = Readiness(rawValue: UInt32(LINUX_HALF_CLOSED))
   package static let priority = Readiness(rawValue: UInt32(LINUX_PRIORITY))
-  /// Asks for changes only: what has been told of once is not told of again.
+  /// Asks for changes only: an event that has been reported once is not reported again.
   package static let edge = Readiness(rawValue: UInt32(LINUX_EDGE))
 
-  // As numbers: what every option set has looks types up at run time.
+  // With plain numbers: the methods that every option set has look up types at run time.
 
-  /// Whether all of some events are among these.
+  /// Whether these events include all of the others.
   @inline(__always)
   package func contains(_ other: Readiness) -> Bool {
     rawValue & other.rawValue == other.rawValue
@@ -53,7 +53,7 @@ package struct Readiness: OptionSet, Sendable {
     Readiness(rawValue: rawValue | other.rawValue)
   }
 
-  /// Those of these events that are among others.
+  /// The events that are in both.
   @inline(__always)
   package func intersection(_ other: Readiness) -> Readiness {
     Readiness(rawValue: rawValue & other.rawValue)
@@ -74,7 +74,7 @@ package typealias Interest = Readiness
   /// The monotonic clock as it stood when this tick's events arrived.
   package private(set) var now: Instant
 
-  /// The number of the tick; no two are in the same one, whatever the clock says.
+  /// The number of the tick; no two ticks have the same one, whatever the clock says.
   package private(set) var tickCount: UInt64 = 0
   /// The clock as it stands at this very moment: a tick may have gone on for a while.
   package var moment: Instant { clock.now }
@@ -90,7 +90,7 @@ package typealias Interest = Readiness
   private var hasLongWork = false
   private var isStopped = false
   let bell: LoopBell
-  /// Receives what is in each of the mailboxes, and answers whether anything was.
+  /// Each of them receives what is in a mailbox, and returns whether there was anything.
   private var mail: [() -> Bool] = []
 
   package init(clock: LoopClock = .monotonic) throws(SystemFailure) {
@@ -146,8 +146,8 @@ package typealias Interest = Readiness
     upcoming.add(action)
   }
 
-  /// Sets the owner of work that is longer than a tick: called at the end of a tick for the next part,
-  /// and answers whether there is more.
+  /// Sets the owner of work that is longer than a tick: `part` is called at the end of a tick for the
+  /// next part, and returns whether there is more.
   package func share(_ part: @escaping () -> Bool) {
     longWork = part
   }
@@ -169,8 +169,8 @@ package typealias Interest = Readiness
     isStopped = true
   }
 
-  /// Frees all that the loop would still call, most of which holds the loop itself: without this none of
-  /// it is ever freed. For a loop that has stopped; its watches and timers never fire any more.
+  /// Frees everything that the loop would still call, most of which holds the loop itself: without this
+  /// none of it is ever freed. For a loop that has stopped; its watches and timers never fire again.
   package func close() {
     var (closedWatches, closedTimers) = (WatchTable(), TimerQueue())
     var closedMail: [() -> Bool] = []
@@ -257,7 +257,7 @@ package typealias Interest = Readiness
     return true
   }
 
-  /// What a part of the work has written leaves in the same tick.
+  /// Has a part of the work done; what it has written is sent in the same tick.
   private func runLongWork() -> Bool {
     guard hasLongWork else { return false }
     hasLongWork = longWork()
@@ -294,7 +294,7 @@ package typealias Interest = Readiness
 /// Two arrays take turns: an action that a running action adds goes into the other array, so that a
 /// round ends, and no array is modified while it frees the actions that it held.
 private final class DeferredQueue {
-  /// A closure that is an element itself would be wrapped into another one, which is allocated.
+  /// A closure that is itself an element would be wrapped in another one, which has to be allocated.
   private struct Action {
     let run: () -> Void
   }

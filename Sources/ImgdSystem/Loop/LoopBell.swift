@@ -2,11 +2,11 @@ internal import CLinux
 import Glibc
 import Synchronization
 
-/// Wakes a loop that sleeps; one that is awake looks anyway before it sleeps again.
+/// Wakes a loop that sleeps; a loop that is awake looks anyway before it sleeps again.
 ///
-/// One number says how it stands with the loop. A thread that has left something for it sets `rung`, and
-/// writes to the descriptor only in place of `asleep`. The loop falls asleep only in place of `awake`,
-/// so that a ring before is seen, and one after writes: none is lost.
+/// One number holds the state of the loop. A thread that has left something for the loop sets the state
+/// to `rung`, and writes to the descriptor only if it was `asleep`. The loop falls asleep only if the
+/// state is `awake`, so that an earlier ring is seen, and a later one writes: none is lost.
 final class LoopBell: Sendable {
   private static let awake: UInt8 = 0
   private static let asleep: UInt8 = 1
@@ -21,10 +21,10 @@ final class LoopBell: Sendable {
     wakeup = FileDescriptor(owning: number)
   }
 
-  /// Readable once for each write, to whom it tells of edges: nobody needs to read it.
+  /// Readable once for each write, when watched for edges: nobody needs to read it.
   var descriptor: CInt { wakeup.number }
 
-  /// Has the loop look what there is for it; on any thread, after it was left.
+  /// Makes the loop look for what was left for it; called on any thread, after leaving it.
   func ring() {
     guard state.exchange(Self.rung, ordering: .acquiringAndReleasing) == Self.asleep else { return }
     var one: UInt64 = 1

@@ -1,7 +1,7 @@
 /// Sends messages from any thread to a loop, which receives them in order, within a tick.
 ///
-/// The loop is woken only when it sleeps, so a burst of messages costs one wake-up, and those to a busy
-/// loop none.
+/// The loop is woken only when it sleeps, so a burst of messages costs one wake-up, and messages to a
+/// busy loop cost none.
 package final class Mailbox<Message: Sendable>: Sendable {
   private let waiting = Locked<[Message]>([])
   private let bell: LoopBell
@@ -43,7 +43,7 @@ extension EventLoop {
 /// Hands out the messages of a mailbox in order, in each tick as many as its share of time allows.
 private final class Delivery<Message> {
   private static var mostPerTick: Int { 64 }
-  /// In nanoseconds. One message may be the end of a download, with all that follows from it.
+  /// The share in nanoseconds. One message may be the end of a download, with all that follows from it.
   private static var share: Int64 { 100_000 }
   private static var messagesBetweenLooks: Int { 2 }
 
@@ -57,7 +57,7 @@ private final class Delivery<Message> {
     self.receive = receive
   }
 
-  /// Answers whether there were any.
+  /// Takes messages up, and returns whether there were any.
   func deliver(_ messages: [Message]) -> Bool {
     for message in messages { waiting.append(message) }
     if !isDue { deliverSome() }

@@ -1,9 +1,9 @@
-/// A reference to an object that outlives it, which it does not keep; for code that imgctl shares, in the place
-/// of `unowned`, which takes a runtime.
+/// A reference to an object that it does not keep alive, and that outlives it; for code that imgctl shares, in
+/// place of `unowned`, which needs a runtime.
 @safe package struct Unowned<Object: AnyObject> {
   #if hasFeature(Embedded)
-    // Nothing tells there whether the object is still alive. In every other build the same code does not get
-    // away with a reference that dangles.
+    // Nothing checks here whether the object is still alive. In every other build the same code does not get
+    // away with a dangling reference.
     private unowned(unsafe) let reference: Object
   #else
     private unowned let reference: Object

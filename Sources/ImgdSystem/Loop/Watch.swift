@@ -17,7 +17,7 @@ package final class Watch {
     self.handler = handler
   }
 
-  /// The events asked for; a change takes effect at once, also for events that have arrived already.
+  /// The events asked for; a change takes effect at once, even for events that have arrived already.
   package var interest: Interest {
     didSet { if interest != oldValue { loop?.object.modify(self) } }
   }

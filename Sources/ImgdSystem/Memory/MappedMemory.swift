@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
 
-/// A memfd of a known size whose bytes are written where they lie, and which is sealed then.
+/// A memfd of a known size whose bytes are written in place, and which is then sealed.
 @safe package struct MappedMemory: ~Copyable {
   private let descriptor: FileDescriptor
   private let mapping: Mapping
 
-  /// Zeros; `count` is positive.
+  /// Memory full of zeros; `count` must be positive.
   package init(count: Int) throws(SystemFailure) {
     precondition(count > 0, "memory of no bytes cannot be mapped")
     let number = unsafe linux_memfd("imgd")
@@ -26,7 +26,7 @@ import Glibc
   /// Ends the writing: the bytes cannot change any more.
   package consuming func seal() throws(SystemFailure) -> Payload {
     let descriptor = self.descriptor
-    // With a mapping that can be written to, the kernel would refuse.
+    // The kernel would refuse to seal a memfd with a writable mapping.
     mapping.unmap()
     guard linux_seal(descriptor.number) == 0, let payload = Payload.adopt(descriptor) else {
       throw SystemFailure("seal", "a memfd")

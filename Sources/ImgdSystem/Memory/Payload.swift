@@ -4,8 +4,8 @@
 // to another process as it is. Descriptors are a limited resource like memory: a hundred thousand
 // icons must not need a hundred thousand descriptors, and a picture of 28 kB must not be copied
 // through a socket. The limit is `Payload.heapLimit`; a small payload becomes shareable when a
-// descriptor is asked for (`shareable()`). Most never are, and on their way to the disk a memfd is four
-// system calls, a mapping to look at it among them, for nothing.
+// descriptor is asked for (`shareable()`). Most never need one, and on their way to the disk a memfd
+// would cost four system calls for nothing, one of them a mapping to look at it.
 
 internal import CLinux
 import Glibc
@@ -13,7 +13,7 @@ import Glibc
 /// The immutable bytes of a whole body, on the heap or in a sealed memfd.
 package struct Payload: Sendable {
   /// Bodies up to this size stay on the heap: it is below the size from which on the heap itself would
-  /// ask the kernel for each.
+  /// ask the kernel for each of them.
   package static let heapLimit = 64 * 1024
 
   private enum Place {
@@ -46,7 +46,7 @@ package struct Payload: Sendable {
   /// Whether the bytes are in a memfd already.
   package var isShareable: Bool { memory != nil }
 
-  /// The memory that it takes: whole pages and the kernel's share for a memfd, else its bytes.
+  /// The memory that it takes: whole pages and the kernel's share for a memfd, otherwise its bytes.
   package var cost: Int { memory?.cost ?? count }
 
   /// Lends the bytes for the duration of the call.
@@ -112,11 +112,11 @@ extension Payload {
 // MARK: The last descriptors
 
 extension Payload {
-  /// Whether it holds one of the last descriptors, which are there for clients, downloads and files.
+  /// Whether it holds one of the last descriptors, which are reserved for clients, downloads and files.
   package var takesReserve: Bool { memory.map { OpenFiles.isReserve($0.number) } ?? false }
 
-  /// The same bytes under the lowest descriptor that is free now; a few of them on the heap where that would be
-  /// one of the last, too. More stay where they are: to copy them would hold up others.
+  /// The same bytes under the lowest descriptor that is free now. If that would be one of the last, too, a few
+  /// bytes move to the heap, and more stay where they are: copying them would hold up others.
   package func outsideReserve() -> Payload {
     guard let memory, OpenFiles.isReserve(memory.number) else { return self }
     if let moved = memory.renumbered(), !OpenFiles.isReserve(moved.number) {
@@ -146,7 +146,7 @@ extension Payload {
     -> Payload?
   {
     guard count >= 0, try file.ends(at: count) else { return nil }
-    // Out of descriptors the bytes go to the heap: a picture that must be copied is better than none.
+    // Without a descriptor the bytes go to the heap: a picture that must be copied is better than none.
     guard count > heapLimit, var writer = try? MemoryWriter.toKeep() else {
       let bytes = try file.front(count)
       return bytes.count == count ? Payload(bytes) : nil
@@ -158,7 +158,7 @@ extension Payload {
 
 extension Payload {
   /// Reads a whole file of `count` bytes to the heap without ever waiting for the disk; nil where that
-  /// cannot be.
+  /// is not possible.
   package static func readAtHand(_ file: borrowing FileDescriptor, count: Int) -> Payload? {
     file.frontAtHand(count).map { Payload($0) }
   }
@@ -209,7 +209,7 @@ package struct PayloadWriter: ~Copyable {
     return Payload(sealed: try memory.seal())
   }
 
-  /// Out of descriptors the bytes stay on the heap: a picture that must be copied is better than none.
+  /// Without a descriptor the bytes stay on the heap: a picture that must be copied is better than none.
   private mutating func moveToMemory() throws(SystemFailure) {
     guard var writer = try? MemoryWriter.toKeep() else { return }
     if !heap.isEmpty { try writer.append(heap) }

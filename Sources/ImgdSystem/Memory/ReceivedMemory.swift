@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-// Public and frozen, or else Embedded Swift does not find the deinit from another module.
+// Public and frozen, because otherwise Embedded Swift does not find the deinit from another module.
 
 /// Bytes of another process's memfd or file in the address space, for reading only.
 ///
@@ -11,14 +11,14 @@ import Glibc
   private let start: UnsafeRawPointer?
   package let count: Int
 
-  /// Maps the first `count` bytes, which the file must have: beyond its end a read would be a signal.
+  /// Maps the first `count` bytes, which the file must have: reading beyond its end would raise a signal.
   package init(_ descriptor: consuming FileDescriptor, count: Int) throws(SystemFailure) {
     let length = Int(linux_length(descriptor.number))
     guard length >= 0 else { throw SystemFailure("lseek", "a received descriptor") }
     guard count >= 0, count <= length else {
       throw SystemFailure("mmap", "\(count) bytes of a descriptor with \(length)", errno: EINVAL)
     }
-    // Nothing cannot be mapped.
+    // An empty range cannot be mapped.
     let place = unsafe count == 0 ? nil : try Self.map(descriptor.number, count)
     self.count = count
     unsafe start = place

@@ -6,7 +6,7 @@ final class SealedMemory: Sendable {
   /// The kernel's memory for a memfd besides its pages: inode, dentry, file (measured).
   private static let kernelShare = 1_024
   private static let page = 4_096
-  /// To free more than that takes about a millisecond.
+  /// Freeing more than this takes about a millisecond.
   private static let large = 4 << 20
 
   let count: Int
@@ -53,7 +53,7 @@ final class SealedMemory: Sendable {
     return Payload(sealed: try writer.seal())
   }
 
-  /// Writes all of it at the file's offset.
+  /// Writes the whole content at the file's offset.
   func copy(to file: borrowing FileDescriptor) throws(SystemFailure) {
     let copied = try file.append(from: descriptor, count: count)
     precondition(copied == count, "a sealed memfd can be read to its end")
@@ -71,7 +71,7 @@ final class SealedMemory: Sendable {
     return try unsafe body(bytes.bindMemory(to: UInt8.self).span)
   }
 
-  /// Out of address space or mappings: read instead.
+  /// Reads the bytes instead, when address space or mappings have run out.
   private func withCopy<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
     guard let bytes = try? descriptor.front(count), bytes.count == count else {
       preconditionFailure("a sealed memfd can be read to its end")

@@ -1,7 +1,7 @@
 /// Watches a descriptor, and pauses after each time that it was ready.
 ///
 /// A peer that is gone, or a kernel that keeps notifying, makes a descriptor ready for ever. With the
-/// pauses that costs a few turns of the loop in a second instead of all of them.
+/// pauses that costs a few turns of the loop per second instead of all of them.
 final class BackoffWatch {
   private let descriptor: FileDescriptor
   private let interest: Interest
@@ -10,8 +10,8 @@ final class BackoffWatch {
   private var watch: Watch?
   private var pause: Timer?
 
-  /// Calls `handler` whenever the descriptor is ready, at once or `after` a first pause; it answers
-  /// for how long to pause, or nil to end the watch. When watching fails later on, it gets a hang-up.
+  /// Calls `handler` whenever the descriptor is ready, at once or `after` a first pause; it returns
+  /// how long to pause, or nil to end the watch. When watching fails later on, it gets a hang-up.
   init(
     _ descriptor: consuming FileDescriptor, for interest: Interest, on loop: EventLoop,
     after firstPause: Duration? = nil, _ handler: @escaping (Readiness) -> Duration?

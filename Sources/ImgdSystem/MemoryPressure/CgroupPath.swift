@@ -24,8 +24,8 @@ enum CgroupPath {
     let root: String
     let point: String
 
-    /// `36 35 98:0 ROOT POINT rw,noatime shared:1 … - cgroup2 …`: how many fields stand before
-    /// the hyphen differs.
+    /// `36 35 98:0 ROOT POINT rw,noatime shared:1 … - cgroup2 …`: the number of fields before the
+    /// hyphen varies.
     init?(_ line: Substring) {
       let fields = line.split(separator: " ")
       guard fields.count > 5, let hyphen = fields[5...].firstIndex(of: "-"),
@@ -44,7 +44,7 @@ enum CgroupPath {
     }
   }
 
-  /// Blanks, tabs, line ends and backslashes stand as three octal digits after a backslash.
+  /// Blanks, tabs, line ends and backslashes are written as three octal digits after a backslash.
   private static func unescaped(_ field: Substring) -> String {
     var bytes: [UInt8] = []
     var left = field.utf8[...]

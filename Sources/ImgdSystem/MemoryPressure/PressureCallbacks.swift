@@ -1,6 +1,6 @@
 /// The calls that a source of memory pressure makes.
 struct PressureCallbacks {
-  /// Memory is short. Answers for how long the source is to be left alone.
+  /// Memory is short. Returns how long to leave the source alone.
   let pressure: () -> Duration
   /// The source has ended, for this reason; it may be deallocated when this returns.
   let ended: (String) -> Void

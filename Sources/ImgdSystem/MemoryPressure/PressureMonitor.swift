@@ -2,8 +2,8 @@
 //
 //   service-manager   the file that `$MEMORY_PRESSURE_WATCH` names: one of the kernel, a FIFO, a socket
 //   cgroup            a trigger on the stalls of the process's own control group
-//   system            the same for the whole machine
-//   cgroup-events     the group's counts of having reached its own limits
+//   system            a trigger on the stalls of the whole machine
+//   cgroup-events     the counts of how often the group has reached its own limits
 //   sampling          the stalls as a number that is read every two seconds
 //
 // The file of a source may be missing, forbidden, or unknown to an older kernel, and only trying
@@ -115,7 +115,7 @@ package final class PressureMonitor {
       ended: { [unowned self] reason in replace(because: reason) })
   }
 
-  /// Passes a report on, and answers how long the source is to pause.
+  /// Passes a report on, and returns how long the source is to pause.
   private func report() -> Duration {
     guard rate.isExceeded(at: loop.now), !isShort else {
       onPressure()
@@ -158,7 +158,7 @@ struct EventRateLimit {
 
   private var moments = Fifo<Instant>()
 
-  /// Counts one more event; answers whether that is more than the limit within the period.
+  /// Counts one more event; returns whether that is more than the limit within the period.
   mutating func isExceeded(at now: Instant) -> Bool {
     moments.append(now)
     guard moments.count > Self.limit, let oldest = moments.popFirst() else { return false }

@@ -52,7 +52,7 @@ final class PressurePeer {
     }
   }
 
-  /// Reads and drops what has come, as much as a pipe can hold.
+  /// Reads and drops what has arrived, as much as a pipe can hold.
   private func readArrived(from number: CInt) -> Duration? {
     var room = [UInt8](repeating: 0, count: 1 << 16)
     let count = unsafe read(number, &room, room.count)

@@ -1,8 +1,8 @@
 /// How long tasks have waited for memory, from the kernel's pressure stall information (PSI).
 struct Stalls: Equatable {
-  /// In the last ten seconds, as hundredths of a per cent.
+  /// The share of the last ten seconds, in hundredths of a per cent.
   let recent: Int
-  /// In microseconds since the machine started.
+  /// The time since the machine started, in microseconds.
   let total: Int
 
   /// Whether some task has waited for more than one hundredth of the last ten seconds.
@@ -27,7 +27,7 @@ struct Stalls: Equatable {
     line.split(separator: " ").first { $0.hasPrefix(name) }?.dropFirst(name.utf8.count)
   }
 
-  /// A number with two digits behind its point, without the point.
+  /// A number with two digits after its point, read without the point.
   private static func hundredths(_ text: Substring) -> Int? {
     guard text.utf8.dropLast(2).last == UInt8(ascii: ".") else { return nil }
     return decimalNumber(Array(text.utf8.dropLast(3)) + text.utf8.suffix(2))

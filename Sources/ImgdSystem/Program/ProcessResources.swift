@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-/// The limit of open descriptors.
+/// The limit on open descriptors.
 package enum OpenFiles {
   /// Raises the soft limit to the hard one: every client and every large picture takes a descriptor.
   package static func raiseLimit() {

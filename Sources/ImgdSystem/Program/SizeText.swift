@@ -7,8 +7,8 @@ package enum SizeText {
 
   /// The number of bytes; nil when the text is no size or the number does not fit.
   ///
-  /// `K`, `KB` and `KiB` are all 1024, in capitals or not, with blanks before them or not: each is what other
-  /// programs write for it.
+  /// `K`, `KB` and `KiB` are all 1024, in capitals or not, with blanks before them or not: other programs write
+  /// each of these forms.
   package static func bytes(_ text: String) -> Int? {
     let end = text.utf8.firstIndex { !isDigit($0) } ?? text.utf8.endIndex
     let unit = text.utf8[end...].drop { isBlank($0) }
@@ -20,7 +20,7 @@ package enum SizeText {
     return tooLarge ? nil : bytes
   }
 
-  /// The power of two that a unit stands for; none and `B` are bytes.
+  /// The power of two that a unit stands for; no unit and `B` mean bytes.
   private static func shift(of text: Substring.UTF8View) -> Int? {
     var rest = text
     let unit = rest.first.flatMap { first in units.first { $0.letter == first & ~0x20 } }

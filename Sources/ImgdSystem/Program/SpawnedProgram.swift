@@ -1,11 +1,11 @@
 internal import CLinux
 import Glibc
 
-/// A program that this process has started, until its end has been taken note of.
+/// A program that this process has started, until its end has been noted.
 ///
-/// It inherits nothing but a channel, as descriptor 3; of the environment nothing. One that is no longer referenced is killed and reaped:
-/// no process is left behind, and no zombie. Signals and waits go by a descriptor, since a pid may have become
-/// another process's.
+/// It inherits nothing but a channel, as descriptor 3, and nothing of the environment. A program that is no longer
+/// referenced is killed and reaped: no process is left behind, and no zombie. Signals and waits go through a
+/// descriptor, since a pid may have become another process's.
 package final class SpawnedProgram: Sendable {
   /// How a program has ended.
   package enum End: Equatable, Sendable {
@@ -15,7 +15,7 @@ package final class SpawnedProgram: Sendable {
     case unknown
   }
 
-  /// The descriptor in the program that is its channel.
+  /// The number that the channel has in the program.
   package static let channel: CInt = 3
 
   /// The number of the process.
@@ -23,7 +23,7 @@ package final class SpawnedProgram: Sendable {
   private let process: FileDescriptor
   private let hasEnded = Locked(false)
 
-  /// Starts a program with a channel; its parent-death signal is about the calling thread.
+  /// Starts a program with a channel; for its parent-death signal, the calling thread is the parent.
   package init(
     _ path: String, _ arguments: [String], channel: borrowing FileDescriptor
   ) throws(SystemFailure) {
@@ -45,12 +45,12 @@ package final class SpawnedProgram: Sendable {
   /// A descriptor that is readable when the program has ended.
   package var descriptor: CInt { process.number }
 
-  /// Ends it at once.
+  /// Ends the program at once.
   package func kill() {
     _ = linux_kill(process.number)
   }
 
-  /// Its end, which is told once; nil while it runs.
+  /// The end of the program, which is reported once; nil while it runs.
   package func reap(waiting: Bool = false) -> End? {
     var code: CInt = 0
     let state = unsafe linux_reap(process.number, waiting ? 1 : 0, &code)

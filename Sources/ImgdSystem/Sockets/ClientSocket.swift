@@ -9,7 +9,7 @@ package struct ClientSocket: ~Copyable {
   /// The descriptor, for a loop to watch.
   package var number: CInt { stream.descriptor.number }
 
-  /// Connects; where the daemon has too many connections to accept it waits, or fails if it may not.
+  /// Connects; if the daemon has too many connections to accept, it waits, or fails if it may not wait.
   package init(path: String, mayWait: Bool = true) throws(SystemFailure) {
     let number = mayWait ? socket(AF_UNIX, Self.waiting, 0) : linux_unix_socket()
     guard number >= 0 else { throw SystemFailure("socket") }

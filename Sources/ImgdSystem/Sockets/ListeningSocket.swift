@@ -6,7 +6,7 @@ package final class ListeningSocket {
   private let descriptor: FileDescriptor
   private var reserve: FileDescriptor?
 
-  /// Takes over a socket that listens and does not wait.
+  /// Takes over a socket that is listening and non-blocking.
   init(_ descriptor: consuming FileDescriptor) throws(SystemFailure) {
     self.descriptor = descriptor
     reserve = try FileDescriptor(opening: "/dev/null", O_RDONLY)

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 
-/// A TCP socket that only programs of this machine can reach.
+/// A TCP socket that only programs on this machine can reach.
 package final class LoopbackListener {
   package let socket: ListeningSocket
   private let isInherited: Bool

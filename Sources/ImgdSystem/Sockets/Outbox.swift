@@ -86,7 +86,7 @@ package struct Outbox: ~Copyable {
     return reason == EAGAIN ? .blocked : .broken
   }
 
-  /// A slow reader may always leave a rest; the sent bytes before it must not accumulate.
+  /// A slow reader may always leave bytes unsent; the sent bytes before them must not accumulate.
   private mutating func compact() {
     guard head > Self.keptCapacity, head >= unsent else { return }
     bytes.removeFirst(head)

@@ -20,7 +20,7 @@ struct SocketDirectory {
     }
   }
 
-  /// Makes it if it is missing; false if its parent is missing, too.
+  /// Makes the directory if it is missing; returns false if its parent is missing, too.
   func create() throws(SystemFailure) -> Bool {
     guard unsafe mkdir(path, 0o755) != 0, errno != EEXIST, errno != EISDIR else { return true }
     guard errno != ENOENT else { return false }

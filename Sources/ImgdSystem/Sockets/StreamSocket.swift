@@ -50,13 +50,13 @@ package struct StreamSocket: ~Copyable {
     return errno == EAGAIN || errno == EINTR ? .nothing : .broken
   }
 
-  /// Lets the kernel take no more from the peer, which is told so when it writes. Bytes that have
+  /// Makes the kernel take no more from the peer, which learns of it when it writes. Bytes that have
   /// arrived can still be read; they end with `.end`.
   package func endReceiving() {
     shutdown(descriptor.number, CInt(SHUT_RD))
   }
 
-  /// Tells the peer that no more comes.
+  /// Tells the peer that nothing more will come.
   package func endSending() {
     shutdown(descriptor.number, CInt(SHUT_WR))
   }

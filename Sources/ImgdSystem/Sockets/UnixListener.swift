@@ -1,10 +1,10 @@
 // A socket in the file system that only this process serves.
 //
 // A socket file outlives the process that bound it, and does not show whether any process still
-// listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases with its
-// holder: only the holder may remove a stale socket. A live daemon that does not use the lock is found
-// by connecting to it: a socket that refuses is stale, any other answer leaves it alone. The lock file
-// is never removed: otherwise two processes could lock two files of one name.
+// listens. So the right to serve a path is a lock on `PATH.lock`, which the kernel releases when its
+// holder ends: only the holder may remove a stale socket. A live daemon that does not use the lock is
+// found by connecting to it: a socket that refuses is stale; after any other answer it is left alone. The
+// lock file is never removed: otherwise two processes could lock two files of one name.
 //
 // An inherited socket belongs to the service manager, with its file: it is neither locked nor removed,
 // nor shut down, so that clients that connect meanwhile wait in its queue for the next process.
@@ -23,7 +23,7 @@ package enum ListenProblem: Error, CustomStringConvertible {
   case exposed(directory: String, reason: String)
   /// The inherited descriptor is no listening socket.
   case notListening(descriptor: CInt)
-  /// Programs of other machines could connect to this address.
+  /// Programs on other machines could connect to this address.
   case notLoopback(address: String)
   /// The inherited descriptor is no listening socket, or one that other machines can reach.
   case notLocal(descriptor: CInt)
@@ -110,9 +110,9 @@ package final class UnixListener {
     }
   }
 
-  /// Stops listening and removes the socket file, unless another has its name by now. Connections in
-  /// the queue can still be accepted, by this process only; an inherited socket stays with its queue
-  /// for the next process. Answers whether the queue is this process's.
+  /// Stops listening and removes the socket file, unless another file has its name by now. Connections
+  /// in the queue can still be accepted, by this process only; an inherited socket stays with its queue
+  /// for the next process. Returns whether the queue is this process's.
   @discardableResult
   package func close() -> Bool {
     guard !isInherited else { return false }
@@ -144,7 +144,7 @@ package final class UnixListener {
   // MARK: Binding
 
   private static func prepareDirectory(of path: String) throws(ListenProblem) {
-    guard !path.isEmpty else { return }  // bind has a word for that
+    guard !path.isEmpty else { return }  // bind reports that
     let directory = SocketDirectory(of: path)
     let (isThere, danger): (Bool, String?)
     do throws(SystemFailure) {

@@ -1,7 +1,7 @@
 /// The queue of a worker thread: jobs in the order of arrival, until it is closed.
 struct JobQueue<Job: Sendable>: Sendable {
   var jobs = Fifo<Job>()
-  /// Questions whether the thread still responds; they go before all waiting jobs.
+  /// Questions whether the thread still responds; they come before all waiting jobs.
   var questions = Fifo<Job>()
   var isClosed = false
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A value that several threads share, under one lock; for mailboxes and worker threads, and for the
-/// few values that a process has one of.
+/// few values that exist once in a process.
 ///
 /// It is a pthread mutex at a fixed address instead of `Synchronization.Mutex`, whose lock the thread
 /// sanitizer does not see: it would report races that do not exist. The two pointers are private and
@@ -60,7 +60,7 @@ import Glibc
       unsafe pthread_cond_wait(changed, mutex)
     }
   }
-  /// Sleeps until `take` finds in the value what it wants, or until the deadline; nil then.
+  /// Sleeps until `take` returns something for the value; nil if the deadline passes first.
   package func wait<R>(until deadline: Instant, for take: (inout Value) -> R?) -> R? {
     var time = timespec(
       tv_sec: Int(deadline.nanoseconds / 1_000_000_000),

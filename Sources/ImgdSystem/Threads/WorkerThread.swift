@@ -71,8 +71,8 @@ package final class WorkerThread<Tool> {
     thread.join()
   }
 
-  /// The same, for jobs that may block for ever: waits no longer than the limit, and answers whether
-  /// all jobs are done. A thread that is still busy then is left to itself.
+  /// Ends the thread like the other `stop`, for jobs that may block for ever: waits no longer than the
+  /// limit, and returns whether all jobs are done. A thread that is still busy then is left to itself.
   package func stop(within limit: Duration) -> Bool {
     close()
     guard hasEnded.wait(until: .current + limit, for: { $0 ? true : nil }) != nil else {

@@ -1,7 +1,7 @@
 /// Looks for an entity tag in the lists of If-None-Match and If-Match (RFC 9110, 8.8.3, 13.1).
 ///
-/// What is between the quotes is compared byte for byte. There are no escapes in it, so that `"\"` is a whole tag,
-/// and commas mean nothing.
+/// The part between the quotes is compared byte for byte. It has no escapes, so that `"\"` is a whole tag, and
+/// commas in it mean nothing.
 package struct EntityTag {
   private let opaque: ArraySlice<UInt8>
   private let isWeak: Bool

@@ -26,29 +26,29 @@ package struct FieldScanner {
   /// Whether a member of a list ends here.
   package var isAtMemberEnd: Bool { next == nil || isAt(UInt8(ascii: ",")) }
 
-  /// Goes over spaces and tabs.
+  /// Skips spaces and tabs.
   package mutating func skipBlanks() {
     while let byte = next, isBlank(byte) { index += 1 }
   }
 
-  /// One blank, as dates have them.
+  /// Takes one space, as found in dates.
   package mutating func takeBlank() -> Bool { takeByte(0x20) }
 
-  /// Goes over a byte, if it comes next.
+  /// Moves past a byte if it comes next; returns whether it did.
   package mutating func takeByte(_ byte: UInt8) -> Bool {
     guard next == byte else { return false }
     index += 1
     return true
   }
 
-  /// A run of letters in lower case.
+  /// Takes a run of letters, and returns it in lower case.
   package mutating func takeLetters() -> [UInt8]? {
     let start = index
     while let byte = next, (byte | 0x20) &- UInt8(ascii: "a") < 26 { index += 1 }
     return index > start ? bytes[start..<index].map { $0 | 0x20 } : nil
   }
 
-  /// A decimal number with as many digits as allowed; a longer run of digits is refused.
+  /// Takes a decimal number with as many digits as allowed; a longer run of digits is refused.
   package mutating func takeNumber(digits: ClosedRange<Int>) -> Int? {
     let start = index
     var number = 0
@@ -60,19 +60,19 @@ package struct FieldScanner {
     return isEnded && digits.contains(index - start) ? number : nil
   }
 
-  /// A token of HTTP in lower case.
+  /// Takes a token of HTTP, and returns it in lower case.
   package mutating func takeToken() -> String? { takeWrittenToken()?.lowercased() }
 
-  /// A token of HTTP as it was written.
+  /// Takes a token of HTTP as it was written.
   package mutating func takeWrittenToken() -> String? {
     let start = index
     while let byte = next, isTokenByte(byte) { index += 1 }
     return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
   }
 
-  /// The inside of a quoted string, with its escapes resolved.
+  /// Takes a quoted string, and returns its content with the escapes resolved.
   ///
-  /// Nil for one that never ends: of it only the quote is passed over, and from there on quotes mean
+  /// Nil for a string that never ends: only its opening quote is skipped, and from there on quotes mean
   /// nothing, so that no sender hides a directive behind one.
   package mutating func takeQuoted() -> String? {
     guard takeByte(UInt8(ascii: "\"")), !isTorn else { return nil }
@@ -95,15 +95,15 @@ package struct FieldScanner {
     return nil
   }
 
-  /// The text up to the next comma, without the blanks around it.
+  /// Takes the text up to the next comma, without the blanks around it.
   package mutating func takeArgument() -> String {
     let start = index
     while let byte = next, byte != UInt8(ascii: ",") { index += 1 }
     return text(from: start)
   }
 
-  /// The text up to the next comma that is not in quotes, quotes and all, without the blanks
-  /// around it. A quoted string that never ends takes in all the rest.
+  /// Takes the text up to the next comma outside quotes, quotes and all, without the blanks around
+  /// it. A quoted string that never ends extends to the end of the field.
   package mutating func takeMember() -> String {
     skipBlanks()
     let start = index
@@ -117,7 +117,7 @@ package struct FieldScanner {
     return text(from: start)
   }
 
-  /// An entity tag (RFC 9110, 8.8.3): what is between its quotes, and whether it is weak.
+  /// Takes an entity tag (RFC 9110, 8.8.3): the part between its quotes, and whether it is weak.
   mutating func takeEntityTag() -> (opaque: ArraySlice<UInt8>, isWeak: Bool)? {
     let isWeak = takeByte(UInt8(ascii: "W"))
     if isWeak, !takeByte(UInt8(ascii: "/")) { return nil }
@@ -133,13 +133,13 @@ package struct FieldScanner {
     return String(decoding: bytes[start..<end], as: UTF8.self)
   }
 
-  /// Goes to the next member over commas and blanks; false at the end.
+  /// Moves past commas and blanks to the next member; returns false at the end.
   mutating func skipToMember() -> Bool {
     repeat { skipBlanks() } while takeByte(UInt8(ascii: ","))
     return next != nil
   }
 
-  /// Goes behind the next comma that is not in quotes; false at the end of the field.
+  /// Moves past the next comma outside quotes; returns false at the end of the field.
   package mutating func nextMember() -> Bool {
     while let byte = next {
       if byte == UInt8(ascii: "\"") {

@@ -1,7 +1,7 @@
 /// Reads the dates of HTTP, all three forms (RFC 9110, 5.6.7), without a locale and without a time zone.
 ///
-/// Letters count in either case (RFC 9111, 4.2). All else is as the grammar has it: who reads a date that
-/// is nearly one makes a guess, and what was to end by that date is shown for too long.
+/// Letters count in either case (RFC 9111, 4.2). Everything else must follow the grammar: reading what is
+/// only nearly a date would be a guess, and what should end on that date might be shown for too long.
 package enum HTTPDate {
   private static let months = words("jan feb mar apr may jun jul aug sep oct nov dec")
   private static let shortDays = words("mon tue wed thu fri sat sun")
@@ -70,18 +70,18 @@ package enum HTTPDate {
     return place + 1
   }
 
-  /// Four digits; one that begins with a zero was meant for another year.
+  /// Four digits; a year that begins with a zero was meant to be another one.
   private static func year(_ scanner: inout FieldScanner) -> Int? {
     scanner.takeNumber(digits: 4...4).flatMap { $0 >= 1000 ? $0 : nil }
   }
 
-  /// No abbreviation but this one says which zone it means (RFC 9111, 4.2).
+  /// Takes `GMT`: no other abbreviation says which zone it means (RFC 9111, 4.2).
   private static func takeZone(_ scanner: inout FieldScanner) -> Bool {
     scanner.takeBlank() && scanner.takeLetters() == Array("gmt".utf8)
   }
 
-  /// `08:49:37` as seconds of the day. A leap second counts as the one before it, since what a date ends
-  /// must not last longer (RFC 9111, 4.2).
+  /// `08:49:37` as seconds of the day. A leap second counts as the second before it, since what ends at
+  /// that time must not last longer (RFC 9111, 4.2).
   private static func time(_ scanner: inout FieldScanner) -> Int? {
     guard let hour = scanner.takeNumber(digits: 2...2), hour < 24,
       scanner.takeByte(UInt8(ascii: ":")), let minute = scanner.takeNumber(digits: 2...2),

@@ -14,7 +14,7 @@ extension HTTPDate {
 
   // MARK: Writing
 
-  /// A moment in this form.
+  /// Writes a moment in this form.
   package static func text(_ seconds: Int64) -> String {
     var moment = time_t(seconds)
     var parts = unsafe tm()
@@ -33,20 +33,20 @@ extension HTTPDate {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Two digits.
+  /// Writes two digits.
   private static func put(_ number: Int32, _ text: inout [UInt8], at place: Int) {
     text[place] = UInt8(ascii: "0") + UInt8(number / 10 % 10)
     text[place + 1] = UInt8(ascii: "0") + UInt8(number % 10)
   }
 
-  /// One of the names in a row.
+  /// Writes one of `names`, which are three letters each, without gaps.
   private static func put(_ names: [UInt8], _ index: Int32, _ text: inout [UInt8], at place: Int) {
     for offset in 0..<3 { text[place + offset] = names[3 * Int(index) + offset] }
   }
 
   // MARK: Reading
 
-  /// The seconds since 1970 of a date that `text` would write just so; nil for anything else.
+  /// The seconds since 1970 of a date that is exactly as `text` would write it; nil for anything else.
   package static func secondsOfUsualForm(_ text: String) -> Int64? {
     let bytes = text.utf8.span
     guard bytes.count == template.count, hasMarks(bytes),

@@ -1,13 +1,13 @@
 /// A text without the user name and the password of a URL in it, for messages and logs: `http://…@host`.
 ///
 /// A password may hold any character, and a mistyped URL may have no scheme: so everything before the last
-/// `@` goes, but for a scheme in front. It is better to show too little than a part of a password.
+/// `@` is left out, except a scheme in front. It is better to show too little than part of a password.
 package func withoutUserInfo(_ text: Substring) -> String {
   guard let end = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return String(text) }
   return scheme(of: text[..<end]) + "…" + text[end...]
 }
 
-/// The same for a whole text.
+/// A whole text without the user name and the password of a URL in it.
 package func withoutUserInfo(_ text: String) -> String { withoutUserInfo(text[...]) }
 
 /// The beginning of a text up to the `//` of its first URL; empty when it has none.

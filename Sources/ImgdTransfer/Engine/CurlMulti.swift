@@ -1,6 +1,6 @@
 // libcurl's multi interface, driven by the transfer loop.
 //
-// curl names through two callbacks the sockets that it waits for and the time at which it wants to be
+// Through two callbacks curl names the sockets that it waits for and the time at which it is to be
 // called; they become watches and one timer. Everything else happens on the loop: a socket is ready,
 // the timer is due, a handle was added. Finished transfers are collected at the end of the tick and
 // never in a callback, because collecting removes handles, and curl is not re-entrant.
@@ -74,7 +74,8 @@ internal import ImgdSystem
   }
 
   private func call(_ socket: CInt, _ events: CInt) {
-    // Before the callbacks of curl ask for the end of the tick: for them, what has ended is over.
+    // Registered before curl's callbacks register for the end of the tick: when theirs run, the
+    // transfers that have finished are collected already.
     if !isCollectionDue {
       isCollectionDue = true
       loop.atTickEnd { [unowned self] in collectFinished() }
@@ -92,7 +93,7 @@ internal import ImgdSystem
     }
   }
 
-  // MARK: Requests of curl
+  // MARK: Requests from curl
 
   fileprivate func setInterest(_ interest: Interest?, in socket: CInt, isNew: Bool) {
     guard let interest else { return forget(socket) }
@@ -114,7 +115,7 @@ internal import ImgdSystem
     watches.removeValue(forKey: socket)?.cancel()
   }
 
-  /// At least a millisecond: while curl resolves a name it asks for 0, and the loop would spin.
+  /// Waits at least a millisecond: while curl resolves a name it asks for 0, and the loop would spin.
   fileprivate func wake(afterMilliseconds delay: Int) {
     timer?.cancel()
     timer = nil

@@ -7,7 +7,7 @@ struct RetryPolicy {
   private var paused = Duration.zero
 
   private static let firstPause = Duration.milliseconds(100)
-  /// The longest of all pauses together, and the longest `Retry-After` that is waited for here: while
+  /// The limit for all pauses together, and the longest `Retry-After` that is waited for here: while
   /// it pauses, a transfer holds a place that another could use.
   private static let longestPauses = Duration.seconds(5)
   private static let longestRetryAfter = Duration.seconds(1)
@@ -18,10 +18,9 @@ struct RetryPolicy {
 
   /// The pause before the next attempt, or nil when the failure is final.
   ///
-  /// A long `Retry-After` of the origin makes it final; the caller knows better what
-  /// to do meanwhile. A body that breaks off is
-  /// fetched again from its start once: the second time it is no accident. An attempt that `gained`
-  /// bytes which the next one can continue is always worth another.
+  /// A long `Retry-After` of the origin makes it final: the caller knows better what to do meanwhile.
+  /// A body that breaks off is fetched again from its start only once: the second time it is no accident.
+  /// An attempt that `gained` bytes that the next one can continue is always worth another.
   mutating func pause(
     after failure: TransferFailure, rest: Duration, gained: Bool = false,
     jitter: Double = .random(in: 0.5...1.5)
@@ -40,7 +39,7 @@ struct RetryPolicy {
 
   /// Doubles with each attempt, to spare an overloaded origin.
   private var backoff: Duration {
-    // Beyond the bound at six doublings; more could overflow.
+    // Six doublings are already beyond the limit for all pauses; more could overflow.
     Self.firstPause * (1 << min(made, 6))
   }
 }

@@ -5,11 +5,11 @@
 //             └──────────────────────────────────────┘
 //
 // A redirect is an outcome like others: its target is a URL of its own, which the caller may
-// have already. A body that breaks off is continued by the next exchange, or by a later transfer: the
+// already have. A body that breaks off is continued by the next exchange, or by a later transfer: the
 // partial body goes from exchange to exchange, and at the end to the table.
 //
-// One deadline covers all of it. A transfer that ends first removes its handle from curl and its timers
-// from the loop, and reports last, so that no event follows the final one.
+// One deadline covers all of it. When a transfer ends, it first removes its handle from curl and its
+// timers from the loop, and then reports, so that no event follows the final one.
 
 internal import CCurl
 internal import ImgdSystem
@@ -30,7 +30,7 @@ final class Transfer {
   private var retry: RetryPolicy
   private var decodes = true
   private var avoidsKeptConnections = false
-  /// The look-up of the present host's name, while it is waited for.
+  /// The look-up of the host's name, while the transfer waits for it.
   private var question: NamedLookup.Question?
   private var patience: Timer?
   /// How often this attempt had to look the name up, and how long it has waited.
@@ -212,7 +212,7 @@ final class Transfer {
         .failed(TransferFailure(.internal, "the addresses of \(target.host) are not used")))
     }
     lookups += 1
-    // The answer that others have waited for may have come since this exchange began.
+    // A look-up for another transfer may have found the addresses since this exchange began.
     guard table.names.known(name) == nil else { return send() }
     order.phase.enter(.dns)
     let begun = table.loop.now
@@ -261,7 +261,7 @@ final class Transfer {
     }
   }
 
-  /// A name that a proxy has resolved has no address, and counts as public.
+  /// A host whose name a proxy has resolved has no known address, and counts as public.
   private func redirect(to location: String, from exchange: Exchange) {
     do throws(TransferFailure) {
       let url = exchange.request.url
@@ -304,8 +304,8 @@ final class Transfer {
 
   /// `start` is the number of bytes kept from before, whose growth has been reported already.
   ///
-  /// It is told at the end of the tick, unless something was kept: a small picture is over by then, and
-  /// its outcome tells all.
+  /// The head is reported at the end of the tick, unless something was kept: a small picture is
+  /// complete by then, and its outcome tells everything.
   func headArrived(expected: Int?, at start: Int) {
     hold(start)
     reportedAt = table.loop.now

@@ -5,7 +5,7 @@ internal import ImgdSystem
 final class TransferTable {
   /// A burst of transfers must not leave all its handles behind.
   private static let mostIdleHandles = 16
-  /// The memory that curl takes for one.
+  /// The memory that curl uses for one handle.
   private static let bytesOfHandle = 12 * 1024
 
   // The thread owns the loop, which owns the mailbox, which owns this table.

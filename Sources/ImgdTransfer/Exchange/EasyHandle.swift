@@ -56,8 +56,8 @@ internal import CCurl
     while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
   }
 
-  /// curl's own description of its error; may be empty. It may cite the origin, a certificate for
-  /// example, and so has only its printable characters.
+  /// curl's own description of its error; may be empty. It may quote the origin, such as its
+  /// certificate, so characters that are not printable are replaced.
   var complaint: String {
     unsafe String(cString: errors).utf8.reduce(into: "") { text, byte in
       text.unicodeScalars.append((0x20...0x7e).contains(byte) ? UnicodeScalar(byte) : "?")

@@ -78,7 +78,7 @@ final class Exchange {
   }
 
   /// Whether curl's handle may serve another exchange. Until then it keeps the lines of this one's head
-  /// and trailers, and what it has of a line whose end has not come.
+  /// and trailers, and the part of a line whose end has not arrived.
   var leavesHandleClean: Bool {
     head.bytes <= Self.mostKeptHead && (head.isComplete || phase.phase < .firstByte)
   }
@@ -86,8 +86,8 @@ final class Exchange {
   /// The body, once; the exchange is empty afterwards.
   func takeBody() throws(SystemFailure) -> Payload { try body.finish() }
 
-  /// The body that the next exchange can continue, once: the one that broke off here, or the one that
-  /// this exchange was to continue when no body arrived.
+  /// The body that the next exchange can continue, once: the one that broke off here or, if no body
+  /// arrived, the one that this exchange was to continue.
   func takePartial() -> PartialBody? {
     guard stop?.isAboutBody != true else { return nil }
     guard head.isComplete else { return partial }
@@ -106,12 +106,12 @@ final class Exchange {
     idleTimer?.cancel()
   }
 
-  /// curl has finished it; not to be called from a callback.
+  /// Tells the transfer that curl has finished the exchange; not to be called from a callback.
   func ended(_ code: CURLcode) {
     transfer.exchangeEnded(code)
   }
 
-  /// How it went, after curl has finished it with `code`.
+  /// How the exchange went, after curl has finished it with `code`.
   func verdict(_ code: CURLcode, isConditional: Bool) -> ExchangeVerdict {
     ExchangeReview(
       request: request, addresses: addresses, code: code, complaint: easy.complaint, stop: stop,
@@ -120,7 +120,7 @@ final class Exchange {
     ).verdict(isConditional: isConditional)
   }
 
-  // MARK: Callbacks of curl
+  // MARK: Callbacks from curl
 
   func takeHeadLine(_ line: Span<UInt8>) -> Bool {
     lastActivity = loop.now
@@ -197,8 +197,8 @@ final class Exchange {
     return false
   }
 
-  /// Whether curl may go on to the address on its own, which it does without waiting if it is written in
-  /// the URL.
+  /// Whether curl may find the address on its own, which it does without waiting if the address is
+  /// written in the URL.
   func addressIsWanted() -> Bool {
     guard request.target.name != nil else { return true }
     stop = .needsAddress

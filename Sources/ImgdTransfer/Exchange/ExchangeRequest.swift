@@ -5,7 +5,7 @@ struct ExchangeRequest {
   let settings: TransferSettings
   /// The host that is connected to: the proxy's, if there is one.
   let target: TransferURL
-  /// The addresses of its name, if it has a name that was looked up.
+  /// The addresses of the target, if it has a name that was looked up.
   var addresses: [IPAddress] = []
   /// The limit for the connection and TLS.
   var connectTimeout: Duration
@@ -28,7 +28,7 @@ struct ExchangeRequest {
     connectTimeout = settings.connectTimeout
   }
 
-  /// The addresses in curl's notation; the sign makes them forgotten after a while.
+  /// The addresses in curl's notation; the plus sign makes curl forget them after a while.
   var addressLines: [String] {
     guard !addresses.isEmpty else { return [] }
     let list = addresses.map { address in

@@ -67,8 +67,8 @@ struct ExchangeReview {
     }
   }
 
-  /// curl collects a line before it shows it, and says that it is out of memory when the line exceeds
-  /// a limit of its own. Before the request is sent, it could only mean memory.
+  /// curl collects a line before it passes it on, and says that it is out of memory when the line
+  /// exceeds a limit of its own. Before the request is sent, the code can only mean memory.
   private var isLineTooLong: Bool {
     code == CURLE_OUT_OF_MEMORY && phase >= .firstByte && !head.isComplete
   }

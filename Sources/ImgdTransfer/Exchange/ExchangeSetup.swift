@@ -3,8 +3,8 @@ internal import ImgdSystem
 
 /// Sets the options of a curl handle for one exchange.
 struct ExchangeSetup {
-  /// How many seconds curl keeps addresses that it was given: just long enough to use them, because it
-  /// keeps any number.
+  /// How many seconds curl keeps addresses that it was given: just long enough to use them, because
+  /// curl does not limit their number.
   private static let addressLifetime = 5
 
   let easy: EasyHandle
@@ -26,7 +26,7 @@ struct ExchangeSetup {
     configureCallbacks(exchange)
   }
 
-  /// Redirects are followed by the transfer, which checks each hop.
+  /// Redirects are not followed here: each of them is an outcome of its transfer.
   private func configureProtocol() {
     easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
     easy.set(CURLOPT_FOLLOWLOCATION, 0)
@@ -104,7 +104,7 @@ private func socketIsWanted(
   return unsafe exchange(context)?.openSocket(address) ?? CURL_SOCKET_BAD
 }
 
-/// curl has no address for the host, nor a connection to it.
+/// Called when curl has neither an address of the host nor a connection to it.
 private func addressIsWanted(
   _ state: UnsafeMutableRawPointer?, _ reserved: UnsafeMutableRawPointer?,
   _ context: UnsafeMutableRawPointer?

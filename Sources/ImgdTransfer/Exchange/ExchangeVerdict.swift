@@ -1,4 +1,4 @@
-/// The result of an exchange, on which the transfer decides how to go on.
+/// The result of an exchange, by which the transfer decides how to go on.
 enum ExchangeVerdict {
   case received
   /// 304: the condition of the order still holds.

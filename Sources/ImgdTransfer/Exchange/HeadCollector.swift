@@ -125,7 +125,7 @@ struct HeadCollector {
     if name == "location", location == nil { location = value.reference }
   }
 
-  /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
+  /// Reads the status of a line such as `HTTP/1.1 200 OK` or `HTTP/2 200`.
   private static func status(_ line: Span<UInt8>) -> Int? {
     guard line.count >= 10, line[0] == UInt8(ascii: "H"),
       HeaderText(line.extracting(0..<5)).text == "HTTP/",

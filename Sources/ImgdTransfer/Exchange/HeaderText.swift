@@ -1,7 +1,7 @@
 /// The bytes of a name or a value in a head, without the blanks around them.
 ///
 /// HTTP does not say what bytes beyond ASCII mean. Most are UTF-8; those that are not are read as
-/// Latin-1, of which every byte is a character, so that none is lost.
+/// Latin-1, in which every byte is a character, so that none is lost.
 struct HeaderText {
   private let bytes: [UInt8]
 
@@ -18,7 +18,7 @@ struct HeaderText {
     return String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
   }
 
-  /// The text of a URL, with the bytes beyond ASCII in the form in which they go over the wire.
+  /// The text of a URL, with bytes beyond ASCII percent-encoded, as they go over the wire.
   var reference: String {
     bytes.reduce(into: "") { text, byte in
       text +=

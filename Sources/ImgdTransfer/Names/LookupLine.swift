@@ -1,10 +1,10 @@
 internal import ImgdSystem
 
-/// Look-ups that wait for a thread: users take turns, and each has its own in the order of arrival.
+/// Look-ups that wait for a thread: users take turns, and those of one user keep the order of arrival.
 ///
-/// The line holds claims. A claim is void when its look-up has begun, in the turn of another who asks
-/// for the same name, or when its user wants it no more. Void claims are dropped when they come up, or
-/// all at once when they are the greater part.
+/// The line holds claims. A claim is void when its look-up has begun, in the turn of another user who
+/// asks for the same name, or when its user no longer wants it. Void claims are dropped when they come
+/// up, or all at once when they are the majority.
 struct LookupLine {
   private var claims: [UInt32: Fifo<NamedLookup>] = [:]
   private var turns = Fifo<UInt32>()
@@ -44,7 +44,7 @@ struct LookupLine {
     return nil
   }
 
-  /// Drops void claims when they are the greater part; at most `live` are valid.
+  /// Drops void claims when they are the majority; at most `live` are valid.
   mutating func tidy(live: Int) {
     guard count > 2 * live + 16 else { return }
     var kept = LookupLine()

@@ -2,8 +2,8 @@ internal import ImgdSystem
 
 /// Threads that ask the system for addresses, one name at a time each.
 ///
-/// A thread begins when there is a name for it and no other is free, and ends when it has had none for
-/// a while. How many there are is up to the caller, who knows how many names are under way.
+/// A thread begins when there is a name for it and no other is free, and ends when it has had no name
+/// for a while. How many there are is up to the caller, who knows how many names are under way.
 final class LookupThreads: Sendable {
   private struct State: Sendable {
     var names = Fifo<String>()
@@ -48,7 +48,7 @@ final class LookupThreads: Sendable {
     }
   }
 
-  /// Ends the threads, each after its present name; none is waited for.
+  /// Ends the threads, each after its present name, without waiting for them.
   func close() {
     state.broadcast { $0.isClosed = true }
   }
@@ -69,7 +69,7 @@ final class LookupThreads: Sendable {
       guard !state.names.isEmpty || state.isClosed else { return nil }
       return .some(state.takeThread())
     }
-    // A name may have come since the wait was over.
+    // A name may have arrived since the wait timed out.
     return found ?? state.withLock { $0.takeThread() }
   }
 }

@@ -14,10 +14,10 @@ enum NameAnswer: Sendable, Equatable {
 }
 
 extension NameAnswer {
-  /// More addresses of one name are not tried.
+  /// The most addresses of one name that are tried.
   static let mostAddresses = 32
 
-  /// Asks the system, which may take as long as its name servers do.
+  /// Asks the system, which may take as long as its name servers take.
   static func fromSystem(_ name: String) -> NameAnswer {
     var wanted = unsafe addrinfo()
     unsafe wanted.ai_socktype = CInt(SOCK_STREAM.rawValue)

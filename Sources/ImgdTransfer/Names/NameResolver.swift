@@ -1,10 +1,10 @@
 // Finds the addresses of names.
 //
-// The system's look-up blocks its thread until the name servers have answered, or have not. curl would
-// start a thread for each, and leave it behind when the transfer is aborted. So the engine asks by
-// itself: on few threads, once for all who want the same name, and the others wait in line, where
-// users take turns. A user holds no more threads than are left free. Names that never answer can then
-// not take the last thread from others that come later.
+// The system's look-up blocks its thread until the name servers have answered, or have failed to. curl
+// would start a thread for each, and leave it behind when the transfer is aborted. So the engine asks
+// on its own: on a few threads, and once for everyone who wants the same name. Other names wait in
+// line, where users take turns. A user holds no more threads than are left free, so that names whose
+// servers never answer cannot take the last thread from names that come later.
 //
 // Addresses are used for a minute. A name that was not found is asked for again each time.
 
@@ -18,7 +18,7 @@ final class NameResolver {
   private let count: HoldingsCount
   private let threads: LookupThreads
   private var resolved = ResolvedNames()
-  /// All that wait in line or are under way.
+  /// All look-ups that wait in line or are under way.
   private var lookups: [String: NamedLookup] = [:]
   private var line = LookupLine()
   private var held: [UInt32: Int] = [:]
@@ -40,12 +40,12 @@ final class NameResolver {
     door.resolver = self
   }
 
-  /// Leads the mailbox here, which is made first.
+  /// Leads from the mailbox, which is made first, to the resolver.
   private final class Door {
     weak var resolver: NameResolver?
   }
 
-  /// Leaves look-ups under way to themselves.
+  /// Forgets all look-ups, and leaves those under way to end on their own.
   func close() {
     lookups.removeAll()
     threads.close()
@@ -70,7 +70,7 @@ final class NameResolver {
     return question
   }
 
-  /// Takes a question back, which is then not answered. A look-up under way goes on.
+  /// Withdraws a question, which is then not answered. A look-up under way goes on.
   func withdraw(_ question: NamedLookup.Question) {
     guard let lookup = question.lookup, lookup.withdraw(question) else { return }
     questions -= 1

@@ -42,7 +42,7 @@ final class NamedLookup {
     return question
   }
 
-  /// False when the question has been answered.
+  /// Returns false if the question has been answered already.
   func withdraw(_ question: Question) -> Bool {
     guard questions.removeValue(forKey: question.ticket) != nil else { return false }
     let rest = askers[question.uid, default: 1] - 1
@@ -50,7 +50,7 @@ final class NamedLookup {
     return true
   }
 
-  /// Answers all questions, in the order in which they were asked; one may withdraw another.
+  /// Answers all questions, in the order in which they were asked; an answer may withdraw other questions.
   func answer(with answer: NameAnswer) {
     for ticket in questions.keys.sorted() {
       questions.removeValue(forKey: ticket)?.answer(answer)

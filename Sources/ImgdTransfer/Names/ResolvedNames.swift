@@ -2,7 +2,7 @@ internal import ImgdSystem
 
 /// The addresses of names, for as long as they are used without asking again.
 ///
-/// They are limited in number and age. There is no timer: old ones go when others come.
+/// They are limited in number and age. There is no timer: old ones are removed when new ones come.
 struct ResolvedNames {
   static let most = 1_024
   static let lifetime = Duration.seconds(60)
@@ -13,7 +13,7 @@ struct ResolvedNames {
   }
 
   private var entries: [String: Entry] = [:]
-  /// Every entry once, the oldest first; one that was replaced is there twice until it comes up.
+  /// Every entry once, the oldest first; one that was replaced appears twice until it comes up.
   private var ages = Fifo<(name: String, since: Instant)>()
 
   var count: Int { entries.count }

@@ -5,9 +5,9 @@
 // to, never a name: a name may resolve to anything, and to something else next time.
 //
 // There are three classes. Some addresses never serve pictures (link-local, multicast and the like).
-// Private ones are valid when the request itself names them, and an attack when a public origin
-// redirects there: all that IANA's registries of special addresses (RFC 6890) do not call globally
-// reachable. The others are public. An IPv4 address that is wrapped in IPv6 counts as itself.
+// Private ones are all that IANA's registries of special addresses (RFC 6890) do not call globally
+// reachable: they are valid when the request itself names them, and an attack when a public origin
+// redirects there. The others are public. An IPv4 address that is wrapped in IPv6 counts as itself.
 
 /// The rule for addresses.
 package struct AddressRule: Sendable, Equatable {
@@ -47,7 +47,7 @@ extension IPAddress {
   /// Whether the address is refused by every rule.
   package var isNever: Bool { Self.never.contains { $0.contains(unwrapped) } }
 
-  /// Whether the address is not valid everywhere, but only on this machine, in its own network or in none.
+  /// Whether the address is valid only on this machine, only in its own network, or nowhere.
   package var isPrivate: Bool {
     Self.privateUse.contains { $0.contains(unwrapped) }
       && !Self.reachable.contains { $0.contains(unwrapped) }
@@ -74,32 +74,32 @@ extension IPAddress {
     AddressRange(known: "172.16.0.0/12"),
     // For protocols (RFC 6890).
     AddressRange(known: "192.0.0.0/24"),
-    // For documents (RFC 5737).
+    // For documentation (RFC 5737).
     AddressRange(known: "192.0.2.0/24"),
     AddressRange(known: "198.51.100.0/24"),
     AddressRange(known: "203.0.113.0/24"),
-    // The nearest relay of 6to4, given up (RFC 7526).
+    // The nearest relay of 6to4, deprecated (RFC 7526).
     AddressRange(known: "192.88.99.0/24"),
     AddressRange(known: "192.168.0.0/16"),
-    // For measuring network devices (RFC 2544).
+    // For benchmarks of network devices (RFC 2544).
     AddressRange(known: "198.18.0.0/15"),
-    // Loopback, NAT64 of the local network (RFC 8215), whose targets are unknown, and what is reserved.
+    // Loopback, NAT64 of the local network (RFC 8215), whose targets are unknown, and reserved addresses.
     AddressRange(known: "::/8"),
-    // Addresses that drop all, and dummies (RFC 6666, RFC 9780).
+    // Addresses that discard everything, and dummies (RFC 6666, RFC 9780).
     AddressRange(known: "100::/32"),
-    // For protocols (RFC 2928), such as Teredo, which wraps addresses that it veils, and for measuring.
+    // For protocols (RFC 2928), such as Teredo, which wraps obfuscated addresses, and for benchmarks.
     AddressRange(known: "2001::/23"),
-    // For documents (RFC 3849, RFC 9637).
+    // For documentation (RFC 3849, RFC 9637).
     AddressRange(known: "2001:db8::/32"),
     AddressRange(known: "3fff::/20"),
-    // Segments of routes (RFC 9602).
+    // Identifiers of segments in segment routing (RFC 9602).
     AddressRange(known: "5f00::/16"),
     AddressRange(known: "fc00::/7"),
     // Site-local, the predecessor of fc00::/7 (RFC 3879).
     AddressRange(known: "fec0::/10"),
   ]
 
-  /// Those within the networks for protocols that are reachable from everywhere.
+  /// The addresses within the networks for protocols that are reachable from everywhere.
   private static let reachable: [AddressRange] = [
     // The nearest server that forwards ports or relays (RFC 7723, RFC 8155).
     AddressRange(known: "192.0.0.9/32"),
@@ -108,11 +108,11 @@ extension IPAddress {
     AddressRange(known: "2001:1::2/128"),
     // The nearest server for registrations of services (RFC 9665).
     AddressRange(known: "2001:1::3/128"),
-    // Multicast through tunnels (RFC 7450).
+    // Automatic multicast tunnelling (RFC 7450).
     AddressRange(known: "2001:3::/32"),
-    // Names of private addresses (RFC 7535).
+    // The servers that answer for names of private addresses (RFC 7535).
     AddressRange(known: "2001:4:112::/48"),
-    // Hashes of keys, and drones (RFC 7343, RFC 9374).
+    // Hashes of keys, and identifiers of drones (RFC 7343, RFC 9374).
     AddressRange(known: "2001:20::/28"),
     AddressRange(known: "2001:30::/28"),
   ]

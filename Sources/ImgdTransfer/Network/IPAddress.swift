@@ -41,7 +41,7 @@ package enum IPAddress: Hashable, Sendable {
     bytes.reduce(0) { $0 << 8 | N($1) }
   }
 
-  /// The IPv4 address that an IPv6 address wraps, if it does; else the address itself.
+  /// The IPv4 address that an IPv6 address wraps, if it wraps one; otherwise the address itself.
   ///
   /// Mapped `::ffff:a.b.c.d`, compatible `::a.b.c.d`, NAT64 `64:ff9b::/96`, 6to4 `2002::/16`.
   var unwrapped: IPAddress {

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// A URL that can be fetched: http or https, without user, password and fragment.
+/// A URL that can be fetched: http or https, without user, password or fragment.
 ///
 /// It is parsed by curl, which also connects, so that parser and connection cannot disagree about the
 /// host.
@@ -41,7 +41,7 @@ struct TransferURL: Equatable, Sendable {
     self.port = port
   }
 
-  /// The host, if its address has to be looked up. curl itself knows that of `localhost`.
+  /// The host, if its address has to be looked up. curl itself knows the address of `localhost`.
   var name: String? {
     let isKnown = host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host) != nil
     return isKnown ? nil : host
@@ -54,7 +54,7 @@ struct TransferURL: Equatable, Sendable {
     return TransferFailure(.badURL, "\(base.host) redirects to something that is no URL")
   }
 
-  /// curl decodes a host's name. What is not ASCII then may look like another name, or like none.
+  /// curl decodes a host's name. A decoded name that is not ASCII may look like another name, or like none.
   private static func unnamable(_ base: TransferURL?) -> TransferFailure {
     let what = base.map { "\($0.host) redirects to a host" } ?? "the URL has a host"
     return TransferFailure(

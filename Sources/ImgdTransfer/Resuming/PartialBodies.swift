@@ -3,7 +3,7 @@ internal import ImgdSystem
 /// The facts that must be equal for one transfer to continue the body of another.
 struct PartialKey: Hashable {
   let url: String
-  /// With the credentials: a body is never shared between them.
+  /// Credentials included: a body is never shared between different ones.
   let headers: [HeaderField]
 }
 

@@ -7,7 +7,7 @@
 //                                            └→ 416, or another 206: requested again, whole
 //
 // The assembled body must equal the origin's, byte for byte. So a beginning is kept only with a strong
-// validator, undecoded, and from an origin that announces ranges; and a rest is accepted only if it
+// validator, undecoded, and from an origin that announces ranges; and the rest is accepted only if it
 // starts where the beginning stops, and has the same total and the same version.
 
 internal import ImgdSystem
@@ -45,7 +45,7 @@ final class PartialBody {
     return !directives.contains { $0 == "no-store" || $0 == "private" || $0.hasPrefix("private=") }
   }
 
-  /// The range that a 206 adds; nil when it does not continue this body. `length` is that of its body.
+  /// The range that a 206 adds; nil when it does not continue this body. `length` is that of the 206's body.
   func range(addedBy head: HeadCollector, length: Int?) -> ContentRange? {
     // A multipart body has no such header: each part states its own range.
     guard head.first("content-encoding") == nil, validator.holds(for: head),

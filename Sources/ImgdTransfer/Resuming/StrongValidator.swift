@@ -35,7 +35,7 @@ struct StrongValidator: Equatable {
     return head.first("last-modified").map { $0 == text } ?? true
   }
 
-  /// Only ASCII, because other bytes may have changed on becoming a string.
+  /// Only ASCII, because other bytes may have changed when they became a string.
   private static func isStrong(tag: String) -> Bool {
     let bytes = tag.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")

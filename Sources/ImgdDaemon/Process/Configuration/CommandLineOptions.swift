@@ -12,7 +12,7 @@ package struct CommandLineOptions: Equatable {
   /// The file to read in place of the usual one.
   package private(set) var configurationFile: String?
   private(set) var settings: [CommandLineSetting] = []
-  /// Log an entry for each request.
+  /// Whether an entry is logged for each request.
   package private(set) var isVerbose = false
 
   package init() {}

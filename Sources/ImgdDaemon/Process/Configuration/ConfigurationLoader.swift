@@ -16,7 +16,7 @@ package enum ConfigurationLoader {
       .read(over: instance.defaults, warn: warn)
   }
 
-  /// The files that a service reads.
+  /// The configuration files that the service reads.
   static func files(
     _ options: CommandLineOptions, environment: [String: String]
   ) -> [String] {

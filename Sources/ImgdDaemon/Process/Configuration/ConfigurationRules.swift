@@ -10,7 +10,7 @@ extension Configuration {
     [(variable: String, section: ConfigurationSection, key: String)] =
       [("IMGD_SOCKET", .control, "Socket")]
 
-  /// An eviction cannot leave more than there may be.
+  /// Complains if `Preferred` exceeds `Capacity`: an eviction cannot leave more than the tier may hold.
   package func contradictions(origin: (_ key: String) -> String) -> [String] {
     // A percentage follows the capacity.
     guard case .bytes(let preferred) = memory.preferred, preferred > memory.capacity else {

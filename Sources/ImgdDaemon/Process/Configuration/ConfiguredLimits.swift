@@ -83,7 +83,7 @@ extension WireLimits {
 }
 
 extension FleetSettings {
-  /// The settings of the engine; nil for a machine alone.
+  /// The settings of the fleet engine; nil for a machine without a fleet.
   init?(_ fleet: Configuration.Fleet) {
     guard !fleet.server.isEmpty, let server = try? Server(fleet.server) else { return nil }
     self.init(
@@ -92,7 +92,7 @@ extension FleetSettings {
       namespace: fleet.namespace, maxObject: fleet.maxObject, timeout: fleet.timeout)
   }
 
-  /// Takes over what a reload may change: all but where the server is, and the user that this host connects as.
+  /// Takes over what a reload may change: not the server, the user, the password file or the namespace.
   mutating func adopt(_ fleet: Configuration.Fleet) {
     maxObject = fleet.maxObject
     timeout = fleet.timeout

@@ -29,7 +29,7 @@ extension ValueFormat where Value == String {
     }
   }
 
-  /// The beginning of keys in a server: none of its characters means anything in a pattern.
+  /// The beginning of keys in a server: none of its characters has a special meaning in a pattern.
   static var namespace: Self {
     Self { text throws(WrongValue) in
       let isRight = text.utf8.allSatisfy { byte in

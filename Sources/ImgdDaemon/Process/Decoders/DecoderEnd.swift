@@ -2,8 +2,8 @@ import Glibc
 import ImgdSystem
 
 extension SpawnedProgram.End {
-  /// Whether it came from outside: from the kernel when memory is short, or from a person. No decoder ends by these
-  /// signals because of what it does; of a kill by the daemon itself nobody asks for the reason.
+  /// Whether the end came from outside: from the kernel when memory is short, or from a person. No decoder ends
+  /// by these signals because of what it does; if the daemon itself kills one, nobody asks for the reason.
   var isFromOutside: Bool {
     [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT].contains { self == .signalled($0) }
   }

@@ -4,14 +4,14 @@ import Glibc
 struct DecoderLocation: Sendable {
   static let name = "imgd-decoder"
 
-  /// Paths, the first of which that is a program is the one.
+  /// The paths to try: the first one that leads to a program is used.
   let places: [String]
 
   init(places: [String]) {
     self.places = places
   }
 
-  /// Beside another program, or where packages put programs that nobody calls by name.
+  /// Looks beside another program, and where packages put programs that nobody calls by name.
   init(beside executable: String) {
     guard let slash = executable.lastIndex(of: "/") else {
       places = []
@@ -21,7 +21,7 @@ struct DecoderLocation: Sendable {
     places = ["", "../lib/imgd/", "../libexec/imgd/"].map { "\(directory)/\($0)\(Self.name)" }
   }
 
-  /// As seen from the daemon itself, also when its file has been replaced since it was started.
+  /// As seen from the daemon itself, even if its file has been replaced since it was started.
   static var ofDaemon: DecoderLocation { DecoderLocation(beside: ownPath) }
 
   var path: String? {

@@ -1,8 +1,8 @@
-// Decoders are processes of their own, since they read the bytes of strangers with libraries in C.
+// Decoders are processes of their own, since they read the bytes of strangers with libraries written in C.
 //
-// They are started when orders wait and none is free, up to the number that is configured, and end when they
+// They are started when orders wait and no decoder is free, up to the configured number, and end when they
 // have had nothing to do for a while, have had many orders, or memory is short. Each order goes to one of
-// them and has exactly one answer, whatever becomes of the process.
+// them and gets exactly one answer, whatever becomes of the process.
 
 import ImgdDecode
 import ImgdProgram
@@ -10,7 +10,7 @@ import ImgdSystem
 
 /// The decoders of the daemon, and the orders that wait for one.
 final class DecoderPool: Decoding {
-  /// After so many orders a decoder is replaced: the memory that its libraries have lost goes with it.
+  /// After this many orders a decoder is replaced: the memory that its libraries have leaked goes with it.
   static let mostOrders = 2_000
 
   private var settings: Configuration.Decode
@@ -19,15 +19,15 @@ final class DecoderPool: Decoding {
   private(set) var starts = DecoderStarts()
   private var queue = DecodeQueue()
   /// In the order of their starts: the first that is free takes an order, so that those that are not needed
-  /// are idle for long enough to end.
+  /// stay idle for long enough to end.
   private(set) var workers: [DecoderWorker] = []
-  /// The orders that decoders have, but for those that were given up.
+  /// The orders that decoders are working on, except those that were given up.
   private var begun: [UInt64: QueuedOrder] = [:]
   private(set) var abilities: DecoderAbilities?
   private var asking: [(Result<DecoderAbilities, DecodeFailure>) -> Void] = []
   private var counts = DecodingFigures()
   private var isStopped = false
-  /// The end of a pause in which no decoder is started.
+  /// Fires at the end of a pause in which no decoder is started.
   private var pauseEnd: Timer?
 
   init(
@@ -50,7 +50,7 @@ final class DecoderPool: Decoding {
     advance()
   }
 
-  /// One that runs may come back.
+  /// Joins an order that waits, or one that runs: it may come back.
   func join(serial: UInt64, _ claim: DecodeClaim) {
     if !queue.join(serial, claim) { _ = begun[serial]?.claims.add(claim) }
     advance()
@@ -82,7 +82,7 @@ final class DecoderPool: Decoding {
 
   // MARK: Changes
 
-  /// Takes other settings; what was found to be an obstacle is tried again.
+  /// Takes other settings, and forgets the obstacles that were found with the old ones.
   func apply(_ settings: Configuration.Decode) {
     self.settings = settings
     starts = DecoderStarts()
@@ -96,7 +96,7 @@ final class DecoderPool: Decoding {
     for worker in workers where worker.phase == .idle { worker.end() }
   }
 
-  /// Ends all decoders. No order has an answer from here on.
+  /// Ends all decoders. No order gets an answer from here on.
   func stop() {
     isStopped = true
     pauseEnd?.cancel()
@@ -117,7 +117,7 @@ final class DecoderPool: Decoding {
     }
   }
 
-  /// Gives out orders, and has more decoders where they are needed.
+  /// Hands out orders, and starts more decoders where they are needed.
   private func advance() {
     while !queue.isEmpty, let worker = workers.first(where: { $0.phase == .idle }),
       let next = queue.removeNext(forLast: working + 1 >= mostWorkers, at: loop.now)
@@ -134,7 +134,7 @@ final class DecoderPool: Decoding {
   private var starting: Int { workers.count { $0.phase == .starting } }
   private var working: Int { workers.count { $0.phase == .working } }
 
-  /// Whether one more may be started, and might be given an order.
+  /// Whether another decoder may be started and could be given an order.
   private var hasUseForAnother: Bool {
     workers.count < mostWorkers
       && (!asking.isEmpty || queue.hasNext(forLast: workers.count + 1 >= mostWorkers))
@@ -166,7 +166,7 @@ final class DecoderPool: Decoding {
     starter.start(memory: settings.memory) { worker.adopt($0) }
   }
 
-  /// Where no decoder is there and none can be started, nothing is worth waiting for but the end of a first pause.
+  /// If there is no decoder and none can be started, only the end of a first pause is worth waiting for.
   private func giveUpIfHopeless() {
     guard let obstacle = starts.obstacle(at: loop.now), !workers.contains(where: \.isLive) else {
       return
@@ -206,7 +206,7 @@ final class DecoderPool: Decoding {
     advance()
   }
 
-  /// Lets it take orders, if its sandbox is as it must be.
+  /// Lets a new decoder take orders, if its sandbox is as it must be.
   private func admit(_ worker: DecoderWorker, with abilities: DecoderAbilities) {
     if let lack = lack(in: abilities) {
       worker.end()
@@ -238,7 +238,7 @@ final class DecoderPool: Decoding {
     begun.removeValue(forKey: serial)?.then(answer)
   }
 
-  /// Once: an order that every decoder ends over must not go round for ever.
+  /// Gives an order to a decoder once more: an order that ends every decoder must not go round for ever.
   private func giveAgain(_ serial: UInt64, orFail failure: DecodeFailure) {
     guard var queued = begun.removeValue(forKey: serial) else { return }
     guard !queued.wasReturned else {
@@ -249,7 +249,7 @@ final class DecoderPool: Decoding {
     queue.add(queued)
   }
 
-  /// Keeps a worker that is idle, unless its time has come.
+  /// Keeps an idle worker, unless it is surplus, outdated or has had enough orders.
   private func settle(_ worker: DecoderWorker) {
     guard worker.phase == .idle else { return }
     let isSurplus = workers.count(where: \.isLive) > mostWorkers

@@ -1,9 +1,9 @@
 import ImgdDecode
 import ImgdSystem
 
-/// A decoder that runs, with its channel, on a loop.
+/// A running decoder with its channel, on a loop.
 ///
-/// What it has sent before its end arrives before its end.
+/// Everything that it sent before its end is received before its end is reported.
 final class DecoderProcess {
   private let program: SpawnedProgram
   private let onArrival: (DecodeChannel.Arrival) -> Void
@@ -41,7 +41,7 @@ final class DecoderProcess {
     line?.channel.send(order) ?? false
   }
 
-  /// Closes the channel: a decoder ends by that.
+  /// Closes the channel, which makes the decoder end.
   func hangUp() {
     channelWatch?.cancel()
     channelWatch = nil

@@ -15,7 +15,7 @@ final class DecoderStarter {
     thread = try WorkerThread(name: "imgd-starter", on: loop) { program }
   }
 
-  /// Starts one, which may use so much address space.
+  /// Starts a decoder that may use `memory` bytes of address space beyond its libraries.
   func start(
     memory: Int, then: @escaping (Result<StartedDecoder, FailedDecoderStart>) -> Void
   ) {
@@ -26,7 +26,7 @@ final class DecoderStarter {
     thread.submit(job, then: then)
   }
 
-  /// Starts none any more, and ends the thread.
+  /// Starts no more decoders, and ends the thread.
   func stop() {
     thread.stop()
   }
@@ -34,7 +34,7 @@ final class DecoderStarter {
 
 /// A decoder that has been started and has not greeted yet.
 final class StartedDecoder: Sendable {
-  /// The daemon's end of the channel, which is closed when nobody has it any more.
+  /// The daemon's end of the channel, which is closed when nobody holds it any more.
   final class Line: Sendable {
     let channel: DecodeChannel
 
@@ -56,7 +56,7 @@ final class StartedDecoder: Sendable {
   }
 }
 
-/// Why a decoder did not come to work.
+/// Why a decoder never became ready for orders.
 struct FailedDecoderStart: Error, Equatable {
   let reason: String
   /// Whether a person has to do something about it first.
@@ -73,14 +73,14 @@ struct FailedDecoderStart: Error, Equatable {
       "the decoder is not installed: there is no program \(places)", isLasting: true)
   }
 
-  /// Too little memory or too many processes may be over soon; a file that cannot be executed stays so.
+  /// A lack of memory or an excess of processes may pass soon; a file that cannot be executed stays so.
   static func system(_ failure: SystemFailure) -> FailedDecoderStart {
     FailedDecoderStart(
       "the decoder cannot start: \(failure)",
       isLasting: ![EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY].contains(failure.errno))
   }
 
-  /// It has ended before it greeted. The loader of programs ends with 127 where it finds no library.
+  /// The decoder ended before it greeted. The program loader exits with 127 if it cannot find a library.
   static func ended(_ end: SpawnedProgram.End) -> FailedDecoderStart {
     guard end != .exited(127) else {
       return FailedDecoderStart("the decoder cannot start: is libvips installed?", isLasting: true)
@@ -98,7 +98,7 @@ struct FailedDecoderStart: Error, Equatable {
 }
 
 extension DecoderAbilities.Layers {
-  /// The layers for people.
+  /// The layers in words for people.
   fileprivate var names: [String] {
     let all: [(layer: Self, name: String)] = [
       (.limits, "limits of its resources"), (.calls, "the filter of system calls (seccomp)"),

@@ -1,11 +1,11 @@
 import ImgdDecode
 import ImgdSystem
 
-/// Whether it is worth a try to start a decoder, after what came of earlier tries.
+/// Whether it is worth trying to start a decoder, after the outcome of earlier tries.
 ///
-/// Where a person has to do something first, one try tells, and is remembered for a while: requests must not
-/// start a process each. Other failures are given three tries in a row before a shorter pause. Orders wait for the end
-/// of the first of these, and no longer: when three more tries fail, it is as if a person were needed.
+/// Where a person has to do something first, one failure is enough, and is remembered for a while: requests must
+/// not start a process each. Other failures are given three tries in a row before a shorter pause. Orders wait for
+/// the end of the first such pause, and no longer: when three more tries fail, it is as if a person were needed.
 struct DecoderStarts {
   static let lastingPause = Duration.seconds(60)
   static let pause = Duration.seconds(5)
@@ -40,7 +40,7 @@ struct DecoderStarts {
 
   mutating func noteFailure(_ failure: FailedDecoderStart, at now: Instant) {
     areProven = false
-    // Of several that were started together the last fail in the pause, and are no further tries.
+    // If several were started together, the last of them fail during the pause, and do not count as further tries.
     guard failure.isLasting || obstacle(at: now) == nil else { return }
     failed += 1
     guard failure.isLasting || failed >= Self.mostInARow else { return }

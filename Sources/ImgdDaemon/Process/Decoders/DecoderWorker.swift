@@ -1,9 +1,9 @@
-// One decoder from its start to its end, as the protocol has it: it greets, then each order is followed by
+// One decoder from its start to its end, as the protocol requires: it greets, then each order is followed by
 // one answer.
 //
-// A decoder may have been taken over by a picture. Whatever is not in this order, or is not an answer to its
-// order, ends it at once; so does an order that takes too long. The order then has its answer, and what has
-// become of the process is of no interest any more, but for taking note of its end.
+// A decoder may have been taken over by a picture. A message that is out of this sequence, or does not answer
+// its order, ends it at once; so does an order that takes too long. The order then has its answer, and the
+// process is of no further interest, except that its end is noted.
 
 import ImgdDecode
 import ImgdSystem
@@ -21,23 +21,23 @@ final class DecoderWorker {
   enum Report {
     /// It takes orders from now on.
     case ready(DecoderAbilities)
-    /// It will never take one.
+    /// It will never take an order.
     case failedStart(FailedDecoderStart)
     /// The order has its answer. The worker takes another one if it is idle.
     case settled(DecodeAnswer, serial: UInt64)
-    /// It ended in good order, or was ended from outside, and did not answer the order. The failure is that of an
-    /// order with which this happens again.
+    /// It ended in good order, or was ended from outside, without an answer to the order. The failure is for an
+    /// order to which this happens again.
     case returned(serial: UInt64, DecodeFailure)
     /// It came to a bad end, or was brought to one.
     case broke(reason: String)
     case gone
   }
 
-  /// An order that it has.
+  /// The order that the decoder is working on.
   private struct Work {
     let serial: UInt64
     let rendition: Rendition
-    /// The picture in words: nothing of it is kept.
+    /// The picture in words: the picture itself is not kept.
     let subject: String
   }
 
@@ -57,9 +57,9 @@ final class DecoderWorker {
   private let report: (DecoderWorker, Report) -> Void
   private var process: DecoderProcess?
   private var work: Work?
-  /// An answer that is told when nothing came after it.
+  /// An answer that is reported once it is clear that nothing came after it.
   private var answer: DecodeAnswer?
-  /// The end of its time for whatever its phase is.
+  /// Fires when the time for the present phase is over.
   private var alarm: Timer?
 
   init(memory: Int, on loop: EventLoop, report: @escaping (DecoderWorker, Report) -> Void) {
@@ -75,13 +75,13 @@ final class DecoderWorker {
     alarm?.cancel()
   }
 
-  /// The number of the process; nil while it is not started, and when it is gone.
+  /// The number of the process; nil until it has started.
   var pid: Int32? { process?.pid }
   var isLive: Bool { phase == .starting || phase == .idle || phase == .working }
 
   // MARK: The start
 
-  /// Takes in what has become of the start.
+  /// Takes the outcome of the start.
   func adopt(_ result: Result<StartedDecoder, FailedDecoderStart>) {
     do throws(FailedDecoderStart) {
       process = try watch(try result.get())
@@ -108,7 +108,7 @@ final class DecoderWorker {
 
   // MARK: Orders
 
-  /// Gives it an order, whose picture is in a memfd; false when it has gone meanwhile.
+  /// Gives the decoder an order, whose picture is in a memfd; returns false if the decoder is gone.
   func begin(_ order: DecodeOrder, within limit: Duration) -> Bool {
     precondition(phase == .idle, "a decoder has one order at a time")
     guard process?.send(order) == true else {
@@ -133,14 +133,14 @@ final class DecoderWorker {
 
   // MARK: The end
 
-  /// Lets it end on its own, and ends it after a while. Only while it has nothing to do.
+  /// Lets the decoder end on its own, and ends it after a while. To be called only while it has nothing to do.
   func leave() {
     phase = .ending
     process?.hangUp()
     setAlarm(after: Self.leaveLimit) { [unowned self] in process?.kill() }
   }
 
-  /// Ends it at once, and says nothing about an order that it has.
+  /// Ends the decoder at once, and reports nothing about its order.
   func end() {
     phase = .ending
     alarm?.cancel()
@@ -191,7 +191,7 @@ final class DecoderWorker {
     report(self, .settled(answer, serial: work.serial))
   }
 
-  /// Its end follows in a moment and tells why; one that goes on has no reason to.
+  /// The end of the process follows in a moment and tells why; a decoder that goes on breaks the rules.
   private func takeHangUp() {
     process?.hangUp()
     tellAnswer()
@@ -215,7 +215,7 @@ final class DecoderWorker {
     disappear()
   }
 
-  /// A decoder that ends after an answer may have had the next order by then.
+  /// A decoder that ends after an answer may have been given the next order by then.
   private func giveBack(_ failure: DecodeFailure) {
     let returned = work
     end()

@@ -39,7 +39,7 @@ final class MemoryPressure {
     open()
   }
 
-  /// Frees memory as under pressure, on demand.
+  /// Frees memory on demand, as if under pressure.
   func relieve(_ source: String) {
     relief.relieve(source)
   }

@@ -16,16 +16,16 @@ import ImgdSystem
 final class PressureRelief {
   /// Its effects on the rest of the daemon.
   struct Effects {
-    /// Empties the memory tier and everything else that can be fetched again; tells what the tier held
-    /// when it is empty.
+    /// Empties the memory tier and everything else that can be fetched again; once the tier is empty,
+    /// tells what it held.
     let release: (_ released: @escaping (Removal) -> Void) -> Void
     /// Limits the memory tier to a share of its capacity from now on.
     let hold: (MemoryShare) -> Void
-    /// Counts it, and sends an event to clients that have subscribed.
+    /// Counts the relief, and sends an event to clients that have subscribed.
     let tell: (_ source: String, _ removed: Removal) -> Void
   }
 
-  /// The kernel reports one degree of pressure only; the second is that it goes on.
+  /// The kernel reports only one degree of pressure; the second is that the pressure goes on.
   enum Level {
     case warning
     case critical
@@ -33,7 +33,7 @@ final class PressureRelief {
 
   static let floor = Duration.seconds(2)
   static let calm = Duration.seconds(60)
-  /// From so many reports in a row on the pressure is critical.
+  /// From this many reports in a row on, the pressure is critical.
   static let streakLimit = 3
 
   private(set) var share = MemoryShare.whole
@@ -70,12 +70,12 @@ final class PressureRelief {
     }
   }
 
-  /// The same on demand, which does not count as a report.
+  /// Frees memory on demand, which does not count as a report.
   func relieve(_ source: String) {
     soon { [unowned self] in relieveNow(source) }
   }
 
-  /// At once, or when the two seconds are over; once for all reports until then.
+  /// Frees memory at once, or when the two seconds are over, once for all reports in between.
   private func soon(_ relieve: @escaping () -> Void) {
     guard let wait = timeLeft else { return relieve() }
     guard postponed == nil else { return }
@@ -89,7 +89,7 @@ final class PressureRelief {
     effects.release { [unowned self] in released($0, for: source) }
   }
 
-  /// Only now, or the pictures that a smaller share evicts would be missing in the count.
+  /// Reduces the share only now: the pictures that this evicts would otherwise be missing from the count.
   private func released(_ removed: Removal, for source: String) {
     let isLess = hold()
     effects.tell(source, removed)
@@ -104,7 +104,7 @@ final class PressureRelief {
 
   // MARK: The share
 
-  /// Limits the tier to what the level allows; answers whether that is less than before.
+  /// Limits the tier to what the level allows; returns whether that is less than before.
   private func hold() -> Bool {
     growth?.cancel()
     growth = loop.schedule(after: Self.calm) { [unowned self] in grow() }

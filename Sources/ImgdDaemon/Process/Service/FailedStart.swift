@@ -4,11 +4,11 @@ import ImgdWire
 
 /// A start that fails and would fail again until somebody corrects the configuration.
 ///
-/// Clients may wait in a socket that the service manager has opened. For them it would start the
-/// daemon again and again, until it gives up the socket as well. So they get an error and are
+/// Clients may wait in a socket that the service manager has opened. Because of them it would start
+/// the daemon again and again, until it gave up the socket as well. So they get an error and are
 /// disconnected.
 enum FailedStart {
-  /// No more than can wait in a socket; else clients that reconnect at once would keep it busy.
+  /// No more than can wait in a socket: clients that reconnect at once would keep the daemon busy.
   private static let most = 4_096
 
   /// Sends the reason to the manager and to all clients that wait in its socket.

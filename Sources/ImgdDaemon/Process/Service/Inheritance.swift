@@ -29,7 +29,7 @@ struct Inheritance {
     if closed > 0 { warn(ofClosed: closed) }
   }
 
-  /// Programs other than systemd that pass sockets may give them no name.
+  /// The control socket; programs other than systemd may pass it without a name.
   static func control(in descriptors: [InheritedDescriptor]) -> InheritedDescriptor? {
     descriptors.first { $0.name == socketName }
       ?? descriptors.first { $0.name == InheritedDescriptor.noName }

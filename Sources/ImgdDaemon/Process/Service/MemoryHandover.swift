@@ -15,7 +15,7 @@ final class MemoryHandover {
   static let bodiesName = "imgd-hot"
   /// How long the manager may take to process the last change.
   private static let timeToProcess = Duration.seconds(2)
-  /// After this a removal that the manager did not receive is tried again.
+  /// The pause before a removal that the manager did not receive is tried again.
   private static let retryPause = Duration.seconds(1)
 
   private let manager: SystemdMessenger
@@ -33,8 +33,8 @@ final class MemoryHandover {
   private var indices: [Payload]
   private var bodies: [Payload]
 
-  /// `mostDescriptors` is how many the manager is ready to keep. The previous daemon's descriptors are
-  /// removed from the manager's store at once: a start that fails must not find them a second time.
+  /// `mostDescriptors` is how many the manager is willing to keep. The previous daemon's descriptors
+  /// are removed from the manager's store at once: if this start fails, the next one must not find them.
   init(
     _ manager: SystemdMessenger, of core: Core, mostDescriptors: Int,
     inheriting inherited: [InheritedDescriptor], loop: EventLoop
@@ -51,14 +51,14 @@ final class MemoryHandover {
 
   // MARK: Leaving
 
-  /// Leaves a snapshot, which counts only if a clean stop follows. It is left out while an earlier
+  /// Leaves a snapshot, which counts only if a clean stop follows. It is skipped while an earlier
   /// change waits for the manager.
   func leaveSnapshot() {
     guard !isChanging, let change = replacement(isClean: false) else { return }
     begin(change)
   }
 
-  /// Leaves all that is to be taken over; the memory tier must not change after it.
+  /// Leaves everything that is to be taken over; the memory tier must not change afterwards.
   func leaveForGood() {
     retry?.cancel()
     let change = replacement(isClean: true)
@@ -110,7 +110,7 @@ final class MemoryHandover {
   /// Takes over the pictures of the previous daemon.
   func takeOver() {
     defer { (indices, bodies) = ([], []) }
-    // Of several indices it is unknown which is the latest.
+    // With several indices it is unknown which is the latest.
     guard indices.count == 1, let index = indices.first else { return }
     do throws(HandoverProblem) {
       _ = try memory.takeOver(
@@ -151,7 +151,7 @@ private struct StoreChange: Sendable {
     // Beside an old index a new one would be one of two, and neither would count.
     if removesFirst, !remove(with: notifier) { return .failed }
     guard let replacement else { return .empty }
-    // The index first: descriptors beyond the manager's limit are lost, and bodies may be.
+    // The index first: descriptors beyond the manager's limit are lost, which only bodies may be.
     if notifier.store([replacement.index], named: MemoryHandover.indexName),
       notifier.store(replacement.bodies, named: MemoryHandover.bodiesName)
     {

@@ -34,7 +34,7 @@ final class Service {
     manager.post(.reloading(since: .current))
   }
 
-  /// The service is as ready as before, also when the new configuration was refused.
+  /// The service is as ready as before, even if the new configuration was refused.
   func endsReload(refused reason: String?) {
     // After STOPPING=1 the service is not ready again.
     guard !status.isClosed else { return }

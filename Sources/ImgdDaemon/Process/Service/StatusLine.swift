@@ -22,14 +22,14 @@ final class StatusLine {
     self.text = text
   }
 
-  /// A command has come: the line may have changed, and is compared after the interval.
+  /// A command has arrived: the line may have changed, and is compared after the interval.
   func noteActivity() {
     guard !isScheduled, manager.hasManager else { return }
     isScheduled = true
     loop.schedule(after: Self.interval) { [weak self] in self?.update() }
   }
 
-  /// Sends nothing any more: the last status is that the daemon stops.
+  /// Sends nothing any more: the last status says that the daemon is stopping.
   func close() {
     isClosed = true
   }

@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// Gives a sign of life each time that every stage has answered since the last one.
+/// Gives a sign of life whenever every stage has answered since the last one.
 ///
 /// The stages are asked four times in the period that the manager allows, so that a slow answer or a
 /// lost sign does not end the service. While an answer is missing no stage is asked again: one that
@@ -21,7 +21,7 @@ final class Watchdog {
   /// Called with the stages that have not answered for half of the period, once until all have.
   var onDelay: ([String]) -> Void = { _ in }
 
-  /// A shorter one is a mistake, and asking that often would keep the program busy.
+  /// A shorter period is a mistake, and asking that often would keep the program busy.
   private static let shortestPeriod = Duration.milliseconds(40)
 
   private let pause: Duration
@@ -53,7 +53,7 @@ final class Watchdog {
     stop()
   }
 
-  /// Asks no stage and gives no sign any more.
+  /// Asks no stage any more, and gives no more signs of life.
   func stop() {
     isStopped = true
     missing = []

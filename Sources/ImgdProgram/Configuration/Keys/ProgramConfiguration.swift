@@ -6,9 +6,9 @@
 //
 // Values come from four places, and a later place overrides an earlier one: the defaults, the file with
 // its drop-ins, the environment, the command line (`ConfigurationPlaces`). Each place is a list of
-// assignments. All of them are read to the end and every problem is collected; only if there is none is
-// there a configuration. So a file with three mistakes causes three messages, and a reload of a file with
-// mistakes changes nothing.
+// assignments. All of them are read to the end and every problem is collected; a configuration results
+// only if there are no problems. So a file with three mistakes causes three messages, and a reload of a
+// file with mistakes changes nothing.
 
 /// All settings of one program, with valid values.
 package protocol ProgramConfiguration: Sendable, Equatable {
@@ -16,14 +16,14 @@ package protocol ProgramConfiguration: Sendable, Equatable {
   static var keys: [ConfigurationKey<Self>] { get }
   /// Keys of an earlier release, with their sections: a file may still have them, and they set nothing.
   static var retiredKeys: Set<String> { get }
-  /// A section and an assignment that messages show.
+  /// A section and an assignment that messages show as an example.
   static var example: (section: ConfigurationSection, assignment: String) { get }
-  /// Variables that set a key beside the one with its name, which wins.
+  /// Variables that set a key besides the variable with the key's own name, which wins.
   static var shortVariables: [(variable: String, section: ConfigurationSection, key: String)] {
     get
   }
 
-  /// Mistakes that no value has alone; `origin` tells the place that has set a key.
+  /// Mistakes that lie in several values together; `origin` returns the place that has set a key.
   func contradictions(origin: (_ key: String) -> String) -> [String]
 }
 

@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// The text form of a key's values; `parse` and `text` are the reverse of each other.
+/// The text form of a key's values; `parse` and `text` are inverses of each other.
 package struct ValueFormat<Value>: Sendable {
   package let parse: @Sendable (String) throws(WrongValue) -> Value
   package let text: @Sendable (Value) -> String

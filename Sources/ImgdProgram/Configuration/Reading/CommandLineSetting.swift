@@ -1,7 +1,7 @@
 package import ImgdSystem
 
-/// The value of one key from `--set`, or from an option of its own. The key may not exist; a problem is
-/// one that was found while the option was read.
+/// The value of one key from `--set`, or from an option of its own. The key may not exist; `problem` is
+/// a mistake that was found while the option was read.
 package struct CommandLineSetting: Equatable {
   package let assignment: ConfigurationAssignment?
   package let problem: String?
@@ -45,7 +45,7 @@ package struct CommandLineSetting: Equatable {
   }
 }
 
-/// The value of an option, which is not to be empty; in a message `what` says what it names.
+/// The value of an option, which must not be empty; `what` says in a message what the value names.
 package func operand(
   _ value: String?, of option: String, _ what: String
 ) throws(UsageProblem) -> String {

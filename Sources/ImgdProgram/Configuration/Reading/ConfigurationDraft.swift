@@ -5,7 +5,7 @@ struct ConfigurationDraft<Program: ProgramConfiguration> {
   private let defaults: Program
   private var configuration: Program
   private var problems: [String] = []
-  /// What is not as it should be, but does no harm.
+  /// Remarks about what is not as it should be, but does no harm.
   private(set) var remarks: [String] = []
   /// The place that set a key last, for messages about two keys that contradict each other.
   private var origins: [String: String] = [:]
@@ -83,7 +83,7 @@ package struct ConfigurationProblems: Error, Equatable, CustomStringConvertible 
 
   package var description: String { lines.joined(separator: "\n") }
 
-  /// All of them in one line, for a status and for clients: how many, and the first.
+  /// The number of mistakes and the first of them in one line, for a status and for clients.
   package var summary: String {
     guard lines.count > 1, let first = lines.first else { return description }
     return "\(count) mistakes in the configuration, the first: \(first)"

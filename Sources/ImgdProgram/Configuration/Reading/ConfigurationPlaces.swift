@@ -7,7 +7,7 @@ package struct ConfigurationPlaces {
   private let environment: [String: String]
   private let settings: [CommandLineSetting]
 
-  /// `named` is a file that must be there, in place of the usual one.
+  /// `named` is a file that must exist, in place of the usual one.
   package init(
     named: String?, usual: String?, environment: [String: String], settings: [CommandLineSetting]
   ) {
@@ -17,15 +17,15 @@ package struct ConfigurationPlaces {
     self.settings = settings
   }
 
-  /// The usual file, its drop-in directory and the files in it, as far as they are there; none where a file was
-  /// named, which is not what a service reads.
+  /// The usual file, its drop-in directory and the files in that, as far as they are there; none if a file was
+  /// named, since that is not what a service reads.
   package var files: [String] {
     guard let file, !isFileRequired else { return [] }
     let names = (try? namesInDirectory(file + ".d", suffix: ".conf")) ?? []
     return [file, file + ".d"] + names.map { "\(file).d/\($0)" }
   }
 
-  /// Reads them all; each overrides the one before.
+  /// Reads all places; each overrides the one before.
   ///
   /// The error has the mistakes of all places; with any mistake there is no configuration. `warn` gets a line for
   /// each assignment that has no effect.

@@ -15,7 +15,7 @@ final class JournalWriter {
     thread = try WorkerThread(name: "imgd-journal", on: loop) { journal }
   }
 
-  /// Writes an entry as soon as the journal takes it; one more than may wait is lost.
+  /// Writes an entry as soon as the journal takes it; an entry beyond the limit is lost.
   func write(_ entry: LogEntry) {
     guard thread.pending < Self.limit else {
       lost += 1
@@ -24,7 +24,7 @@ final class JournalWriter {
     thread.submit({ entry.write(to: $0) }, then: { [weak self] in self?.reportLoss() })
   }
 
-  /// Accepts nothing more, and waits until all is written, but no longer than the limit.
+  /// Accepts nothing more, and waits until everything is written, but no longer than the limit.
   func finish(within limit: Duration) {
     reportLoss()
     _ = thread.stop(within: limit)

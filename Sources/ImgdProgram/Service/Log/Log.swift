@@ -3,12 +3,12 @@ package import ImgdSystem
 
 /// A program's log for administrators; it stays empty in normal operation, however busy.
 ///
-/// Levels say who must act: an error the operator, a warning the operator if it persists, a notice
-/// nobody (the state has changed). Debug entries, one for each request, are there on demand
+/// Levels say who must act: on an error the operator, on a warning the operator if it persists, on a
+/// notice nobody (the state has changed). Debug entries, one for each request, are written on demand
 /// (`--verbose`). In the journal an entry has fields of its own, so that it is found by its subject; on
 /// standard error it is a line.
 /// URLs appear without query and fragment: a signed URL is a secret.
-/// The control loop's thread logs, and no other; tests have a loop on each of their threads.
+/// Only the control loop's thread logs; tests have a loop on each of their threads.
 package enum Log {
   /// The subject of an entry, in its field IMGD_EVENT.
   package enum Subject: String {
@@ -16,26 +16,26 @@ package enum Log {
       fleet
   }
 
-  /// One more field of an entry.
+  /// An additional field of an entry.
   package struct Field {
     package let name: StaticString
     package let value: String
 
-    /// How many entries of the cache it is about.
+    /// How many entries of the cache the message is about.
     package static func entries(_ count: Int) -> Field {
       Field(name: "IMGD_ENTRIES", value: "\(count)")
     }
-    /// How many bytes it is about.
+    /// How many bytes the message is about.
     package static func bytes(_ count: Int) -> Field {
       Field(name: "IMGD_BYTES", value: "\(count)")
     }
-    /// The part of the machine that has reported it.
+    /// The part of the machine that has reported the event.
     package static func source(_ name: String) -> Field { Field(name: "IMGD_SOURCE", value: name) }
-    /// The user whose client it is about.
+    /// The user of the client that the message is about.
     package static func uid(_ uid: UInt32) -> Field {
       Field(name: "IMGD_CLIENT_UID", value: "\(uid)")
     }
-    /// The process whose client it is about.
+    /// The process of the client that the message is about.
     package static func pid(_ pid: Int32) -> Field {
       Field(name: "IMGD_CLIENT_PID", value: "\(pid)")
     }
@@ -57,7 +57,7 @@ package enum Log {
   /// The name before each line on standard error.
   static var programName: String { unsafe "\(program)" }
 
-  /// Whether somebody watches who has started the program by hand.
+  /// Whether somebody who has started the program by hand is watching.
   package static var isWatched: Bool { unsafe journal == nil && isatty(STDERR_FILENO) == 1 }
 
   /// Sends a program's entries to the journal from now on; to be called before anything starts a thread.
@@ -73,22 +73,22 @@ package enum Log {
     unsafe writer = try JournalWriter(journal, on: loop)
   }
 
-  /// Waits for entries that are not written yet, but no longer than the limit. For the end.
+  /// Waits for entries that are not written yet, but no longer than the limit: for the end of the process.
   package static func finish(within limit: Duration) {
     unsafe writer.take()?.finish(within: limit)
   }
 
-  /// An entry about which the operator has to do something.
+  /// Logs an entry about which the operator has to do something.
   package static func error(_ subject: Subject, _ message: String, _ fields: Field...) {
     write(.error, subject, message, fields)
   }
 
-  /// An entry about which the operator has to do something if it persists.
+  /// Logs an entry about which the operator has to do something if it persists.
   package static func warning(_ subject: Subject, _ message: String, _ fields: Field...) {
     write(.warning, subject, message, fields)
   }
 
-  /// An entry about a new state.
+  /// Logs an entry about a new state.
   package static func notice(_ subject: Subject, _ message: String, _ fields: Field...) {
     notice(subject, message, fields)
   }
@@ -97,7 +97,8 @@ package enum Log {
     write(.notice, subject, message, fields)
   }
 
-  /// An entry for people who want to see everything: the message is made only if it is wanted, and none is left out.
+  /// Logs an entry for people who want to see everything: the message is made only if it is wanted, and no entry is
+  /// left out.
   package static func debug(_ subject: Subject, _ message: () -> String) {
     guard isVerbose else { return }
     write(LogEntry(.debug, subject, printable(message()), []))
@@ -105,8 +106,8 @@ package enum Log {
 
   /// Says why a start has failed, as the last words of the process.
   ///
-  /// They go over standard error, a stream of which the manager has told the journal whose it is. Of an entry
-  /// with fields the journal looks up the service by the process, and finds none where that has just ended.
+  /// They go to standard error: the manager has told the journal which service that stream belongs to. For an
+  /// entry with fields the journal looks up the service by the process, and finds none if that has just ended.
   package static func startFailed(_ reason: String) {
     let entry = LogEntry(.error, .start, printable(reason), [])
     entry.write(toStreamOf: unsafe journal)
@@ -157,7 +158,7 @@ struct LogEntry: Sendable {
       fields: [("IMGD_EVENT", subject.rawValue)] + fields.map { ("\($0.name)", $0.value) })
   }
 
-  /// Writes it as fields to the journal, or as a line to standard error where there is no journal
+  /// Writes the entry as fields to the journal, or as a line to standard error if there is no journal
   /// or it refuses the entry.
   func write(to journal: SystemdJournal?) {
     let standard = [
@@ -169,7 +170,7 @@ struct LogEntry: Sendable {
     write(line: "\(Log.programName): \(level)\(message)")
   }
 
-  /// Writes it as a line to standard error, with its priority as the journal reads that from a stream.
+  /// Writes the entry as a line to standard error, with its priority in the form that the journal reads from a stream.
   func write(toStreamOf journal: SystemdJournal?) {
     guard journal != nil else { return write(to: nil) }
     write(line: "<\(priority.rawValue)>\(message)")

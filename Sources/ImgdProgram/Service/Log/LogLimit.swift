@@ -1,6 +1,6 @@
 import ImgdSystem
 
-/// Limits the entries about one subject in a span of time: a client's loop must not push everything
+/// Limits the entries about one subject in a span of time: a client in a loop must not push everything
 /// else out of the journal.
 struct LogLimit {
   /// The most entries of a subject in a span.
@@ -8,7 +8,7 @@ struct LogLimit {
   static let span = Duration.seconds(30)
 
   enum Answer: Equatable {
-    /// To be logged; this many of the subject were refused since the last one that was logged.
+    /// To be logged; this many entries of the subject were refused since the last one that was logged.
     case admitted(leftOut: Int)
     case refused
   }
@@ -21,7 +21,7 @@ struct LogLimit {
 
   private var counts: [Log.Subject: Count] = [:]
 
-  /// Decides about one more entry. A start logs everything that is wrong, and happens once.
+  /// Decides about one more entry. A start has no limit: it logs everything that is wrong, and happens once.
   mutating func admit(_ subject: Log.Subject, at now: Instant) -> Answer {
     guard subject != .start else { return .admitted(leftOut: 0) }
     var count = counts[subject] ?? Count(since: now)

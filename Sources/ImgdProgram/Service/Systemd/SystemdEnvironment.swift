@@ -14,7 +14,7 @@ import ImgdSystem
 package struct SystemdEnvironment: Sendable, Equatable {
   /// Whether a service manager takes notifications.
   package let hasManager: Bool
-  /// The longest time between two signs of life; nil when the manager wants none.
+  /// The longest time between two signs of life; nil when the manager asks for none.
   package let watchdogPeriod: Duration?
   /// Descriptors that were open when the process began, in their order.
   package let inherited: [InheritedDescriptor]
@@ -66,7 +66,7 @@ package struct SystemdEnvironment: Sendable, Equatable {
 
   private static func enabledWatchdog() -> Duration? {
     var period: UInt64 = 0
-    // More microseconds than this are centuries, and no duration in nanoseconds.
+    // More microseconds than this are centuries, which would overflow in nanoseconds.
     guard unsafe sd_watchdog_enabled(1, &period) > 0, period < 1 << 53 else { return nil }
     return .microseconds(Int64(period))
   }
@@ -109,7 +109,7 @@ package struct SystemdEnvironment: Sendable, Equatable {
 /// A descriptor that was open when the process began, under the name that the manager gave it.
 package struct InheritedDescriptor: Sendable, Equatable {
   package static let first = SD_LISTEN_FDS_START
-  /// The name of one that was given none.
+  /// The name of a descriptor that was given none.
   package static let noName = "unknown"
 
   package let number: CInt

@@ -27,7 +27,7 @@ package struct JournalStream: Sendable, Equatable {
     self.inode = inode
   }
 
-  /// The file that a descriptor is.
+  /// The file that a descriptor refers to.
   init?(of descriptor: CInt) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }
@@ -45,7 +45,7 @@ package struct SystemdJournal: Sendable {
 
   /// Sends one entry; false when the journal refuses it. Blocks while the journal's queue is full.
   ///
-  /// Names are of capitals, digits and underscores; values may be any text.
+  /// Names consist of capitals, digits and underscores; values may be any text.
   func send(_ fields: [(name: String, value: String)]) -> Bool {
     var bytes: [UInt8] = []
     var ends: [Int] = []

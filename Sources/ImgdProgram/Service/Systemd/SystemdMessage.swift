@@ -29,7 +29,7 @@ package enum SystemdMessage: Sendable, Equatable {
     }
   }
 
-  /// In bytes. The manager drops a datagram of more than 4,096 bytes with everything in it.
+  /// The most bytes of a status. The manager drops a datagram of more than 4,096 bytes with everything in it.
   private static let longestStatus = 2_048
 
   /// One line: the manager would believe an assignment within the text.

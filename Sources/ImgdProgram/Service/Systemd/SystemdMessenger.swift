@@ -34,13 +34,13 @@ package final class SystemdMessenger {
     thread?.submit(job, then: then)
   }
 
-  /// Hands the backlog over at once. For the end: a loop that has stopped gets no outcomes any more.
+  /// Hands the backlog over at once. For the end: a loop that has stopped receives no more outcomes.
   package func flush() {
     sendBacklog()
   }
 
-  /// Accepts nothing more, and waits until all is sent, but no longer than the limit: a manager that
-  /// reads nothing does not keep the process from ending. Answers whether all was sent.
+  /// Accepts nothing more, and waits until everything is sent, but no longer than the limit: a manager
+  /// that reads nothing does not keep the process from ending. Returns whether everything was sent.
   @discardableResult
   package func finish(within limit: Duration) -> Bool {
     flush()

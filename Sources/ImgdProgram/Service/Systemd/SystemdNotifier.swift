@@ -18,9 +18,9 @@ package struct SystemdNotifier {
   }
 
   /// Gives the memfds of payloads to the manager, which hands them to the next process under a name.
-  /// Payloads on the heap have none.
+  /// Payloads on the heap have no memfd.
   ///
-  /// False when not all were sent; how many the manager keeps is its own limit.
+  /// Returns false when not all were sent; how many of them the manager keeps is up to its own limit.
   package func store(_ payloads: [Payload], named name: String) -> Bool {
     var rest = payloads.compactMap(\.descriptor)[...]
     while !rest.isEmpty {
