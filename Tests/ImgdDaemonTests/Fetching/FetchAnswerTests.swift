@@ -106,6 +106,14 @@ struct FetchAnswerTests {
     #expect(try stage.stats("downloads", "failed") == 1)
   }
 
+  @Test(arguments: ["text/plain", "text/html", "application/octet-stream", "image/jpeg"])
+  func `a picture has the type of its bytes, whatever its origin calls it`(type: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .picture(png(), type: type))
+    let line = try stage.fetch("/a")
+    #expect(line["format"]?.string == "png" && line["type"]?.string == "image/png")
+  }
+
   @Test func `the field http shows status and headers, from memory as well`() throws {
     let stage = try CoreStage()
     stage.origin.plan(
