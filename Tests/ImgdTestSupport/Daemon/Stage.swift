@@ -22,6 +22,12 @@ package final class Stage: DaemonStage, @unchecked Sendable {
     client = try daemon.connect()
   }
 
+  /// Waits until a daemon that was told to stop has taken that in: it refuses fetches from then on.
+  package func waitUntilItStops() throws {
+    let isStopping = try becomes { try outcome("/late") == "shutting_down" }
+    guard isStopping else { throw TestFailure("it does not stop; it says: \(daemon.log)") }
+  }
+
   package var base: String { origin.url("") }
 
   package func connect() throws -> TestClient {
