@@ -14,7 +14,12 @@ package final class Stage: DaemonStage, @unchecked Sendable {
     client = try daemon.connect()
   }
 
-  deinit { origin.stop() }
+  /// A stage on a daemon that others use as well, with the origin that is to be its own.
+  init(on daemon: DaemonProcess, with origin: OriginServer) throws {
+    self.origin = origin
+    self.daemon = daemon
+    client = try daemon.connect()
+  }
 
   /// Restarts the daemon, or starts it if it has ended, and connects a new client.
   package func restart() throws {
