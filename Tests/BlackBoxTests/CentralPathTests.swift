@@ -67,6 +67,19 @@ struct CentralPathTests {
     #expect(try stage.stats("downloads", "active") == 0)
   }
 
+  @Test func `a redirect is followed and reported`() throws {
+    let stage = try Stage()
+    stage.origin.plan("/old.png", .redirect(to: stage.origin.url("/new.png")))
+    stage.origin.plan("/new.png", .picture(png()))
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/old.png"}
+      < {"ok":true,"source":"network","url":"ORIGIN/old.png","final_url":"ORIGIN/new.png"}
+      > {"cmd":"query","url":"ORIGIN/new.png"}
+      < {"ok":true,"tier":"memory"}
+      """#)
+  }
+
   @Test func `what is purged while it comes is delivered and not kept`() throws {
     let stage = try Stage()
     let gate = Gate()

@@ -107,10 +107,10 @@ struct CacheTests {
     let error = await failure { for try await _ in first {} }
     #expect(error is ConnectionError)
     var second: DaemonEvents? = try await stage.client.subscribe(to: [.cache])
-    #expect(try await stage.becomes { $0.connectedClients == 2 })
+    #expect(try await stage.becomes("clients", "connected", 2))
     #expect(second != nil)
     second = nil
-    #expect(try await stage.becomes { $0.connectedClients == 1 })
+    #expect(try await stage.becomes("clients", "connected", 1))
     let third = try await stage.client.subscribe(to: [.cache])
     let reader = Task { for try await _ in third {} }
     reader.cancel()

@@ -9,10 +9,10 @@ struct CancellationTests {
     let url = stage.url("/a", .silence)
     let tasks = (0..<2).map { _ in Task { try await stage.client.fetch(url) } }
     #expect(try await stage.isAsked("/a"))
-    #expect(try await stage.becomes { $0.requests == 2 })
+    #expect(try await stage.becomes("queue", "requests", 2))
     tasks[0].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[0].value }
-    #expect(try await stage.becomes { $0.requests == 1 })
+    #expect(try await stage.becomes("queue", "requests", 1))
     #expect(stage.origin.openConnections == 1)
     tasks[1].cancel()
     await #expect(throws: CancellationError.self) { try await tasks[1].value }
@@ -28,10 +28,10 @@ struct CancellationTests {
     async let picture = stage.client.fetch(first)
     #expect(try await aside { gate.waitUntilReached() })
     let task = Task { try await stage.client.fetch(second) }
-    #expect(try await stage.becomes { $0.downloads.queued == 1 })
+    #expect(try await stage.becomes("downloads", "queued", 1))
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try await stage.becomes { $0.downloads.queued == 0 })
+    #expect(try await stage.becomes("downloads", "queued", 0))
     gate.open()
     _ = try await picture
     #expect(stage.origin.count("/b") == 0)
@@ -63,7 +63,7 @@ struct CancellationTests {
       let error = await failure { _ = try await task.value }
       #expect(error == nil || error is CancellationError)
     }
-    #expect(try await stage.becomes { $0.requests == 0 })
+    #expect(try await stage.becomes("queue", "requests", 0))
   }
 
   @Test func `a cancelled question leaves the connection as it was`() async throws {

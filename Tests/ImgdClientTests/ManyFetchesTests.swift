@@ -35,7 +35,7 @@ struct ManyFetchesTests {
     for task in tasks[5_000...] { task.cancel() }
     gate.open()
     for task in tasks[..<5_000] { #expect(try await task.value.byteCount == 1_000) }
-    #expect(try await stage.becomes { $0.requests == 0 })
+    #expect(try await stage.becomes("queue", "requests", 0))
   }
 
   /// The picture is told from those of other tests by its size.
@@ -58,7 +58,7 @@ struct ManyFetchesTests {
       }
     }
     // Closes what the cancelled ones have got.
-    #expect(try await stage.becomes { $0.requests == 0 })
+    #expect(try await stage.becomes("queue", "requests", 0))
     await stage.client.close()
     #expect(mappings(of: count) == 1)
     #expect(descriptors(of: count) == 0)
@@ -71,7 +71,7 @@ struct ManyFetchesTests {
   @Test func `a client that nobody holds closes its connection`() async throws {
     let stage = try await ClientStage()
     for _ in 0..<20 { try await Imgd(socket: stage.stage.daemon.socket).ping() }
-    #expect(try await stage.becomes { $0.connectedClients == 2 })
+    #expect(try await stage.becomes("clients", "connected", 1))
   }
 
   private func mappings(of size: Int) -> Int {

@@ -57,7 +57,7 @@ struct ProgressTests {
       if case .started = update { break }
     }
     #expect(try await stage.originIsLetGo())
-    #expect(try await stage.becomes { $0.requests == 0 })
+    #expect(try await stage.becomes("queue", "requests", 0))
   }
 
   @Test func `cancelling the task cancels the fetch`() async throws {

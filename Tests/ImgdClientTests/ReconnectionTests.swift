@@ -22,7 +22,8 @@ struct ReconnectionTests {
     let stage = try await ClientStage()
     let url = stage.url("/a", .silence)
     let tasks = (0..<20).map { _ in Task { try await stage.client.fetch(url) } }
-    #expect(try await stage.becomes { $0.requests == 20 })
+    #expect(try await stage.becomes("queue", "requests", 20))
+    #expect(try await stage.client.stats().requests == 20)
     try await stage.kill()
     for task in tasks {
       let error = await failure { _ = try await task.value }

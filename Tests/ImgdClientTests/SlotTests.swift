@@ -60,7 +60,7 @@ struct SlotTests {
     // The end of the first one is nothing to be seen.
     #expect(slot.content.text == "loading 0")
     #expect(await slot.settled() == "shown 1000")
-    #expect(try await stage.becomes { $0.downloads.cancelled == 1 })
+    #expect(try await stage.becomes("downloads", "cancelled", 1))
     gate.open()
     try await stage.client.ping()
     #expect(slot.content.text == "shown 1000")

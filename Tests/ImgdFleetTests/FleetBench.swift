@@ -180,10 +180,7 @@ extension RedisServer {
 
   /// Asks it until something holds, which it becomes by itself.
   func wait(_ what: String, until holds: () throws -> Bool) throws {
-    let deadline = Instant.current + .seconds(60)
-    while try !holds() {
-      guard Instant.current < deadline else { throw TestFailure("no \(what)") }
-    }
+    guard try becomes(holds) else { throw TestFailure("no \(what)") }
   }
 
   /// Adds an entry to the log as another host would, or as it never would.

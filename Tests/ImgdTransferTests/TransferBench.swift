@@ -75,8 +75,13 @@ final class TransferBench: Sendable {
   ) throws -> TransferFailure {
     let serial = begin(
       url, headers: headers, maxBytes: maxBytes, deadline: deadline, isAfterPublic: isAfterPublic)
+    return try failure(of: serial)
+  }
+
+  /// Waits for the failure of a transfer.
+  func failure(of serial: UInt64) throws -> TransferFailure {
     guard case .failed(let failure) = try outcome(of: serial) else {
-      throw TransferFailure(.internal, "\(url) was fetched")
+      throw TransferFailure(.internal, "transfer \(serial) has not failed")
     }
     return failure
   }

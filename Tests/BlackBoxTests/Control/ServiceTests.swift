@@ -45,25 +45,13 @@ struct ServiceTests {
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
     try stage.begin(#"{"cmd":"fetch","id":2,"url":"ORIGIN/a"}"#, on: other)
     stage.daemon.signal(signal)
-    // A refusal tells that the signal has been taken in.
-    try waitUntilItStops(stage)
+    try stage.waitUntilItStops()
     gate.open()
     try stage.play(#"< {"id":1,"ok":true}"#)
     try stage.play(#"< {"id":2,"ok":true}"#, on: other)
     #expect(try other.isClosedByDaemon())
     #expect(stage.daemon.waitForEnd() == 0)
     #expect(access(stage.daemon.socket, F_OK) != 0)
-  }
-
-  private func waitUntilItStops(_ stage: Stage) throws {
-    while true {
-      let line = try stage.play(
-        #"""
-        > {"cmd":"fetch","id":"late","url":"ORIGIN/late"}
-        < {"id":"late","ok":false}
-        """#)[0]
-      guard line["error"]?["code"] != .string("shutting_down") else { return }
-    }
   }
 
   @Test func `an idle daemon ends at once`() throws {
@@ -79,7 +67,7 @@ struct ServiceTests {
     stage.origin.plan("/a", .silence)
     try stage.begin(#"{"cmd":"fetch","id":1,"url":"ORIGIN/a"}"#)
     stage.daemon.signal(SIGTERM)
-    try waitUntilItStops(stage)
+    try stage.waitUntilItStops()
     stage.daemon.signal(SIGTERM)
     #expect(stage.daemon.waitForEnd() == 0)
   }
@@ -97,7 +85,7 @@ struct ServiceTests {
       > {"cmd":"wait","id":2,"receipt":"11111111-1111-4111-8111-111111111111"}
       """#)
     stage.daemon.signal(SIGTERM)
-    try waitUntilItStops(stage)
+    try stage.waitUntilItStops()
     gate.open()
     try stage.play(#"< {"id":2,"ok":true}"#)
     #expect(stage.daemon.waitForEnd() == 0)

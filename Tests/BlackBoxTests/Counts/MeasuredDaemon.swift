@@ -47,12 +47,9 @@ final class MeasuredDaemon {
   func connect() throws -> TestClient { try TestClient(socket: socket) }
 
   private func waitUntilItAnswers() throws {
-    for _ in 0..<60_000 {
-      if let client = try? connect(), (try? client.ask(#"{"cmd":"ping"}"#)) != nil { return }
-      guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 1)  // there is nothing to wait for before it listens
+    try ChildProcess.awaitStart(of: pid, saying: read(directory + "/log") ?? "") {
+      (try? connect().ask(#"{"cmd":"ping"}"#)) != nil
     }
-    throw TestFailure("imgd does not answer; it says: \(read(directory + "/log") ?? "")")
   }
 
   /// Does something so often that the daemon knows all about it; answers the connection for `repeat`.

@@ -4,6 +4,11 @@ import Testing
 
 /// What is no picture, under the name and the type of one.
 struct DisguiseTests {
+  private static let daemon = SharedDaemon()
+  private let stage: Stage
+
+  init() throws { stage = try Self.daemon.stage() }
+
   private static let documents: [(name: String, text: String)] = [
     (
       "svg",
@@ -22,7 +27,6 @@ struct DisguiseTests {
   ]
 
   @Test func `a document is no picture, whatever its name and type`() throws {
-    let stage = try Stage()
     for (name, text) in Self.documents {
       for (suffix, type) in [("png", "image/png"), ("jpg", "image/jpeg"), ("svg", "image/svg+xml")]
       {
@@ -38,7 +42,6 @@ struct DisguiseTests {
   }
 
   @Test func `a picture is decoded by its bytes, not by its name or type`() throws {
-    let stage = try Stage()
     let pixels = TestPixels.plain([10, 20, 30, 255])
     for type in ["image/jpeg", "image/svg+xml", "application/pdf", "text/html", "nonsense"] {
       let path = "/a.\(type.split(separator: "/").last ?? "")"
@@ -48,7 +51,6 @@ struct DisguiseTests {
   }
 
   @Test func `a picture with a document behind it is a picture`() throws {
-    let stage = try Stage()
     let pixels = TestPixels.plain([10, 20, 30, 255])
     let behind = Array("<svg/>%PDF-1.4 <?php ?>".utf8)
     #expect(try stage.pixels(of: TestPicture.png(pixels) + behind, at: "/a") == pixels)

@@ -4,9 +4,10 @@ import Testing
 
 /// What the pixels of pictures are that come through the daemon and its decoder.
 struct PixelTests {
+  private static let daemon = SharedDaemon()
   private let stage: Stage
 
-  init() throws { stage = try Stage() }
+  init() throws { stage = try Self.daemon.stage() }
 
   /// Colours and alpha; a palette has room for all of them.
   private static let colourful = TestPixels(width: 15, height: 11) { x, y in

@@ -4,11 +4,12 @@ import Testing
 
 /// What comes with a picture beside its pixels: applied where it says how they look, and never passed on.
 struct PrivacyTests {
+  private static let daemon = SharedDaemon()
   private let stage: Stage
   private let red = TestPixels.plain([220, 20, 20, 255], width: 32, height: 32)
   private let place = "48.2082 N 16.3738 E"
 
-  init() throws { stage = try Stage() }
+  init() throws { stage = try Self.daemon.stage() }
 
   /// The beginnings of what files of these formats may say beside their pixels.
   private static let marks = [

@@ -4,10 +4,11 @@ import Testing
 
 /// The sizes, formats and frames of what is made of pictures.
 struct ResizeTests {
+  private static let daemon = SharedDaemon()
   private let stage: Stage
 
   init() throws {
-    stage = try Stage()
+    stage = try Self.daemon.stage()
     stage.offer(TestPicture.png(.gradient(width: 120, height: 80)), at: "/a.png")
   }
 

@@ -48,16 +48,9 @@ final class ColdRun {
   }
 
   private func waitUntilItAnswers() throws {
-    for _ in 0..<60_000 {
-      if let client = try? TestClient(socket: home + "/imgd.sock"),
-        (try? client.ask(#"{"cmd":"ping"}"#)) != nil
-      {
-        return
-      }
-      guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 1)  // there is nothing to wait for before it listens
+    try ChildProcess.awaitStart(of: pid, saying: read(home + "/log") ?? "") {
+      (try? TestClient(socket: home + "/imgd.sock").ask(#"{"cmd":"ping"}"#)) != nil
     }
-    throw TestFailure("imgd does not answer; it says: \(read(home + "/log") ?? "")")
   }
 
   /// Fetches so many new pictures, all asked for at once.

@@ -50,14 +50,10 @@ final class DiskStage {
   /// Starts a daemon and waits until it answers.
   func start() throws {
     try spawn()
-    for _ in 0..<60_000 {
-      if let client = try? connect(), (try? client.ask(#"{"cmd":"ping"}"#)) != nil {
-        return connection = client
-      }
-      guard isRunning else { break }
-      poll(nil, 0, 1)  // there is nothing to wait on before it listens
+    try ChildProcess.awaitStart(of: pid, saying: log) {
+      connection = try? connect()
+      return (try? connection?.ask(#"{"cmd":"ping"}"#)) != nil
     }
-    throw TestFailure("imgd does not answer; it says: \(log)")
   }
 
   /// Tells the daemon to stop, and answers its exit code.

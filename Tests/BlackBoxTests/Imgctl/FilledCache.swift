@@ -33,11 +33,13 @@ struct FilledCache {
   /// Waits until a file has a text; returns all that it has.
   @discardableResult
   func wait(for text: String, in file: String) throws -> String {
-    for _ in 0..<3_000 {
-      if let content = read(file), content.contains(text) { return content }
-      poll(nil, 0, 20)  // a file tells nobody that it grows
+    var content = ""
+    let isThere = try becomes {
+      content = read(file) ?? ""
+      return content.contains(text)
     }
-    throw TestFailure("\(file) never had '\(text)', but: \(read(file) ?? "nothing")")
+    guard isThere else { throw TestFailure("\(file) never had '\(text)', but: \(content)") }
+    return content
   }
 
   /// Runs a script that finds the program in `$imgctl`.

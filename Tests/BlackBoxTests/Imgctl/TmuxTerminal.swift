@@ -48,12 +48,14 @@ final class TmuxTerminal {
   @discardableResult
   func wait(for purpose: String, until isReached: (String) -> Bool) throws -> String {
     var shown = ""
-    for _ in 0..<1_200 {
+    let isThere = try becomes {
       shown = try screen()
-      if isReached(shown) { return shown }
-      poll(nil, 0, 50)  // a terminal tells nobody that it has changed
+      return isReached(shown)
     }
-    throw TestFailure("waited in vain for \(purpose); the terminal shows:\n\(shown)")
+    guard isThere else {
+      throw TestFailure("waited in vain for \(purpose); the terminal shows:\n\(shown)")
+    }
+    return shown
   }
 
   /// The program that the shell runs now.

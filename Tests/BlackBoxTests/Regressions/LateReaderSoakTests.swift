@@ -13,7 +13,7 @@ import Testing
     late.say(#"{"cmd":"fetch","id":1,"url":"\#(stage.base)/a","deliver":"inline"}"#)
     #expect(gate.waitUntilReached())
     stage.daemon.signal(SIGTERM)
-    try waitUntilItStops(stage)
+    try stage.waitUntilItStops()
     gate.open()
     poll(nil, 0, 200)  // what is tried is that time goes by before anything is read
     let line = late.takeAll(4_096)
@@ -22,12 +22,5 @@ import Testing
     #expect(answer["ok"] == .bool(true))
     #expect(answer["data"]?.string?.utf8.count == (picture.count + 2) / 3 * 4)
     #expect(stage.daemon.waitForEnd() == 0)
-  }
-
-  private func waitUntilItStops(_ stage: Stage) throws {
-    while true {
-      let line = try stage.client.ask(#"{"cmd":"fetch","url":"\#(stage.base)/late"}"#)
-      if line.failureCode == "shutting_down" { return }
-    }
   }
 }

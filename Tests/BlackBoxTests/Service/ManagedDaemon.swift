@@ -78,13 +78,8 @@ final class ManagedDaemon: @unchecked Sendable {
   }
 
   /// Whether it answers in the end, which shows that its loop turns.
-  func answersPing() -> Bool {
-    for _ in 0..<12_000 {
-      let answer = try? connect().ask(#"{"cmd":"ping"}"#)
-      if answer?["ok"]?.bool == true { return true }
-      poll(nil, 0, 5)  // it offers nothing to wait on before it listens
-    }
-    return false
+  func answersPing() throws -> Bool {
+    try becomes { (try? connect().ask(#"{"cmd":"ping"}"#))?["ok"]?.bool == true }
   }
 
   /// What it has written so far.

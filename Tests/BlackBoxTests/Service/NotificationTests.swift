@@ -47,7 +47,7 @@ struct NotificationTests {
     let daemon = try ManagedDaemon()
     try daemon.manager.fillQueue()
     try daemon.start()
-    #expect(daemon.answersPing())
+    #expect(try daemon.answersPing())
     #expect(daemon.manager.receive(with: "READY=1") != nil)
 
     try daemon.manager.fillQueue()
@@ -63,7 +63,7 @@ struct NotificationTests {
     origin.plan("/a", .picture(TestPicture.png(width: 3, height: 2)))
     try daemon.manager.fillQueue()
     try daemon.start(variables: ["WATCHDOG_USEC=40000", "IMGD_FDSTORE=8"])
-    #expect(daemon.answersPing())
+    #expect(try daemon.answersPing())
     let client = try daemon.connect()
     let fetch = #"{"cmd":"fetch","url":"\#(origin.url("/a"))"}"#
     #expect(try client.ask(fetch)["source"]?.string == "network")

@@ -1,4 +1,3 @@
-import Glibc
 import ImgdClient
 import ImgdSystem
 import ImgdTestSupport
@@ -47,23 +46,20 @@ struct ClientStage: Sendable {
 
   /// Starts the daemon again, and waits until it answers.
   func start() async throws {
-    let daemon = stage.daemon
-    try await aside { try daemon.start() }
+    let stage = stage
+    try await aside { try stage.restart() }
   }
 
-  /// Asks for the counters until they are as they should be; false when they stay otherwise for a minute.
-  func becomes(_ holds: (Statistics) -> Bool) async throws -> Bool {
-    let end = ContinuousClock.now + .seconds(60)
-    var pause: CInt = 1
-    // This task may have to wait longer than that for each of the answers.
-    for attempt in 1... {
-      if holds(try await client.stats()) { return true }
-      if attempt > 100, ContinuousClock.now > end { break }
-      let length = pause
-      _ = try await aside { poll(nil, 0, length) }
-      pause = min(pause * 2, 32)
+  /// Asks for a counter until it is as it should be; false when it stays otherwise for a minute.
+  ///
+  /// The stage's own client asks, beside the library: what is waited for may need all the threads of tasks.
+  func becomes(_ section: String, _ name: String, _ wanted: Int) async throws -> Bool {
+    let witness = stage.client
+    return try await aside {
+      try ImgdTestSupport.becomes {
+        try witness.ask(#"{"cmd":"stats"}"#)[section]?[name]?.integer == Int64(wanted)
+      }
     }
-    return false
   }
 }
 

@@ -1,4 +1,5 @@
 import ImgdTestSupport
+import ImgdTransfer
 import ImgdWire
 import Testing
 
@@ -141,6 +142,18 @@ struct CacheModeTests {
       > {"cmd":"query","url":"ORIGIN/a"}
       < {"ok":true,"tier":"\#(tier)"}
       """#)
+  }
+
+  @Test(arguments: [
+    (#""cache":"no-store""#, false), (#""store":"none""#, false), (#""store":"memory""#, true),
+  ])
+  func `a body that breaks off may stay only for a request that keeps its picture`(
+    option: String, mayStay: Bool
+  ) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .fails(.truncated))
+    #expect(try stage.outcome("/a", option) == "truncated")
+    #expect(stage.origin.orders.map(\.keepsPartial) == [mayStay])
   }
 
   @Test func `no-store leaves existing entries alone`() throws {

@@ -1,12 +1,36 @@
 import ImgdTestSupport
+import ImgdTransfer
 import ImgdWire
 import Testing
 
-/// The answers to fetches that fail: which URL they are about, and nothing that is secret.
+/// The answers to fetches that fail: what has failed, which URL they are about, and nothing that is secret.
 struct FailedFetchTests {
   private let stage: CoreStage
 
   init() throws { stage = try CoreStage("Disk.Enabled=no") }
+
+  private static let failures: [(TransferFailure.Kind, code: String, isRetryable: Bool)] = [
+    (.badURL, "bad_url", false), (.blockedScheme, "blocked_scheme", false),
+    (.blockedAddress, "blocked_address", false), (.dns, "dns", true), (.connect, "connect", true),
+    // Whoever breaks the rules of HTTP will break them again.
+    (.badAnswer, "connect", false), (.tls, "tls", false), (.tooLarge, "too_large", false),
+    (.emptyBody, "empty_body", false), (.truncated, "truncated", true),
+    (.unavailable, "unavailable", false), (.internal, "internal", false),
+  ]
+
+  @Test(arguments: failures)
+  func `each failure of a transfer has its code, and says whether it is worth another try`(
+    kind: TransferFailure.Kind, code: String, isRetryable: Bool
+  ) throws {
+    stage.origin.plan("/a", .fails(kind))
+    try stage.play(
+      #"""
+      > {"cmd":"fetch","url":"ORIGIN/a"}
+      < {"ok":false,"error":{"code":"\#(code)","message":"the plan says so","retryable":\#(isRetryable)}}
+      > {"cmd":"query","url":"ORIGIN/a"}
+      < {"ok":true,"tier":"none"}
+      """#)
+  }
 
   @Test(arguments: [
     #""url":"ORIGIN/missing""#, #""url":"ORIGIN/a@2x.jpg","cache":"only-if-cached""#,

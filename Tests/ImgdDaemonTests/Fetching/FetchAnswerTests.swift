@@ -81,6 +81,8 @@ struct FetchAnswerTests {
     ("HTML", .picture(Array("<!doctype html><p>no".utf8), type: "text/html"), "not_an_image"),
     ("HTML called a picture", .picture(Array("<html><p>no".utf8)), "not_an_image"),
     ("JSON", .picture(Array(#"{"error":"no"}"#.utf8), type: "application/json"), "not_an_image"),
+    ("text without a type", .body(Array("sorry".utf8)), "not_an_image"),
+    ("zeros", .picture([UInt8](repeating: 0, count: 5_000)), "not_an_image"),
     ("random bytes", .picture(Noise.some(500)), "not_an_image"),
     ("one byte", .picture([0x89]), "not_an_image"),
     ("nothing", .picture([]), "empty_body"),
@@ -102,6 +104,14 @@ struct FetchAnswerTests {
       < {"ok":true,"tier":"none"}
       """#)
     #expect(try stage.stats("downloads", "failed") == 1)
+  }
+
+  @Test(arguments: ["text/plain", "text/html", "application/octet-stream", "image/jpeg"])
+  func `a picture has the type of its bytes, whatever its origin calls it`(type: String) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .picture(png(), type: type))
+    let line = try stage.fetch("/a")
+    #expect(line["format"]?.string == "png" && line["type"]?.string == "image/png")
   }
 
   @Test func `the field http shows status and headers, from memory as well`() throws {

@@ -36,6 +36,33 @@ struct RedirectTests {
     #expect(stage.origin.count("/b") == 1)
   }
 
+  @Test(arguments: HitTier.allCases)
+  func `a redirected picture is found again under its own URL`(tier: HitTier) throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .redirect(to: "/b", status: 301))
+    stage.origin.plan("/b", .picture(png(), headers: fresh))
+    try stage.ask("/a")
+    try stage.leave(in: tier)
+    let line = try stage.ask("/a")
+    #expect(line.outcome == tier.rawValue)
+    #expect(line["final_url"]?.string == stage.base + "/b")
+    // A redirect is remembered in memory.
+    #expect(stage.origin.count("/a") == (tier == .memory ? 1 : 2))
+    #expect(stage.origin.count("/b") == 1)
+    #expect(try stage.tier(of: "/a") == "none")
+  }
+
+  @Test func `a confirmation after a redirect counts as one`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .redirect(to: "/b"))
+    stage.origin.plan(
+      "/b", .conditional(png(), tag: "\"1\"", headers: [("Cache-Control", "max-age=0")]))
+    try stage.ask("/a")
+    let line = try stage.ask("/a")
+    #expect(line.outcome == "revalidated")
+    #expect(line["final_url"]?.string == stage.base + "/b")
+  }
+
   @Test func `two that are redirected to one picture share its download`() throws {
     let stage = try CoreStage()
     let gate = Gate()
@@ -62,10 +89,12 @@ struct RedirectTests {
     #expect(try stage.ask("/2")["ok"] == .bool(true))
   }
 
-  @Test func `a circle ends at the limit`() throws {
+  @Test(arguments: [["/a"], ["/a", "/b"]])
+  func `a circle ends at the limit, even one of a single URL`(circle: [String]) throws {
     let stage = try CoreStage("Downloads.MaxRedirects=3")
-    stage.origin.plan("/a", .redirect(to: "/b"))
-    stage.origin.plan("/b", .redirect(to: "/a"))
+    for (from, to) in zip(circle, circle.dropFirst() + ["/a"]) {
+      stage.origin.plan(from, .redirect(to: to))
+    }
     #expect(try stage.ask("/a").outcome == "too_many_redirects")
     #expect(stage.origin.requests.count == 4)
   }

@@ -72,14 +72,4 @@ struct TimeoutPhaseTests {
     try stage.begin(#"{"cmd":"fetch","url":"ORIGIN/a"}"#)
     #expect(try phase(stage, saying: "the plan says so") == waiting.name)
   }
-
-  @Test func `an answer that breaks the rules of HTTP is not asked for again`() throws {
-    let stage = try CoreStage()
-    stage.origin.plan("/a", .fails(.badAnswer))
-    try stage.play(
-      #"""
-      > {"cmd":"fetch","url":"ORIGIN/a"}
-      < {"ok":false,"error":{"code":"connect","retryable":false}}
-      """#)
-  }
 }

@@ -54,6 +54,17 @@ struct CredentialNameTests {
     #expect(names.dropFirst().elementsEqual([["accept-language"], ["accept-language"]]))
   }
 
+  @Test func `the same origin sees them again behind its redirect`() throws {
+    let stage = try CoreStage()
+    stage.origin.plan("/a", .redirect(to: "/b"))
+    stage.origin.plan("/b", .picture(png()))
+    try stage.ask("/a", #""headers":{"Authorization":"secret","Cookie":"c=1"}"#)
+    for path in ["/a", "/b"] {
+      let request = try #require(stage.origin.requests(path).first)
+      #expect(request.header("authorization") == "secret" && request.header("cookie") == "c=1")
+    }
+  }
+
   // MARK: The origin's own secrets
 
   @Test(arguments: HitTier.allCases)

@@ -124,6 +124,21 @@ struct PurgeCommandTests {
       """#)
   }
 
+  @Test(
+    arguments: [
+      ("", 1), (#""tier":"all""#, 1), (#""tier":"memory""#, 1), (#""tier":"disk""#, 0),
+      (#""soft":true"#, 0), (#""host":"127.0.0.1""#, 0),
+    ])
+  func `a purge of everything drops partial bodies as well`(filter: String, drops: Int) throws {
+    let stage = try CoreStage()
+    try stage.play(
+      #"""
+      > {"cmd":"purge"\#(filter.isEmpty ? "" : "," + filter)}
+      < {"ok":true}
+      """#)
+    #expect(stage.origin.dropsOfPartials == drops)
+  }
+
   @Test func `a purge of another picture leaves a transfer alone`() throws {
     let stage = try CoreStage()
     let gate = Gate()

@@ -50,8 +50,9 @@ final class RawClient {
     number = -1
   }
 
-  /// What there is; false at the end.
+  /// What there is after the server's turn; false at the end.
   private func take() -> Bool {
+    turn()
     var room = [UInt8](repeating: 0, count: 1 << 16)
     let count = recv(number, &room, room.count, CInt(MSG_DONTWAIT))
     if count > 0 { received += room[..<count] }
@@ -61,7 +62,12 @@ final class RawClient {
   /// All that the server sends until it closes.
   func all() throws -> String {
     try waitFor {
-      turn(); return !take()
+      var before: Int
+      repeat {
+        before = received.count
+        guard take() else { return true }
+      } while received.count > before
+      return false
     }
     return text
   }
@@ -70,7 +76,6 @@ final class RawClient {
   func answers(_ count: Int = 1) throws -> [RawAnswer] {
     var answers: [RawAnswer] = []
     try waitFor {
-      turn()
       let isOpen = take()
       while answers.count < count, let next = RawAnswer(takenFrom: &received) {
         answers.append(next)
@@ -88,15 +93,13 @@ final class RawClient {
   /// Reads until the bytes contain a text.
   func wait(for text: String) throws {
     try waitFor {
-      turn(); _ = take(); return self.text.contains(text)
+      _ = take()
+      return self.text.contains(text)
     }
   }
 
   /// Whether the server has closed.
-  func isClosed() throws -> Bool {
-    turn()
-    return !take()
-  }
+  func isClosed() throws -> Bool { !take() }
 
   var text: String { String(decoding: received, as: UTF8.self) }
 }

@@ -92,9 +92,5 @@ private func connectLoopback(_ port: Int) throws -> CInt {
 
 /// Goes on for a minute at most.
 func waitFor(_ condition: () throws -> Bool) throws {
-  let end = Instant.current + .seconds(60)
-  while try !condition() {
-    guard Instant.current < end else { throw TestFailure("it did not come to that") }
-    sched_yield()
-  }
+  guard try becomes(condition) else { throw TestFailure("it did not come to that") }
 }

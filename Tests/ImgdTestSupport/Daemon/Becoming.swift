@@ -1,7 +1,8 @@
 import Glibc
 import ImgdSystem
 
-/// Looks again and again until something holds, for a minute at most: for what other processes do, and tell nobody.
+/// Looks again and again until something holds, for a minute at most: for what other processes and threads do, and tell
+/// nobody.
 ///
 /// The longer it takes, the longer are the pauses between two looks: a look takes the time of those that are waited
 /// for.

@@ -78,6 +78,19 @@ package enum ChildProcess {
     return waitid(P_PID, id_t(pid), &info, flags) == 0 && info.si_signo == 0
   }
 
+  /// Waits until a program that was just started is there, as `isThere` finds out. Throws with what it has said
+  /// where it ends before that, or takes too long.
+  package static func awaitStart(
+    of pid: pid_t, saying said: @autoclosure () -> String, _ isThere: () throws -> Bool
+  ) throws {
+    var hasStarted = false
+    _ = try becomes {
+      hasStarted = try isThere()
+      return hasStarted || !isRunning(pid)
+    }
+    guard hasStarted else { throw TestFailure("it does not start; it says: \(said())") }
+  }
+
   private static func withCStrings<R>(
     _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R
   ) -> R {

@@ -94,16 +94,11 @@ package final class DaemonProcess: @unchecked Sendable {
   }
 
   private func waitUntilItAnswers() throws {
-    for _ in 0..<12_000 {
-      if let client = try? TestClient(socket: socket) {
-        // It answers before its index is loaded; a test's counters should not change by themselves.
-        let disk = (try? client.ask(#"{"cmd":"stats"}"#))?["disk"]
-        if let disk, disk["loading"] == nil { return }
-      }
-      guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 5)  // there is nothing to wait for before the daemon listens
+    try ChildProcess.awaitStart(of: pid, saying: log) {
+      // It answers before its index is loaded; a test's counters should not change by themselves.
+      let disk = (try? connect().ask(#"{"cmd":"stats"}"#))?["disk"]
+      return disk != nil && disk?["loading"] == nil
     }
-    throw TestFailure("imgd does not answer; it says: \(log)")
   }
 }
 

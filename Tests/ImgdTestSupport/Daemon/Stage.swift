@@ -14,12 +14,23 @@ package final class Stage: DaemonStage, @unchecked Sendable {
     client = try daemon.connect()
   }
 
-  deinit { origin.stop() }
+  /// A stage on a daemon that others use as well, with the origin that is to be its own.
+  init(on daemon: DaemonProcess, with origin: OriginServer) throws {
+    self.origin = origin
+    self.daemon = daemon
+    client = try daemon.connect()
+  }
 
   /// Restarts the daemon, or starts it if it has ended, and connects a new client.
   package func restart() throws {
     if daemon.pid == 0 { try daemon.start() } else { try daemon.restart() }
     client = try daemon.connect()
+  }
+
+  /// Waits until a daemon that was told to stop has taken that in: it refuses fetches from then on.
+  package func waitUntilItStops() throws {
+    let isStopping = try becomes { try outcome("/late") == "shutting_down" }
+    guard isStopping else { throw TestFailure("it does not stop; it says: \(daemon.log)") }
   }
 
   package var base: String { origin.url("") }

@@ -19,8 +19,7 @@ package final class SystemCallCount {
     directory = try TemporaryDirectory.make()
     tracer = try ChildProcess.spawn(
       Self.strace, ["-f", "-qq", "-o", directory + "/trace", "-p", "\(pid)"])
-    for _ in 0..<60_000 where !isAttached { poll(nil, 0, 1) }
-    guard isAttached else { throw TestFailure("strace does not attach itself") }
+    guard try becomes({ isAttached }) else { throw TestFailure("strace does not attach itself") }
   }
 
   deinit { TemporaryDirectory.remove(directory) }

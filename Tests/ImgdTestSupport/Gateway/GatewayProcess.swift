@@ -15,15 +15,11 @@ package final class GatewayProcess: @unchecked Sendable {
       BuiltProduct.path(of: "imgd-http"),
       ["--config", "/dev/null", "--socket", daemon, "--listen", socket]
         + settings.flatMap { ["--set", "HTTP-Gateway." + $0] }, output: directory + "/log")
-    for _ in 0..<12_000 {
-      if let connection = try? connect(to: socket) {
-        close(connection)
-        return
-      }
-      guard ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 5)  // there is nothing to wait for before it listens
+    try ChildProcess.awaitStart(of: pid, saying: log) {
+      guard let connection = try? connect(to: socket) else { return false }
+      close(connection)
+      return true
     }
-    throw TestFailure("imgd-http does not listen; it says: \(log)")
   }
 
   deinit {

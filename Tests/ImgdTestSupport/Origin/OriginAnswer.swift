@@ -152,6 +152,11 @@ extension OriginAnswer {
   /// Reads the request and never answers.
   package static var silence: OriginAnswer { OriginAnswer(.silence) }
 
+  /// Sends exactly this text, and then nothing, without closing.
+  package static func stalls(after text: String) -> OriginAnswer {
+    OriginAnswer(.send(Array(text.utf8)), .silence)
+  }
+
   /// Sends the head and the first bytes of the body, and then nothing, without closing.
   package static func stalls(
     _ bytes: [UInt8], after count: Int, headers: [(String, String)] = []

@@ -100,14 +100,15 @@ package final class RedisServer: Sendable {
   // MARK: Its start
 
   private func waitUntilThere(answering: Bool) throws {
-    let deadline = Instant.current + .seconds(60)
-    while Instant.current < deadline {
-      if answering ? isAnswering : isListening { return }
-      guard let pid, ChildProcess.isRunning(pid) else { break }
-      poll(nil, 0, 2)
+    guard let pid else { throw TestFailure("redis-server has been ended") }
+    do {
+      try ChildProcess.awaitStart(of: pid, saying: read(directory + "/output") ?? "") {
+        answering ? isAnswering : isListening
+      }
+    } catch {
+      kill()
+      throw error
     }
-    kill()
-    throw TestFailure("redis-server does not start: \(read(directory + "/output") ?? "")")
   }
 
   private var isListening: Bool {

@@ -45,6 +45,14 @@ struct BadAnswerTests {
     _ = try refused("/a")
   }
 
+  @Test(arguments: [200, 302, 404])
+  func `a head with too many bytes is refused`(status: Int) throws {
+    // Less than curl itself would refuse, in fewer fields than the engine does.
+    let fields = (0..<100).map { ("F\($0)", String(repeating: "v", count: 1_000)) }
+    origin.plan("/a", .status(status, headers: fields, body: sample(10)))
+    _ = try refused("/a")
+  }
+
   @Test func `a trailer with a line without end ends the transfer`() throws {
     let line = [UInt8](repeating: 0x2e, count: 100_000)
     let start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Long: "

@@ -197,14 +197,17 @@ struct LimitTests {
     #expect(whole.kind == .timeout(.tls))
   }
 
-  @Test func `limits end a silent origin, before the head and in the body`() throws {
+  @Test func `limits end a silent origin, before the head, in it and in the body`() throws {
     let bench = try TransferBench(.with { $0.idleTimeout = .seconds(2) })
     origin.plan("/silence", .silence)
+    origin.plan("/head", .stalls(after: "HTTP/1.1 200 OK\r\nContent-"))
     origin.plan("/stall", .stalls(sample(1_000), after: 10))
-    #expect(try bench.failure(origin.url("/silence")).kind == .timeout(.firstByte))
-    let stalled = try bench.failure(origin.url("/stall"))
-    #expect(stalled.kind == .timeout(.body))
-    #expect(stalled.received == 10)
+    // All of them are waited for at once.
+    let serials = ["/silence", "/head", "/stall"].map { bench.begin(origin.url($0)) }
+    let failures = try serials.map { try bench.failure(of: $0) }
+    #expect(
+      failures.map(\.kind) == [.timeout(.firstByte), .timeout(.firstByte), .timeout(.body)])
+    #expect(failures[2].received == 10)
     #expect(origin.waitForOpenConnections(0))
   }
 

@@ -123,8 +123,11 @@ struct AddressTests {
     #expect(origin.count("/a") == 1)
   }
 
-  @Test(arguments: ["169.254.169.254", "0.0.0.0", "[fe80::1]", "[::]"])
-  func `some addresses are always refused`(host: String) throws {
+  @Test(arguments: [
+    "169.254.169.254", "0.0.0.0", "224.0.0.1", "255.255.255.255", "[fe80::1]", "[::]",
+    "[::ffff:169.254.169.254]", "2852039166", "0xa9.0xfe.0xa9.0xfe",
+  ])
+  func `some addresses are always refused, in every notation`(host: String) throws {
     let bench = try TransferBench(denying(mode: .allow))
     let failure = try bench.failure("http://\(host)/latest/meta-data")
     #expect(failure.kind == .blockedAddress)

@@ -27,6 +27,20 @@ struct ResumeLaterTests {
     #expect(try bench.fetch(origin.url("/a")).resumedFrom == 0)
   }
 
+  @Test func `a partial body that cannot be continued is fetched whole by the next transfer`()
+    throws
+  {
+    let other = Array(sample(2_000).reversed())
+    origin.plan("/416", .broken, .status(416), .body(other))
+    origin.plan("/changed", .broken, .ranged(other, tag: "\"2\""))
+    for path in ["/416", "/changed"] {
+      #expect(try bench.failure(origin.url(path)).kind == .truncated)
+      let result = try bench.fetch(origin.url(path))
+      #expect(result.bytes == other && result.resumedFrom == 0, "\(path)")
+      #expect(origin.ranges(path)[1] == "bytes=600-", "\(path)")
+    }
+  }
+
   @Test func `a partial body survives an abort`() throws {
     origin.plan("/a", .stalls(sample(1_000), after: 600, headers: BrokenBody.headers), .whole)
     let serial = bench.begin(origin.url("/a"))

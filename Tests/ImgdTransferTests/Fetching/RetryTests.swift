@@ -85,8 +85,9 @@ struct EncodingTests {
     bench = try TransferBench()
   }
 
-  @Test func `encodings that were not requested are decoded`() throws {
-    origin.plan("/a", .gzip(sample(90_000)))
+  @Test(arguments: [.gzip(sample(90_000)), .chunkedGzip(sample(90_000))] as [OriginAnswer])
+  func `encodings that were not requested are decoded`(answer: OriginAnswer) throws {
+    origin.plan("/a", answer)
     let result = try bench.fetch(origin.url("/a"))
     #expect(result.bytes == sample(90_000))
     #expect(result.expected == nil)

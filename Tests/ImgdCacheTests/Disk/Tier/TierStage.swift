@@ -109,15 +109,18 @@ final class TierStage {
 
   /// A thread that was left behind holds the lock until it has ended.
   private func openWhenFree() throws -> Result<DiskDirectory, DirectoryProblem> {
-    for _ in 0..<1_000_000 {
+    var opened: Result<DiskDirectory, DirectoryProblem>?
+    _ = try becomes {
       do throws(DirectoryProblem) {
-        return .success(try DiskDirectory.open(place.path))
+        opened = .success(try DiskDirectory.open(place.path))
       } catch {
-        guard case .taken = error else { return .failure(error) }
-        sched_yield()
+        if case .taken = error { return false }
+        opened = .failure(error)
       }
+      return true
     }
-    throw TestFailure("\(place.path) is not let go")
+    guard let opened else { throw TestFailure("\(place.path) is not let go") }
+    return opened
   }
 
   // MARK: Turning
