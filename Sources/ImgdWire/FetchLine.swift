@@ -75,7 +75,8 @@ extension RequestID {
       unsafe bytes(id)
       unsafe text(",\"ok\":true,\"receipt\":\"")
     }
-    unsafe self.receipt(receipt)
+    unsafe receipt.write(to: next)
+    unsafe next += ReceiptID.textLength
     unsafe text("\",")
   }
 
@@ -134,46 +135,14 @@ extension RequestID {
   private mutating func shortDecimal(_ number: UInt64) {
     let digits = eightDigits(number)
     let leading = min(digits.trailingZeroBitCount & ~7, 56)
-    unsafe put((digits | 0x3030_3030_3030_3030) >> leading, at: 0)
+    unsafe put((digits | 0x3030_3030_3030_3030) >> leading)
     unsafe next += 8 - leading / 8
   }
 
-  /// Writes eight digits at a time; where a hyphen divides them, the second half is written again.
-  mutating func receipt(_ receipt: ReceiptID) {
-    let digits = (
-      hexDigits(receipt.high >> 32), hexDigits(receipt.high), hexDigits(receipt.low >> 32),
-      hexDigits(receipt.low)
-    )
-    unsafe put(digits.0, at: 0)
-    unsafe put(digits.1, at: 9)
-    unsafe put(digits.1 >> 32, at: 14)
-    unsafe put(digits.2, at: 19)
-    unsafe put(digits.2 >> 32, at: 24)
-    unsafe put(digits.3, at: 28)
-    unsafe next[8] = UInt8(ascii: "-")
-    unsafe next[13] = UInt8(ascii: "-")
-    unsafe next[18] = UInt8(ascii: "-")
-    unsafe next[23] = UInt8(ascii: "-")
-    unsafe next += ReceiptID.textLength
-  }
-
-  private func put(_ digits: UInt64, at place: Int) {
-    unsafe UnsafeMutableRawPointer(next + place)
+  private func put(_ digits: UInt64) {
+    unsafe UnsafeMutableRawPointer(next)
       .storeBytes(of: digits.littleEndian, as: UInt64.self)
   }
-}
-
-/// The eight hexadecimal digits of the lower half of a number, the first in the lowest byte.
-///
-/// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are shifted
-/// to the letters.
-private func hexDigits(_ number: UInt64) -> UInt64 {
-  var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
-  spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
-  spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
-  let nibbles = (spread >> 4 | spread << 8) & 0x0F0F_0F0F_0F0F_0F0F
-  let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
-  return nibbles + 0x3030_3030_3030_3030 + letters * 0x27
 }
 
 /// The eight decimal digits of a number that has no more, the first in the lowest byte.

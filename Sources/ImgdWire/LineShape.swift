@@ -1,38 +1,43 @@
-// A client's lines differ in nothing but their ids and URLs. So a line of a known shape need not be parsed: its fixed
-// bytes are compared, and between them lie an id and a URL.
+// A client's lines differ in nothing but their ids, URLs and receipts. So a line of a known shape need not be
+// parsed: its fixed bytes are compared, and between them lie an id, a URL and a receipt.
 //
-//   {"id":7,"cmd":"fetch","url":"http://h/a.png","deliver":"none"}
-//   └head┘ └──── middle ───────┘              └────── tail ──────┘
+//   {"cmd":"fetch","id":7,"url":"http://h/a.png","deliver":"none","receipt":"5d0c9b7e-…"}
+//   └────── front ──────┘ └─┘                  └────────────── back ──────────────────┘
 //
-// A shape is learnt from a line that was parsed. Put another id in the place of its id, and another text
-// that needs no escape in the place of its URL, and the parser finds the same request with these: nothing
-// else of the line depends on them. An id or a URL that is written in an unusual way fits no shape.
+// A shape is learnt from a line that was parsed. Put another id in the place of its id, another text that needs
+// no escape in the place of its URL, and another UUID in the place of its receipt, and the parser finds the same
+// request with these: nothing else of the line depends on them. A line in which one of them is written in an
+// unusual way fits no shape.
 
-/// A fetch's line without its id and its URL.
+/// A fetch's line without its id, its URL and its receipt.
 package final class LineShape: Sendable {
   /// Longer shapes are not worth their memory.
   static let longest = 512
 
-  /// The places of an id and a URL in a line.
+  /// What varies in a line.
   package struct Parts: Equatable, Sendable {
     /// The id as it is written, with the quotes of a string; empty where there is none.
-    package let id: Range<Int>
+    package internal(set) var id = 0..<0
     /// The URL without its quotes.
-    package let url: Range<Int>
+    package internal(set) var url = 0..<0
+    package internal(set) var receipt: ReceiptID?
   }
 
-  private enum Order {
-    case urlAlone, idFirst, urlFirst
+  /// Fixed bytes and what comes after them, on the way from one end of the line to the URL.
+  private struct Step: Hashable {
+    enum Part { case id, receipt, url }
+
+    let fixed: Range<Int>
+    let part: Part
   }
 
-  /// The request of such a line, without its URL.
+  /// The request of such a line, without its URL and its receipt.
   package let request: FetchRequest
-  package let wantsPath: Bool
-  /// Head, middle and tail.
   private let fixed: [UInt8]
-  private let headEnd: Int
-  private let middleEnd: Int
-  private let order: Order
+  /// The way from the beginning of the line to the URL, which is the one part that does not show where it ends.
+  private let front: [Step]
+  /// The way from the end of the line to the URL.
+  private let back: [Step]
 
   /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
@@ -40,35 +45,40 @@ package final class LineShape: Sendable {
     guard case .request(.fetch(var request)) = RequestParser.parse(line).outcome,
       (try? fields.scan(line)) != nil
     else { return nil }
-    request.url = ""
+    var parts = Parts(url: fields.token(.url).range, receipt: request.receipt)
+    var varying = [(place: parts.url, part: Step.Part.url)]
+    if fields.present.contains(.id) {
+      parts.id = fields.token(.id).sourceRange
+      varying.append((parts.id, .id))
+    }
+    if fields.present.contains(.receipt) {
+      varying.append((fields.token(.receipt).range, .receipt))
+    }
+    varying.sort { $0.place.lowerBound < $1.place.lowerBound }
+    (request.url, request.extras.receipt) = ("", nil)
     self.request = request
-    wantsPath = request.delivery == .path
-    let url = fields.token(.url).range
-    let hasID = fields.present.contains(.id)
-    let id = hasID ? fields.token(.id).sourceRange : 0..<0
-    order = !hasID ? .urlAlone : id.lowerBound < url.lowerBound ? .idFirst : .urlFirst
-    let (first, second) =
-      switch order {
-      case .urlAlone: (url, url.upperBound..<url.upperBound)
-      case .idFirst: (id, url)
-      case .urlFirst: (url, id)
-      }
-    let middle = first.upperBound..<second.lowerBound
-    headEnd = first.lowerBound
-    middleEnd = headEnd + middle.count
-    guard middleEnd + line.count - second.upperBound <= Self.longest else { return nil }
-    var fixed: [UInt8] = []
-    fixed.appendBytes(line.extracting(0..<headEnd))
-    fixed.appendBytes(line.extracting(middle))
-    fixed.appendBytes(line.extracting(second.upperBound..<line.count))
-    self.fixed = fixed
-    guard parts(of: line) == Parts(id: id, url: url) else { return nil }
+    var bytes: [UInt8] = []
+    var pieces: [Range<Int>] = []
+    var place = 0
+    for next in varying.map({ $0.place }) + [line.count..<line.count] {
+      let start = bytes.count
+      bytes.appendBytes(line.extracting(place..<next.lowerBound))
+      pieces.append(start..<bytes.count)
+      place = next.upperBound
+    }
+    let url = varying.firstIndex { $0.part == .url } ?? 0
+    fixed = bytes
+    front = (0...url).map { Step(fixed: pieces[$0], part: varying[$0].part) }
+    back = (url..<varying.count).reversed().map {
+      Step(fixed: pieces[$0 + 1], part: varying[$0].part)
+    }
+    guard bytes.count <= Self.longest, self.parts(of: line) == parts else { return nil }
   }
 
   /// The bytes of memory that the shape takes.
-  package var cost: Int { fixed.count + 192 }
+  package var cost: Int { fixed.count + 352 }
 
-  /// The places of the id and the URL in a line of this shape; nil for any other line.
+  /// What varies in a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {
     // Both buffers are read only below their counts, and only during this call.
     unsafe line.withUnsafeBufferPointer { line in
@@ -80,43 +90,59 @@ package final class LineShape: Sendable {
   private func parts(
     of line: UnsafeBufferPointer<UInt8>, _ fixed: UnsafeBufferPointer<UInt8>
   ) -> Parts? {
-    let tail = line.count - (fixed.count - middleEnd)
-    guard tail > middleEnd, unsafe line.has(fixed, 0..<headEnd, at: 0),
-      unsafe line.has(fixed, middleEnd..<fixed.count, at: tail)
-    else { return nil }
-    let middle = headEnd..<middleEnd
-    let parts: Parts
-    switch order {
-    case .urlAlone: parts = Parts(id: 0..<0, url: headEnd..<tail)
-    case .idFirst:
-      guard let end = unsafe WrittenID.end(in: line, from: headEnd), end + middle.count < tail,
-        unsafe line.has(fixed, middle, at: end)
-      else { return nil }
-      parts = Parts(id: headEnd..<end, url: end + middle.count..<tail)
-    case .urlFirst:
-      guard let start = unsafe WrittenID.start(in: line, before: tail),
-        headEnd + middle.count < start,
-        unsafe line.has(fixed, middle, at: start - middle.count)
-      else { return nil }
-      parts = Parts(id: start..<tail, url: headEnd..<start - middle.count)
+    var parts = Parts()
+    var (start, end) = (0, line.count)
+    for step in front {
+      let next = start + step.fixed.count
+      guard next <= end, unsafe line.has(fixed, step.fixed, at: start) else { return nil }
+      start = next
+      switch step.part {
+      case .url: break
+      case .id:
+        guard let next = unsafe WrittenID.end(in: line, from: start) else { return nil }
+        parts.id = start..<next
+        start = next
+      case .receipt:
+        guard unsafe line.readReceipt(start..<start + ReceiptID.textLength, &parts.receipt) else {
+          return nil
+        }
+        start += ReceiptID.textLength
+      }
     }
+    for step in back {
+      let next = end - step.fixed.count
+      guard next >= start, unsafe line.has(fixed, step.fixed, at: next) else { return nil }
+      end = next
+      switch step.part {
+      case .url: break
+      case .id:
+        guard let next = unsafe WrittenID.start(in: line, before: end) else { return nil }
+        parts.id = next..<end
+        end = next
+      case .receipt:
+        guard unsafe line.readReceipt(end - ReceiptID.textLength..<end, &parts.receipt) else {
+          return nil
+        }
+        end -= ReceiptID.textLength
+      }
+    }
+    guard start < end else { return nil }
+    parts.url = start..<end
     return unsafe line.isPlain(parts.url) ? parts : nil
   }
 }
 
-/// Shapes are equal if their fixed bytes are equal and the id and the URL have the same places between them.
+/// Shapes are equal if their fixed bytes are equal and the same parts have the same places between them.
 extension LineShape: Hashable {
   package static func == (left: LineShape, right: LineShape) -> Bool {
     left === right
-      || left.order == right.order && left.headEnd == right.headEnd
-        && left.middleEnd == right.middleEnd && left.fixed == right.fixed
+      || left.front == right.front && left.back == right.back && left.fixed == right.fixed
   }
 
   /// Hashes what `==` compares.
   package func hash(into hasher: inout Hasher) {
-    hasher.combine(order)
-    hasher.combine(headEnd)
-    hasher.combine(middleEnd)
+    hasher.combine(front)
+    hasher.combine(back)
     hasher.combine(fixed)
   }
 }
@@ -149,6 +175,14 @@ extension UnsafeBufferPointer<UInt8> {
       guard unsafe self[offset &+ index] == other[start &+ index] else { return false }
     }
     return true
+  }
+
+  /// Reads the receipt at a place that may go beyond either end.
+  @inline(__always)
+  fileprivate func readReceipt(_ place: Range<Int>, _ receipt: inout ReceiptID?) -> Bool {
+    guard place.lowerBound >= 0, place.upperBound <= count else { return false }
+    receipt = unsafe ReceiptID(Span(_unsafeElements: extracting(place)))
+    return receipt != nil
   }
 
   /// Whether a part, of at least one byte, is the text of a string that is written without any escape.

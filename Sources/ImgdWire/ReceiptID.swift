@@ -22,18 +22,26 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads the 8-4-4-4-12 form in either case; any version is accepted.
   package init?(_ text: Span<UInt8>) {
-    guard text.count == Self.textLength else { return nil }
-    var (high, low): (UInt64, UInt64) = (0, 0)
-    for index in 0..<Self.textLength {
-      if Self.isHyphen(index) {
-        guard text[index] == UInt8(ascii: "-") else { return nil }
-        continue
+    let hyphen = UInt8(ascii: "-")
+    guard text.count == Self.textLength, text[8] == hyphen, text[13] == hyphen,
+      text[18] == hyphen, text[23] == hyphen
+    else { return nil }
+    // The hyphens in the middle of eight digits are passed over.
+    let digits = unsafe text.withUnsafeBytes { bytes in
+      let word = { (offset: Int) in
+        // All offsets are at least eight bytes before the end.
+        unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       }
-      guard let digit = Hexadecimal.value(of: text[index]) else { return nil }
-      high = high << 4 | low >> 60
-      low = low << 4 | UInt64(digit)
+      let joined = { (first: Int, second: Int) in
+        word(first) & 0xFFFF_FFFF | word(second) << 32
+      }
+      return (word(0), joined(9, 14), joined(19, 24), word(28))
     }
-    self.init(high: high, low: low)
+    guard let first = Hexadecimal.number(of: digits.0),
+      let second = Hexadecimal.number(of: digits.1),
+      let third = Hexadecimal.number(of: digits.2), let last = Hexadecimal.number(of: digits.3)
+    else { return nil }
+    self.init(high: first << 32 | second, low: third << 32 | last)
   }
 
   /// Reads the 8-4-4-4-12 form from a string.
@@ -44,34 +52,37 @@ package struct ReceiptID: Hashable, Sendable, CustomStringConvertible {
   /// Appends the canonical text.
   package func append(to bytes: inout [UInt8]) {
     bytes.append(addingCapacity: Self.textLength) { (text: inout OutputSpan<UInt8>) in
-      Self.append(high, hyphensBefore: (2, 3), to: &text)
-      text.append(UInt8(ascii: "-"))
-      Self.append(low, hyphensBefore: (1, 0), to: &text)
+      unsafe text.withUnsafeMutableBufferPointer { buffer, count in
+        guard let start = buffer.baseAddress else { return }
+        unsafe write(to: start + count)
+        count += Self.textLength
+      }
     }
   }
 
-  /// Appends sixteen digits in groups of four, with hyphens before two of the groups or one.
-  private static func append(
-    _ half: UInt64, hyphensBefore hyphens: (Int, Int), to text: inout OutputSpan<UInt8>
-  ) {
-    for group in 0..<4 {
-      if group > 0, group == hyphens.0 || group == hyphens.1 { text.append(UInt8(ascii: "-")) }
-      let digits = half >> UInt64(48 - 16 * group)
-      for place in 0..<4 {
-        let digit = digits >> UInt64(12 - 4 * place)
-        text.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: digit)))
-      }
+  /// Writes the canonical text, eight digits at a time; where a hyphen divides them, the second half is written again.
+  @unsafe func write(to start: UnsafeMutablePointer<UInt8>) {
+    let place = UnsafeMutableRawPointer(start)
+    let put = { (digits: UInt64, offset: Int) in
+      unsafe place.storeBytes(of: digits.littleEndian, toByteOffset: offset, as: UInt64.self)
     }
+    let second = Hexadecimal.digits(of: high)
+    let third = Hexadecimal.digits(of: low >> 32)
+    put(Hexadecimal.digits(of: high >> 32), 0)
+    put(second, 9)
+    put(second >> 32, 14)
+    put(third, 19)
+    put(third >> 32, 24)
+    put(Hexadecimal.digits(of: low), 28)
+    unsafe start[8] = UInt8(ascii: "-")
+    unsafe start[13] = UInt8(ascii: "-")
+    unsafe start[18] = UInt8(ascii: "-")
+    unsafe start[23] = UInt8(ascii: "-")
   }
 
   package var description: String {
     var bytes: [UInt8] = []
     append(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  @inline(__always)
-  private static func isHyphen(_ index: Int) -> Bool {
-    index == 8 || index == 13 || index == 18 || index == 23
   }
 }

@@ -14,15 +14,22 @@ struct LineShapeTests {
     { #" { "cmd" : "fetch" , "url" : "URL" , "id" : \#($0) } "# },
     { #"{"\u0069d":\#($0),"cmd":"f\u0065tch","url":"URL","cache":"force-cache"}"# },
     { #"{"x_url":"id","cmd":"fetch","url":"URL","x_id":1,"id":\#($0),"priority":"high"}"# },
+    { #"{"id":\#($0),"receipt":"RECEIPT","cmd":"fetch","url":"URL","deliver":"fd"}"# },
+    { #"{"cmd":"fetch","url":"URL","timeout_ms":30000,"receipt":"RECEIPT","id":\#($0)}"# },
+    { #"{"receipt":"RECEIPT","url":"URL","cmd":"fetch","id":\#($0)}"# },
+    { #"{"cmd":"fetch","id":\#($0),"url":"URL","receipt":"RECEIPT"}"# },
   ]
+  private static let receipt = "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"
 
   private static let ids = [
     "0", "7", "-1", "123456", "999999999999999999", "-999999999999999999", #""""#, #""a""#,
     #""request 17~""#, "\"" + String(repeating: "x", count: 64) + "\"",
   ]
 
-  private func bytes(_ line: String, _ url: String = url) -> [UInt8] {
-    Array(line.replacing("URL", with: url).utf8)
+  private func bytes(
+    _ line: String, _ url: String = url, receipt: String = receipt
+  ) -> [UInt8] {
+    Array(line.replacing("URL", with: url).replacing("RECEIPT", with: receipt).utf8)
   }
 
   private func learn(_ line: [UInt8]) -> LineShape? { LineShape(line.span) }
@@ -45,6 +52,7 @@ struct LineShapeTests {
   private func expectSame(_ line: [UInt8], as shape: LineShape, _ parts: LineShape.Parts) {
     var request = shape.request
     request.url = String(decoding: line[parts.url], as: UTF8.self)
+    request.extras.receipt = parts.receipt
     guard let wanted = parsed(line) else {
       Issue.record("no fetch: \(String(decoding: line, as: UTF8.self))")
       return
@@ -62,6 +70,33 @@ struct LineShapeTests {
         let parts = try #require(fit(line, shape), "\(id) \(url)")
         expectSame(line, as: shape, parts)
       }
+    }
+  }
+
+  @Test(arguments: [
+    "00000000-0000-0000-0000-000000000000", "FFFFFFFF-ffff-FfFf-fFfF-ffffffffffff",
+    "01234567-89ab-cdef-0123-456789abcdef",
+  ])
+  func `a line that is known fits with any other receipt`(receipt: String) throws {
+    for form in Self.forms where form("").contains("RECEIPT") {
+      let shape = try #require(learn(bytes(form("1"))))
+      let line = bytes(form("2"), receipt: receipt)
+      let parts = try #require(fit(line, shape))
+      #expect(parts.receipt?.description == receipt.lowercased())
+      expectSame(line, as: shape, parts)
+    }
+  }
+
+  @Test(arguments: [
+    "", "5d0c9b7e", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b1", "5d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b111",
+    "5d0c9b7e02a43-4b57-9a57-2c2e3c9e1b11", "5d0c9b7g-2a43-4b57-9a57-2c2e3c9e1b11",
+    #"\u0035d0c9b7e-2a43-4b57-9a57-2c2e3c9e1b11"#,
+  ])
+  func `a receipt that is none, or has an escape, fits no shape`(receipt: String) throws {
+    for form in Self.forms where form("").contains("RECEIPT") {
+      let shape = try #require(learn(bytes(form("1"))))
+      #expect(fit(bytes(form("1"), receipt: receipt), shape) == nil)
+      #expect(learn(bytes(form("1"), receipt: receipt)) == nil)
     }
   }
 
@@ -129,9 +164,10 @@ struct LineShapeTests {
     }
   }
 
-  @Test func `shapes are the same that differ in id and URL alone`() throws {
+  @Test func `shapes are the same that differ in id, URL and receipt alone`() throws {
+    let other = "00000000-0000-0000-0000-000000000000"
     let lines = Self.forms.flatMap { form in
-      [bytes(form("1")), bytes(form(#""b""#), "http://other/")]
+      [bytes(form("1")), bytes(form(#""b""#), "http://other/", receipt: other)]
     }
     let shapes = Set(lines.compactMap { learn($0) })
     #expect(shapes.count == Self.forms.count)

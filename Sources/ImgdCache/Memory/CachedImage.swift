@@ -111,11 +111,20 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   package internal(set) var description: [UInt8] {
     get { header.extras?.description ?? [] }
     set {
-      let extras = header.extras
-      header.extras = ImageExtras(
-        distinction: extras?.distinction, vary: extras?.vary ?? .none, tags: extras?.tags ?? [],
-        redirectTarget: extras?.redirectTarget, description: newValue)
+      changeExtras { $0.description = newValue }
     }
+  }
+
+  /// The end of the daemon's encoded answer with a descriptor; nil until one was handed out.
+  package internal(set) var lentEnding: [UInt8]? {
+    get { header.extras?.lentEnding }
+    set { changeExtras { $0.lentEnding = newValue } }
+  }
+
+  private func changeExtras(_ change: (ImageExtras) -> Void) {
+    let extras = header.extras ?? ImageExtras()
+    change(extras)
+    header.extras = extras
   }
 
   /// The number of its file in the index, for an image that an earlier process has left; 0 without a file.

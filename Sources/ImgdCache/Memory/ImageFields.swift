@@ -57,7 +57,14 @@ final class ImageExtras {
   let tags: [String]
   let redirectTarget: String?
   /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
-  let description: [UInt8]
+  var description: [UInt8]
+  /// The end of the daemon's answer with a descriptor, encoded; nil until one was handed out.
+  var lentEnding: [UInt8]?
+
+  /// Without any of them.
+  init() {
+    (distinction, vary, tags, redirectTarget, description) = (nil, .none, [], nil, [])
+  }
 
   /// Nil when an image has none of these parts.
   init?(
@@ -78,7 +85,7 @@ final class ImageExtras {
   /// The bytes that they really hold.
   var cost: Int {
     Self.bookkeeping + (distinction?.identifier?.utf8.count ?? 0) + vary.cost
-      + (redirectTarget?.utf8.count ?? 0) + description.count
+      + (redirectTarget?.utf8.count ?? 0) + description.count + (lentEnding?.count ?? 0)
       + tags.reduce(0) { $0 + $1.utf8.count + 16 }
   }
 

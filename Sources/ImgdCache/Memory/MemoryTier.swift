@@ -271,6 +271,12 @@ package final class MemoryTier {
     return recount(image)
   }
 
+  /// Keeps the end of such an answer when it brings a descriptor.
+  package func keepLentEnding(_ ending: [UInt8], with image: CachedImage) -> Removal {
+    image.lentEnding = ending
+    return recount(image)
+  }
+
   /// Keeps a few bytes that stand for the picture with an image.
   package func describe(_ image: CachedImage, as description: [UInt8]) -> Removal {
     image.description = description

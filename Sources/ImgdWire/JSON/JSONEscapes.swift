@@ -78,4 +78,31 @@ package enum Hexadecimal {
     let nibble = value & 0xF
     return nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + (nibble - 10)
   }
+
+  /// The eight lower-case digits of the lower half of a number, the first in the lowest byte.
+  ///
+  /// All eight at once: the nibbles are spread over the bytes of a word, and those above 9 are shifted
+  /// to the letters.
+  @inline(__always)
+  static func digits(of number: UInt64) -> UInt64 {
+    var spread = UInt64(UInt32(truncatingIfNeeded: number).byteSwapped)
+    spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
+    spread = (spread | spread << 8) & 0x00FF_00FF_00FF_00FF
+    let nibbles = (spread >> 4 | spread << 8) & 0x0F0F_0F0F_0F0F_0F0F
+    let letters = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+    return nibbles + 0x3030_3030_3030_3030 + letters * 0x27
+  }
+
+  /// The number of eight digits in either case, the first in the lowest byte; nil if one is none.
+  @inline(__always)
+  static func number(of digits: UInt64) -> UInt64? {
+    var number = (digits & 0x0F0F_0F0F_0F0F_0F0F) + (digits >> 6 & 0x0101_0101_0101_0101) * 9
+    number = (number << 4 | number >> 8) & 0x00FF_00FF_00FF_00FF
+    number = (number << 8 | number >> 16) & 0x0000_FFFF_0000_FFFF
+    number = (number << 16 | number >> 32) & 0xFFFF_FFFF
+    // What is no digit is not what its number is written as. A control character looks like one in lower case.
+    let isWritten = Self.digits(of: number) == digits | 0x2020_2020_2020_2020
+    return isWritten && (digits | digits >> 1) & 0x2020_2020_2020_2020 == 0x2020_2020_2020_2020
+      ? number : nil
+  }
 }

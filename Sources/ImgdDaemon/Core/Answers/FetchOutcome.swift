@@ -1,4 +1,5 @@
 import ImgdCache
+import ImgdDecode
 import ImgdSystem
 import ImgdTransfer
 import ImgdWire
@@ -73,6 +74,16 @@ struct DeliveredImage {
     var shown = self
     shown.isStale = !image.isFresh(at: now)
     return shown
+  }
+}
+
+extension DeliveredImage {
+  /// A hit in memory; nil if it should be described and has not been yet.
+  init?(ready image: CachedImage, finalURL: String? = nil, describing: Bool) {
+    self.init(image: image, source: .memory, finalURL: finalURL)
+    guard describing else { return }
+    guard let known = PictureDescription(packed: image.description) else { return nil }
+    placeholder = .description(known)
   }
 }
 

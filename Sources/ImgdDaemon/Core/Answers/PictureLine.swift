@@ -34,12 +34,12 @@ struct PictureLine {
     case descriptor(LentPicture)
     /// A descriptor of a decoded picture rides on the line.
     case pixels
+
+    /// The bytes that end the line.
+    var bytes: Payload? { if case .inline(let payload) = self { payload } else { nil } }
   }
 
-  let id: RequestID
-  let receipt: ReceiptID
   let picture: ShownPicture
-  let elapsedNanoseconds: Int64
   var path = Path.notWanted
   var content = Content.none
   /// The origin's answer, where the request asks for it.
@@ -47,17 +47,20 @@ struct PictureLine {
 
   /// Writes the line for a client. Bytes that it carries are encoded directly into the buffer that they are sent from:
   /// they are most of the line, and are not copied.
-  func write(to client: ReplyPlace) {
+  func write(
+    to client: ReplyPlace, id: RequestID, receipt: ReceiptID, after nanoseconds: Int64
+  ) {
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: picture.age, freshFor: picture.freshFor,
-      elapsedNanoseconds: elapsedNanoseconds)
+      elapsedNanoseconds: nanoseconds)
     client.write(
       numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields,
       ending: ending)
-    if case .inline(let payload) = content { client.write(payload) }
+    if let bytes = content.bytes { client.write(bytes) }
   }
 
-  private var ending: [UInt8] {
+  /// What comes after the numbers, up to the bytes that end the line.
+  var ending: [UInt8] {
     var line = JSONWriter()
     line.path(path)
     if picture.isStale { line.field("stale", true) }
@@ -159,24 +162,10 @@ struct ShownPicture {
 }
 
 extension FetchLine {
-  /// The end of a plain hit's line; `lending` is nil where no path is wanted.
-  static func ending(_ lending: PathLending?, of image: CachedImage) -> [UInt8] {
-    switch lending {
-    case nil: return plainEnding
-    case .lent: return image.file.map(ending(of:)) ?? plainEnding
-    case .refused(let reason): return refusalEndings[reason] ?? plainEnding
-    case .waiting: return refusalEndings[.lost] ?? plainEnding
-    }
-  }
-
   /// The end of a line without a path.
   static let plainEnding = ending([])
-  private static let refusalEndings = Dictionary(
-    uniqueKeysWithValues: PathRefusal.allCases.map { reason in
-      var line = JSONWriter()
-      line.path(.refused(reason))
-      return (reason, ending(line.bytes))
-    })
+  /// The end of a line with the picture's bytes, up to these.
+  static let inlineEnding = Array(#","data":"#.utf8)
 
   /// The end of a line with the path of a file, which is encoded once for each file and kept with it.
   static func ending(of file: StoredFile) -> [UInt8] { file.ending(orElse: ending(path:)) }

@@ -228,7 +228,8 @@ final class ClientInput {
     if isLast, isFinishing, case .refused = parsed.outcome {
       return place.refuse(id: .none, receipt: nil, .shuttingDown)
     }
-    if case .request(.fetch(let request)) = parsed.outcome, request.isPlainest,
+    if case .request(.fetch(let request)) = parsed.outcome, request.isPlain,
+      request.identifier == nil,
       // Where every request is logged, all of them are parsed.
       !Log.isVerbose, shapes.find(line) == nil
     {
@@ -239,8 +240,8 @@ final class ClientInput {
 
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
-    guard let (parts, wantsPath) = shapes.find(line) else { return false }
-    return requests.answerKnown(line, parts, wantsPath, place)
+    guard let (shape, parts) = shapes.find(line) else { return false }
+    return requests.answerKnown(line, shape, parts, place)
   }
 
   // MARK: Work of a line

@@ -15,9 +15,9 @@ struct KnownShapes {
   /// How many lines in a row have fitted no shape.
   private var misfits = 0
 
-  /// The places of the parts of a line that has one of the shapes, and whether it asks for a path.
+  /// A line's shape, if it has one of these, and what varies in it.
   @inline(__always)
-  mutating func find(_ line: Span<UInt8>) -> (parts: LineShape.Parts, wantsPath: Bool)? {
+  mutating func find(_ line: Span<UInt8>) -> (shape: LineShape, parts: LineShape.Parts)? {
     guard last < shapes.count else { return nil }
     if let found = find(line, at: last) { return found }
     for index in shapes.indices where index != last {
@@ -31,10 +31,10 @@ struct KnownShapes {
   @inline(__always)
   private mutating func find(
     _ line: Span<UInt8>, at index: Int
-  ) -> (parts: LineShape.Parts, wantsPath: Bool)? {
+  ) -> (shape: LineShape, parts: LineShape.Parts)? {
     guard let parts = shapes[index].parts(of: line) else { return nil }
     misfits = 0
-    return (parts, shapes[index].wantsPath)
+    return (shapes[index], parts)
   }
 
   /// Learns from a line that no known shape fits.

@@ -14,7 +14,7 @@ final class LineShapes {
   /// The shape of a line that asks for a picture which memory may have; counts one more client that
   /// sends it.
   func learn(from line: Span<UInt8>) -> LineShape? {
-    guard let shape = LineShape(line), shape.request.isPlainest else { return nil }
+    guard let shape = LineShape(line) else { return nil }
     var shared = shape
     uses.update(shape) { use in
       if use == nil { heldBytes += shape.cost }

@@ -75,9 +75,12 @@ final class FetchAnswers {
     }
   }
 
+  /// Whether a picture is small enough to be delivered inside a line.
+  func mayBeInline(_ image: CachedImage) -> Bool { image.byteCount <= maxInline }
+
   private func deliverInline(_ delivered: DeliveredImage, to recipient: Recipient) {
     let image = delivered.image
-    guard image.byteCount <= maxInline else {
+    guard mayBeInline(image) else {
       return refuse(recipient, .tooLargeInline(image.byteCount, limit: maxInline))
     }
     write(delivered, to: recipient, content: .inline(image.payload))
@@ -133,11 +136,11 @@ final class FetchAnswers {
     path: PictureLine.Path = .notWanted, content: PictureLine.Content = .none
   ) {
     PictureLine(
-      id: recipient.id, receipt: recipient.receipt,
-      picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now),
-      elapsedNanoseconds: (loop.moment - recipient.startedAt).nanoseconds, path: path,
+      picture: ShownPicture(delivered, url: recipient.request.url, at: loop.now), path: path,
       content: content, http: recipient.request.http ? delivered.image.response : nil
-    ).write(to: recipient.client)
+    ).write(
+      to: recipient.client, id: recipient.id, receipt: recipient.receipt,
+      after: (loop.moment - recipient.startedAt).nanoseconds)
   }
 
   // MARK: Lines before that

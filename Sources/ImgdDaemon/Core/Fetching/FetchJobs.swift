@@ -54,6 +54,13 @@ final class FetchJobs: FetchPart {
     guard owner == nil || owner == uid else { throw .takenByAnother(receipt) }
   }
 
+  /// Whether nothing is known of a request's receipt, as is usual: then anyone may use it.
+  func isUnknown(_ receipt: ReceiptID?) -> Bool {
+    guard let receipt else { return true }
+    return registry[receipt] == nil && registry.formerOwner(of: receipt) == nil
+      && outcome(of: receipt) == nil
+  }
+
   /// Whether a fetch with that receipt is known to be over.
   func hasEnded(_ receipt: ReceiptID) -> Bool {
     registry.hasEnded(receipt) || outcome(of: receipt) != nil

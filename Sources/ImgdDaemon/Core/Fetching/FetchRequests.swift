@@ -37,11 +37,10 @@ final class FetchRequests: FetchPart {
 
   /// Answers a fetch, or accepts it and answers later.
   func fetch(_ request: FetchRequest, id: RequestID, from client: ReplyPlace) {
-    if !jobs.isDraining, ready.answer(request, id: id, to: client) { return }
-    let digest = request.isPlain ? ready.digest(of: request, from: client) : nil
-    if let digest, !jobs.isDraining, ready.answer(request, under: digest, id: id, to: client) {
-      return
-    }
+    let mayBeReady = request.isPlain && !jobs.isDraining && jobs.isUnknown(request.receipt)
+    if mayBeReady, ready.answer(request, id: id, to: client) { return }
+    let digest = mayBeReady ? ready.digest(of: request, from: client) : nil
+    if let digest, ready.answer(request, under: digest, id: id, to: client) { return }
     do throws(WireError) {
       try accept(request, digest, id: id, from: client)
     } catch {

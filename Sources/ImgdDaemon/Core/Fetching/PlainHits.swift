@@ -8,22 +8,20 @@ struct PlainHit {
   let image: CachedImage
   /// The fields that all answers with the picture have, encoded.
   let facts: [UInt8]
-  /// The end of the line, with the path where one is wanted.
+  /// The end of the line, or what comes before the bytes that end it.
   let ending: [UInt8]
+  /// The bytes that end the line.
+  var bytes: Payload?
 }
 
-/// The shortest way for a fetch: from the places of its id and its URL in the line to the answer, when the picture is
-/// in memory and nothing has to be found out.
+/// The shortest way for a fetch: from what varies in a line of a known shape to the answer, when the picture is in
+/// memory and nothing has to be found out.
 ///
-/// It does everything that the long way does for such a hit, or nothing at all.
-final class PlainHits {
-  private let memory: MemoryTier
-  private let disk: DiskTier
+/// It does all that the long way does for such a hit, or nothing.
+final class PlainHits: FetchPart {
+  let ground: FetchGround
   private let jobs: FetchJobs
-  private let hub: EventHub
   private let commands: CommandCounter
-  private let turns: Turns
-  private let loop: EventLoop
   private var receipts = ReceiptSource()
   /// How many hits were answered without parsing their lines.
   private(set) var count = 0
@@ -31,50 +29,106 @@ final class PlainHits {
   private(set) var latency = LatencyHistogram()
 
   init(_ ground: FetchGround, jobs: FetchJobs, commands: CommandCounter) {
-    memory = ground.pictures.memory
-    disk = ground.pictures.disk
-    hub = ground.hub
-    turns = ground.turns
-    loop = ground.loop
+    self.ground = ground
     self.jobs = jobs
     self.commands = commands
   }
 
   /// Answers a line of a known shape; false when it has to go the long way.
   func answer(
-    _ line: Span<UInt8>, _ parts: LineShape.Parts, wantsPath: Bool, to client: ReplyPlace
+    _ line: Span<UInt8>, of shape: LineShape, _ parts: LineShape.Parts, to client: ReplyPlace
   ) -> Bool {
     let now = loop.now
-    guard !jobs.isDraining, let image = memory.peekReady(line.extracting(parts.url), at: now),
-      let facts = image.replyPieces, let ending = ending(of: image, wantsPath: wantsPath)
+    guard !jobs.isDraining, jobs.isUnknown(parts.receipt),
+      let image = pictures.memory.peekReady(line.extracting(parts.url), at: now),
+      let hit = hit(image, as: shape.request, for: client)
     else { return false }
-    let hit = PlainHit(image: image, facts: facts, ending: ending)
     count += 1
     commands.countCommand()
-    memory.noteUse(of: hit.image, at: now)
+    pictures.memory.noteUse(of: image, at: now)
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
-    answer(hit, id: line.extracting(parts.id), after: elapsed, to: client)
+    let id = line.extracting(parts.id)
+    answer(hit, id: id, receipt: parts.receipt, after: elapsed, to: client)
     return true
   }
 
   /// Answers a hit that was found either way; the time that it took has been recorded.
   @inline(__always)
-  func answer(_ hit: PlainHit, id: Span<UInt8>, after nanoseconds: Int64, to client: ReplyPlace) {
+  func answer(
+    _ hit: PlainHit, id: Span<UInt8>, receipt: ReceiptID?, after nanoseconds: Int64,
+    to client: ReplyPlace
+  ) {
     let now = loop.now
-    let receipt = receipts.next()
+    let receipt = receipt ?? receipts.next()
     let numbers = FetchLine.Numbers(
       receipt: receipt, age: hit.image.age(at: now), freshFor: hit.image.freshFor(at: now),
       elapsedNanoseconds: nanoseconds)
     client.write(numbers, id: id, facts: hit.facts, ending: hit.ending)
+    if let bytes = hit.bytes { client.write(bytes) }
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
-  /// The end of the line; nil where the path has to be found out.
+  /// An image as a request wants it. Nil where something has to be found out first, or where the client has to take
+  /// what was sent before. A descriptor is attached to the line that is written next.
   @inline(__always)
-  private func ending(of image: CachedImage, wantsPath: Bool) -> [UInt8]? {
-    guard wantsPath else { return FetchLine.plainEnding }
-    return disk.lendAgain(image).map(FetchLine.ending(of:))
+  func hit(
+    _ image: CachedImage, as request: FetchRequest, for client: ReplyPlace
+  ) -> PlainHit? {
+    guard let facts = image.replyPieces else { return nil }
+    guard !request.http, !request.describe else {
+      return detailedHit(image, facts, as: request, for: client)
+    }
+    switch request.delivery {
+    case .none: return PlainHit(image: image, facts: facts, ending: FetchLine.plainEnding)
+    case .path:
+      guard let file = pictures.disk.lendAgain(image) else { return nil }
+      return PlainHit(image: image, facts: facts, ending: FetchLine.ending(of: file))
+    case .inline:
+      guard !client.isFull, answers.mayBeInline(image) else { return nil }
+      return PlainHit(
+        image: image, facts: facts, ending: FetchLine.inlineEnding, bytes: image.payload)
+    case .fd:
+      guard attach(image, to: client) else { return nil }
+      return PlainHit(image: image, facts: facts, ending: pictures.lentEnding(of: image))
+    case .pixels: return nil
+    }
+  }
+
+  /// The same with what the origin has said, or what stands for the picture.
+  @inline(never)
+  private func detailedHit(
+    _ image: CachedImage, _ facts: [UInt8], as request: FetchRequest, for client: ReplyPlace
+  ) -> PlainHit? {
+    guard let delivered = DeliveredImage(ready: image, describing: request.describe) else {
+      return nil
+    }
+    var line = PictureLine(
+      picture: ShownPicture(delivered, url: image.url.text, at: loop.now))
+    line.http = request.http ? image.response : nil
+    switch request.delivery {
+    case .none: break
+    case .path:
+      guard let file = pictures.disk.lendAgain(image) else { return nil }
+      line.path = .lent(file.path)
+    case .inline:
+      guard !client.isFull, answers.mayBeInline(image) else { return nil }
+      line.content = .inline(image.payload)
+    case .fd:
+      guard attach(image, to: client) else { return nil }
+      line.content = .descriptor(LentPicture(image, among: pictures.purges))
+    case .pixels: return nil
+    }
+    return PlainHit(image: image, facts: facts, ending: line.ending, bytes: line.content.bytes)
+  }
+
+  /// Attaches a descriptor to the line that is written next; false where the long way has to say why not.
+  private func attach(_ image: CachedImage, to client: ReplyPlace) -> Bool {
+    guard !client.isFull, let descriptor = try? pictures.openDescriptor(of: image) else {
+      return false
+    }
+    client.attach(descriptor)
+    return true
   }
 
   func nextReceipt() -> ReceiptID { receipts.next() }

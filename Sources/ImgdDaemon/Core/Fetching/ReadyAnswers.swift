@@ -30,9 +30,7 @@ final class ReadyAnswers: FetchPart {
   private func answerFromMemory(
     _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
-    guard request.isPlain,
-      let image = pictures.readyImage(for: request, uid: client.peer.uid)
-    else { return false }
+    guard let image = pictures.readyImage(for: request, uid: client.peer.uid) else { return false }
     return answer(request, with: image, id: id, to: client)
   }
 
@@ -40,7 +38,7 @@ final class ReadyAnswers: FetchPart {
   private func answerAlongRedirects(
     _ request: FetchRequest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
-    guard request.isPlain, request.identifier == nil,
+    guard request.identifier == nil,
       let image = pictures.readyImage(
         redirectedFrom: request.url, atMost: mostRedirects)
     else { return false }
@@ -52,44 +50,50 @@ final class ReadyAnswers: FetchPart {
     _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
     to client: ReplyPlace
   ) -> Bool {
+    if finalURL == nil, let hit = hits.hit(image, as: request, for: client) {
+      let elapsed = recordHit(request, of: image)
+      let id = id.written
+      hits.answer(hit, id: id.span, receipt: request.receipt, after: elapsed, to: client)
+      return true
+    }
+    guard
+      let delivered = DeliveredImage(
+        ready: image, finalURL: finalURL, describing: request.describe)
+    else { return false }
     var lending: PathLending?
     if request.delivery == .path {
       lending = pictures.disk.lend(image, mayStore: request.keepsOnDisk)
       if lending == .waiting { return false }
     }
-    let elapsed = hits.recordHit()
-    FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
-    if request.delivery == .path || request.delivery == .none, !request.http, finalURL == nil,
-      let facts = image.replyPieces
-    {
-      let ending = FetchLine.ending(lending, of: image)
-      let hit = PlainHit(image: image, facts: facts, ending: ending)
-      hits.answer(hit, id: id.written.span, after: elapsed, to: client)
-      return true
-    }
-    let receipt = hits.nextReceipt()
+    _ = recordHit(request, of: image)
+    let receipt = request.receipt ?? hits.nextReceipt()
     let recipient = Recipient(client, request, id: id, receipt: receipt, startedAt: loop.now)
     answers.write(
-      .image(DeliveredImage(image: image, source: .memory, finalURL: finalURL)), to: recipient,
-      path: lending.map { PictureLine.Path($0, of: image) })
+      .image(delivered), to: recipient, path: lending.map { PictureLine.Path($0, of: image) })
     hub.hit(receipt, url: request.url, from: .memory)
     return true
+  }
+
+  /// Counts and logs a hit in memory; returns how long it took, in nanoseconds.
+  private func recordHit(_ request: FetchRequest, of image: CachedImage) -> Int64 {
+    let elapsed = hits.recordHit()
+    FetchLog.hit(request, from: .memory, bytes: image.byteCount, after: elapsed)
+    return elapsed
   }
 
   /// Answers a plain fetch with a picture that only the disk has, as far as the disk tier has it at hand.
   func answer(
     _ request: FetchRequest, under digest: KeyDigest, id: RequestID, to client: ReplyPlace
   ) -> Bool {
-    guard !(client.isFull && request.delivery.bringsBytes),
+    guard !(client.isFull && request.delivery.bringsBytes), !request.describe,
       let hit = pictures.readyHit(for: request, digest, uid: client.peer.uid)
     else { return false }
-    let receipt = hits.nextReceipt()
+    let receipt = request.receipt ?? hits.nextReceipt()
     let elapsed = hits.recordHit()
     let (details, version) = (hit.details, hit.version)
     FetchLog.hit(request, from: .disk, bytes: details.bytes, after: elapsed)
     var line = PictureLine(
-      id: id, receipt: receipt, picture: ShownPicture(details, url: request.url),
-      elapsedNanoseconds: elapsed,
+      picture: ShownPicture(details, url: request.url),
       path: request.delivery == .path ? .lent(details.path) : .notWanted)
     switch hit.takeContent() {
     case .none: break
@@ -98,7 +102,7 @@ final class ReadyAnswers: FetchPart {
       line.content = .descriptor(LentPicture(version, mayBeKept: true))
       client.attach(file)
     }
-    line.write(to: client)
+    line.write(to: client, id: id, receipt: receipt, after: elapsed)
     hub.hit(receipt, url: request.url, from: .disk)
     return true
   }

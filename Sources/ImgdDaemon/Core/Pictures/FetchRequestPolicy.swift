@@ -4,15 +4,11 @@ import ImgdWire
 // The daemon's reading of a request.
 
 extension FetchRequest {
-  /// Whether a hit can be answered without looking at anything but URL and identifier.
+  /// Whether a hit is found by URL and identifier alone, and shown without a decoder.
   var isPlain: Bool {
-    !hasExtras && wait && !detach && !events && delivery != .pixels
+    wait && !detach && !events && delivery != .pixels
       && (cache == .default_ || cache == .forceCache || cache == .onlyIfCached)
-  }
-
-  /// Whether a hit in memory is found by its URL alone, and shown without the picture's bytes.
-  var isPlainest: Bool {
-    isPlain && identifier == nil && !http && (delivery == .path || delivery == .none)
+      && (!hasExtras || extras.leavesHits)
   }
 
   /// The variant of a plain request: its user's own, where it has an identifier.
@@ -59,6 +55,12 @@ extension FetchRequest {
     request.extras.ttl = ttl
     return request
   }
+}
+
+extension FetchExtras {
+  /// Whether hits are found and shown as they are without these fields: the others are about downloads, and about
+  /// decoders.
+  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && form == PictureForm() }
 }
 
 extension Delivery {

@@ -228,6 +228,18 @@ final class PictureTiers {
     return try image.payload.openReadOnly()
   }
 
+  /// The end of a line with the picture's descriptor, which is encoded once for a fresh picture and kept with it.
+  func lentEnding(of image: CachedImage) -> [UInt8] {
+    if let known = image.lentEnding { return known }
+    let shown = ShownPicture(
+      DeliveredImage(image: image, source: .memory), url: image.url.text, at: loop.now)
+    let ending = PictureLine(
+      picture: shown, content: .descriptor(LentPicture(image, among: purges))
+    ).ending
+    noteEviction(memory.keepLentEnding(ending, with: image))
+    return ending
+  }
+
   // MARK: Keeping
 
   /// Keeps a picture in the tiers in which it is wanted, and takes an older one out of the others of `tiers`: nobody
