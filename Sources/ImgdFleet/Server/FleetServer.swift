@@ -218,6 +218,10 @@ final class FleetServer {
   // MARK: The end
 
   private func leave(_ trouble: FleetTrouble) {
+    // One that takes nothing is of use only while it is read. A host that is not connected may not take it for
+    // readable: it would use it again without having joined the log of purges.
+    let trouble =
+      trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
     drop()
     tell(trouble.state(of: settings.server))
     onLeave()

@@ -247,6 +247,24 @@ struct ServerRuleTests {
     try stage.waitForState(.ok)
   }
 
+  /// It would otherwise be read without its purges being heard.
+  @Test(arguments: ["slave", "master"])
+  func `a server that takes nothing and has no data yet is not used`(role: String) throws {
+    let stage = try DeskStage { server in
+      server.facts["replication"]?["role"] = role
+      server.plan("SET generation", .failure("MISCONF x"))
+      server.plan("GET generation", .nothing)
+    }
+    #expect(states(stage) == [.refused])
+    #expect(stage.answers(to: stage.begin(digest)) == ["failed"])
+    stage.server.facts["replication"]?["role"] = "master"
+    stage.server.plan("SET generation", .word("OK"))
+    stage.server.plan("GET generation", .text("5"))
+    stage.pass(.seconds(5))
+    _ = try stage.join()
+    #expect(states(stage) == [.refused, .ok])
+  }
+
   @Test func `other settings lead to another server, and end what is under way`() throws {
     let stage = try ready()
     stage.server.freeze()
