@@ -10,9 +10,13 @@ final class FleetDesk {
   private let stores: Stores
   private let purges: PurgeSender
 
-  init(loop: EventLoop, settings: FleetSettings, report: @escaping (FleetEvent) -> Void) {
+  init(
+    loop: EventLoop, settings: FleetSettings,
+    connect: @escaping Connect = RedisConnection.init(to:on:limits:),
+    report: @escaping (FleetEvent) -> Void
+  ) {
     self.loop = loop
-    server = FleetServer(loop: loop, settings: settings, report: report)
+    server = FleetServer(loop: loop, settings: settings, connect: connect, report: report)
     claims = Claims(server)
     looks = Looks(server, claims, report: report)
     stores = Stores(server, claims, report: report)

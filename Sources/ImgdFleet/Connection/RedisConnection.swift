@@ -9,7 +9,7 @@ import Glibc
 internal import ImgdSystem
 
 /// Commands in the order in which they were sent, and their replies in the same order.
-@safe final class RedisConnection {
+@safe final class RedisConnection: ServerConnection {
   /// The most that a server may make this process hold.
   struct Limits {
     /// Bytes of one reply.

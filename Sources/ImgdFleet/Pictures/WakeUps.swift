@@ -10,7 +10,7 @@ final class WakeUps {
   private static let pause: Duration = .seconds(1)
 
   private let server: FleetServer
-  private var connection: RedisConnection?
+  private var connection: (any ServerConnection)?
   private var waiting: [String: (digest: KeyDigest, count: Int)] = [:]
   private var idleTimer: Timer?
   private var brokenAt: Instant?
@@ -52,9 +52,8 @@ final class WakeUps {
     guard let access = server.access else { return }
     if let brokenAt, server.loop.now - brokenAt < Self.pause { return }
     do throws(FleetTrouble) {
-      let connection = try RedisConnection(
-        to: access.place, on: server.loop,
-        limits: RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try server.connect(
+        access.place, server.loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] _ in broke() }
       connection.onMessage = { [unowned self] message in hear(message) }
       self.connection = connection

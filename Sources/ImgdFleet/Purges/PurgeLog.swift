@@ -19,11 +19,12 @@ final class PurgeLog {
   private static let patience: Duration = .seconds(3)
 
   private unowned let loop: EventLoop
+  private let connect: Connect
   private let report: (FleetEvent) -> Void
   private var isWanted = false
   /// The last purge that was told of, and the life of the data that it belongs to.
   private var position: FleetPosition?
-  private var connection: RedisConnection?
+  private var connection: (any ServerConnection)?
   private var keys = FleetKeys(namespace: "")
   private var clock = ServerClock()
   /// Whether the next purge is the log's first one, whatever its number: earlier ones have been cut off.
@@ -38,8 +39,11 @@ final class PurgeLog {
   /// Called when all purges have been told.
   var onReady: () -> Void = {}
 
-  init(loop: EventLoop, report: @escaping (FleetEvent) -> Void) {
+  init(
+    loop: EventLoop, connect: @escaping Connect, report: @escaping (FleetEvent) -> Void
+  ) {
     self.loop = loop
+    self.connect = connect
     self.report = report
   }
 
@@ -55,8 +59,8 @@ final class PurgeLog {
     disconnect()
     self.keys = keys
     do throws(FleetTrouble) {
-      let connection = try RedisConnection(
-        to: access.place, on: loop, limits: RedisConnection.Limits(reply: Self.mostReplyBytes))
+      let connection = try connect(
+        access.place, loop, RedisConnection.Limits(reply: Self.mostReplyBytes))
       connection.onEnd = { [unowned self] reason in fail(FleetTrouble(.down, reason)) }
       self.connection = connection
       if let login = access.login { ask(login) { _ in } }

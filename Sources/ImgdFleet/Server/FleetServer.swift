@@ -26,10 +26,11 @@ final class FleetServer {
   /// As it was told last.
   private var secondsAhead: Int64 = 0
   private(set) var access: ServerAccess?
+  let connect: Connect
   private let report: (FleetEvent) -> Void
   private let log: PurgeLog
   private var breaker = Breaker()
-  private var connection: RedisConnection?
+  private var connection: (any ServerConnection)?
   private var finder: WorkerThread<Void>?
   /// The attempts so far: what was found for an earlier one comes too late.
   private var attempts = 0
@@ -38,12 +39,16 @@ final class FleetServer {
   /// Called when the fleet can be used no more: nothing that is under way will be answered.
   var onLeave: () -> Void = {}
 
-  init(loop: EventLoop, settings: FleetSettings, report: @escaping (FleetEvent) -> Void) {
+  init(
+    loop: EventLoop, settings: FleetSettings, connect: @escaping Connect,
+    report: @escaping (FleetEvent) -> Void
+  ) {
     self.loop = loop
     self.settings = settings
+    self.connect = connect
     self.report = report
     host = String(UInt64.random(in: .min ... .max), radix: 16)
-    log = PurgeLog(loop: loop, report: report)
+    log = PurgeLog(loop: loop, connect: connect, report: report)
     log.onTrouble = { [unowned self] trouble in leave(trouble) }
     log.onTime = { [unowned self] clock in note(clock) }
     log.onJoin = { [unowned self] generation in joined(generation) }
@@ -154,7 +159,7 @@ final class FleetServer {
   private func found(_ access: Result<ServerAccess, FleetTrouble>) {
     do throws(FleetTrouble) {
       let access = try access.get()
-      let connection = try RedisConnection(to: access.place, on: loop, limits: limits)
+      let connection = try connect(access.place, loop, limits)
       connection.onEnd = { [unowned self] reason in leave(FleetTrouble(.down, reason)) }
       self.connection = connection
       self.access = access
@@ -213,6 +218,10 @@ final class FleetServer {
   // MARK: The end
 
   private func leave(_ trouble: FleetTrouble) {
+    // One that takes nothing is of use only while it is read. A host that is not connected may not take it for
+    // readable: it would use it again without having joined the log of purges.
+    let trouble =
+      trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
     drop()
     tell(trouble.state(of: settings.server))
     onLeave()

@@ -12,7 +12,7 @@ struct ServerFacts {
 /// One look at the server, at the beginning of a connection and from time to time: whether it may be used,
 /// and whether it takes anything.
 final class ServerCheck {
-  private let connection: RedisConnection
+  private let connection: any ServerConnection
   private let keys: FleetKeys
   private var then: ((Result<ServerFacts, FleetTrouble>) -> Void)?
   private var sections: [String] = []
@@ -20,7 +20,7 @@ final class ServerCheck {
   private var readOnly: FleetTrouble?
 
   private init(
-    _ connection: RedisConnection, _ keys: FleetKeys,
+    _ connection: any ServerConnection, _ keys: FleetKeys,
     then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     self.connection = connection
@@ -30,7 +30,8 @@ final class ServerCheck {
 
   /// Calls `then` once with the outcome.
   static func begin(
-    on connection: RedisConnection, login: RedisCommand? = nil, keys: FleetKeys, loop: EventLoop,
+    on connection: any ServerConnection, login: RedisCommand? = nil, keys: FleetKeys,
+    loop: EventLoop,
     then: @escaping (Result<ServerFacts, FleetTrouble>) -> Void
   ) {
     let check = ServerCheck(connection, keys, then: then)

@@ -13,7 +13,7 @@ struct PlainHitTests {
     #"{"cmd":"fetch","url":"URL","deliver":"none"}"#,
     #"{"deliver":"none","cmd":"fetch","id":ID,"url":"URL","cache":"only-if-cached"}"#,
     #"{"id":ID,"receipt":"RECEIPT","cmd":"fetch","url":"URL","deliver":"path"}"#,
-    #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","timeout_ms":30000,"receipt":"RECEIPT"}"#,
+    #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","timeout_ms":9,"receipt":"RECEIPT"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"inline","tags":["a"],"share":"b"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"none","max_bytes":100000}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"inline","receipt":"RECEIPT"}"#,

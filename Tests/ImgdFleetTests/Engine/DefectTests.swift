@@ -68,14 +68,4 @@ struct DefectTests {
     #expect(try server.command("GET", "imgd:p:x").text == "other")
   }
 
-  @Test func `a look that only reads deletes a defect, and finds nothing`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let digest = TestedPicture().digest
-    try set([1, 2, 3], under: digest, on: server)
-    let serial = bench.begin(digest, claims: false)
-    #expect(try defect(bench, serial) == .foreign)
-    guard case .nothing = try bench.answer(serial) else { throw TestFailure("something") }
-    #expect(try server.command("EXISTS", key(digest)) == .number(0))
-  }
 }

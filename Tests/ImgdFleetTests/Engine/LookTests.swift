@@ -27,120 +27,60 @@ struct LookTests {
     #expect(left > 10_000 && left <= 100_000)
   }
 
-  @Test func `a look that only reads claims nothing and does not wait`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let digest = TestedPicture().digest
-    guard case .nothing = try bench.look(digest, claims: false) else {
-      throw TestFailure("there is something")
+  /// A host that waits while its clock stands: only a message wakes it.
+  private func wait(for digest: KeyDigest, on server: RedisServer) throws -> (DeskStage, UInt64) {
+    let stage = try DeskStage(on: server)
+    let serial = stage.begin(digest)
+    guard case .held = try stage.answer(serial) else { throw TestFailure("it is not held") }
+    let channel = "imgd:w:\(digest.hex)"
+    try stage.turn("subscription") {
+      try server.command("PUBSUB", "NUMSUB", channel).list?.last == .number(1)
     }
-    #expect(try server.command("EXISTS", key(digest)) == .number(0))
-    _ = try bench.claim(digest)
-    guard case .nothing = try bench.look(digest, claims: false) else {
-      throw TestFailure("there is something")
-    }
+    return (stage, serial)
   }
 
   @Test func `a host that finds a claim waits, and is woken by the picture`() throws {
     let server = try RedisServer()
-    let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))
+    let one = try FleetBench(on: server)
     let picture = TestedPicture()
     let serial = try one.claim(picture.digest)
-    let waiting = other.begin(picture.digest)
-    guard case .held = try other.answer(waiting) else { throw TestFailure("it is not held") }
+    let (other, waiting) = try wait(for: picture.digest, on: server)
     let generation = try server.generation()
     #expect(try one.store(picture, serial: serial, generation: generation) == .kept)
     guard case .found = try other.answer(waiting) else { throw TestFailure("it is not found") }
-  }
-
-  @Test func `a message alone wakes those who wait`() throws {
-    let server = try RedisServer()
-    let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))
-    let digest = TestedPicture().digest
-    let serial = try one.claim(digest)
-    let waiting = other.begin(digest)
-    let start = Instant.current
-    guard case .held = try other.answer(waiting) else { throw TestFailure("it is not held") }
-    // The claim is left: a look of one's own finds it.
-    var heard = 0
-    while heard == 0 {
-      if case .number(let count) = try server.command("PUBLISH", "imgd:w:\(digest.hex)", "0") {
-        heard = count
-      }
-    }
-    guard case .nothing = try other.answer(waiting) else { throw TestFailure("it waits on") }
-    #expect(Instant.current - start < .milliseconds(2_900), "its patience has not ended")
-    one.engine.release(serial: serial, removing: false)
   }
 
   @Test func `a claim that is given back is free, and those who waited fetch by themselves`()
     throws
   {
     let server = try RedisServer()
-    let (one, other) = (try FleetBench(on: server), try FleetBench(on: server))
+    let one = try FleetBench(on: server)
     let digest = TestedPicture().digest
     let serial = try one.claim(digest)
-    let waiting = other.begin(digest)
-    guard case .held = try other.answer(waiting) else { throw TestFailure("it is not held") }
-    one.engine.release(serial: serial, removing: false)
-    switch try other.answer(waiting) {
-    case .nothing, .claimed: break
-    case let answer: throw TestFailure("\(answer)")
-    }
-  }
-
-  @Test func `a claim whose host has died goes to one of those who wait`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let digest = TestedPicture().digest
-    try server.command("SET", key(digest), "#dead:1", "PX", "10000")
-    let serials = [bench.begin(digest), bench.begin(digest)]
-    for serial in serials {
-      guard case .held = try bench.answer(serial) else { throw TestFailure("it is not held") }
-    }
-    try server.command("DEL", key(digest))
-    let first = try bench.next { event -> UInt64? in
-      if case .looked(let serial, .claimed) = event { serial } else { nil }
-    }
-    let generation = try server.generation()
-    #expect(try bench.store(TestedPicture(), serial: first, generation: generation) == .kept)
-    let second = serials.first { $0 != first } ?? 0
-    guard case .found = try bench.answer(second) else { throw TestFailure("it is not found") }
-  }
-
-  @Test func `a host that has waited three seconds fetches by itself`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let digest = TestedPicture().digest
-    try server.command("SET", key(digest), "#slow:1")
-    let serial = bench.begin(digest)
-    let start = Instant.current
-    guard case .held = try bench.answer(serial) else { throw TestFailure("it is not held") }
-    guard case .nothing = try bench.answer(serial) else { throw TestFailure("it waits on") }
-    #expect(Instant.current - start >= .milliseconds(2_900))
-    #expect(try server.command("GET", key(digest)).text == "#slow:1")
-    // A claim that nobody has set an end to would cost everybody as much for ever.
-    try server.wait("end of the claim") {
-      guard case .number(let left) = try server.command("PTTL", key(digest)) else { return false }
-      return (1...10_000).contains(left)
-    }
-  }
-
-  @Test func `a look that was given up leaves no claim`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let digest = TestedPicture().digest
-    server.freeze()
-    let serial = bench.begin(digest)
-    bench.settle()
-    bench.engine.release(serial: serial, removing: false)
-    bench.settle()
-    server.thaw()
-    // The next one asks behind the first one's claim, and its end.
-    _ = try bench.look(TestedPicture("http://o/b").digest)
-    _ = try bench.look(TestedPicture("http://o/b").digest, claims: false)
+    let (other, waiting) = try wait(for: digest, on: server)
+    one.order(.release(serial: serial, removing: false))
+    guard case .nothing = try other.answer(waiting) else { throw TestFailure("it waits on") }
     #expect(try server.command("EXISTS", key(digest)) == .number(0))
-    #expect(bench.all.allSatisfy { if case .looked(serial, _) = $0 { false } else { true } })
+  }
+
+  /// Who has waited for long enough sends this.
+  @Test func `a claim without an end gets one, and one with an end keeps it`() throws {
+    let server = try RedisServer()
+    let digest = TestedPicture().digest
+    let bounding = PlannedCommand(
+      PictureClaim(digest, .missing, host: "a", number: 1).bounding(
+        in: FleetKeys(namespace: "imgd"))
+    ).words
+    func left() throws -> Int {
+      guard case .number(let left) = try server.command("PTTL", key(digest)) else { return -1 }
+      return left
+    }
+    try server.command("SET", key(digest), "#slow:1")
+    #expect(try server.command(bounding) == .number(1))
+    #expect((1...10_000).contains(try left()))
+    try server.command("SET", key(digest), "#slow:1", "PX", "60000")
+    #expect(try server.command(bounding) == .number(0))
+    #expect(try left() > 10_000)
   }
 
   @Test func `a claim is renewed while it stands`() throws {

@@ -6,37 +6,38 @@ import Testing
 @testable import ImgdFleet
 
 struct StateTests {
-  @Test(arguments: ["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random"])
-  func `a server that might evict purges is refused, and told what to set`(policy: String) throws {
-    let server = try RedisServer(["--maxmemory-policy", policy])
-    let bench = try FleetBench(.unix(path: server.socket))
-    let state = try bench.waitForState(.refused)
-    #expect(state.reason?.contains("maxmemory-policy is \(policy)") == true)
-    #expect(state.reason?.contains("set maxmemory-policy volatile-lfu") == true)
+  /// No pause before the next attempt is longer, if there were only a few.
+  private let pause = Duration.seconds(5)
+
+  @Test
+  func `a server as Debian starts it is refused, not written to, and used when it is set right`()
+    throws
+  {
+    let server = try RedisServer([])
+    let stage = try DeskStage(.unix(path: server.socket))
+    let reason = try stage.waitForState(.refused).reason
+    #expect(reason?.contains("maxmemory-policy is noeviction") == true)
     #expect(try server.command("DBSIZE") == .number(0), "nothing is written")
-    guard case .failed = try bench.look(TestedPicture().digest) else {
-      throw TestFailure("it is used")
-    }
     try server.command("CONFIG", "SET", "maxmemory-policy", "volatile-lfu")
-    try bench.waitForState(.ok)
+    stage.pass(pause)
+    try stage.waitForState(.ok)
   }
 
-  @Test func `a password is read from its file each time`() throws {
+  @Test func `a password is asked for, and read from its file each time`() throws {
     let server = try RedisServer(RedisServer.rules + ["--requirepass", "open"])
+    let unknowing = try DeskStage(.unix(path: server.socket))
+    let unasked = try unknowing.waitForState(.refused).reason
+    #expect(unasked?.contains("Fleet.PasswordFile=") == true)
     let path = server.directory + "/password"
-    let bench = try FleetBench(.unix(path: server.socket)) { $0.passwordFile = path }
-    let missing = try bench.waitForState(.refused)
+    let stage = try DeskStage(.unix(path: server.socket)) { $0.passwordFile = path }
+    let missing = try stage.waitForState(.refused)
     #expect(missing.reason?.contains("\(path) cannot be read: No such file") == true)
     try write("wrong\n", to: path)
-    #expect(try bench.waitForState(.refused).reason?.contains("user or password are wrong") == true)
+    stage.jump(pause)
+    #expect(try stage.waitForState(.refused).reason?.contains("user or password are wrong") == true)
     try write("open\n", to: path)
-    try bench.waitForState(.ok)
-  }
-
-  @Test func `a server that asks for a password nobody has given is refused`() throws {
-    let server = try RedisServer(RedisServer.rules + ["--requirepass", "open"])
-    let bench = try FleetBench(.unix(path: server.socket))
-    #expect(try bench.waitForState(.refused).reason?.contains("Fleet.PasswordFile=") == true)
+    stage.jump(pause)
+    try stage.waitForState(.ok)
   }
 
   @Test func `a user without rights is refused with the right that is missing`() throws {
@@ -54,46 +55,21 @@ struct StateTests {
   @Test func `a server that is not there is down, and used when it comes`() throws {
     let server = try RedisServer()
     server.kill()
-    let bench = try FleetBench(.unix(path: server.socket))
-    #expect(try bench.waitForState(.down).reason?.contains(server.socket) == true)
-    guard case .failed = try bench.look(TestedPicture().digest) else { throw TestFailure("used") }
+    let stage = try DeskStage(.unix(path: server.socket))
+    #expect(try stage.waitForState(.down).reason?.contains(server.socket) == true)
     try server.start()
-    try bench.waitForState(.ok)
-  }
-
-  @Test func `a server that has stopped fails look-ups in time, and is taken for dead`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server) { $0.timeout = .milliseconds(20) }
-    server.freeze()
-    let start = Instant.current
-    let serials = (1...3).map { bench.begin(TestedPicture("http://o/\($0)").digest) }
-    for serial in serials {
-      guard case .failed = try bench.answer(serial) else { throw TestFailure("it is answered") }
-    }
-    #expect(Instant.current - start < .seconds(2))
-    #expect(try bench.waitForState(.down).reason?.contains("Fleet.Timeout") == true)
-    server.thaw()
-    try bench.waitForState(.ok)
-    _ = try bench.claim(TestedPicture("http://o/4").digest)
-  }
-
-  @Test func `a server that stops is noticed without a look-up`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    server.freeze()
-    #expect(try bench.waitForState(.down).reason?.contains("log of purges") == true)
-    server.thaw()
-    try bench.waitForState(.ok)
+    stage.jump(pause)
+    try stage.waitForState(.ok)
   }
 
   @Test func `a replica can be read and takes nothing`() throws {
     let server = try RedisServer()
-    let bench = try FleetBench(on: server)
+    let one = try DeskStage(on: server)
     let generation = try server.generation()
-    #expect(try bench.store(TestedPicture(), generation: generation) == .kept)
+    #expect(try one.store(TestedPicture(), generation: generation) == .kept)
     // A replica of nobody.
     try server.command("REPLICAOF", "127.0.0.1", "1")
-    let other = try FleetBench(.unix(path: server.socket))
+    let other = try DeskStage(.unix(path: server.socket))
     #expect(try other.waitForState(.readOnly).reason?.contains("replica") == true)
     guard case .found = try other.look(TestedPicture().digest) else { throw TestFailure("none") }
     guard case .nothing = try other.look(TestedPicture("http://o/b").digest) else {
@@ -101,40 +77,43 @@ struct StateTests {
     }
     let stored = try other.store(TestedPicture("http://o/b"), generation: generation)
     guard case .refused = stored else { throw TestFailure("\(stored)") }
-    // The first one finds it out by a command.
-    _ = try bench.look(TestedPicture("http://o/c").digest)
-    try bench.waitForState(.readOnly)
+    // The first one finds it out by a command, or by the end of its reading of the log: then it tries again.
+    _ = try one.look(TestedPicture("http://o/c").digest)
+    let found = try one.next("other state") { event in
+      if case .state(let state) = event { state.phase } else { nil }
+    }
+    if found != .readOnly {
+      one.jump(pause)
+      try one.waitForState(.readOnly)
+    }
     try server.command("REPLICAOF", "NO", "ONE")
-    try bench.waitForState(.ok)
-    try other.waitForState(.ok)
+    for stage in [one, other] {
+      stage.jump(.seconds(2))
+      try stage.waitForState(.ok)
+    }
   }
 
   @Test func `a server that cannot save is not written to`() throws {
     let server = try RedisServer(RedisServer.rules + ["--enable-protected-configs", "local"])
-    let bench = try FleetBench(on: server)
+    let stage = try DeskStage(on: server)
     #expect(try server.command("CONFIG", "SET", "dir", "/proc") == .word("OK"))
     #expect(try server.command("CONFIG", "SET", "save", "1 1") == .word("OK"))
     try server.command("BGSAVE")
     try server.wait("a failed save") {
       if case .failure = try server.command("SET", "x", "1") { true } else { false }
     }
-    _ = try bench.look(TestedPicture().digest)
-    #expect(try bench.waitForState(.readOnly).reason?.contains("cannot save") == true)
+    _ = try stage.look(TestedPicture().digest)
+    #expect(try stage.waitForState(.readOnly).reason?.contains("cannot save") == true)
     try server.command("CONFIG", "SET", "save", "")
-    try bench.waitForState(.ok)
+    stage.jump(.seconds(2))
+    try stage.waitForState(.ok)
   }
 
   @Test func `a connection that is never answered is given up`() throws {
     let silent = try FullListener()
-    let bench = try FleetBench(.tcp(host: "127.0.0.1", port: silent.port))
-    #expect(try bench.waitForState(.down).reason?.contains("two seconds") == true)
-  }
-
-  @Test func `a server that takes connections and says nothing is given up`() throws {
-    let directory = TemporaryDirectory()
-    let silent = try UnixListener(path: directory.path + "/socket")
-    let bench = try FleetBench(.unix(path: silent.path))
-    #expect(try bench.waitForState(.down).reason?.contains("two seconds") == true)
+    let stage = try DeskStage(.tcp(host: "127.0.0.1", port: silent.port))
+    stage.jump(.seconds(2))
+    #expect(try stage.waitForState(.down).reason?.contains("two seconds") == true)
   }
 
   @Test func `a server that still reads its data is down until it has`() throws {
@@ -147,9 +126,11 @@ struct StateTests {
     server.kill()
     let slowly = ["--key-load-delay", "50000", "--loading-process-events-interval-bytes", "1024"]
     try server.start(RedisServer.rules + ["--dbfilename", "data.rdb"] + slowly, waits: false)
-    let bench = try FleetBench(.unix(path: server.socket))
-    #expect(try bench.waitForState(.down).reason?.contains("still reading") == true)
-    try bench.waitForState(.ok)
+    let stage = try DeskStage(.unix(path: server.socket))
+    #expect(try stage.waitForState(.down).reason?.contains("still reading") == true)
+    try server.wait("end of the reading") { try server.command("GET", "k40").bytes != nil }
+    stage.jump(pause)
+    try stage.waitForState(.ok)
   }
 
   @Test func `another limit applies at once, without another connection`() throws {
@@ -174,24 +155,4 @@ struct StateTests {
     #expect(try other.waitForState(.down).reason?.contains("nowhere.invalid:1") == true)
   }
 
-  @Test func `other settings lead to another server`() throws {
-    let (one, other) = (try RedisServer(), try RedisServer())
-    let bench = try FleetBench(on: one)
-    #expect(try bench.join().loss == nil)
-    bench.engine.apply(FleetSettings(server: .unix(path: other.socket), timeout: .seconds(20)))
-    #expect(try bench.join().loss != nil)
-    try bench.waitForState(.ok)
-    _ = try bench.claim(TestedPicture().digest)
-    #expect(try other.command("EXISTS", key(TestedPicture().digest)) == .number(1))
-  }
-
-  @Test func `nothing can be used before the log is joined`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(.unix(path: server.socket), join: .none)
-    try server.wait("a generation") { try server.generation() != 0 }
-    guard case .failed = try bench.look(TestedPicture().digest) else { throw TestFailure("used") }
-    #expect(bench.all.isEmpty)
-    bench.engine.join(from: nil)
-    try bench.waitForState(.ok)
-  }
 }

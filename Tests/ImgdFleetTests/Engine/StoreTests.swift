@@ -38,49 +38,6 @@ struct StoreTests {
     #expect(try server.command("GET", key(old.digest)).text == "#other:1")
   }
 
-  @Test func `what is larger than the limit is neither stored nor read`() throws {
-    let server = try RedisServer()
-    let (small, large) = (
-      try FleetBench(on: server) { $0.maxObject = 1_000 },
-      try FleetBench(on: server) { $0.maxObject = 300_000 }
-    )
-    let generation = try server.generation()
-    let picture = TestedPicture(count: 200_000)
-    let serial = try small.claim(picture.digest)
-    #expect(try small.store(picture, serial: serial, generation: generation) == .tooLarge)
-    _ = try small.look(TestedPicture("http://o/b").digest, claims: false)
-    #expect(try server.command("EXISTS", key(picture.digest)) == .number(0))
-    #expect(try large.store(picture, generation: generation) == .kept)
-    guard case .nothing = try small.look(picture.digest) else { throw TestFailure("it is read") }
-    guard case .found = try large.look(picture.digest) else { throw TestFailure("it is gone") }
-  }
-
-  /// While the server takes nothing, more come than are sent at once, and then more than may wait.
-  @Test func `large pictures that come together are stored one after the other`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let generation = try server.generation()
-    let bytes = TestedPicture(count: 1_000_000)
-    server.freeze()
-    let serials = (0..<50).map { _ in bench.beginStore(bytes, generation: generation) }
-    bench.settle()
-    server.thaw()
-    let ends = try serials.map { try bench.end(of: $0) }
-    let kept = ends.prefix { $0 == .kept }.count
-    #expect((33...36).contains(kept))
-    #expect(
-      ends.dropFirst(kept).allSatisfy {
-        $0 == .refused("too much else waits to be sent to the server")
-      })
-  }
-
-  @Test func `a picture that was fetched for other data is not stored`() throws {
-    let server = try RedisServer()
-    let bench = try FleetBench(on: server)
-    let other = try server.generation() &+ 1
-    #expect(try bench.store(TestedPicture(), generation: other) == .overtaken)
-  }
-
   @Test func `a full server refuses pictures and claims, and can be read`() throws {
     let server = try RedisServer()
     let bench = try FleetBench(on: server)

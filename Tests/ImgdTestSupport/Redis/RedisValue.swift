@@ -28,7 +28,9 @@ package enum RedisValue: Equatable, Sendable {
   }
 
   /// Reads one value from the front; nil while it is not there in full.
-  static func parse(_ bytes: ArraySlice<UInt8>) -> (value: RedisValue, rest: ArraySlice<UInt8>)? {
+  package static func parse(_ bytes: ArraySlice<UInt8>) -> (
+    value: RedisValue, rest: ArraySlice<UInt8>
+  )? {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "\r")), end + 1 < bytes.endIndex,
       let kind = bytes.first
     else { return nil }
