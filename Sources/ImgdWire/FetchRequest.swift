@@ -50,6 +50,17 @@ package struct FetchRequest: Equatable, Sendable {
   package var ttl: Int? { box?.extras.ttl }
 }
 
+extension FetchRequest {
+  /// How a hit is shown.
+  package struct Showing: Sendable {
+    package let delivery: Delivery
+    package let http: Bool
+    package let describe: Bool
+  }
+
+  package var showing: Showing { Showing(delivery: delivery, http: http, describe: describe) }
+}
+
 /// The fields of a fetch that are rarely given.
 package struct FetchExtras: Equatable, Sendable {
   /// The client's own receipt.

@@ -27,22 +27,25 @@ package final class LineShape: Sendable {
   private struct Step: Hashable {
     enum Part { case id, receipt, url }
 
-    let fixed: Range<Int>
-    let part: Part
+    var fixed = 0..<0
+    var part = Part.url
   }
 
-  /// The request of such a line, without its URL and its receipt.
-  package let request: FetchRequest
+  /// As many steps as there may be; the last one that counts leads to the URL.
+  private typealias Steps = InlineArray<3, Step>
+
   private let fixed: [UInt8]
   /// The way from the beginning of the line to the URL, which is the one part that does not show where it ends.
-  private let front: [Step]
+  private let front: Steps
   /// The way from the end of the line to the URL.
-  private let back: [Step]
+  private let back: Steps
+  /// How a hit of such a line is shown.
+  package let showing: FetchRequest.Showing
 
   /// Learns from a line; nil for one that is not a fetch, or is written in an unusual way.
   package init?(_ line: Span<UInt8>) {
     var fields = RequestFields()
-    guard case .request(.fetch(var request)) = RequestParser.parse(line).outcome,
+    guard case .request(.fetch(let request)) = RequestParser.parse(line).outcome,
       (try? fields.scan(line)) != nil
     else { return nil }
     var parts = Parts(url: fields.token(.url).range, receipt: request.receipt)
@@ -55,8 +58,6 @@ package final class LineShape: Sendable {
       varying.append((fields.token(.receipt).range, .receipt))
     }
     varying.sort { $0.place.lowerBound < $1.place.lowerBound }
-    (request.url, request.extras.receipt) = ("", nil)
-    self.request = request
     var bytes: [UInt8] = []
     var pieces: [Range<Int>] = []
     var place = 0
@@ -68,15 +69,18 @@ package final class LineShape: Sendable {
     }
     let url = varying.firstIndex { $0.part == .url } ?? 0
     fixed = bytes
-    front = (0...url).map { Step(fixed: pieces[$0], part: varying[$0].part) }
-    back = (url..<varying.count).reversed().map {
-      Step(fixed: pieces[$0 + 1], part: varying[$0].part)
+    var (front, back) = (Steps(repeating: Step()), Steps(repeating: Step()))
+    for place in 0...url { front[place] = Step(fixed: pieces[place], part: varying[place].part) }
+    for place in url..<varying.count {
+      back[varying.count - 1 - place] = Step(fixed: pieces[place + 1], part: varying[place].part)
     }
+    (self.front, self.back) = (front, back)
+    showing = request.showing
     guard bytes.count <= Self.longest, self.parts(of: line) == parts else { return nil }
   }
 
   /// The bytes of memory that the shape takes.
-  package var cost: Int { fixed.count + 352 }
+  package var cost: Int { fixed.count + 384 }
 
   /// What varies in a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {
@@ -92,12 +96,13 @@ package final class LineShape: Sendable {
   ) -> Parts? {
     var parts = Parts()
     var (start, end) = (0, line.count)
-    for step in front {
-      let next = start + step.fixed.count
+    front: for index in front.indices {
+      let step = front[index]
+      let next = start &+ step.fixed.count
       guard next <= end, unsafe line.has(fixed, step.fixed, at: start) else { return nil }
       start = next
       switch step.part {
-      case .url: break
+      case .url: break front
       case .id:
         guard let next = unsafe WrittenID.end(in: line, from: start) else { return nil }
         parts.id = start..<next
@@ -109,12 +114,13 @@ package final class LineShape: Sendable {
         start += ReceiptID.textLength
       }
     }
-    for step in back {
-      let next = end - step.fixed.count
+    back: for index in back.indices {
+      let step = back[index]
+      let next = end &- step.fixed.count
       guard next >= start, unsafe line.has(fixed, step.fixed, at: next) else { return nil }
       end = next
       switch step.part {
-      case .url: break
+      case .url: break back
       case .id:
         guard let next = unsafe WrittenID.start(in: line, before: end) else { return nil }
         parts.id = next..<end
@@ -135,15 +141,17 @@ package final class LineShape: Sendable {
 /// Shapes are equal if their fixed bytes are equal and the same parts have the same places between them.
 extension LineShape: Hashable {
   package static func == (left: LineShape, right: LineShape) -> Bool {
-    left === right
-      || left.front == right.front && left.back == right.back && left.fixed == right.fixed
+    left === right || left.steps == right.steps && left.fixed == right.fixed
   }
 
   /// Hashes what `==` compares.
   package func hash(into hasher: inout Hasher) {
-    hasher.combine(front)
-    hasher.combine(back)
+    hasher.combine(steps)
     hasher.combine(fixed)
+  }
+
+  private var steps: [Step] {
+    front.indices.map { front[$0] } + back.indices.map { back[$0] }
   }
 }
 

@@ -20,7 +20,7 @@ final class Core {
     commands = Commands(parts, loop: loop, in: surroundings)
     clients.requests = Clients.Requests(
       answerKnown: { [unowned hits = parts.hits] in
-        hits.answer($0, of: $1, $2, to: $3)
+        hits.answer($0, $1, $2, to: $3)
       },
       execute: { [unowned commands] in commands.execute($0, from: $1) })
     parts.commands.onCommand = surroundings.onActivity

@@ -32,8 +32,9 @@ import Testing
     let instructions = try InstructionCount()
     for (deed, limits) in [
       // So slowly that the turn of one disk hit is over before the next.
-      (Deed.hit, (6_520.0, 2_450.0)), (.pathHit, (7_000, 2_650)), (.diskHit, (41_400, 46_500)),
-      (.connect, (24_600, 0)),
+      (Deed.hit, (6_620.0, 2_660.0)), (.pathHit, (7_180, 2_920)), (.diskHit, (41_400, 46_500)),
+      (.libraryHit, (7_710, 3_730)), (.libraryPathHit, (8_070, 3_830)),
+      (.descriptorHit, (9_510, 5_970)), (.inlineHit, (10_100, 6_170)), (.connect, (24_600, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
         try expect(
@@ -48,6 +49,7 @@ import Testing
     for (deed, limits) in [
       // While a disk hit is traced, its turn may be over before sixteen are.
       (Deed.hit, (3.05, 0.21)), (.pathHit, (4.05, 0.27)), (.diskHit, (4.2, 1.0)),
+      (.libraryHit, (3.05, 0.21)), (.libraryPathHit, (4.05, 0.27)), (.descriptorHit, (5.05, 3.3)),
       (.connect, (11.8, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {
@@ -67,6 +69,7 @@ import Testing
     let allocations = try AllocationCount()
     for (deed, limits) in [
       (Deed.hit, (0.01, 0.01)), (.pathHit, (0.01, 0.01)), (.diskHit, (19, 19)),
+      (.libraryHit, (0.01, 0.01)), (.libraryPathHit, (0.01, 0.01)), (.descriptorHit, (1.05, 1.05)),
       (.connect, (8.5, 0)),
     ] {
       for depth in deed == .connect ? [1] : Self.depths {

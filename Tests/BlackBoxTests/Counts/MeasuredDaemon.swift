@@ -79,6 +79,7 @@ final class MeasuredDaemon {
       for answer in try client.receive(depth) where answer["ok"] != .bool(true) {
         throw TestFailure("\(deed): \(answer.text)")
       }
+      while let descriptor = client.takeDescriptor() { close(descriptor) }
     }
   }
 }
@@ -86,17 +87,35 @@ final class MeasuredDaemon {
 /// What is done to the daemon, and counted.
 enum Deed: String, CaseIterable {
   case hit, pathHit, diskHit, connect
+  /// As the libraries, imgctl and the gateway ask: with a receipt and a deadline.
+  case libraryHit, libraryPathHit, descriptorHit, inlineHit
 
   /// Pictures of its own, so that each is where it is wanted.
   func path(_ number: Int) -> String { "/pictures/\(rawValue)/\(10_000 + number).png" }
 
   func line(_ id: Int, _ url: String) -> String {
-    let fields =
-      switch self {
-      case .hit: #","deliver":"none""#
-      case .diskHit: #","store":"disk""#
-      case .pathHit, .connect: ""
-      }
-    return #"{"id":\#(id),"cmd":"fetch","url":"\#(url)"\#(fields)}"#
+    switch self {
+    case .hit: typedLine(id, url, #","deliver":"none""#)
+    case .diskHit: typedLine(id, url, #","store":"disk""#)
+    case .pathHit, .connect: typedLine(id, url, "")
+    case .libraryHit: libraryLine(id, url, .none)
+    case .libraryPathHit: libraryLine(id, url, .path)
+    case .descriptorHit: libraryLine(id, url, .fd)
+    case .inlineHit: libraryLine(id, url, .inline)
+    }
+  }
+
+  /// As one types it.
+  private func typedLine(_ id: Int, _ url: String, _ fields: String) -> String {
+    #"{"id":\#(id),"cmd":"fetch","url":"\#(url)"\#(fields)}"#
+  }
+
+  /// What all programs in Swift send, which write their lines in one way.
+  private func libraryLine(_ id: Int, _ url: String, _ delivery: Delivery) -> String {
+    var fetch = FetchRequest(url: url)
+    fetch.delivery = delivery
+    fetch.extras.timeoutMilliseconds = 30_000
+    fetch.extras.receipt = .random(using: (UInt64(id), .random(in: 0 ... .max)))
+    return String(decoding: Request.fetch(fetch).line(id: .integer(Int64(id))), as: UTF8.self)
   }
 }

@@ -240,8 +240,8 @@ final class ClientInput {
 
   /// Answers a line without parsing it, if it has a known shape and asks for a picture in memory.
   private func answer(_ line: Span<UInt8>, for place: ReplyPlace) -> Bool {
-    guard let (shape, parts) = shapes.find(line) else { return false }
-    return requests.answerKnown(line, shape, parts, place)
+    guard let (parts, showing) = shapes.find(line) else { return false }
+    return requests.answerKnown(line, parts, showing, place)
   }
 
   // MARK: Work of a line

@@ -28,9 +28,10 @@ final class Clients {
   /// The functions that answer a line.
   struct Requests {
     /// Answers a line of a known shape without parsing it; false where it has to be executed.
-    var answerKnown: (_ line: Span<UInt8>, LineShape, LineShape.Parts, ReplyPlace) -> Bool = {
-      _, _, _, _ in false
-    }
+    var answerKnown:
+      (_ line: Span<UInt8>, LineShape.Parts, FetchRequest.Showing, ReplyPlace) -> Bool = {
+        _, _, _, _ in false
+      }
     var execute: (ParsedLine, ReplyPlace) -> Void = { _, _ in }
   }
 

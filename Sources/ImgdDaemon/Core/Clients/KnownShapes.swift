@@ -15,9 +15,9 @@ struct KnownShapes {
   /// How many lines in a row have fitted no shape.
   private var misfits = 0
 
-  /// A line's shape, if it has one of these, and what varies in it.
+  /// What varies in a line that has one of the shapes, and how the shape wants a hit shown.
   @inline(__always)
-  mutating func find(_ line: Span<UInt8>) -> (shape: LineShape, parts: LineShape.Parts)? {
+  mutating func find(_ line: Span<UInt8>) -> (LineShape.Parts, FetchRequest.Showing)? {
     guard last < shapes.count else { return nil }
     if let found = find(line, at: last) { return found }
     for index in shapes.indices where index != last {
@@ -31,10 +31,10 @@ struct KnownShapes {
   @inline(__always)
   private mutating func find(
     _ line: Span<UInt8>, at index: Int
-  ) -> (shape: LineShape, parts: LineShape.Parts)? {
+  ) -> (LineShape.Parts, FetchRequest.Showing)? {
     guard let parts = shapes[index].parts(of: line) else { return nil }
     misfits = 0
-    return (shapes[index], parts)
+    return (parts, shapes[index].showing)
   }
 
   /// Learns from a line that no known shape fits.

@@ -57,8 +57,9 @@ final class FetchJobs: FetchPart {
   /// Whether nothing is known of a request's receipt, as is usual: then anyone may use it.
   func isUnknown(_ receipt: ReceiptID?) -> Bool {
     guard let receipt else { return true }
-    return registry[receipt] == nil && registry.formerOwner(of: receipt) == nil
-      && outcome(of: receipt) == nil
+    return (registry.count == 0 || registry[receipt] == nil)
+      && registry.formerOwner(of: receipt) == nil
+      && (outcomes.isEmpty || outcome(of: receipt) == nil)
   }
 
   /// Whether a fetch with that receipt is known to be over.

@@ -25,6 +25,7 @@ struct KeptOutcomes {
   private var inOrder: [FetchJob] = []
   private var head = 0
   private(set) var bytes = 0
+  var isEmpty: Bool { kept.isEmpty }
   private var users: [UInt32: KeptOfUser] = [:]
   private let access: Access
   /// The bytes that outcomes may hold together.

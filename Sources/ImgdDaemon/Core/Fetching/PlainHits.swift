@@ -18,8 +18,15 @@ struct PlainHit {
 /// memory and nothing has to be found out.
 ///
 /// It does all that the long way does for such a hit, or nothing.
-final class PlainHits: FetchPart {
-  let ground: FetchGround
+final class PlainHits {
+  // Each part is held directly, since a hit would count references to what lies between.
+  private let pictures: PictureTiers
+  private let memory: MemoryTier
+  private let disk: DiskTier
+  private let answers: FetchAnswers
+  private let hub: EventHub
+  private let turns: Turns
+  private let loop: EventLoop
   private let jobs: FetchJobs
   private let commands: CommandCounter
   private var receipts = ReceiptSource()
@@ -29,23 +36,30 @@ final class PlainHits: FetchPart {
   private(set) var latency = LatencyHistogram()
 
   init(_ ground: FetchGround, jobs: FetchJobs, commands: CommandCounter) {
-    self.ground = ground
+    pictures = ground.pictures
+    memory = ground.pictures.memory
+    disk = ground.pictures.disk
+    answers = ground.answers
+    hub = ground.hub
+    turns = ground.turns
+    loop = ground.loop
     self.jobs = jobs
     self.commands = commands
   }
 
   /// Answers a line of a known shape; false when it has to go the long way.
   func answer(
-    _ line: Span<UInt8>, of shape: LineShape, _ parts: LineShape.Parts, to client: ReplyPlace
+    _ line: Span<UInt8>, _ parts: LineShape.Parts, _ showing: FetchRequest.Showing,
+    to client: ReplyPlace
   ) -> Bool {
     let now = loop.now
     guard !jobs.isDraining, jobs.isUnknown(parts.receipt),
-      let image = pictures.memory.peekReady(line.extracting(parts.url), at: now),
-      let hit = hit(image, as: shape.request, for: client)
+      let image = memory.peekReady(line.extracting(parts.url), at: now),
+      let hit = hit(image, showing, for: client)
     else { return false }
     count += 1
     commands.countCommand()
-    pictures.memory.noteUse(of: image, at: now)
+    memory.noteUse(of: image, at: now)
     let elapsed = turns.lastLook.nanoseconds - now.nanoseconds
     latency.record(elapsed)
     let id = line.extracting(parts.id)
@@ -73,16 +87,16 @@ final class PlainHits: FetchPart {
   /// what was sent before. A descriptor is attached to the line that is written next.
   @inline(__always)
   func hit(
-    _ image: CachedImage, as request: FetchRequest, for client: ReplyPlace
+    _ image: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
   ) -> PlainHit? {
     guard let facts = image.replyPieces else { return nil }
-    guard !request.http, !request.describe else {
-      return detailedHit(image, facts, as: request, for: client)
+    guard !showing.http, !showing.describe else {
+      return detailedHit(image, facts, showing, for: client)
     }
-    switch request.delivery {
+    switch showing.delivery {
     case .none: return PlainHit(image: image, facts: facts, ending: FetchLine.plainEnding)
     case .path:
-      guard let file = pictures.disk.lendAgain(image) else { return nil }
+      guard let file = disk.lendAgain(image) else { return nil }
       return PlainHit(image: image, facts: facts, ending: FetchLine.ending(of: file))
     case .inline:
       guard !client.isFull, answers.mayBeInline(image) else { return nil }
@@ -98,18 +112,19 @@ final class PlainHits: FetchPart {
   /// The same with what the origin has said, or what stands for the picture.
   @inline(never)
   private func detailedHit(
-    _ image: CachedImage, _ facts: [UInt8], as request: FetchRequest, for client: ReplyPlace
+    _ image: CachedImage, _ facts: [UInt8], _ showing: FetchRequest.Showing,
+    for client: ReplyPlace
   ) -> PlainHit? {
-    guard let delivered = DeliveredImage(ready: image, describing: request.describe) else {
+    guard let delivered = DeliveredImage(ready: image, describing: showing.describe) else {
       return nil
     }
     var line = PictureLine(
       picture: ShownPicture(delivered, url: image.url.text, at: loop.now))
-    line.http = request.http ? image.response : nil
-    switch request.delivery {
+    line.http = showing.http ? image.response : nil
+    switch showing.delivery {
     case .none: break
     case .path:
-      guard let file = pictures.disk.lendAgain(image) else { return nil }
+      guard let file = disk.lendAgain(image) else { return nil }
       line.path = .lent(file.path)
     case .inline:
       guard !client.isFull, answers.mayBeInline(image) else { return nil }

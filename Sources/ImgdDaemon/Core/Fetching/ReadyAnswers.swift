@@ -50,7 +50,7 @@ final class ReadyAnswers: FetchPart {
     _ request: FetchRequest, with image: CachedImage, finalURL: String? = nil, id: RequestID,
     to client: ReplyPlace
   ) -> Bool {
-    if finalURL == nil, let hit = hits.hit(image, as: request, for: client) {
+    if finalURL == nil, let hit = hits.hit(image, request.showing, for: client) {
       let elapsed = recordHit(request, of: image)
       let id = id.written
       hits.answer(hit, id: id.span, receipt: request.receipt, after: elapsed, to: client)
