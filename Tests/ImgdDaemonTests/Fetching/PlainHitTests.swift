@@ -13,12 +13,13 @@ struct PlainHitTests {
     #"{"cmd":"fetch","url":"URL","deliver":"none"}"#,
     #"{"deliver":"none","cmd":"fetch","id":ID,"url":"URL","cache":"only-if-cached"}"#,
     #"{"id":ID,"receipt":"RECEIPT","cmd":"fetch","url":"URL","deliver":"path"}"#,
-    #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","timeout_ms":9,"receipt":"RECEIPT"}"#,
+    #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","receipt":"RECEIPT"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"inline","tags":["a"],"share":"b"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"none","max_bytes":100000}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"inline","receipt":"RECEIPT"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","http":true,"ttl":60}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true}"#,
+    #"{"cmd":"fetch","id":ID,"url":"URL","timeout_ms":30000,"receipt":"RECEIPT"}"#,
   ]
 
   /// A line of a form; each has a receipt of its own, unless one is given.
@@ -26,7 +27,8 @@ struct PlainHitTests {
     _ form: String, _ url: String, id: String = "1", receipt: String? = nil, escaped: Bool = false
   ) -> String {
     let written = escaped ? url.replacing("/", with: #"\/"#) : url
-    let receipt = receipt ?? ReceiptID.random(using: (.random(in: 0 ... .max), .random(in: 0 ... .max))).description
+    let words = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+    let receipt = receipt ?? ReceiptID.random(using: words).description
     return form.replacing("URL", with: written).replacing("RECEIPT", with: receipt)
       .replacing(":ID", with: ":" + id)
   }
