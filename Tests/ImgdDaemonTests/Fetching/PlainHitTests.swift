@@ -15,7 +15,7 @@ struct PlainHitTests {
     #"{"id":ID,"receipt":"RECEIPT","cmd":"fetch","url":"URL","deliver":"path"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","receipt":"RECEIPT"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"inline","tags":["a"],"share":"b"}"#,
-    #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"none","max_bytes":100000}"#,
+    #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"none","ttl":9}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true,"deliver":"inline","receipt":"RECEIPT"}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","deliver":"fd","http":true,"ttl":60}"#,
     #"{"cmd":"fetch","id":ID,"url":"URL","http":true}"#,

@@ -60,7 +60,9 @@ extension FetchRequest {
 extension FetchExtras {
   /// Whether hits are found and shown as they are without these fields: the others are about downloads, and about
   /// decoders.
-  fileprivate var leavesHits: Bool { slot == nil && headers.isEmpty && form == PictureForm() }
+  fileprivate var leavesHits: Bool {
+    slot == nil && headers.isEmpty && form == PictureForm() && maxBytes == nil
+  }
 }
 
 extension Delivery {
