@@ -4,7 +4,7 @@ enum CommandParser {
   static func request(
     _ command: Request.Command, _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> Request {
-    if command == .fetch { return .fetch(try FetchParser.fetch(fields, in: line)) }
+    if command == .fetch { return .fetch(try FetchRequest(fields, in: line)) }
     return try rareRequest(command, fields, in: line)
   }
 
@@ -13,7 +13,7 @@ enum CommandParser {
     _ command: Request.Command, _ fields: RequestFields, in line: Span<UInt8>
   ) throws(WireError) -> Request {
     switch command {
-    case .fetch: .fetch(try FetchParser.fetch(fields, in: line))
+    case .fetch: .fetch(try FetchRequest(fields, in: line))
     case .cancel: .cancel(try cancelTarget(fields, in: line))
     case .wait: .wait(try wait(fields, in: line))
     case .list: .list(try page(PageRequest(), fields, in: line))

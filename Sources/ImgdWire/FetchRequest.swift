@@ -1,3 +1,6 @@
+// A fetch as it was requested, how it is read from a line, and how it is written as one: a new field of `fetch` has its
+// name in `RequestField`, and everything else about the language here.
+
 /// One fetch as it was requested.
 ///
 /// Nearly all fetches have a URL and little else, so the rare fields are in one box: the usual
@@ -102,5 +105,130 @@ package struct RequestHeader: Equatable, Sendable {
   package init(name: String, value: String) {
     self.name = name
     self.value = value
+  }
+}
+
+// MARK: Reading
+
+extension FetchRequest {
+  /// Reads the fields of a line: the usual ones here, the rare ones where they are present.
+  @inline(__always)
+  init(_ fields: RequestFields, in line: Span<UInt8>) throws(WireError) {
+    self.init(url: try fields.required(try fields.url(in: line), .url, of: .fetch))
+    // Most fetches have nothing but a URL.
+    if !fields.present.isSubset(of: .plainFetch) { try readOptions(fields, in: line) }
+  }
+
+  @inline(never)
+  private mutating func readOptions(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) {
+    identifier = try fields.identifier(in: line)
+    cache = try fields.word(.cache, default: cache, in: line)
+    delivery = try fields.word(.deliver, default: delivery, in: line)
+    store = try fields.word(.store, default: store, in: line)
+    if !cache.keeps { store = .none }
+    priority = try fields.word(.priority, default: priority, in: line)
+    progress = try fields.flag(.progress, default: progress, in: line)
+    events = try fields.flag(.events, default: events, in: line)
+    wait = try fields.flag(.wait, default: wait, in: line)
+    detach = try fields.flag(.detach, default: detach, in: line)
+    http = try fields.flag(.http, default: http, in: line)
+    if !fields.present.isDisjoint(with: .fetchExtras) {
+      try extras.read(fields, in: line)
+    }
+  }
+}
+
+extension FetchExtras {
+  fileprivate mutating func read(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) {
+    receipt = try fields.receipt(in: line)
+    slot = try fields.slot(in: line)
+    headers = try HeaderParser.headers(fields, in: line)
+    form = try Self.form(fields, in: line)
+    timeoutMilliseconds = try fields.integer(
+      .timeoutMilliseconds, WireLimits.timeoutMilliseconds, in: line)
+    maxBytes = try fields.integer(.maxBytes, 1...Int.max, in: line)
+    tags = try Self.tags(fields, in: line)
+    ttl = try fields.integer(.ttl, WireLimits.seconds, in: line)
+    describe = try fields.flag(.describe, default: false, in: line)
+    share = try fields.string(.share, 1...WireLimits.share, in: line)
+  }
+
+  private static func form(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> PictureForm {
+    PictureForm(
+      box: try BoxParser.box(fields, in: line),
+      format: try fields.word(.format, default: .original, in: line),
+      quality: try fields.integer(.quality, WireLimits.quality, in: line),
+      frames: try fields.word(.frames, default: .all, in: line))
+  }
+
+  private static func tags(
+    _ fields: RequestFields, in line: Span<UInt8>
+  ) throws(WireError) -> [String] {
+    guard fields.present.contains(.tags) else { return [] }
+    guard let items = fields.container(.tags)?.array, items.count <= WireLimits.tags else {
+      let wanted = "an array of at most \(WireLimits.tags) strings of 1 to \(WireLimits.tag) bytes"
+      throw fields.wrong(.tags, .text(wanted), in: line)
+    }
+    var tags: [String] = []
+    for item in items {
+      guard let tag = item.string, 1...WireLimits.tag ~= tag.utf8.count else {
+        let wanted = WantedValue.string(1...WireLimits.tag)
+        throw .field(.tags, wanted.complaint(about: "tags[\(tags.count)]", sent: SentValue(item)))
+      }
+      guard !tag.utf8.contains(0) else {
+        throw .holdsNUL(.tags, at: "tags[\(tags.count)]")
+      }
+      tags.append(tag)
+    }
+    return tags
+  }
+}
+
+// MARK: Writing
+
+extension FetchRequest {
+  func write(to json: inout JSONWriter) {
+    json.field(.url, url)
+    json.flag(.progress, progress)
+    json.flag(.events, events)
+    json.word(.cache, cache, usual: .default_)
+    json.word(.deliver, delivery, usual: .path)
+    form.write(to: &json)
+    json.flag(.describe, describe)
+    json.word(.store, store, usual: .all)
+    json.field(.identifier, identifier)
+    json.word(.priority, priority, usual: .normal)
+    json.flag(.wait, wait, usual: true)
+    json.flag(.detach, detach)
+    json.flag(.http, http)
+    if hasExtras { extras.write(to: &json) }
+  }
+}
+
+extension FetchExtras {
+  /// Writes the fields that are not about the form of the picture.
+  fileprivate func write(to json: inout JSONWriter) {
+    json.field(.ttl, ttl)
+    json.field(.timeoutMilliseconds, timeoutMilliseconds)
+    json.field(.maxBytes, maxBytes)
+    if !tags.isEmpty { json.texts(.tags, tags) }
+    if !headers.isEmpty {
+      json.name(RequestField.headers.name)
+      json.beginObject()
+      for header in headers {
+        json.name(header.name)
+        json.value(header.value)
+      }
+      json.endObject()
+    }
+    json.field(.slot, slot)
+    json.field(.share, share)
+    json.field(.receipt, receipt?.description)
   }
 }

@@ -70,49 +70,8 @@ extension PurgeRequest {
   }
 }
 
-extension FetchRequest {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.field(.url, url)
-    json.flag(.progress, progress)
-    json.flag(.events, events)
-    json.word(.cache, cache, usual: .default_)
-    json.word(.deliver, delivery, usual: .path)
-    form.write(to: &json)
-    json.flag(.describe, describe)
-    json.word(.store, store, usual: .all)
-    json.field(.identifier, identifier)
-    json.word(.priority, priority, usual: .normal)
-    json.flag(.wait, wait, usual: true)
-    json.flag(.detach, detach)
-    json.flag(.http, http)
-    if hasExtras { extras.write(to: &json) }
-  }
-}
-
-extension FetchExtras {
-  /// Writes the fields that are not about the form of the picture.
-  fileprivate func write(to json: inout JSONWriter) {
-    json.field(.ttl, ttl)
-    json.field(.timeoutMilliseconds, timeoutMilliseconds)
-    json.field(.maxBytes, maxBytes)
-    if !tags.isEmpty { json.texts(.tags, tags) }
-    if !headers.isEmpty {
-      json.name(RequestField.headers.name)
-      json.beginObject()
-      for header in headers {
-        json.name(header.name)
-        json.value(header.value)
-      }
-      json.endObject()
-    }
-    json.field(.slot, slot)
-    json.field(.share, share)
-    json.field(.receipt, receipt?.description)
-  }
-}
-
 extension PictureForm {
-  fileprivate func write(to json: inout JSONWriter) {
+  func write(to json: inout JSONWriter) {
     if let box { box.write(to: &json) }
     json.word(.format, format, usual: .original)
     json.field(.quality, quality)
@@ -136,21 +95,21 @@ extension PictureForm.Box {
 
 extension JSONWriter {
   /// A string, unless there is none.
-  fileprivate mutating func field(_ field: RequestField, _ value: String?) {
+  mutating func field(_ field: RequestField, _ value: String?) {
     guard let value else { return }
     name(field.name)
     self.value(value)
   }
 
   /// A whole number, unless there is none.
-  fileprivate mutating func field(_ field: RequestField, _ value: Int?) {
+  mutating func field(_ field: RequestField, _ value: Int?) {
     guard let value else { return }
     name(field.name)
     self.value(value)
   }
 
   /// An array of strings.
-  fileprivate mutating func texts(_ field: RequestField, _ values: [String]) {
+  mutating func texts(_ field: RequestField, _ values: [String]) {
     name(field.name)
     beginArray()
     for value in values { self.value(value) }
@@ -158,14 +117,14 @@ extension JSONWriter {
   }
 
   /// A flag, unless it has its usual value.
-  fileprivate mutating func flag(_ field: RequestField, _ value: Bool, usual: Bool = false) {
+  mutating func flag(_ field: RequestField, _ value: Bool, usual: Bool = false) {
     guard value != usual else { return }
     name(field.name)
     self.value(value)
   }
 
   /// A word, unless it is the usual one.
-  fileprivate mutating func word<Word: RawRepresentable<String> & Equatable>(
+  mutating func word<Word: RawRepresentable<String> & Equatable>(
     _ field: RequestField, _ value: Word, usual: Word
   ) {
     if value != usual { self.field(field, value.rawValue) }
