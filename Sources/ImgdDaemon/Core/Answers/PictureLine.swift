@@ -34,9 +34,6 @@ struct PictureLine {
     case descriptor(LentPicture)
     /// A descriptor of a decoded picture rides on the line.
     case pixels
-
-    /// The bytes that end the line.
-    var bytes: Payload? { if case .inline(let payload) = self { payload } else { nil } }
   }
 
   let picture: ShownPicture
@@ -56,7 +53,7 @@ struct PictureLine {
     client.write(
       numbers, id: id.written.span, facts: picture.prepared ?? picture.encodedFields,
       ending: ending)
-    if let bytes = content.bytes { client.write(bytes) }
+    if case .inline(let payload) = content { client.write(payload) }
   }
 
   /// What comes after the numbers, up to the bytes that end the line.

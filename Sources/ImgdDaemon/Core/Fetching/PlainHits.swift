@@ -10,8 +10,8 @@ struct PlainHit {
   let facts: [UInt8]
   /// The end of the line, or what comes before the bytes that end it.
   let ending: [UInt8]
-  /// The bytes that end the line.
-  var bytes: Payload?
+  /// Whether the picture's bytes end the line.
+  var isInline = false
 }
 
 /// The shortest way for a fetch: from what varies in a line of a known shape to the answer, when the picture is in
@@ -79,7 +79,7 @@ final class PlainHits {
       receipt: receipt, age: hit.image.age(at: now), freshFor: hit.image.freshFor(at: now),
       elapsedNanoseconds: nanoseconds)
     client.write(numbers, id: id, facts: hit.facts, ending: hit.ending)
-    if let bytes = hit.bytes { client.write(bytes) }
+    if hit.isInline { client.write(hit.image.payload) }
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
@@ -101,7 +101,7 @@ final class PlainHits {
     case .inline:
       guard !client.isFull, answers.mayBeInline(image) else { return nil }
       return PlainHit(
-        image: image, facts: facts, ending: FetchLine.inlineEnding, bytes: image.payload)
+        image: image, facts: facts, ending: FetchLine.inlineEnding, isInline: true)
     case .fd:
       guard attach(image, to: client) else { return nil }
       return PlainHit(image: image, facts: facts, ending: pictures.lentEnding(of: image))
@@ -134,7 +134,8 @@ final class PlainHits {
       line.content = .descriptor(LentPicture(image, among: pictures.purges))
     case .pixels: return nil
     }
-    return PlainHit(image: image, facts: facts, ending: line.ending, bytes: line.content.bytes)
+    return PlainHit(
+      image: image, facts: facts, ending: line.ending, isInline: showing.delivery == .inline)
   }
 
   /// Attaches a descriptor to the line that is written next; false where the long way has to say why not.
