@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// The objects of the fleet's thread, and who gets which message.
+/// Holds the objects of the fleet's thread, and passes each message to the one that it is for.
 final class FleetDesk {
   // The thread owns the loop, which owns the mailbox, which owns this desk.
   private unowned let loop: EventLoop

@@ -3,7 +3,7 @@
 // A server may be slow, full, stopped or gone, which must not delay requests. So all of it is on one thread
 // with one loop, and only values cross: orders go in, events come out. On that thread
 //
-//   FleetServer      connects, looks whether the server may be used, and tells the state of the fleet,
+//   FleetServer      connects, checks whether the server may be used, and reports the state of the fleet,
 //   PurgeLog         reads the purges of all hosts,
 //   PurgeSender      adds this host's own,
 //   Looks            finds pictures, and waits for those that other hosts fetch,
@@ -42,7 +42,7 @@ package final class FleetEngine: Sendable {
     return FleetEngine(thread: thread, mailbox: mailbox)
   }
 
-  /// Begins to read the log of purges after the last one that was heard; nil where none ever was. Before,
+  /// Begins to read the log of purges after the last one that was heard; nil if none ever was. Until then,
   /// the fleet cannot be used.
   package func join(from position: FleetPosition?) {
     mailbox.post(.join(position))
@@ -58,18 +58,18 @@ package final class FleetEngine: Sendable {
     mailbox.post(.claim(serial: serial, digest, stamp: stamp))
   }
 
-  /// Keeps a claim for as long again.
+  /// Renews a claim for another lifetime.
   package func renew(serial: UInt64) {
     mailbox.post(.renew(serial: serial))
   }
 
-  /// Ends a look or gives a claim back without a picture; where the origin has none any more, what is
-  /// stored goes.
+  /// Ends a look or gives a claim back without a picture; with `removing`, since the origin no longer has the
+  /// picture, the stored one is deleted.
   package func release(serial: UInt64, removing: Bool) {
     mailbox.post(.release(serial: serial, removing: removing))
   }
 
-  /// Deletes a picture of the server in whose place none comes; a claim of another host stands.
+  /// Deletes a picture from the server without a replacement; a claim of another host stands.
   package func remove(_ digest: KeyDigest) {
     mailbox.post(.remove(digest))
   }
@@ -94,7 +94,7 @@ package final class FleetEngine: Sendable {
     mailbox.post(.askForLife(answer))
   }
 
-  /// Gives all claims back as far as the server takes that at once, ends the thread and waits for its end.
+  /// Gives all claims back, as far as the server accepts that at once, ends the thread and waits for its end.
   /// Not to be called from `report`.
   package func stop() {
     mailbox.post(.stop)
@@ -102,7 +102,7 @@ package final class FleetEngine: Sendable {
   }
 }
 
-/// The messages of other threads to the fleet's thread.
+/// The messages from other threads to the fleet's thread.
 enum FleetMessage: Sendable {
   case join(FleetPosition?)
   case look(FleetLook)

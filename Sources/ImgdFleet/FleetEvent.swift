@@ -1,7 +1,7 @@
 package import ImgdCache
 package import ImgdSystem
 
-/// What the engine tells, in the order in which it came about.
+/// What the engine reports, in the order in which it happened.
 package enum FleetEvent: Sendable {
   /// The fleet can be used from now on, or no longer.
   case state(FleetState)
@@ -11,7 +11,7 @@ package enum FleetEvent: Sendable {
   case stored(serial: UInt64, FleetStoring)
   /// A value that could not be used, and was deleted.
   case defect(serial: UInt64, FleetDefect)
-  /// The log of purges is being read, from its beginning or on from where it was left.
+  /// The log of purges is being read, from its beginning or from where reading stopped.
   case joined(FleetJoin)
   /// Purges of all hosts, this one's own among them, in the order of their numbers.
   case purges([HeardPurge])
@@ -27,15 +27,15 @@ package enum FleetEvent: Sendable {
 package struct FleetState: Sendable, Equatable {
   /// What can be done with the server.
   package enum Phase: String, Sendable {
-    /// Not tried yet, or tried again.
+    /// The server has not been tried yet, or is being tried again.
     case connecting
     /// Everything works, and all purges have been heard.
     case ok
-    /// The server can be read, and takes nothing.
+    /// The server can be read but not written.
     case readOnly = "read-only"
     /// There is no answer: it is tried again, less and less often.
     case down
-    /// The server is there, and must not be used in its present state.
+    /// The server is there but must not be used in its present state.
     case refused
   }
 
@@ -54,14 +54,14 @@ package struct FleetState: Sendable, Equatable {
 
 /// The answer to a look-up.
 package enum FleetAnswer: Sendable {
-  /// There is nothing, and nobody fetches it.
+  /// There is no picture, and nobody fetches it.
   case nothing
   /// This host is to fetch it: the others wait.
   case claimed
   /// Another host fetches it; the answer follows when that is over, or after three seconds.
   case held
   case found(FleetPicture)
-  /// The server has not answered, or with an error.
+  /// The server has not answered, or has answered with an error.
   case failed
 }
 
@@ -90,7 +90,7 @@ package struct FleetPicture: Sendable {
 /// What became of a store.
 package enum FleetStoring: Sendable, Equatable {
   case kept
-  /// The claim has not stood any more: a purge, or another host, has taken it.
+  /// The claim no longer stood: a purge, or another host, has taken it.
   case overtaken
   case tooLarge
   /// The server does not take it.
@@ -102,15 +102,15 @@ package enum FleetDefect: String, Sendable {
   case foreign, damaged, tooLarge = "too-large"
 }
 
-/// The beginning of what is told of the log of purges.
+/// The beginning of what is reported from the log of purges.
 package struct FleetJoin: Sendable {
   /// The life of the server's data.
   package let generation: UInt64
   /// The last purge in the log now; 0 for none.
   package let last: UInt64
-  /// Whether the purges that follow begin at the log's first one, or after the last one that was told.
+  /// Whether the purges that follow begin at the log's first one, or after the last one that was reported.
   package let isFromBeginning: Bool
-  /// Why purges may have been missed; nil where none was.
+  /// Why purges may have been missed; nil if none was.
   package let loss: String?
 
   package init(generation: UInt64, last: UInt64, isFromBeginning: Bool, loss: String?) {
@@ -121,7 +121,7 @@ package struct FleetJoin: Sendable {
   }
 }
 
-/// A purge of the log.
+/// A purge as it was read from the log.
 package struct HeardPurge: Sendable {
   package let number: UInt64
   package let purge: FleetPurge

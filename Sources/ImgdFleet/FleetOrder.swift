@@ -18,15 +18,15 @@ package struct FleetLook: Sendable {
 
 /// A picture for the fleet's server.
 package struct FleetStore: Sendable {
-  /// The look whose claim it fulfils: it is stored only as long as the claim stands. One that no claim
-  /// was made for is stored in place of what is older.
+  /// The look whose claim it fulfils: it is stored only as long as the claim stands. A picture without a
+  /// claim replaces only an older one.
   package let serial: UInt64
   package let record: StoredRecord
   package let payload: Payload
-  /// How long ago the picture was stored here, and its transfer was begun.
+  /// How long ago the picture was stored here, and how long ago its transfer began.
   package let age: Duration
   package let begunAgo: Duration
-  /// The last purge that had been heard when the transfer was begun: later ones are about the picture, too.
+  /// The last purge that had been heard when the transfer began: later ones are about the picture, too.
   package let mark: FleetPosition
   /// How long the server is to keep it.
   package let lifetime: Duration

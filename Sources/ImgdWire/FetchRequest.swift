@@ -1,5 +1,5 @@
-// A fetch as it was requested, how it is read from a line, and how it is written as one: a new field of `fetch` has its
-// name in `RequestField`, and everything else about the language here.
+// A fetch as it was requested, how it is read from a line, and how it is written as one: a new field of `fetch` gets
+// its name in `RequestField`; everything else about it in the language goes here.
 
 /// One fetch as it was requested.
 ///

@@ -9,12 +9,12 @@
 // request with these: nothing else of the line depends on them. A line in which one of them is written in an
 // unusual way fits no shape.
 
-/// A fetch's line without its id, its URL and its receipt.
+/// The line of a fetch without its id, its URL and its receipt.
 package final class LineShape: Sendable {
   /// Longer shapes are not worth their memory.
   static let longest = 512
 
-  /// What varies in a line.
+  /// The parts that vary in a line.
   package struct Parts: Equatable, Sendable {
     /// The id as it is written, with the quotes of a string; empty where there is none.
     package internal(set) var id = 0..<0
@@ -31,11 +31,11 @@ package final class LineShape: Sendable {
     var part = Part.url
   }
 
-  /// As many steps as there may be; the last one that counts leads to the URL.
+  /// The steps in order; those after the one that leads to the URL are unused.
   private typealias Steps = InlineArray<3, Step>
 
   private let fixed: [UInt8]
-  /// The way from the beginning of the line to the URL, which is the one part that does not show where it ends.
+  /// The way from the beginning of the line to the URL, which is the only part that does not show where it ends.
   private let front: Steps
   /// The way from the end of the line to the URL.
   private let back: Steps
@@ -82,7 +82,7 @@ package final class LineShape: Sendable {
   /// The bytes of memory that the shape takes.
   package var cost: Int { fixed.count + 384 }
 
-  /// What varies in a line of this shape; nil for any other line.
+  /// The varying parts of a line of this shape; nil for any other line.
   package func parts(of line: Span<UInt8>) -> Parts? {
     // Both buffers are read only below their counts, and only during this call.
     unsafe line.withUnsafeBufferPointer { line in
@@ -157,7 +157,7 @@ extension LineShape: Hashable {
 
 // The callers have made sure that all loads are below the count.
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether these bytes have `part` of others at an offset; both must be long enough.
+  /// Whether these bytes have `part` of `other` at an offset; both must be long enough.
   @inline(__always)
   fileprivate func has(
     _ other: UnsafeBufferPointer<UInt8>, _ part: Range<Int>, at offset: Int
@@ -185,7 +185,7 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
-  /// Reads the receipt at a place that may go beyond either end.
+  /// Reads the receipt at a place; false if there is none, or if the place goes beyond either end.
   @inline(__always)
   fileprivate func readReceipt(_ place: Range<Int>, _ receipt: inout ReceiptID?) -> Bool {
     guard place.lowerBound >= 0, place.upperBound <= count else { return false }

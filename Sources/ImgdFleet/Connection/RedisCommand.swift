@@ -28,6 +28,6 @@ struct RedisCommand {
     parts += "$\(length)\r\n".utf8
   }
 
-  /// All of it.
+  /// The whole command, encoded.
   var bytes: [UInt8] { Array("*\(count)\r\n".utf8) + parts }
 }

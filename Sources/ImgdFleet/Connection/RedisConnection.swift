@@ -1,8 +1,8 @@
 // A connection to the server, driven by the engine's loop.
 //
-// hiredis connects, reads, writes and tells replies apart; which of them answers which command is told here.
-// Its own asynchronous contexts are not used: they end the process at a reply that nobody has asked for, and
-// the other end of a connection is not to be trusted with that.
+// hiredis connects, reads, writes and tells replies apart; matching them to their commands is done here. Its own
+// asynchronous contexts are not used: they end the process at a reply that nobody has asked for, and the other
+// end of a connection must not be trusted with that.
 
 internal import CHiredis
 import Glibc
@@ -38,7 +38,7 @@ internal import ImgdSystem
   private var isFlushDue = false
   /// Called once, with the reason, unless the end was asked for.
   var onEnd: (String) -> Void = { _ in }
-  /// Receives what no command has asked for; without, that ends the connection.
+  /// Receives replies that no command has asked for; without it, such a reply ends the connection.
   var onMessage: ((RedisReply) -> Void)?
 
   /// Begins to connect; commands may be sent at once, and are written when the connection is there.
@@ -141,7 +141,7 @@ internal import ImgdSystem
       let before = unsafe redis_unread(context)
       let isReadable = unsafe redisBufferRead(context) == REDIS_OK
       let got = unsafe redis_unread(context) - before
-      // What has arrived before the end is heard: it may say why.
+      // Replies that arrived before the end are delivered: they may say why it ended.
       deliver()
       guard isReadable else { return breakOff(errorText) }
       guard got > 0 else { return }
@@ -151,13 +151,13 @@ internal import ImgdSystem
     }
   }
 
-  /// The bytes of the reply that is not there in full.
+  /// The bytes of the incomplete reply that have arrived.
   private var pending: Int {
     guard let context = unsafe context else { return 0 }
     return consumed + (unsafe redis_unread(context))
   }
 
-  /// What hiredis has taken from the reply that is not there in full.
+  /// How many bytes of the incomplete reply hiredis has parsed.
   private var consumed = 0
 
   private func deliver() {

@@ -33,7 +33,7 @@ enum RedisReply: Equatable {
 }
 
 extension RedisReply {
-  /// More of an error than this is not shown.
+  /// Longer errors are cut.
   private static let longestFailure = 300
 
   /// Copies what hiredis has read. hiredis goes no deeper than seven arrays.

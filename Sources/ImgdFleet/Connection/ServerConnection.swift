@@ -1,12 +1,12 @@
 internal import ImgdSystem
 
-/// What the engine asks of a connection to the server: `RedisConnection`, or in a test one whose answers are the test's.
+/// What the engine asks of a connection to the server: a `RedisConnection`, or in tests one that they answer.
 protocol ServerConnection: AnyObject {
   var limits: RedisConnection.Limits { get set }
   var isOpen: Bool { get }
   /// Called once, with the reason, unless the end was asked for.
   var onEnd: (String) -> Void { get set }
-  /// Receives what no command has asked for; without, that ends the connection.
+  /// Receives replies that no command has asked for; without it, such a reply ends the connection.
   var onMessage: ((RedisReply) -> Void)? { get set }
 
   /// Whether a command of this many bytes can be sent without waiting behind too many others.

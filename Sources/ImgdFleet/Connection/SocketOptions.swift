@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a socket that hiredis has made is told besides.
+/// Options to set on a socket that hiredis has made.
 enum SocketOptions {
   /// Seconds of silence before the kernel asks whether the other end is still there.
   private static let idle: CInt = 15
@@ -9,7 +9,7 @@ enum SocketOptions {
   /// Milliseconds for which bytes may stay unacknowledged.
   private static let patience: CInt = 5_000
 
-  /// No program that is started inherits it; a TCP connection to a machine that is gone ends.
+  /// Keeps child processes from inheriting the socket, and ends a TCP connection to a machine that is gone.
   static func apply(to socket: CInt, isTCP: Bool) {
     _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     guard isTCP else { return }

@@ -1,6 +1,6 @@
 internal import ImgdCache
 
-/// The claims that this host holds, by the looks that have brought them.
+/// The claims that this host holds, by the serials of the looks that won them.
 final class Claims {
   private let server: FleetServer
   private var held: [UInt64: PictureClaim] = [:]
@@ -16,23 +16,23 @@ final class Claims {
     return PictureClaim(digest, kind, host: server.host, number: lastNumber)
   }
 
-  /// Takes note that the server has it.
+  /// Takes note that the server has granted a claim.
   func hold(_ claim: PictureClaim, for serial: UInt64) {
     held[serial] = claim
   }
 
-  /// Hands out a claim for its end.
+  /// Hands out a claim to be ended, and no longer holds it.
   func takeClaim(of serial: UInt64) -> PictureClaim? {
     held.removeValue(forKey: serial)
   }
 
-  /// Keeps it for as long again; one that does not stand any more is found out when the picture is stored.
+  /// Renews a claim; if it no longer stands, that shows when the picture is stored.
   func renew(_ serial: UInt64) {
     guard let claim = held[serial] else { return }
     server.order(claim.renewal(in: server.keys))
   }
 
-  /// Gives it back without a picture; where there is none any more, what is stored goes, too.
+  /// Gives a claim back without a picture; with `removing`, the stored picture is deleted, too.
   func release(_ serial: UInt64, removing: Bool) {
     guard let claim = takeClaim(of: serial) else { return }
     giveBack(claim, removing: removing)
@@ -42,13 +42,13 @@ final class Claims {
     server.order(claim.release(in: server.keys, removing: removing))
   }
 
-  /// Gives one back that was not needed: the picture has come meanwhile, and nobody is to be told that there
-  /// will be none.
+  /// Gives back a claim that was not needed: the picture has arrived in the meantime, and nobody must be told
+  /// that there will be none.
   func giveBackUnused(_ claim: PictureClaim) {
     server.order(claim.withdrawal(in: server.keys))
   }
 
-  /// Nobody is to wait for a host that ends.
+  /// Keeps other hosts from waiting for one that is stopping.
   func giveAllBack() {
     for claim in held.values { giveBack(claim) }
     held.removeAll()

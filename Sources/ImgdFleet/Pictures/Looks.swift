@@ -1,4 +1,4 @@
-// Look-ups in the server, and the claims that they bring.
+// Look-ups in the server, and the claims that they make.
 //
 // One trip reads what is under a key and claims it if there is nothing. A picture that another host fetches
 // is looked for again and again for three seconds, and at once when its host says that it is there.
@@ -9,7 +9,7 @@ internal import ImgdSystem
 final class Looks {
   private static let patience: Duration = .seconds(3)
   private static let pauses: [Duration] = [25, 50, 100, 200].map { .milliseconds($0) }
-  /// There are far more than fetches can be under way.
+  /// Far more than the fetches that can be under way.
   private static let most = 16_384
 
   private let server: FleetServer
@@ -17,7 +17,7 @@ final class Looks {
   private let wakeUps: WakeUps
   private let report: (FleetEvent) -> Void
   private var looks: [UInt64: PictureLook] = [:]
-  /// The serials of the looks that wait, by what they wait for.
+  /// The serials of the looks that wait, by the picture they wait for.
   private var held: [KeyDigest: Set<UInt64>] = [:]
 
   init(_ server: FleetServer, _ claims: Claims, report: @escaping (FleetEvent) -> Void) {
@@ -43,7 +43,7 @@ final class Looks {
     guard server.state.isReadable, looks.count < Self.most else {
       return report(.looked(serial: look.serial, .failed))
     }
-    // Without a right to write there is nothing to be claimed.
+    // Nothing can be claimed while the server cannot be written to.
     if look.old != nil, !server.isWritable {
       return report(.looked(serial: look.serial, .nothing))
     }
@@ -51,14 +51,14 @@ final class Looks {
     ask(look)
   }
 
-  /// Forgets a look; what it claims from now on is given back. False when it is not under way.
+  /// Forgets a look; a claim that it still wins is given back. False if it is not under way.
   func drop(_ serial: UInt64) -> Bool {
     guard let look = looks[serial] else { return false }
     forget(look)
     return true
   }
 
-  /// Nothing that is under way will be answered.
+  /// Answers all looks with `failed`: the server will not answer them.
   func failAll() {
     wakeUps.close()
     for look in looks.values { answer(look, .failed) }
@@ -71,7 +71,7 @@ final class Looks {
 
   // MARK: A trip
 
-  /// Sends what reads a picture, and what claims it, in one write.
+  /// Sends the command that reads a picture and the one that claims it in one write.
   private func ask(_ look: PictureLook) {
     let trip = Trip(look, claims: look.claims && server.isWritable)
     look.isAsking = true
@@ -97,7 +97,7 @@ final class Looks {
 
   private var mostBytes: Int { FleetValue.mostBytes(picture: server.settings.maxObject) }
 
-  /// A look that is held goes on: its next answer may come in time.
+  /// Fails the look, unless it is held: then its next answer may come in time.
   private func late(_ trip: Trip) {
     trip.isLate = true
     if !trip.look.isHeld { answer(trip.look, .failed) }
@@ -131,7 +131,7 @@ final class Looks {
     let look = trip.look
     switch Sight(trip.value, under: look.digest, mostBytes: mostBytes) {
     case .nothing where trip.taken == .nothing && !look.hasFoundDefect:
-      // It has no bytes, and is there: nobody would end that, as nobody fetches it.
+      // The key exists and its value is empty: nobody would ever replace it, as nobody fetches it.
       discard(look, .damaged, [])
     case .nothing, .claim: takeOrWait(trip)
     case .value(let value):
@@ -150,7 +150,7 @@ final class Looks {
     }
   }
 
-  /// There is no picture, or one that has to be confirmed.
+  /// Takes the claim or waits for its holder: there is no picture, or one that has to be confirmed.
   private func takeOrWait(_ trip: Trip) {
     if trip.isOurs {
       claims.hold(trip.look.claim, for: trip.look.serial)
@@ -162,7 +162,7 @@ final class Looks {
     }
   }
 
-  /// Whether there is another picture than before.
+  /// Looks up the picture that has replaced the old one; if none has, takes the claim or waits.
   private func compare(_ trip: Trip, with old: UInt64) {
     let look = trip.look
     guard let front = trip.value.bytes else {
@@ -186,7 +186,7 @@ final class Looks {
       age: server.clock.age(of: value.storedAt, at: server.loop.now))
   }
 
-  /// Deletes what is of no use, and looks once more.
+  /// Deletes a useless value, and looks once more.
   private func discard(_ look: PictureLook, _ defect: FleetDefect, _ front: [UInt8]) {
     report(.defect(serial: look.serial, defect))
     guard server.isWritable, !look.hasFoundDefect else { return answer(look, .nothing) }
@@ -215,7 +215,7 @@ final class Looks {
     look.nextPoll = server.loop.schedule(after: pause) { [unowned self] in poll(look) }
   }
 
-  /// Sees to it that a claim ends: one without a time is nobody's, and would be waited for again and again.
+  /// Makes sure that a claim ends: one without an expiry is nobody's, and would be waited for again and again.
   private func bound(_ look: PictureLook) {
     if server.isWritable { server.order(look.claim.bounding(in: server.keys)) }
   }
@@ -239,7 +239,7 @@ final class Looks {
     if forget(look) { report(.looked(serial: look.serial, answer)) }
   }
 
-  /// False when it was over.
+  /// Ends a look; false if it was over.
   @discardableResult
   private func forget(_ look: PictureLook) -> Bool {
     guard look.finish() else { return false }
@@ -259,7 +259,7 @@ private final class Trip {
   var limit: Timer?
   var isLate = false
   var value = RedisReply.lost
-  /// The answer to the claim; nil where none was tried.
+  /// The answer to the claim; nil if none was attempted.
   var taken: RedisReply?
 
   init(_ look: PictureLook, claims: Bool) {

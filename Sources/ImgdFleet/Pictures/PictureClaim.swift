@@ -3,15 +3,15 @@ internal import ImgdCache
 /// The right of one host to fetch a picture, as the server keeps it: `#host:number`. It lapses unless it is
 /// renewed.
 struct PictureClaim: Equatable {
-  /// In milliseconds. A host that has died keeps others waiting for no longer.
+  /// In milliseconds. A host that has died keeps others waiting no longer than this.
   static let lifetime = 10_000
   /// Tells a claim from a picture.
   static let sign = UInt8(ascii: "#")
 
   enum Kind: Equatable {
-    /// For a picture that is not there: it has the picture's place.
+    /// For a picture that is not there: the claim is stored under the picture's key.
     case missing
-    /// For a picture that is there and has to be confirmed: it has a key of its own.
+    /// For a picture that is there and has to be confirmed: the claim has a key of its own.
     case refresh
   }
 
@@ -40,7 +40,7 @@ struct PictureClaim: Equatable {
     return command
   }
 
-  /// Gives an end to what stands in its place without one.
+  /// Sets an expiry on the value under the claim's key if it has none.
   func bounding(in keys: FleetKeys) -> RedisCommand {
     RedisCommand("PEXPIRE", key(in: keys), String(Self.lifetime), "NX")
   }

@@ -1,19 +1,19 @@
 internal import ImgdCache
 internal import ImgdSystem
 
-/// A look-up under way, or the wish that a stored picture is confirmed.
+/// A look-up under way, or an attempt to claim a stored picture that has to be confirmed.
 final class PictureLook {
   let serial: UInt64
-  /// What it claims with; only the server's answer says whether it has it.
+  /// The claim that it attempts; only the server's answer says whether it has it.
   let claim: PictureClaim
-  /// Whether it claims the picture, and waits for another host that has done so.
+  /// Whether it claims the picture, and waits if another host has done so.
   var claims: Bool
-  /// The stamp of the picture in whose place another one is wanted; nil where any will do.
+  /// The stamp of the picture that is to be replaced; nil if any picture will do.
   var old: UInt64?
   private var isOver = false
   /// Whether another host fetches the picture.
   var isHeld = false
-  /// Whether a value that was of no use has been found: another one is not looked for.
+  /// Whether a useless value has been found: after a second one, there is no further look.
   var hasFoundDefect = false
   /// How often it has looked while the picture was held.
   var polls = 0
@@ -33,10 +33,10 @@ final class PictureLook {
 
   var digest: KeyDigest { claim.digest }
 
-  /// Until it is answered or given up.
+  /// True until it is answered or given up.
   var isUnderWay: Bool { !isOver }
 
-  /// Ends it; false when it was over.
+  /// Ends it; false if it was over.
   func finish() -> Bool {
     defer { isOver = true }
     nextPoll?.cancel()

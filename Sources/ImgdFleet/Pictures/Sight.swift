@@ -8,12 +8,12 @@ enum Sight {
   case value(FleetValue)
   /// A picture that is larger than this host takes; others may take it.
   case beyondLimit
-  /// Of no use to anybody. `front` is how it begins; empty for what is no string.
+  /// A value that is of no use to anybody. `front` is its first bytes; empty if it is not a string.
   case defect(FleetDefect, front: [UInt8])
-  /// The server's words.
+  /// The server's answer was an error, or made no sense; this says which.
   case refused(String)
 
-  /// Tells what a `GETRANGE` of one byte more than the longest value has brought.
+  /// Classifies the reply to a `GETRANGE` of one byte more than the longest value.
   init(_ reply: RedisReply, under digest: KeyDigest, mostBytes: Int) {
     switch reply {
     case .bytes(let bytes): self = Self.sight(of: bytes, digest, mostBytes)

@@ -5,11 +5,11 @@ internal import ImgdSystem
 ///
 /// They go one after the other, so that no look-up waits behind all of them.
 final class Stores {
-  /// What a command has besides the value.
+  /// The most bytes that a command takes besides the value.
   private static let commandBytes = 4_096
   /// While more than this is on its way, the next picture waits.
   private static let mostUnderWay = 1 << 20
-  /// What waits is held once, as it was downloaded: as much as by default is downloaded at once.
+  /// Waiting pictures are held once, as they were downloaded: as much as is downloaded at once by default.
   private static let mostInLine = 32 << 20
 
   private struct Order {
@@ -71,14 +71,14 @@ final class Stores {
     }
   }
 
-  /// Nobody is to wait for a picture that will not come.
+  /// Gives the claims of waiting pictures back: nobody may wait for a picture that will not come.
   func stop() {
     while let order = line.popFirst() {
       if let claim = order.claim { claims.giveBack(claim) }
     }
   }
 
-  /// Deletes a picture; where that fails, it stays as long as it would have.
+  /// Deletes a picture; if that fails, the picture stays until it expires.
   func remove(_ digest: KeyDigest) {
     guard server.isWritable else { return }
     server.order(FleetScript.remove.command(keys: [server.keys.picture(digest)], []))
@@ -89,7 +89,7 @@ final class Stores {
     guard server.isWritable else {
       throw Hindrance(outcome: .refused(server.state.reason ?? "the server is not connected"))
     }
-    // The data that it was fetched for are gone, and with them perhaps a purge that meant it.
+    // The data for which it was fetched are gone, and perhaps with them a purge that meant it.
     guard store.mark.generation == server.generation else { throw Hindrance(outcome: .overtaken) }
     guard store.payload.count <= server.settings.maxObject else {
       throw Hindrance(outcome: .tooLarge)
@@ -106,7 +106,7 @@ final class Stores {
     return bytes
   }
 
-  /// When it was asked for, by the server's clock.
+  /// When the order was given, by the server's clock.
   private func time(of order: Order) -> Int64 {
     server.clock.time(at: order.since)
   }
@@ -141,7 +141,7 @@ final class Stores {
     }
   }
 
-  /// Hosts that wait for the picture must not wait any longer.
+  /// Ends an order whose picture is not stored, so that no host waits for the picture any longer.
   private func endOrder(_ order: Order, _ outcome: FleetStoring) {
     if let claim = order.claim { claims.giveBack(claim) }
     report(.stored(serial: order.store.serial, outcome))

@@ -1,11 +1,11 @@
 internal import ImgdCache
 internal import ImgdSystem
 
-/// Hears when the pictures that this host waits for have come, on a connection that is open while it waits
-/// for any. Nothing depends on it but how soon that is: hosts that wait also look on their own.
+/// Hears when the pictures that this host waits for have arrived, on a connection that is open while it waits
+/// for any. It only shortens the wait: hosts that wait also look on their own.
 final class WakeUps {
   private static let mostReplyBytes = 64 * 1024
-  /// How long a connection stays open without a use, and how long a broken one is not replaced.
+  /// How long an unused connection stays open, and how long a broken one is not replaced.
   private static let idle: Duration = .seconds(10)
   private static let pause: Duration = .seconds(1)
 
@@ -14,7 +14,7 @@ final class WakeUps {
   private var waiting: [String: (digest: KeyDigest, count: Int)] = [:]
   private var idleTimer: Timer?
   private var brokenAt: Instant?
-  /// Called for each wake-up; with false, there will be no picture.
+  /// Called for each wake-up; false means that there will be no picture.
   var onWake: (KeyDigest, Bool) -> Void = { _, _ in }
 
   init(_ server: FleetServer) {
@@ -69,7 +69,7 @@ final class WakeUps {
     connection = nil
   }
 
-  /// Subscriptions are confirmed by messages of another kind, and refused by an error.
+  /// Passes wake-ups on. Confirmations of subscriptions are messages of another kind, refusals are errors.
   private func hear(_ message: RedisReply) {
     guard let parts = message.list, parts.count == 3, parts[0].text == "message",
       let channel = parts[1].text, let waiting = waiting[channel]

@@ -8,7 +8,7 @@ struct LogEntry {
   /// The stream's name for the purge with a number.
   static func id(_ number: UInt64) -> String { "0-\(number)" }
 
-  /// Nil where its name is none that this log has.
+  /// Nil if its name is not one that this log uses.
   init?(_ reply: RedisReply) {
     guard let parts = reply.list, parts.count == 2, let number = Self.number(parts[0]) else {
       return nil
@@ -17,7 +17,7 @@ struct LogEntry {
     fields = parts[1].list ?? []
   }
 
-  /// All entries of an answer, whose numbers have to go up from `number` on.
+  /// All entries of an answer; their numbers have to be above `number` and ascend.
   static func all(in reply: RedisReply, after number: UInt64) throws(FleetTrouble) -> [LogEntry] {
     var entries: [LogEntry] = []
     for part in reply.list ?? [] {
@@ -39,7 +39,7 @@ struct LogEntry {
   }
 }
 
-/// What the log looks like beside what was heard of it.
+/// The state of the log, to be compared with the last purge that was heard.
 struct LogSight {
   var generation: UInt64?
   /// The newest entry; nil in an empty log.
@@ -59,7 +59,7 @@ struct LogSight {
     return entry.number
   }
 
-  /// Why purges since a position may be missing; nil where none is.
+  /// Why purges since a position may be missing; nil if none is.
   func loss(since position: FleetPosition) -> String? {
     guard generation == position.generation else {
       return "the server was emptied, or is another one"
@@ -72,7 +72,8 @@ struct LogSight {
       ? nil : "the purge \(position.number) is another one than was heard"
   }
 
-  /// Whether the log was put back to before a position, not cut behind it; `last` is its newest purge.
+  /// Whether the log was put back to a state before a position, rather than trimmed beyond it; `last` is its newest
+  /// purge.
   func isEarlier(than position: FleetPosition, last: UInt64) -> Bool {
     guard generation == position.generation, position.number > 0 else { return false }
     return last < position.number || heard != nil

@@ -3,10 +3,10 @@ internal import ImgdSystem
 
 /// A purge as an entry of the log has it: names and values, in pairs.
 ///
-/// An entry that is not understood to the last word might mean more than what is understood: it is no purge,
-/// but one that was missed.
+/// An entry that is only partly understood might mean more than the part that is: it is not carried out but
+/// counts as a purge that was missed.
 struct PurgeEntry: Equatable {
-  /// More are not written: hosts read a hundred at a time.
+  /// Longer entries are not written: hosts read a hundred at a time.
   static let mostBytes = 64 * 1024
   private static let version = "1"
   private static let longestAge: Duration = .seconds(1 << 32)
@@ -14,7 +14,7 @@ struct PurgeEntry: Equatable {
   let purge: FleetPurge
   /// When it was asked for, in milliseconds by the server's clock.
   let askedAt: Int64
-  /// The host that has sent it, for people.
+  /// The host that has sent it, for people to read.
   let host: String
 
   // MARK: Writing
@@ -67,7 +67,7 @@ struct PurgeEntry: Equatable {
     self.host = host
   }
 
-  /// Takes a condition; true for a field that is none, false for what cannot be understood.
+  /// Takes a condition; true also for a known field that is not a condition, false if it cannot be understood.
   private static func takeCondition(
     _ value: String, as name: String, in filter: inout PurgeFilter
   ) -> Bool {

@@ -1,20 +1,20 @@
 // Reads the purges of all hosts, on a connection of its own, which waits in the server for the next one.
 //
-// The numbers of purges have no gaps, so a missing one shows. What does not show in them is that the log
-// has become another one: the server was emptied, or replaced by an old copy. So the generation, and the
-// random number of the last purge that was heard, are looked at when the connection begins and each second.
-// If they differ, the log is read from its beginning.
+// The numbers of purges have no gaps, so a missing one shows. The numbers do not show that the log has become
+// another one: the server was emptied, or replaced by an old copy. So the generation, and the random number of
+// the last purge that was heard, are checked when the connection begins and every second. If they differ, the
+// log is read from its beginning.
 
 internal import ImgdCache
 internal import ImgdSystem
 
 final class PurgeLog {
-  /// How many purges are read at a time, and so the longest reply.
+  /// How many purges are read at a time, which limits the longest reply.
   private static let page = 100
   private static let mostReplyBytes = page * PurgeEntry.mostBytes + (1 << 20)
   /// The server answers after this many milliseconds, whether there is a purge or not.
   private static let blockMilliseconds = 1_000
-  /// How often it is checked that the log is still the same: when no purge comes, after each answer.
+  /// How often to check that the log is still the same: while no purges come, after each answer.
   private static let timeBetweenSights: Duration = .milliseconds(900)
   private static let patience: Duration = .seconds(3)
 
@@ -22,7 +22,7 @@ final class PurgeLog {
   private let connect: Connect
   private let report: (FleetEvent) -> Void
   private var isWanted = false
-  /// The last purge that was told of, and the life of the data that it belongs to.
+  /// The last purge that was reported, and the life of the data that it belongs to.
   private var position: FleetPosition?
   private var connection: (any ServerConnection)?
   private var keys = FleetKeys(namespace: "")
@@ -34,9 +34,9 @@ final class PurgeLog {
 
   var onTrouble: (FleetTrouble) -> Void = { _ in }
   var onTime: (ServerClock) -> Void = { _ in }
-  /// Called before the log of a generation is told.
+  /// Called before the log of a generation is reported.
   var onJoin: (UInt64) -> Void = { _ in }
-  /// Called when all purges have been told.
+  /// Called when all purges have been reported.
   var onReady: () -> Void = {}
 
   init(
@@ -47,13 +47,13 @@ final class PurgeLog {
     self.report = report
   }
 
-  /// Sets the last purge that was heard before; nil where none ever was.
+  /// Sets the last purge that was heard before; nil if none ever was.
   func join(from position: FleetPosition?) {
     isWanted = true
     self.position = position
   }
 
-  /// Connects, and reads on.
+  /// Connects, and goes on reading.
   func begin(_ access: ServerAccess, _ keys: FleetKeys) {
     guard isWanted else { return }
     disconnect()
@@ -76,8 +76,8 @@ final class PurgeLog {
 
   // MARK: Whether it is the same log
 
-  /// Looks at the clock, the generation and the last purge that was heard; reads on when they have answered.
-  /// `loss` is one that is known already.
+  /// Asks for the clock, the generation and the last purge that was heard; goes on reading after the answers.
+  /// `loss` is a loss that is known already.
   private func lookAround(isFirst: Bool = false, loss: String? = nil) {
     lookedAt = loop.now
     var sight = LogSight()
@@ -121,8 +121,8 @@ final class PurgeLog {
     readPage()
   }
 
-  /// The data are of an earlier time. The purges that are missing mean pictures that are there again, and hosts that
-  /// have not heard them would never notice: with another life of the data, all hosts do.
+  /// Begins another life of data that are of an earlier time. The missing purges mean pictures that are there again,
+  /// and hosts that have not heard them would never notice: with another life of the data, all hosts do.
   private func startAnew(_ generation: UInt64, _ loss: String) {
     let lives = [generation, .random(in: 1 ... .max)].map { String($0) }
     ask(FleetScript.startAnew.command(keys: [keys.generation], lives)) {
@@ -203,7 +203,7 @@ final class PurgeLog {
     heard = []
   }
 
-  /// Nothing is known of what was purged before: the log is told as if it began here.
+  /// Reports a loss: as the missing purges are unknown, the log is reported as if it began here.
   private func lose(_ entry: LogEntry, expected: UInt64) {
     let loss =
       entry.number == expected
@@ -219,7 +219,7 @@ final class PurgeLog {
 
   // MARK: The connection
 
-  /// Sends a command; a server that does not answer for long has gone.
+  /// Sends a command; a server that does not answer for three seconds is taken to be gone.
   private func ask(
     _ command: RedisCommand, _ take: @escaping (RedisReply) throws(FleetTrouble) -> Void
   ) {

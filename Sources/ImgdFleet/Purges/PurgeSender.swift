@@ -3,7 +3,7 @@ internal import ImgdSystem
 
 /// Puts the purges of this host into the log.
 final class PurgeSender {
-  /// A host that sends more waits for some of them first.
+  /// Further purges are refused until some of these have been answered.
   private static let mostUnderWay = 1_024
 
   private let server: FleetServer
@@ -42,7 +42,7 @@ final class PurgeSender {
       keys: keys, [String(server.generation)] + entry.fields)
   }
 
-  /// The keys of the plain picture of a URL: deleting them spares others finding out that it was purged,
+  /// The keys of the plain picture of a URL: deleting them spares others from finding out that it was purged,
   /// and ends a fetch under way. Hosts that look for another form of it detect the purge themselves.
   private func meant(by purge: FleetPurge) -> [String] {
     guard !purge.isSoft, let url = purge.filter.url?.text else { return [] }

@@ -1,12 +1,12 @@
 internal import ImgdCache
 
-/// The names of all that the server has of a fleet.
+/// The names of everything that the server keeps for a fleet.
 struct FleetKeys: Equatable {
   let namespace: String
 
   /// The stream of all purges.
   var purges: String { namespace + ":purges" }
-  /// A random number, made when the data are new.
+  /// A random number that is made when the data are new.
   var generation: String { namespace + ":generation" }
 
   /// A picture, or the claim of the host that fetches it.

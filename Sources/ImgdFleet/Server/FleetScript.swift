@@ -1,8 +1,8 @@
-/// What the server does at once and undivided. It keeps scripts by their text, so that a repeated one is
-/// not read again; a digest in its place would save three hundred bytes and need a second trip after each
-/// restart.
+/// Scripts, each of which the server runs as one undivided step. It keeps scripts by their text, so that it
+/// need not parse a repeated one again; sending a digest instead would save three hundred bytes and need a
+/// second trip after each restart.
 enum FleetScript: String {
-  /// Gives a claim as long again. Key: the claim's. Arguments: the claim, milliseconds.
+  /// Renews a claim. Key: the claim's. Arguments: the claim, milliseconds.
   case renew = """
     if redis.call('GETRANGE', KEYS[1], 0, 127) ~= ARGV[1] then return 0 end
     return redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -18,8 +18,8 @@ enum FleetScript: String {
     return 1
     """
 
-  /// Stores a picture without a claim: nobody else may be at it, and what is there must have been begun
-  /// before. Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
+  /// Stores a picture without a claim, unless another host has claimed it or the transfer of the stored one
+  /// began later. Keys: the picture's, the channel. Arguments: when it was begun, milliseconds, the value.
   case storeUnclaimed = """
     local head = redis.call('GETRANGE', KEYS[1], 0, 15)
     if string.sub(head, 1, 1) == '#' then return 0 end
@@ -49,14 +49,14 @@ enum FleetScript: String {
     return redis.call('DEL', KEYS[1])
     """
 
-  /// Deletes a picture, and no claim. Key: the picture's.
+  /// Deletes a picture, but not a claim. Key: the picture's.
   case remove = """
     if redis.call('GETRANGE', KEYS[1], 0, 3) ~= 'IMGF' then return 0 end
     return redis.call('UNLINK', KEYS[1])
     """
 
-  /// Deletes what is of no use, as long as it is the same. Key: the picture's. Argument: how it begins;
-  /// nothing for what is no string.
+  /// Deletes a useless value unless it has changed. Key: the picture's. Argument: the value's first bytes;
+  /// empty if it is not a string.
   case discard = """
     local front = redis.pcall('GETRANGE', KEYS[1], 0, 71)
     if type(front) == 'table' then front = '' end
@@ -64,8 +64,8 @@ enum FleetScript: String {
     return redis.call('UNLINK', KEYS[1])
     """
 
-  /// Adds a purge to the log of the same life of the data, and deletes the pictures that it is known to mean.
-  /// Keys: the generation's, the stream, pictures and claims. Arguments: the generation, names and values.
+  /// Adds a purge to the log if the generation is still the same, and deletes the pictures that it is known to
+  /// mean. Keys: the generation's, the stream, pictures and claims. Arguments: the generation, names and values.
   case purge = """
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
     redis.call('XADD', KEYS[2], 'MAXLEN', '~', '10000', '0-*', unpack(ARGV, 2))
@@ -73,14 +73,14 @@ enum FleetScript: String {
     return 1
     """
 
-  /// Begins another life of the data, unless another host has done so; 0 where nothing can be written. Key: the
-  /// generation's. Arguments: the generation, and the next one.
+  /// Begins another life of the data, unless another host has done so; returns 0 if nothing can be written.
+  /// Key: the generation's. Arguments: the generation, and the next one.
   case startAnew = """
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 1 end
     return redis.pcall('SET', KEYS[1], ARGV[2]).ok and 1 or 0
     """
 
-  /// The command that has the server carry it out.
+  /// The command that makes the server run the script.
   func command(keys: [String], _ arguments: [String]) -> RedisCommand {
     var command = RedisCommand("EVAL", rawValue)
     command.add(keys.count)

@@ -1,19 +1,19 @@
 // The server as the rest of the engine's thread sees it.
 //
-// An attempt is: find address and password, connect, look whether the server may be used, join the log of
-// purges. Only then can the fleet be used: a host that does not hear of purges must not read pictures. When
-// anything of it ends, all of it does, and the breaker says when it is tried again.
+// An attempt has four steps: find address and password, connect, check whether the server may be used, join the
+// log of purges. Only then can the fleet be used: a host that does not hear of purges must not read pictures.
+// When any part of this ends, all of it does, and the breaker says when to try again.
 
 internal import ImgdCache
 internal import ImgdSystem
 
 final class FleetServer {
-  /// For everything from the name to the answer about the generation.
+  /// The time allowed for everything from the name to the answer about the generation.
   private static let patience: Duration = .seconds(2)
   private static let timeBetweenChecks: Duration = .seconds(60)
-  /// A server that takes nothing may do so again.
+  /// A read-only server is checked more often: it may become writable again.
   private static let timeBetweenTrials: Duration = .seconds(2)
-  /// All that is asked for besides pictures is shorter.
+  /// All replies but pictures are shorter.
   private static let mostReplyBytes = 1 << 20
 
   unowned let loop: EventLoop
@@ -23,7 +23,7 @@ final class FleetServer {
   private(set) var state = FleetState(.connecting)
   private(set) var generation: UInt64 = 0
   private(set) var clock = ServerClock()
-  /// As it was told last.
+  /// The value that was reported last.
   private var secondsAhead: Int64 = 0
   private(set) var access: ServerAccess?
   let connect: Connect
@@ -32,11 +32,11 @@ final class FleetServer {
   private var breaker = Breaker()
   private var connection: (any ServerConnection)?
   private var finder: WorkerThread<Void>?
-  /// The attempts so far: what was found for an earlier one comes too late.
+  /// The attempts so far: an address that was found for an earlier one comes too late.
   private var attempts = 0
   private var timer: Timer?
   private var readOnly: FleetTrouble?
-  /// Called when the fleet can be used no more: nothing that is under way will be answered.
+  /// Called when the fleet can no longer be used: nothing that is under way will be answered.
   var onLeave: () -> Void = {}
 
   init(
@@ -76,7 +76,7 @@ final class FleetServer {
       connection?.limits = limits
       return
     }
-    // What is under way ends under the names that it has.
+    // Everything under way has to end while its keys still have their old names.
     drop()
     onLeave()
     self.settings = settings
@@ -116,7 +116,7 @@ final class FleetServer {
     connection?.hasRoom(for: bytes) ?? false
   }
 
-  /// Takes note of an answer in time.
+  /// Takes note of an answer that came in time.
   func answered() {
     breaker.answered()
   }
@@ -218,8 +218,8 @@ final class FleetServer {
   // MARK: The end
 
   private func leave(_ trouble: FleetTrouble) {
-    // One that takes nothing is of use only while it is read. A host that is not connected may not take it for
-    // readable: it would use it again without having joined the log of purges.
+    // A host that has left must not take a read-only server for readable: it would use it again without having
+    // joined the log of purges.
     let trouble =
       trouble.phase == .readOnly ? FleetTrouble(.refused, trouble.reason) : trouble
     drop()
@@ -244,7 +244,7 @@ final class FleetServer {
     connection?.close()
   }
 
-  /// Clocks that are told in whole seconds differ by one now and then.
+  /// Ignores a change of one second: clocks that are read in whole seconds differ by one now and then.
   private func note(_ clock: ServerClock) {
     self.clock = clock
     let ahead = clock.time(at: loop.now) / 1_000 - WallClock.seconds

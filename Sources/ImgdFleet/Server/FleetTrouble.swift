@@ -8,7 +8,7 @@ struct FleetTrouble: Error, Equatable {
     self.reason = reason
   }
 
-  /// What an error of the server means for its use; nil where it is about the command alone.
+  /// Tells what an error of the server means for its use; nil if it is about the command alone.
   init?(serverSaid text: String) {
     let word = text.prefix { $0 != " " }
     switch word {

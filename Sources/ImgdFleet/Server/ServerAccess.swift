@@ -11,13 +11,13 @@ enum ServerPlace: Sendable, Equatable {
   }
 }
 
-/// All that is needed to connect: found anew for each attempt, since names and passwords change.
+/// Everything needed to connect: found anew for each attempt, since names and passwords change.
 struct ServerAccess: Sendable, Equatable {
   let place: ServerPlace
   let user: String?
   let password: String?
 
-  /// Logs in, where there is anything to log in with.
+  /// The command that logs in; nil without a user and a password.
   var login: RedisCommand? {
     guard user != nil || password != nil else { return nil }
     var command = RedisCommand("AUTH")
@@ -28,10 +28,10 @@ struct ServerAccess: Sendable, Equatable {
 }
 
 extension ServerAccess {
-  /// A longer file is no password.
+  /// A longer line is not a password.
   private static let longestPassword = 1024
 
-  /// Asks the system and the disk, which may take as long as they do: not on a loop.
+  /// Asks the system and the disk, which may take any time: not to be called on a loop.
   static func find(_ settings: FleetSettings) -> Result<ServerAccess, FleetTrouble> {
     Result { () throws(FleetTrouble) in
       ServerAccess(
@@ -42,7 +42,7 @@ extension ServerAccess {
     }
   }
 
-  /// Whether `find` has to wait for nothing.
+  /// Whether `find` returns without waiting for anything.
   static func isAtHand(_ settings: FleetSettings) -> Bool {
     guard settings.passwordFile == nil else { return false }
     if case .tcp(let host, _) = settings.server { return isAddress(host) }
@@ -85,7 +85,7 @@ extension ServerAccess {
     return unsafe inet_pton(AF_INET, host, &room) == 1 || inet_pton(AF_INET6, host, &room) == 1
   }
 
-  /// The first address of a name: the system puts the one in front that is reached best.
+  /// The first address of a name: the system puts the one that is reached best in front.
   private static func address(of host: String) throws(FleetTrouble) -> String {
     var wanted = unsafe addrinfo()
     unsafe wanted.ai_socktype = CInt(SOCK_STREAM.rawValue)

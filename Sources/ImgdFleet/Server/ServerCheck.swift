@@ -1,16 +1,16 @@
 internal import ImgdSystem
 
-/// What a server that can be used has told of itself.
+/// What a usable server has said about itself.
 struct ServerFacts {
   /// The life of its data.
   let generation: UInt64
   let clock: ServerClock
-  /// Why it takes nothing; nil where it does.
+  /// Why nothing can be written to it; nil if it can.
   let readOnly: FleetTrouble?
 }
 
-/// One look at the server, at the beginning of a connection and from time to time: whether it may be used,
-/// and whether it takes anything.
+/// One check of the server, at the beginning of a connection and from time to time: whether it may be used,
+/// and whether it can be written to.
 final class ServerCheck {
   private let connection: any ServerConnection
   private let keys: FleetKeys
@@ -61,8 +61,8 @@ final class ServerCheck {
     }
   }
 
-  /// It makes the generation where there is none, and elsewhere changes nothing; a server that takes
-  /// nothing refuses it all the same.
+  /// Makes the generation if there is none, and otherwise changes nothing; a server that cannot be written to
+  /// refuses the command in either case.
   private func tryToWrite() {
     var command = RedisCommand("SET", keys.generation)
     command.add(UInt64.random(in: 1 ... .max))
@@ -106,7 +106,7 @@ final class ServerCheck {
 }
 
 extension RedisReply {
-  /// The reply, unless it is an error or none.
+  /// The reply; throws if it is an error or the connection has ended.
   func accepted() throws(FleetTrouble) -> RedisReply {
     switch self {
     case .failure(let text):

@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// The server's clock, which all hosts of a fleet have in common, as this machine reckons it.
+/// The server's clock, which all hosts of a fleet share, as this machine estimates it.
 ///
 /// Times are milliseconds since 1970.
 struct ServerClock {

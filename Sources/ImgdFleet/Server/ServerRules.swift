@@ -1,6 +1,6 @@
 internal import ImgdSystem
 
-/// What a server has to be like, judged by its answers to `INFO`, which need no further right.
+/// Judges by its answers to `INFO`, which need no further rights, whether a server is suitable.
 struct ServerRules {
   private static let oldest = 7
 

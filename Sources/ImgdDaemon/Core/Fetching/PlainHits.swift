@@ -2,11 +2,11 @@ import ImgdCache
 import ImgdSystem
 import ImgdWire
 
-/// A hit in memory about which nothing has to be found out, whether the shape of its line or the parser has said what
-/// is wanted.
+/// A hit in memory that can be answered at once, whether its request was read by the shape of its line or by the
+/// parser.
 struct PlainHit {
   let image: CachedImage
-  /// The fields that all answers with the picture have, encoded.
+  /// The fields that all answers with the picture share, encoded.
   let facts: [UInt8]
   /// The end of the line, or what comes before the bytes that end it.
   let ending: [UInt8]
@@ -14,12 +14,12 @@ struct PlainHit {
   var isInline = false
 }
 
-/// The shortest way for a fetch: from what varies in a line of a known shape to the answer, when the picture is in
-/// memory and nothing has to be found out.
+/// The shortest way for a fetch: from the varying parts of a line of a known shape to the answer, when the picture is
+/// in memory and nothing has to be found out.
 ///
-/// It does all that the long way does for such a hit, or nothing.
+/// It does everything that the long way does for such a hit, or nothing.
 final class PlainHits {
-  // Each part is held directly, since a hit would count references to what lies between.
+  // Each part is held directly: reaching it through another object would cost each hit a count of references.
   private let pictures: PictureTiers
   private let memory: MemoryTier
   private let disk: DiskTier
@@ -83,8 +83,8 @@ final class PlainHits {
     if hub.hasSubscribers(to: .jobs) { hub.hit(receipt, url: hit.image.url.text, from: .memory) }
   }
 
-  /// An image as a request wants it. Nil where something has to be found out first, or where the client has to take
-  /// what was sent before. A descriptor is attached to the line that is written next.
+  /// The hit for an image, as the request wants it shown. Nil if something has to be found out first, or if the client
+  /// has to take earlier output first. A descriptor is attached to the line that is written next.
   @inline(__always)
   func hit(
     _ image: CachedImage, _ showing: FetchRequest.Showing, for client: ReplyPlace
@@ -109,7 +109,7 @@ final class PlainHits {
     }
   }
 
-  /// The same with what the origin has said, or what stands for the picture.
+  /// Makes a hit that includes the origin's status and headers, or a placeholder.
   @inline(never)
   private func detailedHit(
     _ image: CachedImage, _ facts: [UInt8], _ showing: FetchRequest.Showing,
@@ -138,7 +138,7 @@ final class PlainHits {
       image: image, facts: facts, ending: line.ending, isInline: showing.delivery == .inline)
   }
 
-  /// Attaches a descriptor to the line that is written next; false where the long way has to say why not.
+  /// Attaches a descriptor to the line that is written next; false if the long way has to say why it cannot.
   private func attach(_ image: CachedImage, to client: ReplyPlace) -> Bool {
     guard !client.isFull, let descriptor = try? pictures.openDescriptor(of: image) else {
       return false
@@ -149,7 +149,7 @@ final class PlainHits {
 
   func nextReceipt() -> ReceiptID { receipts.next() }
 
-  /// Counts a hit by the clock as it stands: it has taken the time since the tick began.
+  /// Records a hit as having taken the time since the tick began; returns that time in nanoseconds.
   func recordHit() -> Int64 {
     let elapsed = loop.moment.nanoseconds - loop.now.nanoseconds
     latency.record(elapsed)
