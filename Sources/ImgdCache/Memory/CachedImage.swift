@@ -110,9 +110,7 @@ package final class CachedImage: ManagedBuffer<ImageFields, UInt8> {
   /// A few bytes that stand for the picture, as the daemon has encoded them; empty if there are none.
   package internal(set) var description: [UInt8] {
     get { header.extras?.description ?? [] }
-    set {
-      changeExtras { $0.description = newValue }
-    }
+    set { changeExtras { $0.description = newValue } }
   }
 
   /// The end of the daemon's encoded answer with a descriptor; nil until one was handed out.

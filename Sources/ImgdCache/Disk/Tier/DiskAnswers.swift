@@ -46,7 +46,7 @@ package enum PathLending: Equatable {
 }
 
 /// Why there is no path to an image.
-package enum PathRefusal: Sendable, CaseIterable {
+package enum PathRefusal: Sendable {
   case off, down, readOnly, full, busy
   case noStore, credentials, tooLarge, purged
   /// The request does not want it stored on disk.

@@ -103,8 +103,10 @@ final class PlainHits {
       return PlainHit(
         image: image, facts: facts, ending: FetchLine.inlineEnding, isInline: true)
     case .fd:
+      // Kept first: that may evict pictures, and a client that hears of it would get the descriptor with the event.
+      let ending = pictures.lentEnding(of: image)
       guard attach(image, to: client) else { return nil }
-      return PlainHit(image: image, facts: facts, ending: pictures.lentEnding(of: image))
+      return PlainHit(image: image, facts: facts, ending: ending)
     case .pixels: return nil
     }
   }
